@@ -1,0 +1,75 @@
+"""sixd: robot dynamics written once. Read it as the textbook, run it at speed, print it as equations."""
+
+from sixd import interop, spatial, zoo
+from sixd.api import (
+    acceleration,
+    bias_force,
+    body_poses,
+    center_of_mass,
+    centroidal_matrix,
+    composite_inertia,
+    energy,
+    external_force,
+    forward_dynamics,
+    gravity_force,
+    hybrid_dynamics,
+    inverse_dynamics,
+    inverse_mass_matrix,
+    inverse_operational_inertia,
+    jacobian,
+    jacobian_rate,
+    mass_matrix,
+    mass_matrix_solve,
+    momentum,
+    operational_inertia,
+    pose,
+    velocity,
+)
+from sixd.check import check
+from sixd.errors import (
+    LoadError,
+    MissingPackageError,
+    ModelError,
+    ModelWarning,
+    ScalarTypeError,
+    ShapeError,
+    SingularError,
+    SixdError,
+    UnknownNameError,
+)
+from sixd.io import from_dh, load, to_urdf
+from sixd.model import (
+    Constraint,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Mimic,
+    Model,
+    ModelBuilder,
+    Planar,
+    Prismatic,
+    RackAndPinion,
+    Revolute,
+    Shape,
+    Spherical,
+    Universal,
+)
+from sixd.spatial import (
+    Inertia,
+    box,
+    capsule,
+    cone,
+    cylinder,
+    ellipsoid,
+    mesh,
+    placement,
+    point,
+    rod,
+    sphere,
+    tube,
+    where,
+)
+
+__version__ = "0.1.0"

@@ -1,0 +1,52 @@
+"""Composite-rigid-body algorithm: the mass matrix, and solves with it.
+
+Body quantities are in body coordinates; X[i] is X_ip (parent p -> body i). Letters: RBDA ch. 6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sixd.algorithms.kinematics import joint_transforms
+from sixd.model.model import Model
+from sixd.model.sparsity import ltdl, solve_factored
+from sixd.spatial.scalar import Array, common_dtype
+from sixd.spatial.transform import congruence, mirror_upper
+
+
+def composite_inertias(model: Model, X: list[Array]) -> list[Array]:
+    """Ic (6, 6) of every body with all that it carries, joints held; entry 0 is the whole mechanism in the world."""
+    Ic = list(model.inertia)
+    for i in reversed(model.bodies):
+        p = model.parent[i]
+        Ic[p] = Ic[p] + congruence(X[i], Ic[i])
+    return Ic
+
+
+def crba(model: Model, q: Array) -> Array:
+    """Mass matrix M (nv, nv), armature included  [RBDA Table 6.2]."""
+    X, S = joint_transforms(model, q)
+    Ic = composite_inertias(model, X)
+    M = np.zeros((model.nv, model.nv), dtype=common_dtype(Ic, S, [model.armature]))
+    for i in model.bodies:
+        F = Ic[i] @ S[i]
+        M[model.iv[i], model.iv[i]] = mirror_upper(S[i].T @ F) + np.diag(model.armature[model.iv[i]])
+        j = i
+        while model.parent[j]:  # along the branch to the root
+            F = X[j].T @ F
+            j = model.parent[j]
+            M[model.iv[i], model.iv[j]] = F.T @ S[j]
+            M[model.iv[j], model.iv[i]] = M[model.iv[i], model.iv[j]].T
+    return M
+
+
+def mass_matrix_solve(model: Model, q: Array, b: Array) -> Array:
+    """M(q)⁻¹ b for b (nv,), by LᵀDL with the tree's sparsity."""
+    return solve_factored(*ltdl(crba(model, q), model.dof_parent), model.dof_parent, b)
+
+
+def inverse_mass_matrix(model: Model, q: Array) -> Array:
+    """M(q)⁻¹ (nv, nv), by LᵀDL with the tree's sparsity."""
+    W = solve_factored(*ltdl(crba(model, q), model.dof_parent), model.dof_parent, np.eye(model.nv, dtype=int))
+    upper = np.minimum.outer(range(model.nv), range(model.nv)), np.maximum.outer(range(model.nv), range(model.nv))
+    return W[upper]

@@ -1,0 +1,36 @@
+"""Forces that joints exert by themselves: damping, Coulomb friction and springs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sixd.model.model import Model
+from sixd.spatial.scalar import Array, is_zero, sign
+
+
+def passive_force(model: Model, q: Array, qd: Array) -> Array:
+    """D qd + F sign(qd) + K (q - q_rest) (nv,), as it enters inverse dynamics; sign(0) = 0."""
+    force = [0] * model.nv
+    for k in range(model.nv):
+        if not is_zero(model.damping[k]):
+            force[k] = force[k] + model.damping[k] * qd[k]
+        if not is_zero(model.friction[k]):
+            force[k] = force[k] + model.friction[k] * sign(qd[k])
+    for i in model.bodies:
+        stiffness = model.stiffness[model.iv[i]]
+        if not all(is_zero(k) for k in stiffness):
+            stretch = model.joints[i].difference(model.rest[model.iq[i]], q[model.iq[i]])
+            for k, s, d in zip(range(model.nv)[model.iv[i]], stiffness, stretch, strict=True):
+                force[k] = force[k] + s * d
+    return np.array(force)
+
+
+def spring_energy(model: Model, q: Array) -> Array:
+    """½ Σ K (q - q_rest)² [J]."""
+    total = 0
+    for i in model.bodies:
+        stiffness = model.stiffness[model.iv[i]]
+        if not all(is_zero(k) for k in stiffness):
+            stretch = model.joints[i].difference(model.rest[model.iq[i]], q[model.iq[i]])
+            total = total + stiffness @ (stretch * stretch) / 2
+    return total

@@ -1,0 +1,118 @@
+"""Arrays at the border: validation, leading batch dimensions, dtypes and ``out=``.
+
+Knows shapes, not robots. A function of unbatched arrays is applied to every row of arrays whose leading
+dimensions broadcast as those of a NumPy generalised ufunc do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.errors import ScalarTypeError, ShapeError
+from sixd.spatial.scalar import Array
+
+
+class Argument(NamedTuple):
+    """An array argument: its name, the user's value, its core shape and what that shape means in words."""
+
+    name: str
+    value: Any
+    core: tuple[int, ...]
+    meaning: str = ""
+
+
+def apply(where: str, function: Callable[..., Any], arguments: list[Argument], *, out: Any = None) -> Any:
+    """``function`` of every row; float32 in gives float32 out, objects in give objects out.
+
+    The function may return one array or a tuple of arrays; ``out`` has the same form.
+    """
+    arrays = [_to_array(where, a) for a in arguments]
+    batch = _batch_shape(where, arguments, arrays)
+    dtype = _result_dtype(arrays)
+    wide = [a if a.dtype == object else a.astype(float, copy=False) for a in arrays]
+    rows = [
+        np.broadcast_to(a, batch + arg.core).reshape((-1, *arg.core)) for a, arg in zip(wide, arguments, strict=True)
+    ]
+    count = len(rows[0]) if rows else 1
+    with np.errstate(all="ignore"):  # a row with NaN or a zero quaternion gives NaN, in that row alone
+        if count:
+            results = [function(*(r[k] for r in rows)) for k in range(count)]
+        else:  # no rows: one evaluation tells the shapes
+            results = [function(*(np.zeros(arg.core) for arg in arguments))]
+    several = isinstance(results[0], tuple)
+    columns = list(zip(*results, strict=True)) if several else [tuple(results)]
+    stacked = [np.array(c, dtype=dtype)[:count].reshape(batch + np.shape(c[0])) for c in columns]
+    if out is not None:
+        return _write(where, stacked, out, several)
+    final = tuple(x[()] for x in stacked)  # 0-d arrays become scalars
+    return final if several else final[0]
+
+
+def _to_array(where: str, argument: Argument) -> Array:
+    name, value, core, meaning = argument
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ShapeError(f"{where}: {name} is a ragged sequence, expected an array of shape {_dots(core)}.") from None
+    if array.dtype.kind not in "fiuO":
+        raise ScalarTypeError(
+            f"{where}: {name} holds {array.dtype} values, expected real numbers (or SymPy expressions). "
+            f"Convert it to a float array."
+        )
+    k = len(core)
+    if array.ndim < k or array.shape[array.ndim - k :] != core:
+        raise ShapeError(
+            f"{where}: {name} has shape {array.shape}, expected {_dots(core)}{meaning and f' ({meaning})'}."
+            + _hint(array.shape, core)
+        )
+    return array
+
+
+def _hint(shape: tuple[int, ...], core: tuple[int, ...]) -> str:
+    if len(core) == 1 and shape[-2:] == (core[0], 1):
+        return " Use .ravel() for a column vector."
+    if len(core) == 1 and len(shape) == 2 and shape[0] == core[0]:
+        return " The batch comes first: transpose it."
+    return ""
+
+
+def _dots(core: tuple[int, ...]) -> str:
+    return "(" + ", ".join(["...", *(str(n) for n in core)]) + ")"
+
+
+def _batch_shape(where: str, arguments: list[Argument], arrays: list[Array]) -> tuple[int, ...]:
+    shapes = [x.shape[: x.ndim - len(a.core)] for a, x in zip(arguments, arrays, strict=True)]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(f"{a.name} {s}" for a, s in zip(arguments, shapes, strict=True))
+        raise ShapeError(
+            f"{where}: the batch dimensions do not broadcast: {listed}. Give them equal lengths, or 1."
+        ) from None
+
+
+def _result_dtype(arrays: list[Array]) -> Any:
+    if any(a.dtype == object for a in arrays):
+        return object
+    small = all(a.dtype == np.float32 for a in arrays) and bool(arrays)
+    return np.float32 if small else np.float64
+
+
+def _write(where: str, results: list[Array], out: Any, several: bool) -> Any:
+    targets = list(out) if several and isinstance(out, (tuple, list)) else [out]
+    if len(targets) != len(results):
+        raise ShapeError(f"{where}: out has {len(targets)} arrays, expected a tuple of {len(results)}.")
+    for target, result in zip(targets, results, strict=True):
+        if not isinstance(target, np.ndarray):
+            raise ScalarTypeError(f"{where}: out is a {type(target).__name__}, expected a NumPy array.")
+        if target.shape != result.shape:
+            raise ShapeError(f"{where}: out has shape {target.shape}, expected {result.shape}.")
+        if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+            raise ScalarTypeError(f"{where}: out holds {target.dtype}, expected {result.dtype}.")
+        if not target.flags.writeable:
+            raise ShapeError(f"{where}: out is read-only, expected a writeable array.")
+        target[...] = result
+    return out

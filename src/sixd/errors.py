@@ -1,0 +1,63 @@
+"""The errors and warnings of sixd.
+
+Every message has one form: ``<function>: <thing> is <got>, expected <want>. <how to mend>``.
+Each class is also the built-in exception that Python users would catch for the same fault.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SixdError(Exception):
+    """Base of everything that sixd raises on purpose."""
+
+
+class ShapeError(SixdError, ValueError):
+    """An array has the wrong shape."""
+
+
+class ScalarTypeError(SixdError, TypeError):
+    """An array holds the wrong kind of number, or an argument has the wrong type."""
+
+
+class ModelError(SixdError, ValueError):
+    """A mechanism cannot be built as described."""
+
+
+class UnknownNameError(ModelError, KeyError):
+    """A body, joint, frame or option of that name does not exist."""
+
+    def __str__(self) -> str:  # KeyError would print the message in quotes
+        return str(self.args[0]) if self.args else ""
+
+
+class LoadError(ModelError):
+    """A robot file is broken, hostile or says something impossible."""
+
+
+class SingularError(SixdError, ArithmeticError):
+    """The mass matrix, or another matrix to be solved with, is singular."""
+
+
+class MissingPackageError(SixdError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class ModelWarning(UserWarning):
+    """Something in a model is doubtful, but can be worked with; ``sixd.check`` lists it too."""
+
+
+def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """The error for a failed look-up: it suggests the nearest name, else lists what exists."""
+    names = list(known)
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    if near:
+        hint = f"Did you mean {near[0]!r}?"
+    elif names:
+        shown = ", ".join(repr(n) for n in names[:12]) + (", …" if len(names) > 12 else "")
+        hint = f"There are: {shown}."
+    else:
+        hint = "There are none."
+    return UnknownNameError(f"{where}: no {kind} named {name!r}. {hint}")

@@ -1,0 +1,100 @@
+"""Models from Denavit-Hartenberg rows, modified (Craig) or standard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, unknown_name
+from sixd.model import Model, ModelBuilder, Prismatic, Revolute
+from sixd.spatial.inertia import Inertia
+from sixd.spatial.rotation import EYE3, axis_rotation
+from sixd.spatial.scalar import Array, Scalar, is_number
+from sixd.spatial.transform import placement
+
+_KEYS = (
+    "alpha", "a", "d", "theta", "joint", "mass", "com", "inertia", "armature", "damping", "friction", "limits", "effort",
+    "velocity", "stiffness", "rest",
+)  # fmt: skip
+_PASSED_ON = _KEYS[8:]
+
+
+def from_dh(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    convention: str = "modified",
+    name: str = "dh_arm",
+    gravity: Any = (0.0, 0.0, -9.81),
+    tool: Any = None,
+) -> Model:
+    """A chain from Denavit-Hartenberg rows.
+
+    Parameters
+    ----------
+    rows : mappings with ``alpha`` [rad], ``a`` [m], ``d`` [m], ``theta`` [rad] (each 0 if omitted), ``joint``
+        ("revolute" or "prismatic"), ``mass`` [kg], ``com`` (3,) [m] and ``inertia`` (3, 3) or (3,) [kg m²] about the centre, both in the
+        row's own frame; optional ``armature damping friction stiffness rest limits effort velocity``. Of ``theta`` and
+        ``d``, the joint's own is an offset that q adds to.
+    convention : "modified" (alpha and a of the frame before; the joint turns about the row's z) or "standard" (the joint
+        turns about z of the frame before).
+    tool : (3,) position or (4, 4) pose of a frame ``tool`` in the last row's frame.
+
+    Returns a model with bodies and frames ``link1`` … (the DH frames) and joints ``joint1`` … Numbers may be SymPy
+    expressions.
+
+    >>> import sixd
+    >>> sixd.from_dh([{"a": 0.0, "mass": 1.0, "com": (0.5, 0, 0)}, {"a": 1.0, "mass": 1.0, "com": (0.5, 0, 0)}])
+    <Model 'dh_arm': 2 bodies, nq = 2, nv = 2>
+    """
+    if convention not in ("modified", "standard"):
+        raise unknown_name("from_dh", "convention", convention, ("modified", "standard"))
+    builder = ModelBuilder(name, gravity)
+    parent = "world"
+    for k, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise ModelError(f"from_dh: row {k} is {row!r}, expected a mapping such as {{'alpha': 0, 'a': 1, 'd': 0}}.")
+        for key in row:
+            if key not in _KEYS:
+                raise unknown_name(f"from_dh: row {k}", "key", key, _KEYS)
+        alpha, a, d, theta = (row.get(key, 0) for key in ("alpha", "a", "d", "theta"))
+        for key, value in zip(("alpha", "a", "d", "theta"), (alpha, a, d, theta), strict=True):
+            if isinstance(value, str) or (is_number(value) and not np.isfinite(float(value))):
+                raise ModelError(
+                    f"from_dh: row {k}: {key} is {value!r}, expected a finite number or a SymPy expression."
+                )
+        kind = row.get("joint", "revolute")
+        if kind not in ("revolute", "prismatic"):
+            raise unknown_name(f"from_dh: row {k}", "joint type", kind, ("revolute", "prismatic"))
+        across, along = screw(0, alpha, a), screw(2, theta, d)
+        modified = convention == "modified"
+        builder.add_body(
+            f"link{k}",
+            parent,
+            Revolute("z") if kind == "revolute" else Prismatic("z"),
+            placement=across @ along if modified else along,
+            inertia=Inertia(row.get("mass", 0.0), row.get("com", (0, 0, 0)), row.get("inertia", (0, 0, 0))),
+            joint_name=f"joint{k}",
+            link_pose=None if modified else across,
+            **{key: row[key] for key in _PASSED_ON if key in row},
+        )
+        parent = f"link{k}"
+    if tool is not None:
+        builder.add_frame("tool", parent, placement(tool) if np.shape(tool) == (3,) else tool)
+    return builder.build()
+
+
+def screw(axis: int, angle: Scalar, distance: Scalar) -> Array:
+    """Pose (4, 4): turned by ``angle`` about coordinate axis 0, 1 or 2 and moved by ``distance`` along it."""
+    return placement(distance * EYE3[axis], R=tidy_rotation(axis_rotation(EYE3[axis], angle)))
+
+
+def tidy_rotation(R: Array) -> Array:
+    """R with entries that rounding left beside 0 and ±1 made exact (cos(pi/2) = 6e-17 becomes 0)."""
+    if R.dtype == object:
+        return R
+    R = np.array(R, dtype=float)
+    near = np.abs(R - np.round(R)) < 4e-16
+    R[near] = np.round(R[near])
+    return R + 0.0  # no -0.0

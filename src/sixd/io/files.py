@@ -1,0 +1,71 @@
+"""Files: reading a source given as path, text, bytes or open file; writing one that is never half written."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from sixd.errors import LoadError, ScalarTypeError
+
+
+class Source(NamedTuple):
+    """What was read: bytes, what to call it in messages, the folder it came from, and its encoding if known."""
+
+    data: bytes
+    name: str
+    folder: Path | None
+    encoding: str | None
+
+
+def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
+    """Bytes of a path, of a text or bytes that are the document itself, or of an open file."""
+    if isinstance(source, (bytes, bytearray)):
+        return Source(bytes(source), "<bytes>", None, None)
+    if isinstance(source, str) and "<" in source:
+        return Source(source.encode(), "<text>", None, "utf-8")
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source).expanduser()
+        try:
+            return Source(path.read_bytes(), path.name, path.resolve().parent, None)
+        except (OSError, ValueError) as error:
+            raise LoadError(
+                f"load: cannot read {str(source)!r}: {getattr(error, 'strerror', None) or error}. {_hint(path)}"
+            ) from None
+    if hasattr(source, "read"):
+        content = source.read()
+        name = str(getattr(source, "name", "<file>"))
+        folder = Path(name).resolve().parent if os.path.exists(name) else None
+        if isinstance(content, str):
+            return Source(content.encode(), Path(name).name, folder, "utf-8")
+        return Source(content, Path(name).name, folder, None)
+    raise ScalarTypeError(
+        f"load: source is a {type(source).__name__}, expected a path, text, bytes, an open file or a dictionary."
+    )
+
+
+def _hint(path: Path) -> str:
+    if path.is_dir():
+        return "Name the file in that folder."
+    try:
+        near = [p.name for p in path.parent.iterdir() if p.suffix in (".urdf", ".xml", ".mat")][:5]
+    except OSError:
+        near = []
+    return f"There is {', '.join(near)} in that folder." if near else "Check the path."
+
+
+def write_atomically(path: str | os.PathLike[str], text: str) -> None:
+    """Write the file whole or not at all: to a temporary file beside it, then rename."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

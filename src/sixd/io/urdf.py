@@ -1,0 +1,303 @@
+"""The URDF reader.
+
+Bears what real files hold: missing inertials, masses and limits, bodies that cannot exist, mimic tags, axes of
+any length, planar, floating and spherical joints. What cannot be meant is one error with the line.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelWarning, SixdError, unknown_name
+from sixd.io.dh import tidy_rotation
+from sixd.io.meshes import find_mesh
+from sixd.io.xml import Element
+from sixd.model import Fixed, Free, Joint, Mimic, Model, ModelBuilder, Planar, Prismatic, Revolute, Shape, Spherical
+from sixd.model.findings import inertia_finding, missing_inertia
+from sixd.model.parts import Finding
+from sixd.spatial.euler import rotation_from_rpy
+from sixd.spatial.inertia import Inertia
+from sixd.spatial.scalar import Array
+from sixd.spatial.transform import placement
+
+_JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+
+
+def read_urdf(
+    robot: Element,
+    *,
+    floating_base: bool = False,
+    package_dirs: Iterable[str | os.PathLike[str]] = (),
+    folder: Path | None = None,
+) -> Model:
+    """The model of a parsed ``<robot>``."""
+    links = _by_name(robot, "link")
+    joints = _by_name(robot, "joint")
+    if not links:
+        raise robot.error("the robot has no <link>, expected at least one.")
+    order, root = _depth_first(robot, links, joints)
+    builder = ModelBuilder(robot.attributes.get("name", "").strip() or "robot")
+    reader = _Reader(builder, links, list(package_dirs), folder, _materials(robot), joints)
+    reader.add_root(root, floating_base)
+    for joint in order:
+        reader.add_joint(joint)
+    for joint in order:
+        reader.add_mimic(joint, joints)
+    return reader.finish()
+
+
+class _Reader:
+    """Adds links and joints to a builder, remembering what was doubtful."""
+
+    def __init__(
+        self,
+        builder: ModelBuilder,
+        links: dict[str, Element],
+        package_dirs: list[str | os.PathLike[str]],
+        folder: Path | None,
+        materials: dict[str, Any],
+        joint_names: Collection[str],
+    ) -> None:
+        self.builder, self.links, self.materials = builder, links, materials
+        self.package_dirs, self.folder = package_dirs, folder
+        self.joint_names, self.renamed = joint_names, dict[str, str]()
+        self.with_inertial: set[str] = set()
+        self.suspects: list[tuple[str, Finding]] = []
+
+    def add_root(self, link: str, floating_base: bool) -> None:
+        if "world" in self.links and (floating_base or link != "world"):
+            self.renamed["world"] = "world_link"
+            message = "a moving link cannot be called 'world', which is the fixed base; it is called 'world_link'"
+            self.builder.notes.append(Finding("renamed", "world", message))
+        if floating_base:
+            self._add(link, "world", Free(), joint_name=_unused("root_joint", self.joint_names))
+            return
+        if link != "world":
+            self.builder.add_frame(link, "world")
+        self._visuals(link)
+
+    def add_joint(self, joint: Element) -> None:
+        name, kind = joint.text("name"), joint.text("type")
+        parent, child = _end(joint, "parent"), _end(joint, "child")
+        options: dict[str, Any] = {}
+        dynamics, limit = joint.find("dynamics"), joint.find("limit")
+        if dynamics is not None:
+            options["damping"] = dynamics.number("damping", 0.0)
+            options["friction"] = dynamics.number("friction", 0.0)
+        if limit is not None:
+            options["effort"] = limit.number("effort", np.inf, infinite=True)
+            options["velocity"] = limit.number("velocity", np.inf, infinite=True)
+            if kind in ("revolute", "prismatic"):
+                lower, upper = (limit.number(key, 0.0, infinite=True) for key in ("lower", "upper"))
+                options["limits"] = (lower, upper)
+        kinematics = _joint(joint, kind)
+        self._add(child, self._name(parent), kinematics, joint_name=name, placement=_origin(joint), **options)
+
+    def _name(self, link: str) -> str:
+        return self.renamed.get(link, link)
+
+    def _add(self, link: str, parent: str, joint: Joint, **options: Any) -> None:
+        element, name = self.links[link], self._name(link)
+        inertia = _inertia(element)
+        if inertia is not None:
+            self.with_inertial.add(name)
+            finding = inertia_finding(name, inertia)
+            if finding:
+                self.suspects.append((name, finding))
+        try:
+            self.builder.add_body(name, parent, joint, inertia=inertia, **options)
+        except SixdError as error:
+            raise element.error(str(error)) from None
+        self._visuals(link)
+
+    def _visuals(self, link: str) -> None:
+        for visual in self.links[link].find_all("visual"):
+            shape = _shape(visual, self.package_dirs, self.folder)
+            if shape is not None:
+                color = _color(visual.find("material"), self.materials)
+                name = visual.attributes.get("name", "")
+                self.builder.add_visual(self._name(link), shape, _origin(visual), color=color, name=name)
+
+    def add_mimic(self, joint: Element, joints: dict[str, Element]) -> None:
+        mimic, name = joint.find("mimic"), joint.text("name")
+        if mimic is None or joint.text("type") == "fixed":
+            return
+        source = mimic.text("joint")
+        if source not in joints or joints[source].text("type") == "fixed" or source == name:
+            reason = "does not exist" if source not in joints else "does not move by itself"
+            message = f"it mimics {source!r}, which {reason}; the relation is ignored"
+            self.builder.notes.append(Finding("mimic", name, message))
+            return
+        self.builder.add_constraint(Mimic(name, source, mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)))
+
+    def finish(self) -> Model:
+        model = self.builder.build()
+        moving = {name for name, frame in model.frames.items() if frame.body}
+        findings = [f for link, f in self.suspects if link in moving]
+        carried: set[int] = {model.frames[link].body for link in self.with_inertial}
+        findings += [missing_inertia(model.body_names[i - 1]) for i in model.bodies if i not in carried]
+        self.builder.notes.extend(findings)
+        _warn(model.name, self.builder.notes)
+        return self.builder.build() if self.builder.notes else model
+
+
+def _unused(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _warn(robot: str, notes: list[Finding]) -> None:
+    """One warning for each kind of finding, naming the bodies."""
+    by_message: dict[str, list[str]] = {}
+    for note in notes:
+        by_message.setdefault(note.message, []).append(note.where)
+    for message, names in by_message.items():
+        warnings.warn(f"load: robot {robot!r}: {', '.join(names)}: {message}.", ModelWarning, stacklevel=5)
+
+
+# the tree ---------------------------------------------------------------------------------------
+
+
+def _by_name(robot: Element, tag: str) -> dict[str, Element]:
+    found: dict[str, Element] = {}
+    for element in robot.find_all(tag):
+        name = element.text("name")
+        if name in found:
+            raise element.error(f"a second {tag} named {name!r} (the first is on line {found[name].line}). Rename one.")
+        found[name] = element
+    return found
+
+
+def _end(joint: Element, which: str) -> str:
+    element = joint.find(which)
+    if element is None:
+        raise joint.error(f'joint {joint.text("name")!r} has no <{which} link="…"/>, expected one.')
+    return element.text("link")
+
+
+def _depth_first(robot: Element, links: dict[str, Element], joints: dict[str, Element]) -> tuple[list[Element], str]:
+    """The joints, parents first, children in file order; and the root link. No recursion, so any depth."""
+    below: dict[str, list[Element]] = {name: [] for name in links}
+    above: dict[str, Element] = {}
+    for name, joint in joints.items():
+        parent, child = _end(joint, "parent"), _end(joint, "child")
+        for link in (parent, child):
+            if link not in links:
+                raise joint.error(str(unknown_name(f"joint {name!r}", "link", link, links)))
+        if child in above:
+            other = above[child].text("name")
+            raise joint.error(
+                f"link {child!r} is the child of two joints, {other!r} and {name!r}: a URDF is a tree. Close the loop by a "
+                f"constraint instead."
+            )
+        above[child] = joint
+        below[parent].append(joint)
+    roots = [name for name in links if name not in above]
+    if len(roots) > 1:
+        listed = ", ".join(repr(r) for r in roots[:6]) + (", …" if len(roots) > 6 else "")
+        raise robot.error(
+            f"the robot is disconnected: {len(roots)} links have no parent ({listed}), expected one root."
+        )
+    order: list[Element] = []
+    stack = list(reversed(below[roots[0]])) if roots else []
+    while stack:
+        joint = stack.pop()
+        order.append(joint)
+        stack.extend(reversed(below[_end(joint, "child")]))
+    if len(order) < len(joints):
+        reached = {_end(j, "child") for j in order} | set(roots)
+        link = next(name for name in links if name not in reached)
+        cycle = [link]
+        while (link := _end(above[link], "parent")) not in cycle:
+            cycle.append(link)
+        shown = " -> ".join([*reversed(cycle[cycle.index(link) :][:8]), "…"])
+        raise robot.error(f"the links form a cycle: {link} -> {shown}; expected a tree with one root.")
+    return order, roots[0]
+
+
+# pieces -----------------------------------------------------------------------------------------
+
+
+def _origin(element: Element) -> Array:
+    origin = element.find("origin")
+    if origin is None:
+        return np.eye(4)
+    xyz, rpy = origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), origin.numbers("rpy", 3, (0.0, 0.0, 0.0))
+    return placement(xyz, R=tidy_rotation(rotation_from_rpy(rpy)))
+
+
+def _joint(joint: Element, kind: str) -> Joint:
+    if kind not in _JOINT_TYPES:
+        raise joint.error(str(unknown_name(f"joint {joint.text('name')!r}", "joint type", kind, _JOINT_TYPES)))
+    if kind == "fixed":
+        return Fixed()
+    if kind == "floating":
+        return Free()
+    if kind == "spherical":
+        return Spherical()
+    axis = joint.find("axis")
+    direction = (1.0, 0.0, 0.0) if axis is None else tuple(axis.numbers("xyz", 3, (1.0, 0.0, 0.0)))
+    if axis is not None and np.linalg.norm(direction) < 1e-12:
+        raise axis.error(
+            f'joint {joint.text("name")!r} has axis {direction}, expected a direction. Write xyz="0 0 1", say.'
+        )
+    if kind == "prismatic":
+        return Prismatic(direction)
+    if kind == "planar":
+        return Planar(direction)
+    return Revolute(direction, continuous=kind == "continuous")
+
+
+def _inertia(link: Element) -> Inertia | None:
+    inertial = link.find("inertial")
+    if inertial is None:
+        return None
+    mass, matrix = inertial.find("mass"), inertial.find("inertia")
+    m = 0.0 if mass is None else mass.number("value")
+    I = np.zeros((3, 3))
+    if matrix is not None:
+        xx, xy, xz, yy, yz, zz = (matrix.number(k, 0.0) for k in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+        I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return Inertia(m, about_com=I).moved(_origin(inertial))
+
+
+def _materials(robot: Element) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    visuals = [v for link in robot.find_all("link") for v in link.find_all("visual")]
+    for material in [*robot.find_all("material"), *(m for v in visuals for m in v.find_all("material"))]:
+        color = material.find("color")
+        if color is not None:
+            found.setdefault(material.attributes.get("name", ""), tuple(color.numbers("rgba", 4)))
+    return found
+
+
+def _color(material: Element | None, known: dict[str, Any]) -> Any:
+    if material is None:
+        return None
+    color = material.find("color")
+    return tuple(color.numbers("rgba", 4)) if color is not None else known.get(material.attributes.get("name", ""))
+
+
+def _shape(visual: Element, package_dirs: list[str | os.PathLike[str]], folder: Path | None) -> Shape | None:
+    """The shape of a ``<visual>``, or None for a kind that is not known: it has no part in the dynamics."""
+    geometry = visual.find("geometry")
+    if geometry is None or not geometry.children:
+        return None
+    element = geometry.children[0]
+    if element.tag == "box":
+        return Shape("box", tuple(element.numbers("size", 3)))
+    if element.tag in ("cylinder", "capsule"):
+        return Shape(element.tag, (element.number("radius"), element.number("length")))
+    if element.tag == "sphere":
+        return Shape("sphere", (element.number("radius"),))
+    if element.tag == "mesh":
+        x, y, z = element.numbers("scale", 3, (1.0, 1.0, 1.0))
+        return Shape("mesh", file=find_mesh(element.text("filename"), package_dirs, folder), scale=(x, y, z))
+    return None

@@ -1,0 +1,184 @@
+"""Writing a model as URDF: the same dynamics when read back."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from sixd.errors import ModelError, ModelWarning
+from sixd.io.files import write_atomically
+from sixd.model import Free, Joint, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
+from sixd.model.model import JointRecord
+from sixd.spatial.euler import rotation_to_rpy
+from sixd.spatial.scalar import Array
+
+
+def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
+    """The model as URDF text, written to ``path`` too if given (whole or not at all).
+
+    The root link is ``world``. Frames become massless links on fixed joints. A joint, spring, armature or constraint that
+    URDF cannot hold raises, naming it; URDF has no gravity, so a field other than 9.81 m/s² along -z is a warning.
+    Where a body's named frame is not on its joint (standard DH), the link is at the joint and the named
+    frame becomes the link NAME_frame.
+    """
+    model.require_numeric("to_urdf")
+    if not np.array_equal(model.gravity, [0, 0, -9.81]):
+        message = (
+            f"to_urdf: gravity {model.gravity.tolist()} is not in the file; use model.with_gravity after reading it."
+        )
+        warnings.warn(message, ModelWarning, stacklevel=2)
+    mimics = _mimics(model)
+    lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]
+    lines += _link("world", [], [v for v in model.visuals if v.body == 0])
+    for i in model.bodies:
+        name = model.body_names[i - 1]
+        lines += _link(name, _inertial(model, name), [v for v in model.visuals if v.body == i])
+    for name in model.joint_names:
+        lines += _joint(model, model.joint(name), mimics.get(name))
+    lines += _fixed_frames(model)
+    text = "\n".join([*lines, "</robot>", ""])
+    if path is not None:
+        write_atomically(path, text)
+    return text
+
+
+def _mimics(model: Model) -> dict[str, Mimic]:
+    found = {}
+    for c in model.constraints:
+        if not isinstance(c, Mimic):
+            raise ModelError(f"to_urdf: URDF cannot hold the constraint {c}. Write the model without it.")
+        found[c.joint] = c
+    return found
+
+
+def _numbers(values: object) -> str:
+    return quoteattr(" ".join(repr(float(x)) for x in np.atleast_1d(np.asarray(values, dtype=float))))
+
+
+def _origin(pose: Array) -> str:
+    return f"<origin xyz={_numbers(pose[:3, 3])} rpy={_numbers(rotation_to_rpy(pose[:3, :3]))}/>"
+
+
+def _inertial(model: Model, body: str) -> list[str]:
+    inertia = model.body_inertia(body)
+    try:
+        com, I = inertia.com, inertia.about_com
+    except ModelError as error:
+        raise ModelError(f"to_urdf: URDF cannot hold the inertia of body {body!r}: {error}") from None
+    entries = [
+        (k, I[i, j])
+        for k, i, j in (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
+    ]
+    tensor = " ".join(f"{k}={_numbers(x)}" for k, x in entries)
+    return [
+        "    <inertial>",
+        f'      <origin xyz={_numbers(com)} rpy="0 0 0"/>',
+        f"      <mass value={_numbers(inertia.mass)}/>",
+        f"      <inertia {tensor}/>",
+        "    </inertial>",
+    ]
+
+
+def _link(name: str, inertial: list[str], visuals: list[Visual]) -> list[str]:
+    body = [*inertial]
+    for visual in visuals:
+        shape = _shape(visual.shape)
+        if shape:
+            color = f'<material name=""><color rgba={_numbers(visual.color)}/></material>' if visual.color else ""
+            body.append(f"    <visual>{_origin(visual.pose)}<geometry>{shape}</geometry>{color}</visual>")
+    return [f"  <link name={quoteattr(name)}>", *body, "  </link>"] if body else [f"  <link name={quoteattr(name)}/>"]
+
+
+def _shape(shape: Shape) -> str | None:
+    if shape.kind == "box":
+        return f"<box size={_numbers(shape.size)}/>"
+    if shape.kind in ("cylinder", "capsule"):
+        return f"<{shape.kind} radius={_numbers(shape.size[0])} length={_numbers(shape.size[1])}/>"
+    if shape.kind == "sphere":
+        return f"<sphere radius={_numbers(shape.size[0])}/>"
+    if shape.kind == "mesh" and shape.file:
+        return f"<mesh filename={quoteattr(shape.file)} scale={_numbers(shape.scale)}/>"
+    return None
+
+
+def _kind(joint: Joint) -> tuple[str, tuple[float, ...] | None]:
+    if isinstance(joint, Revolute):
+        return ("continuous" if joint.continuous else "revolute"), joint.axis
+    if isinstance(joint, Prismatic):
+        return "prismatic", joint.axis
+    if isinstance(joint, Planar):
+        return "planar", joint.normal
+    if isinstance(joint, Free):
+        return "floating", None
+    raise ModelError("")
+
+
+def _joint(model: Model, record: JointRecord, mimic: Mimic | None) -> list[str]:
+    name = record.name
+    try:
+        kind, axis = _kind(record.joint)
+    except ModelError:
+        raise ModelError(
+            f"to_urdf: URDF cannot hold joint {name!r} ({type(record.joint).__name__}). It knows revolute, continuous, "
+            f"prismatic, planar and floating ones; lock it with model.lock, or keep the model in Python."
+        ) from None
+    for what in ("armature", "stiffness"):
+        if getattr(record, what).any():
+            raise ModelError(f"to_urdf: URDF cannot hold the {what} of joint {name!r}. Write model.without_passive().")
+    for what in ("damping", "friction", "effort_limit", "velocity_limit"):
+        if len(set(getattr(record, what).tolist())) > 1:
+            raise ModelError(
+                f"to_urdf: URDF holds one {what} per joint, but {name!r} has {getattr(record, what).tolist()}."
+            )
+    lines = [
+        f"  <joint name={quoteattr(name)} type={quoteattr(kind)}>",
+        f"    <parent link={quoteattr(record.parent_body)}/>",
+        f"    <child link={quoteattr(record.body)}/>",
+        f"    {_origin(model.placement[model.joint_index(name)])}",
+    ]
+    if axis is not None:
+        lines.append(f"    <axis xyz={_numbers(axis)}/>")
+    limits = {"effort": record.effort_limit[0], "velocity": record.velocity_limit[0]}
+    if kind in ("revolute", "prismatic"):
+        limits |= {"lower": record.lower[0], "upper": record.upper[0]}
+        finite = True
+    else:
+        finite = any(np.isfinite(x) for x in limits.values())
+    if finite:
+        lines.append("    <limit " + " ".join(f"{key}={_numbers(x)}" for key, x in limits.items()) + "/>")
+    if record.damping[0] or record.friction[0]:
+        lines.append(f"    <dynamics damping={_numbers(record.damping[0])} friction={_numbers(record.friction[0])}/>")
+    if mimic is not None:
+        relation = f"multiplier={_numbers(mimic.multiplier)} offset={_numbers(mimic.offset)}"
+        lines.append(f"    <mimic joint={quoteattr(mimic.source)} {relation}/>")
+    return [*lines, "  </joint>"]
+
+
+def _fixed_frames(model: Model) -> list[str]:
+    lines = []
+    names = {"world", *model.body_names}
+    joints = set(model.joint_names)
+    for frame_name, frame in model.frames.items():
+        if frame_name.startswith("joint:") or frame_name == "world":
+            continue
+        name = frame_name
+        if name in names:
+            if np.array_equal(frame.pose, np.eye(4)):
+                continue
+            name = f"{name}_frame"
+        parent = frame.parent
+        joint = parent[6:] if parent.startswith("joint:") and parent[6:] not in joints else f"{name}_fixed"
+        joints.add(joint)
+        body = "world" if frame.body == 0 else model.body_names[frame.body - 1]
+        lines += [
+            f"  <link name={quoteattr(name)}/>",
+            f'  <joint name={quoteattr(joint)} type="fixed">',
+            f"    <parent link={quoteattr(body)}/>",
+            f"    <child link={quoteattr(name)}/>",
+            f"    {_origin(frame.pose)}",
+            "  </joint>",
+        ]
+    return lines

@@ -1,0 +1,128 @@
+"""XML with line numbers, for files from strangers.
+
+Elements carry the line they began on, so that an error can point at it. Any DTD is refused, so no entity is
+ever expanded or fetched. Text before the XML declaration, which real files hold, is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from sixd.errors import LoadError
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+
+
+@dataclass(eq=False)
+class Element:
+    """A tag with its attributes, children and place in the file."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    source: str
+    children: list[Element] = field(default_factory=list)
+
+    def find(self, tag: str) -> Element | None:
+        """The first child of that tag."""
+        return next((c for c in self.children if c.tag == tag), None)
+
+    def find_all(self, tag: str) -> list[Element]:
+        """All children of that tag, in the order of the file."""
+        return [c for c in self.children if c.tag == tag]
+
+    def error(self, message: str) -> LoadError:
+        """An error that says where in the file this element is."""
+        return LoadError(f"{self.source}, line {self.line}: {message}")
+
+    def text(self, attribute: str) -> str:
+        """An attribute that must be there and not be empty."""
+        value = self.attributes.get(attribute, "").strip()
+        if not value:
+            raise self.error(f'<{self.tag}> has no attribute {attribute!r}, expected one. Add {attribute}="…".')
+        return value
+
+    def numbers(
+        self, attribute: str, count: int, default: tuple[float, ...] | None = None, *, infinite: bool = False
+    ) -> list[float]:
+        """``count`` numbers separated by white space."""
+        raw = self.attributes.get(attribute)
+        if raw is None or not raw.strip():
+            if default is None:
+                raise self.error(f"<{self.tag}> has no attribute {attribute!r}, expected {_amount(count)}.")
+            return list(default)
+        words = raw.split()
+        values = [self._number(attribute, raw, w, infinite) for w in words]
+        if len(values) != count:
+            raise self.error(f"<{self.tag} {attribute}={raw!r}> has {len(values)} numbers, expected {count}.")
+        return values
+
+    def number(self, attribute: str, default: float | None = None, *, infinite: bool = False) -> float:
+        """One number."""
+        return self.numbers(attribute, 1, None if default is None else (default,), infinite=infinite)[0]
+
+    def _number(self, attribute: str, raw: str, word: str, infinite: bool) -> float:
+        if _NUMBER.fullmatch(word):
+            value = float(word)
+            if abs(value) != float("inf"):
+                return value
+        elif infinite and _INFINITE.fullmatch(word):
+            return float(word)
+        near = _NUMBER.match(word)
+        hint = f"Write {near.group()}." if near and near.group() else "Write a decimal number such as 0.07."
+        if word.lower().strip("+-") == "nan":
+            hint = "NaN is not a quantity; write the true value."
+        elif "${" in raw:
+            hint = "This looks like xacro: expand it first (xacro robot.urdf.xacro > robot.urdf)."
+        raise self.error(f"<{self.tag} {attribute}={raw!r}>: {word!r} is not a finite number. {hint}")
+
+
+def _amount(count: int) -> str:
+    return "a number" if count == 1 else f"{count} numbers"
+
+
+def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
+    """The root element of an XML document."""
+    start = _beginning(data)
+    skipped = data[:start].count(b"\n")
+    parser = expat.ParserCreate(encoding)
+    stack: list[Element] = []
+    roots: list[Element] = []
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        element = Element(tag, attributes, parser.CurrentLineNumber + skipped, source)
+        (stack[-1].children if stack else roots).append(element)
+        stack.append(element)
+
+    def end(tag: str) -> None:
+        stack.pop()
+
+    def doctype(*_: object) -> None:
+        raise LoadError(
+            f"{source}, line {parser.CurrentLineNumber + skipped}: the file has a DTD (<!DOCTYPE …>), which is refused since "
+            f"it can make a reader fetch or swell. Delete it."
+        )
+
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        parser.Parse(data[start:], True)
+    except expat.ExpatError as error:
+        line = error.lineno + skipped
+        reason = expat.ErrorString(error.code)
+        raise LoadError(f"{source}, line {line}: the XML is broken: {reason}. Mend the file there.") from None
+    except (ValueError, LookupError) as error:  # an unknown encoding
+        raise LoadError(f"{source}: the XML cannot be read: {error}.") from None
+    return roots[0]
+
+
+def _beginning(data: bytes) -> int:
+    """Where the document begins: at its XML declaration if it has one, else at its first tag."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16: leave it to the parser
+        return 0
+    declaration = data.find(b"<?xml ")
+    first = data.find(b"<")
+    return declaration if declaration >= 0 else max(first, 0)

@@ -1,0 +1,19 @@
+"""Mechanisms: joints, the frozen Model, its builder and its checks."""
+
+from sixd.model.builder import ModelBuilder
+from sixd.model.joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    RackAndPinion,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from sixd.model.model import JointRecord, Model
+from sixd.model.parts import Constraint, Finding, Frame, Mimic, Shape, Visual
+from sixd.model.tree import Tree

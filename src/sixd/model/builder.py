@@ -1,0 +1,264 @@
+"""ModelBuilder: a mechanism described body by body, then frozen into a Model.
+
+Everything is validated as it is added, so that the error names the call that was wrong. Bodies on fixed
+joints are merged by ``build``; their frames stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, verify_joint
+from sixd.model.model import Model
+from sixd.model.parts import Constraint, Finding, Frame, Shape, Visual
+from sixd.spatial.inertia import Inertia
+from sixd.spatial.scalar import Array, symbols_in, whole
+
+MASSLESS = Inertia(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A body as described: poses and inertia are in the frame of its own joint."""
+
+    name: str
+    parent: int  # number of another entry, 0 is the world
+    joint: Joint
+    joint_name: str
+    placement: Array  # (4, 4) of the joint's predecessor frame in the parent entry's frame
+    inertia: Inertia
+    per_q: Mapping[str, Array] = field(default_factory=dict)
+    per_v: Mapping[str, Array] = field(default_factory=dict)
+
+
+class ModelBuilder:
+    """Builds a Model: ``add_body`` for each body, parents first, then ``build``.
+
+    >>> import sixd
+    >>> builder = sixd.ModelBuilder("pendulum")
+    >>> builder.add_body("rod", "world", sixd.Revolute("y"), inertia=sixd.Inertia(1.0, (0, 0, -0.5)))
+    >>> builder.build()
+    <Model 'pendulum': 1 bodies, nq = 1, nv = 1>
+    """
+
+    def __init__(self, name: str = "model", gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        self.name = name
+        self.gravity = _vector("ModelBuilder: gravity", gravity, 3)
+        world = Entry("world", 0, Fixed(), "", np.eye(4), MASSLESS)
+        self.entries: list[Entry] = [world]
+        # each frame's entry, pose in that entry's frame, and the frame it hangs on
+        self.frames: dict[str, Frame] = {"world": Frame(0, np.eye(4))}
+        self.constraints: list[Constraint] = []
+        self.visuals: list[Visual] = []
+        self.notes: list[Finding] = []
+        self._joint_names: dict[str, int] = {}
+
+    def add_body(
+        self,
+        name: str,
+        parent: str,
+        joint: Joint,
+        *,
+        placement: Any = None,
+        inertia: Inertia | None = None,
+        joint_name: str | None = None,
+        limits: Any = None,
+        damping: Any = 0.0,
+        friction: Any = 0.0,
+        armature: Any = 0.0,
+        stiffness: Any = 0.0,
+        rest: Any = None,
+        effort: Any = np.inf,
+        velocity: Any = np.inf,
+        link_pose: Any = None,
+    ) -> None:
+        """Add a body on a joint.
+
+        Parameters
+        ----------
+        parent : "world", or a body or frame added before.
+        joint : how the body moves against its parent.
+        placement : (4, 4) pose of the joint frame in the parent's frame; the parent's own frame if omitted.
+        inertia : in the body's frame; massless if omitted.
+        joint_name : the body's name if omitted.
+        limits : (lower, upper), each a number or (nq,).
+        damping, friction, armature, stiffness, effort, velocity : a number or (nv,).
+        rest : position of the springs at rest, a number or (nq,); the neutral position if omitted.
+        link_pose : (4, 4) pose of the body's named frame in its joint frame, where these differ; ``inertia`` and what
+            is hung on the body are then given in the named frame.
+        """
+        where = f"add_body {name!r}"
+        if not isinstance(joint, Joint):
+            raise ScalarTypeError(f"{where}: joint is {joint!r}, expected a joint such as sixd.Revolute('z').")
+        if inertia is not None and not isinstance(inertia, Inertia):
+            raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
+        joint_name = name if joint_name is None else joint_name
+        self._claim(where, name, joint_name)
+        base = self._find(where, "body", parent)
+        pose = base.pose @ _pose(f"{where}: placement", placement)
+        link = _pose(f"{where}: link_pose", link_pose)
+        if not isinstance(joint, BUILT_IN) and not symbols_in([_fields(joint)]):
+            verify_joint(joint, name=joint_name)
+        low, high = _limits(where, joint, limits)
+        per_v = {
+            "damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
+            "effort_limit": effort, "velocity_limit": velocity,
+        }  # fmt: skip
+        per_v = {key: _vector(f"{where}: {key}", value, joint.nv, finite=False) for key, value in per_v.items()}
+        _check_springs(where, joint, per_v["stiffness"])
+        neutral = joint.neutral()
+        rest = neutral if rest is None else _vector(f"{where}: rest", rest, joint.nq)
+        body = MASSLESS if inertia is None else inertia.moved(link) if link_pose is not None else inertia
+        number = len(self.entries)
+        self.entries.append(
+            Entry(name, base.body, joint, joint_name, pose, body, {"lower": low, "upper": high, "rest": rest}, per_v)
+        )
+        self._joint_names[joint_name] = number
+        self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
+        self.frames[name] = Frame(number, link, f"joint:{joint_name}")
+
+    def add_frame(self, name: str, parent: str, placement: Any = None) -> None:
+        """Add a named frame at ``placement`` (4, 4) in the frame of a body, or of another frame."""
+        where = f"add_frame {name!r}"
+        self._claim(where, name)
+        base = self._find(where, "body or frame", parent)
+        self.frames[name] = Frame(base.body, base.pose @ _pose(f"{where}: placement", placement), parent)
+
+    def add_constraint(self, constraint: Constraint) -> None:
+        """Store a constraint with the model, such as ``sixd.Mimic``; the joints it names must exist."""
+        if not isinstance(constraint, Constraint):
+            raise ScalarTypeError(f"add_constraint: got {constraint!r}, expected a sixd.Constraint.")
+        for joint in constraint.joints:
+            if joint not in self._joint_names:
+                raise unknown_name("add_constraint", "joint", joint, self._joint_names)
+        self.constraints.append(constraint)
+
+    def add_visual(
+        self, parent: str, shape: Shape, placement: Any = None, *, color: Any = None, name: str = ""
+    ) -> None:
+        """Hang a shape to look at on a body or frame; it has no part in the dynamics."""
+        base = self._find("add_visual", "body or frame", parent)
+        pose = base.pose @ _pose("add_visual: placement", placement)
+        self.visuals.append(Visual(base.body, shape, pose, color, name))
+
+    def build(self) -> Model:
+        """The frozen model; bodies on fixed joints are merged into what carries them."""
+        body_of, pose_in = [0], [np.eye(4)]  # of each entry: the body it belongs to and its pose there
+        moving: list[Entry] = [replace(self.entries[0], parent=-1)]
+        inertia = [MASSLESS]
+        for entry in self.entries[1:]:
+            k, T = body_of[entry.parent], pose_in[entry.parent] @ entry.placement
+            if isinstance(entry.joint, Fixed):
+                inertia[k] = inertia[k] + entry.inertia.moved(T)
+            else:
+                moving.append(replace(entry, parent=k, placement=T))
+                inertia.append(entry.inertia)
+                k, T = len(moving) - 1, np.eye(4)
+            body_of.append(k)
+            pose_in.append(T)
+        inertia[0] = MASSLESS  # what is fixed to the world takes no part
+        frames = {name: Frame(body_of[f.body], pose_in[f.body] @ f.pose, f.parent) for name, f in self.frames.items()}
+        visuals = [replace(v, body=body_of[v.body], pose=pose_in[v.body] @ v.pose) for v in self.visuals]
+        names = {e.joint_name for e in moving[1:]}
+        arrays = {
+            "placement": np.array([e.placement for e in moving]),
+            "inertia": np.array([i.matrix for i in inertia]),
+            "gravity": self.gravity,
+        }
+        for key in ("lower", "upper", "rest"):
+            arrays[key] = np.concatenate([np.zeros(0), *(e.per_q[key] for e in moving[1:])])
+        for key in ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit"):
+            arrays[key] = np.concatenate([np.zeros(0), *(e.per_v[key] for e in moving[1:])])
+        return Model(
+            name=self.name,
+            parent=tuple(e.parent for e in moving),
+            joints=tuple(e.joint for e in moving),
+            body_names=tuple(e.name for e in moving[1:]),
+            joint_names=tuple(e.joint_name for e in moving[1:]),
+            frames=frames,
+            constraints=tuple(c for c in self.constraints if set(c.joints) <= names),
+            visuals=tuple(visuals),
+            notes=tuple(self.notes),
+            **settle(arrays, [_fields(e.joint) for e in moving]),
+        )
+
+    def _find(self, where: str, kind: str, name: str) -> Frame:
+        if name not in self.frames:
+            raise unknown_name(where, kind, name, self.frames)
+        return self.frames[name]
+
+    def _claim(self, where: str, name: str, joint_name: str | None = None) -> None:
+        for kind, n in (("name", name), ("joint_name", joint_name)):
+            if n is not None and (not isinstance(n, str) or not n):
+                raise ScalarTypeError(f"{where}: {kind} is {n!r}, expected a non-empty string.")
+        if name in self.frames:
+            raise ModelError(f"{where}: a body or frame of that name exists already. Names must differ.")
+        if joint_name is not None and joint_name in self._joint_names:
+            raise ModelError(f"{where}: a joint named {joint_name!r} exists already. Give joint_name=….")
+
+
+def settle(arrays: dict[str, Array], parameters: list[Array]) -> dict[str, Array]:
+    """All arrays as floats; or, if any symbol is among them, with whole numbers exact, so that equations stay so."""
+    if not symbols_in([*arrays.values(), *parameters]):
+        return {key: np.array(a, dtype=float) for key, a in arrays.items()}
+    exact = np.vectorize(whole, otypes=[object])
+    return {key: exact(a) if a.size else a for key, a in arrays.items()}
+
+
+def _fields(joint: Joint) -> Array:
+    from sixd.model.model import _joint_parameters
+
+    return _joint_parameters(joint)
+
+
+def _vector(what: str, value: Any, n: int, *, finite: bool = True) -> Array:
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiuO":
+        raise ScalarTypeError(f"{what} is {value!r}, expected {n} numbers.")
+    if array.shape not in ((), (n,)):
+        raise ModelError(f"{what} has shape {array.shape}, expected a number or ({n},).")
+    if array.dtype != object:
+        array = array.astype(float)
+        if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
+            raise ModelError(f"{what} is {array.tolist()}, expected finite numbers. Mend the value.")
+    return np.broadcast_to(array, (n,)).copy()
+
+
+def _pose(what: str, value: Any) -> Array:
+    if value is None:
+        return np.eye(4)
+    T = np.asarray(value)
+    if T.shape != (4, 4):
+        raise ModelError(f"{what} has shape {T.shape}, expected (4, 4). Make one with sixd.placement(xyz, rpy).")
+    if T.dtype == object:
+        return T
+    T = T.astype(float)
+    if not np.isfinite(T).all():
+        raise ModelError(f"{what} contains NaN or infinity, expected finite numbers.")
+    R = T[:3, :3]
+    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0 or np.abs(T[3] - [0, 0, 0, 1]).max() > 1e-9:
+        raise ModelError(f"{what} is not a rigid pose, expected a rotation matrix, a position and (0, 0, 0, 1).")
+    return T
+
+
+def _limits(where: str, joint: Joint, limits: Any) -> tuple[Array, Array]:
+    if limits is None:
+        limits = (-np.inf, np.inf)
+    if not isinstance(limits, (tuple, list, np.ndarray)) or len(limits) != 2:
+        raise ModelError(f"{where}: limits are {limits!r}, expected (lower, upper).")
+    low, high = (_vector(f"{where}: limits", x, joint.nq, finite=False) for x in limits)
+    return low, high
+
+
+def _check_springs(where: str, joint: Joint, stiffness: Array) -> None:
+    if isinstance(joint, Free) and stiffness.any():
+        raise ModelError(
+            f"{where}: a free joint carries no spring. Use a spherical and three prismatic joints instead."
+        )
+    if isinstance(joint, Spherical) and len(set(stiffness.tolist())) > 1:
+        raise ModelError(f"{where}: stiffness of a spherical joint is {stiffness.tolist()}, expected one number.")

@@ -1,0 +1,180 @@
+"""New models from old: lock joints, take a subtree, join two models, replace symbols."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ModelWarning, ShapeError, unknown_name
+from sixd.model.builder import Entry, ModelBuilder, _pose, settle
+from sixd.model.joints import Fixed, Joint
+from sixd.model.model import _PER_Q, _PER_V, Model, _joint_parameters
+from sixd.model.parts import Frame
+from sixd.spatial.inertia import Inertia
+from sixd.spatial.scalar import Array
+from sixd.spatial.transform import pose_from_transform
+
+
+def to_builder(model: Model) -> ModelBuilder:
+    """A builder that holds the model's bodies, frames and the rest; entry i is body i."""
+    builder = ModelBuilder(model.name, model.gravity)
+    for i in model.bodies:
+        iq, iv = model.iq[i], model.iv[i]
+        builder.entries.append(
+            Entry(
+                name=model.body_names[i - 1],
+                parent=model.parent[i],
+                joint=model.joints[i],
+                joint_name=model.joint_names[i - 1],
+                placement=model.placement[i],
+                inertia=Inertia.from_matrix(model.inertia[i]),
+                per_q={key: getattr(model, key)[iq] for key in _PER_Q},
+                per_v={key: getattr(model, key)[iv] for key in _PER_V},
+            )
+        )
+        builder._joint_names[model.joint_names[i - 1]] = i
+    builder.frames = dict(model.frames)
+    builder.constraints = list(model.constraints)
+    builder.visuals = list(model.visuals)
+    builder.notes = list(model.notes)
+    return builder
+
+
+def lock(model: Model, joints: Mapping[str, Any]) -> Model:
+    """See ``Model.lock``."""
+    builder = to_builder(model)
+    for name, value in joints.items():
+        i = model.joint_index(name)
+        joint = model.joints[i]
+        q = np.atleast_1d(np.asarray(value))
+        if q.shape != (joint.nq,):
+            raise ShapeError(f"lock: joint {name!r} got shape {np.shape(value)}, expected {joint.nq} coordinates.")
+        if q.dtype != object and not np.isfinite(q.astype(float)).all():
+            raise ModelError(f"lock: joint {name!r} is {q.tolist()}, expected finite coordinates.")
+        entry = builder.entries[i]
+        held = entry.placement @ pose_from_transform(np.asarray(joint.transform(q)))
+        builder.entries[i] = dataclasses.replace(entry, joint=Fixed(), placement=held)
+    _drop_constraints(builder, set(joints), "lock")
+    return builder.build()
+
+
+def submodel(model: Model, body: str) -> Model:
+    """See ``Model.submodel``."""
+    root = model.body_index(body)
+    kept = sorted(model.tree.subtree(root))
+    number = {0: 0} | {old: new + 1 for new, old in enumerate(kept)}
+    whole = to_builder(model)
+    part = ModelBuilder(f"{model.name}/{body}", model.gravity)
+    for old in kept:
+        entry = whole.entries[old]
+        part.entries.append(dataclasses.replace(entry, parent=number[entry.parent] if old != root else 0))
+        part._joint_names[entry.joint_name] = number[old]
+    part.frames |= {
+        name: dataclasses.replace(f, body=number[f.body])
+        for name, f in model.frames.items()
+        if f.body in number and f.body
+    }
+    part.visuals = [dataclasses.replace(v, body=number[v.body]) for v in model.visuals if v.body in number and v.body]
+    part.notes = [n for n in model.notes if n.where in part.frames or n.where in part._joint_names]
+    part.constraints = list(model.constraints)
+    _drop_constraints(part, set(model.joint_names) - set(part._joint_names), "submodel")
+    return part.build()
+
+
+def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: str) -> Model:
+    """See ``Model.attach``."""
+    base = model.frame(frame, "attach")
+    T = base.pose @ _pose("attach: placement", placement)
+    builder, guest = to_builder(model), to_builder(other)
+    shift = model.nb
+    for entry in guest.entries[1:]:
+        parent, pose = (entry.parent + shift, entry.placement) if entry.parent else (base.body, T @ entry.placement)
+        name, joint_name = prefix + entry.name, prefix + entry.joint_name
+        if name in builder.frames or joint_name in builder._joint_names:
+            raise ModelError(
+                f"attach: {name!r} names a body or joint in both models, expected different names. Give prefix='…'."
+            )
+        builder.entries.append(
+            dataclasses.replace(entry, parent=parent, placement=pose, name=name, joint_name=joint_name)
+        )
+        builder._joint_names[joint_name] = len(builder.entries) - 1
+
+    def moved(body: int, pose: Array) -> tuple[int, Array]:
+        return (body + shift, pose) if body else (base.body, T @ pose)
+
+    for name, f in other.frames.items():
+        if name == "world":
+            continue
+        head, label = ("joint:", name[6:]) if name.startswith("joint:") else ("", name)
+        new = head + prefix + label
+        if new in builder.frames:
+            raise ModelError(
+                f"attach: {new!r} names a frame in both models, expected different names. Give prefix='…'."
+            )
+        builder.frames[new] = Frame(*moved(f.body, f.pose), _prefixed(f.parent, prefix, frame))
+    for v in other.visuals:
+        body, pose = moved(v.body, v.pose)
+        builder.visuals.append(dataclasses.replace(v, body=body, pose=pose))
+    for c in other.constraints:
+        names = {f.name: prefix + getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) in c.joints}  # type: ignore[arg-type]
+        builder.constraints.append(dataclasses.replace(c, **names))  # type: ignore[type-var]
+    builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
+    return builder.build()
+
+
+def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
+    """See ``Model.substitute``."""
+    by_name = {str(s): s for s in model.symbols}
+    table = {}
+    for key, value in values.items():
+        if str(key) not in by_name:
+            raise unknown_name(f"substitute: model {model.name!r}", "symbol", str(key), by_name)
+        table[by_name[str(key)]] = value
+
+    def replaced(x: Any) -> Any:
+        if not hasattr(x, "subs"):
+            return x
+        new = x.subs(table)
+        return float(new) if not new.free_symbols and new.is_real else new
+
+    def joint_replaced(joint: Joint) -> Joint:
+        if not dataclasses.is_dataclass(joint):
+            return joint
+        fields = {f.name: getattr(joint, f.name) for f in dataclasses.fields(joint)}
+        new = {k: tuple(map(replaced, v)) if isinstance(v, tuple) else replaced(v) for k, v in fields.items()}
+        return dataclasses.replace(joint, **new)
+
+    every = np.vectorize(replaced, otypes=[object])
+    joints = tuple(joint_replaced(j) for j in model.joints)
+    arrays = {
+        f.name: every(a) if a.size else a
+        for f in dataclasses.fields(model)
+        if isinstance(a := getattr(model, f.name), np.ndarray)
+    }
+    frames = {name: dataclasses.replace(f, pose=every(f.pose)) for name, f in model.frames.items()}
+    for name, f in frames.items():
+        if not any(hasattr(x, "free_symbols") for x in f.pose.ravel()):
+            frames[name] = dataclasses.replace(f, pose=f.pose.astype(float))
+    settled = settle(arrays, [_joint_parameters(j) for j in joints])
+    return dataclasses.replace(model, joints=joints, frames=frames, **settled)
+
+
+def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str) -> None:
+    kept = []
+    for c in builder.constraints:
+        lost = sorted(gone & set(c.joints))
+        if not lost:
+            kept.append(c)
+        elif not set(c.joints) <= gone:
+            warnings.warn(f"{where}: {c} is dropped, since {lost} moves no more.", ModelWarning, stacklevel=4)
+    builder.constraints = kept
+
+
+def _prefixed(parent: str, prefix: str, frame: str) -> str:
+    if parent in ("world", ""):
+        return frame
+    return f"joint:{prefix}{parent[6:]}" if parent.startswith("joint:") else prefix + parent

@@ -1,0 +1,9 @@
+"""Joints: how a body may move against its parent."""
+
+from sixd.model.joints.base import Joint
+from sixd.model.joints.quaternion import Free, Spherical
+from sixd.model.joints.simple import Cylindrical, Fixed, Helical, Prismatic, Revolute
+from sixd.model.joints.varying import Planar, RackAndPinion, Universal
+from sixd.model.joints.verify import verify_joint
+
+BUILT_IN = (Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Planar, Spherical, Free, RackAndPinion)

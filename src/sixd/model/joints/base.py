@@ -1,0 +1,102 @@
+"""The interface of a joint: a few methods, the same for built-in and user-defined joints.
+
+A joint connects a predecessor frame p (fixed in the parent body) to a successor frame c (the child body's
+own frame). Methods act on one unbatched state of any scalar; take ``sin cos where …`` from
+``sixd.spatial``. Letters: RBDA section 3.5 and 4.4.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sixd.errors import ModelError
+from sixd.spatial.rotation import unit_vector
+from sixd.spatial.scalar import Array, whole
+
+_LETTERS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+
+
+class Joint(ABC):
+    """Base of all joints. A new joint needs ``nq``, ``nv``, ``transform`` and ``subspace``.
+
+    If S depends on q, ``subspace_rate`` too; if q does not live in a vector space, also
+    ``integrate``, ``difference``, ``neutral`` and ``random``.
+
+    Example: a point sliding along the parabola y = x²::
+
+        class Parabola(sixd.Joint):
+            nq = nv = 1
+
+            def transform(self, q):
+                return xlt([q[0], q[0] * q[0], 0])
+
+            def subspace(self, q):
+                return np.array([[0, 0, 0, 1, 2 * q[0], 0]]).T
+
+            def subspace_rate(self, q, qd):
+                return np.array([[0, 0, 0, 0, 2 * qd[0], 0]]).T
+    """
+
+    nq: ClassVar[int]
+    nv: ClassVar[int]
+    half_range: ClassVar[tuple[float, ...] | None] = None
+    """Largest |q| that :meth:`random` draws where no limit is set, per coordinate; None means pi."""
+
+    @abstractmethod
+    def transform(self, q: Array) -> Array:
+        """X_cp (6, 6): motion coordinates from predecessor to successor frame."""
+
+    @abstractmethod
+    def subspace(self, q: Array) -> Array:
+        """S (6, nv): the joint's velocity is vJ = S qd, in successor coordinates."""
+
+    def subspace_rate(self, q: Array, qd: Array) -> Array:
+        """S° (6, nv): derivative of S's components along qd (zero where S is constant)."""
+        if type(self).bias is Joint.bias:
+            return np.zeros((6, self.nv))
+        if self.nv == 1:  # cJ = S° qd is quadratic in qd, so its value at 1 tells S°
+            return (self.bias(q, np.ones(1)) * qd[0]).reshape(6, 1)
+        raise ModelError(
+            f"{type(self).__name__}: bias is defined but subspace_rate is not; a joint of {self.nv} freedoms "
+            f"needs subspace_rate(q, qd) -> (6, {self.nv}) for Jacobian rates. Define it instead of bias."
+        )
+
+    def bias(self, q: Array, qd: Array) -> Array:
+        """cJ (6,) = S° qd  [RBDA 3.42]."""
+        return self.subspace_rate(q, qd) @ qd
+
+    def integrate(self, q: Array, dq: Array) -> Array:
+        """The configuration reached from q by the constant joint velocity dq in unit time."""
+        return q + dq
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """The dq with ``integrate(q0, dq)`` = q1."""
+        return q1 - q0
+
+    def neutral(self) -> Array:
+        """The configuration (nq,) at which successor and predecessor frame coincide (by convention)."""
+        return np.zeros(self.nq)
+
+    def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
+        """A configuration (nq,) drawn uniformly within the limits; unlimited coordinates: ``half_range``."""
+        half = np.full(self.nq, np.pi) if self.half_range is None else np.array(self.half_range)
+        low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * half, -half))
+        high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * half, half))
+        return rng.uniform(np.minimum(low, high), np.maximum(low, high))
+
+
+def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
+    """Unit vector of "x", "y", "z" or three numbers or symbols."""
+    if isinstance(axis, str):
+        if axis not in _LETTERS:
+            raise ModelError(f"{joint}: axis is {axis!r}, expected 'x', 'y', 'z' or three numbers.")
+        return _LETTERS[axis]
+    try:
+        # whole numbers stay exact, so that symbolic results are free of 1.0
+        x, y, z = (whole(a) for a in unit_vector(axis, name="axis").tolist())
+    except ValueError as error:
+        raise ModelError(f"{joint}: {error}") from None
+    return x, y, z

@@ -1,0 +1,129 @@
+"""Joints whose orientation is a unit quaternion (wxyz): spherical and free. No singularity anywhere.
+
+``integrate`` and ``difference`` are the exponential and logarithm of SO(3) and SE(3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from sixd.model.joints.base import Joint
+from sixd.spatial.rotation import (
+    quaternion_conjugate,
+    quaternion_from_vector,
+    quaternion_multiply,
+    quaternion_normalize,
+    quaternion_to_rotation,
+    quaternion_to_vector,
+    random_quaternion,
+    sinc,
+    skew,
+)
+from sixd.spatial.scalar import Array, Scalar, cos, sin, sqrt, where
+from sixd.spatial.transform import plucker
+
+_SERIES_BELOW = 0.25  # θ² where closed forms begin to cancel; the series are at rounding there
+
+# (θ - sin θ)/θ³ and (1 - θ/2 cot θ/2)/θ² in powers of θ²
+_EXP_SERIES = [(-1) ** k / float(np.prod(np.arange(1.0, 2 * k + 4))) for k in range(8)]
+_LOG_SERIES = [
+    1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600,
+]  # fmt: skip
+
+
+def _polynomial(coefficients: list[float], x: Scalar) -> Scalar:
+    total = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * x + c
+    return total
+
+
+def _exp_coupling(w: Array) -> Array:
+    """V (3, 3): ∫₀¹ exp(s w×) ds, which turns a body velocity into the displacement of the origin."""
+    t2 = w @ w
+    small = t2 < _SERIES_BELOW
+    safe = where(small, 1.0, t2)
+    t = sqrt(safe)
+    closed = (t - sin(t)) / (t * safe)
+    c = where(small, _polynomial(_EXP_SERIES, t2), closed)
+    half = sinc(sqrt(t2) / 2)
+    W = skew(w)
+    return np.eye(3, dtype=int) + (half * half / 2) * W + c * (W @ W)
+
+
+def _log_coupling(w: Array) -> Array:
+    """Inverse of :func:`_exp_coupling`, for ‖w‖ ≤ pi."""
+    t2 = w @ w
+    small = t2 < _SERIES_BELOW
+    safe = where(small, 1.0, t2)
+    half = sqrt(safe) / 2
+    closed = (1 - half * cos(half) / sin(half)) / safe
+    c = where(small, _polynomial(_LOG_SERIES, t2), closed)
+    W = skew(w)
+    return np.eye(3, dtype=int) - W / 2 + c * (W @ W)
+
+
+def _relative(q0: Array, q1: Array) -> Array:
+    return quaternion_to_vector(quaternion_normalize(quaternion_multiply(quaternion_conjugate(q0), q1)))
+
+
+@final
+@dataclass(frozen=True)
+class Spherical(Joint):
+    """Ball joint: q = [qw qx qy qz], R(q) maps successor to predecessor components; qd = ω in successor axes."""
+
+    nq: ClassVar[int] = 4
+    nv: ClassVar[int] = 3
+
+    def transform(self, q: Array) -> Array:
+        return plucker(quaternion_to_rotation(q).T, np.zeros(3, dtype=int))
+
+    def subspace(self, q: Array) -> Array:
+        return np.eye(6, dtype=int)[:, :3]
+
+    def integrate(self, q: Array, dq: Array) -> Array:
+        return quaternion_normalize(quaternion_multiply(q, quaternion_from_vector(dq)))
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        return _relative(q0, q1)
+
+    def neutral(self) -> Array:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+
+    def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
+        return random_quaternion(rng)
+
+
+@final
+@dataclass(frozen=True)
+class Free(Joint):
+    """Six freedoms: q = [qw qx qy qz, x y z]; qd = [ω; v], v the velocity of the origin, both in body axes."""
+
+    nq: ClassVar[int] = 7
+    nv: ClassVar[int] = 6
+    half_range: ClassVar[tuple[float, ...]] = (1.0,) * 7
+
+    def transform(self, q: Array) -> Array:
+        return plucker(quaternion_to_rotation(q[:4]).T, q[4:])
+
+    def subspace(self, q: Array) -> Array:
+        return np.eye(6, dtype=int)
+
+    def integrate(self, q: Array, dq: Array) -> Array:
+        R, w, v = quaternion_to_rotation(q[:4]), dq[:3], dq[3:]
+        quaternion = quaternion_normalize(quaternion_multiply(q[:4], quaternion_from_vector(w)))
+        return np.concatenate([quaternion, q[4:] + R @ (_exp_coupling(w) @ v)])
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        R0, w = quaternion_to_rotation(q0[:4]), _relative(q0[:4], q1[:4])
+        return np.concatenate([w, _log_coupling(w) @ (R0.T @ (q1[4:] - q0[4:]))])
+
+    def neutral(self) -> Array:
+        return np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+    def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
+        position = super().random(rng, lower, upper)[4:]
+        return np.concatenate([random_quaternion(rng), position])

@@ -1,0 +1,116 @@
+"""Joints with a constant motion subspace about one axis: fixed, revolute, prismatic, helical, cylindrical."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from sixd.errors import ModelError
+from sixd.model.joints.base import Joint, parse_axis
+from sixd.spatial.rotation import axis_rotation
+from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.transform import plucker, xlt
+
+
+@final
+@dataclass(frozen=True)
+class Fixed(Joint):
+    """No freedom: the two bodies are merged when a model is built."""
+
+    nq: ClassVar[int] = 0
+    nv: ClassVar[int] = 0
+
+    def transform(self, q: Array) -> Array:
+        return np.eye(6, dtype=int)
+
+    def subspace(self, q: Array) -> Array:
+        return np.zeros((6, 0))
+
+
+@dataclass(frozen=True)
+class _AxisJoint(Joint):
+    """A joint about or along ``axis``: "x", "y", "z" or a 3-vector (of any length, not zero)."""
+
+    axis: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", parse_axis(type(self).__name__, self.axis))
+
+    @cached_property
+    def _a(self) -> Array:
+        return np.array(self.axis)
+
+    def _column(self, angular: Any, linear: Any) -> Array:
+        return np.concatenate([angular * self._a, linear * self._a])[:, None]
+
+
+@final
+@dataclass(frozen=True)
+class Revolute(_AxisJoint):
+    """Turn by q [rad] about ``axis``. ``continuous`` marks an axis that turns without end (q is still a real number)."""
+
+    continuous: bool = False
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+    def transform(self, q: Array) -> Array:
+        return plucker(axis_rotation(self._a, q[0]).T, np.zeros(3, dtype=int))
+
+    def subspace(self, q: Array) -> Array:
+        return self._column(1, 0)
+
+
+@final
+@dataclass(frozen=True)
+class Prismatic(_AxisJoint):
+    """Slide by q [m] along ``axis``."""
+
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+    half_range: ClassVar[tuple[float, ...]] = (1.0,)
+
+    def transform(self, q: Array) -> Array:
+        return xlt(q[0] * self._a)
+
+    def subspace(self, q: Array) -> Array:
+        return self._column(0, 1)
+
+
+@final
+@dataclass(frozen=True)
+class Helical(_AxisJoint):
+    """Screw: turn by q [rad] about ``axis`` while sliding ``pitch`` [m/rad] · q along it (right-handed if positive)."""
+
+    pitch: Any = 0.0
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if is_number(self.pitch) and not np.isfinite(float(self.pitch)):
+            raise ModelError(f"Helical: pitch is {self.pitch}, expected a finite number [m/rad].")
+
+    def transform(self, q: Array) -> Array:
+        return plucker(axis_rotation(self._a, q[0]).T, (self.pitch * q[0]) * self._a)
+
+    def subspace(self, q: Array) -> Array:
+        return self._column(1, self.pitch)
+
+
+@final
+@dataclass(frozen=True)
+class Cylindrical(_AxisJoint):
+    """Turn by q[0] [rad] about ``axis`` and slide by q[1] [m] along it, independently."""
+
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+    half_range: ClassVar[tuple[float, ...]] = (np.pi, 1.0)
+
+    def transform(self, q: Array) -> Array:
+        return plucker(axis_rotation(self._a, q[0]).T, q[1] * self._a)
+
+    def subspace(self, q: Array) -> Array:
+        return np.concatenate([self._column(1, 0), self._column(0, 1)], axis=1)

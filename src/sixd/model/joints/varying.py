@@ -1,0 +1,104 @@
+"""Joints whose motion subspace depends on q: universal, planar, rack and pinion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from sixd.errors import ModelError
+from sixd.model.joints.base import Joint, parse_axis
+from sixd.spatial.rotation import rotation_from_vector
+from sixd.spatial.scalar import Array, cos, is_number, sin
+from sixd.spatial.transform import plucker, rotate_both, rotx, roty, rotz, xlt
+
+
+@final
+@dataclass(frozen=True)
+class Universal(Joint):
+    """Turn by q[0] [rad] about the predecessor's x, then by q[1] [rad] about the successor's y."""
+
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+
+    def transform(self, q: Array) -> Array:
+        return roty(q[1]) @ rotx(q[0])
+
+    def subspace(self, q: Array) -> Array:
+        s, c = sin(q[1]), cos(q[1])
+        return np.array([[c, 0, s, 0, 0, 0], [0, 1, 0, 0, 0, 0]]).T
+
+    def subspace_rate(self, q: Array, qd: Array) -> Array:
+        s, c = sin(q[1]), cos(q[1])
+        return np.array([[-s * qd[1], 0, c * qd[1], 0, 0, 0], [0, 0, 0, 0, 0, 0]]).T
+
+
+@final
+@dataclass(frozen=True)
+class Planar(Joint):
+    """q = (θ, x, y): slide by (x, y) [m] along the predecessor's axes, turn by θ [rad] about the plane's normal.
+
+    qd is the derivative of q. A ``normal`` other than z lays the plane across that axis; its x and y are then
+    those of the frame turned the shortest way from z to the normal.
+    """
+
+    normal: Any = "z"
+    nq: ClassVar[int] = 3
+    nv: ClassVar[int] = 3
+    half_range: ClassVar[tuple[float, ...]] = (np.pi, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "normal", parse_axis("Planar", self.normal))
+
+    @cached_property
+    def plane(self) -> Array:
+        """R (3, 3) from the plane's axes, normal along z, to the joint frame's."""
+        x, y, z = self.normal
+        across = np.array([-y, x, 0])
+        length = np.sqrt(float(x * x + y * y))
+        if length == 0:
+            return np.diag([1, 1, 1] if z > 0 else [1, -1, -1])
+        return rotation_from_vector(across / length * np.arctan2(length, z))
+
+    @cached_property
+    def _to_plane(self) -> Array:
+        return plucker(self.plane.T, np.zeros(3, dtype=int))
+
+    def transform(self, q: Array) -> Array:
+        return self._to_plane.T @ rotz(q[0]) @ xlt([q[1], q[2], 0]) @ self._to_plane
+
+    def subspace(self, q: Array) -> Array:
+        s, c = sin(q[0]), cos(q[0])
+        S = np.array([[0, 0, 1, 0, 0, 0], [0, 0, 0, c, -s, 0], [0, 0, 0, s, c, 0]]).T
+        return rotate_both(self.plane, S)
+
+    def subspace_rate(self, q: Array, qd: Array) -> Array:
+        s, c = sin(q[0]) * qd[0], cos(q[0]) * qd[0]
+        S = np.array([[0, 0, 0, 0, 0, 0], [0, 0, 0, -s, -c, 0], [0, 0, 0, c, -s, 0]]).T
+        return rotate_both(self.plane, S)
+
+
+@final
+@dataclass(frozen=True)
+class RackAndPinion(Joint):
+    """A pinion of ``radius`` [m] rolling by q [rad] about x along a rack in -y."""
+
+    radius: Any
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if is_number(self.radius) and not np.isfinite(float(self.radius)):
+            raise ModelError(f"RackAndPinion: radius is {self.radius}, expected a finite length [m].")
+
+    def transform(self, q: Array) -> Array:
+        return rotx(q[0]) @ xlt([0, -self.radius * q[0], 0])
+
+    def subspace(self, q: Array) -> Array:
+        return np.array([[1, 0, 0, 0, -self.radius * cos(q[0]), self.radius * sin(q[0])]]).T
+
+    def subspace_rate(self, q: Array, qd: Array) -> Array:
+        r = self.radius * qd[0]
+        return np.array([[0, 0, 0, 0, r * sin(q[0]), r * cos(q[0])]]).T

@@ -1,0 +1,53 @@
+"""Checks a joint's methods against each other: they must describe one and the same motion.
+
+A user-defined joint with a wrong S or a forgotten S° would give wrong forces in silence; the builder
+runs this once for every joint class that is not its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sixd.errors import ModelError
+from sixd.model.joints.base import Joint
+from sixd.spatial.transform import crm, inverse_transform
+
+_STEP, _TOLERANCE = 1e-6, 1e-6  # central differences: truncation and rounding are both near 1e-10
+
+
+def verify_joint(joint: Joint, *, name: str = "", samples: int = 3) -> None:
+    """Raise ModelError if shapes, S, S° or integrate of ``joint`` contradict its transform."""
+    who = f"joint {name or type(joint).__name__!r} ({type(joint).__name__})"
+    rng = np.random.default_rng(0)
+    unlimited = np.full(joint.nq, np.inf)
+    _shape(who, "neutral()", joint.neutral(), (joint.nq,))
+    for _ in range(samples):
+        q, qd = joint.random(rng, -unlimited, unlimited), rng.standard_normal(joint.nv)
+        X, S = np.asarray(joint.transform(q)), np.asarray(joint.subspace(q))
+        _shape(who, "transform(q)", X, (6, 6))
+        _shape(who, "subspace(q)", S, (6, joint.nv))
+        _shape(who, "bias(q, qd)", joint.bias(q, qd), (6,))
+        E = X[:3, :3]
+        if not np.allclose(E @ E.T, np.eye(3), atol=1e-9) or np.abs(X[:3, 3:]).max() > 1e-12:
+            raise ModelError(f"{who}: transform(q) is not a Plücker transform; build it from rotx … xlt.")
+        ahead, behind = joint.integrate(q, _STEP * qd), joint.integrate(q, -_STEP * qd)
+        _shape(who, "integrate(q, dq)", ahead, (joint.nq,))
+
+        # dX/dt = -vJ× X
+        rate = (joint.transform(ahead) - joint.transform(behind)) / (2 * _STEP)
+        _compare(who, "subspace", "the derivative of transform", -crm(S @ qd), rate @ inverse_transform(X))
+        rate = (joint.subspace(ahead) - joint.subspace(behind)) / (2 * _STEP)
+        _compare(who, "bias", "S° qd (does S depend on q? define subspace_rate)", joint.bias(q, qd), rate @ qd)
+        back = joint.difference(q, joint.integrate(q, 0.1 * qd))
+        _compare(who, "difference", "the inverse of integrate", back, 0.1 * qd)
+
+
+def _shape(who: str, what: str, got: object, expected: tuple[int, ...]) -> None:
+    if np.shape(got) != expected:  # type: ignore[arg-type]
+        raise ModelError(f"{who}: {what} has shape {np.shape(got)}, expected {expected}.")  # type: ignore[arg-type]
+
+
+def _compare(who: str, what: str, against: str, got: np.ndarray, expected: np.ndarray) -> None:
+    error = np.abs(got - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0))
+    if not error < _TOLERANCE:
+        raise ModelError(f"{who}: {what} differs from {against} by {error:.1e} (relative). Mend the method.")

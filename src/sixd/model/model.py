@@ -1,0 +1,332 @@
+"""Model: a frozen kinematic tree, ready for the algorithms.
+
+Arrays have an entry for body 0, the world, first, so that no loop needs a root branch. ``inertia[i]`` and
+``X_tree[i]`` are 6×6 in RBDA's letters; nothing here knows a file format, a batch of states or a compiler.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sixd.batch import Argument, apply
+from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.model.joints import Joint
+from sixd.model.parts import Constraint, Finding, Frame, Visual
+from sixd.model.sparsity import expand_parent
+from sixd.model.tree import Tree
+from sixd.spatial.inertia import Inertia
+from sixd.spatial.scalar import Array, symbols_in
+from sixd.spatial.transform import transform_from_pose
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """A kinematic tree of rigid bodies. Build one with ``ModelBuilder``, ``sixd.load`` or ``sixd.from_dh``.
+
+    Body i of ``bodies`` = 1 … nb is ``body_names[i - 1]``, moves by ``joints[i]`` against body ``parent[i]``, and
+    owns ``q[iq[i]]`` and ``qd[iv[i]]``. Arrays are read-only; change a model by the methods that return a new one.
+    """
+
+    name: str
+    parent: tuple[int, ...]  # (nb + 1), parent[0] = -1
+    joints: tuple[Joint, ...]  # (nb + 1), joints[0] = Fixed()
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    placement: Array  # (nb + 1, 4, 4) pose of each joint's predecessor frame in the parent body
+    inertia: Array  # (nb + 1, 6, 6) in body coordinates [kg, kg m, kg m²]
+    gravity: Array  # (3,) [m/s²]
+    lower: Array  # (nq,) limits of q
+    upper: Array
+    rest: Array  # (nq,) rest position of the springs
+    stiffness: Array  # (nv,) [N m/rad or N/m], likewise below
+    damping: Array
+    friction: Array  # Coulomb
+    armature: Array  # [kg m² or kg]
+    effort_limit: Array
+    velocity_limit: Array
+    frames: Mapping[str, Frame]
+    constraints: tuple[Constraint, ...] = ()
+    visuals: tuple[Visual, ...] = ()
+    notes: tuple[Finding, ...] = ()
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                value = value.view()
+                value.flags.writeable = False
+                object.__setattr__(self, f.name, value)
+        object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {**state, "frames": dict(self.frames)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    # counts and indices ---------------------------------------------------------------------------
+
+    @property
+    def nb(self) -> int:
+        """Number of moving bodies; the world is not counted."""
+        return len(self.body_names)
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of configuration coordinates."""
+        return sum(j.nq for j in self.joints)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of freedoms."""
+        return sum(j.nv for j in self.joints)
+
+    @property
+    def bodies(self) -> range:
+        """1 … nb, parents before children."""
+        return range(1, self.nb + 1)
+
+    @cached_property
+    def iq(self) -> tuple[slice, ...]:
+        """Slice of q of each body's joint, the world's (empty) first."""
+        return _slices([j.nq for j in self.joints])
+
+    @cached_property
+    def iv(self) -> tuple[slice, ...]:
+        """Slice of qd of each body's joint, the world's (empty) first."""
+        return _slices([j.nv for j in self.joints])
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Index sets κ, μ, ν and depths."""
+        return Tree(self.parent)
+
+    @cached_property
+    def dof_parent(self) -> tuple[int, ...]:
+        """Per-DoF parent array (nv,), -1 at the root: the pattern of the mass matrix."""
+        return expand_parent(self.parent, [j.nv for j in self.joints])
+
+    @cached_property
+    def X_tree(self) -> Array:
+        """(nb + 1, 6, 6): X_tree[i] maps from the parent body's to joint i's predecessor frame."""
+        X = np.array([transform_from_pose(T) for T in self.placement])
+        X.flags.writeable = False
+        return X
+
+    @cached_property
+    def a_gravity(self) -> Array:
+        """Gravity as a spatial acceleration [0; g] (6,)."""
+        return np.concatenate([np.zeros(3, dtype=int), self.gravity])
+
+    # names ----------------------------------------------------------------------------------------
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all frames: links, ``joint:NAME``, added frames, and the world."""
+        return tuple(self.frames)
+
+    def body_index(self, body: str) -> int:
+        """i in 1 … nb of the body of that name."""
+        return self._index(body, "body", self.body_names)
+
+    def joint_index(self, joint: str) -> int:
+        """i in 1 … nb of the body that the joint of that name moves."""
+        return self._index(joint, "joint", self.joint_names)
+
+    @cached_property
+    def _positions(self) -> dict[str, dict[str, int]]:
+        kinds = {"body": self.body_names, "joint": self.joint_names}
+        return {kind: {name: k + 1 for k, name in enumerate(names)} for kind, names in kinds.items()}
+
+    def _index(self, name: str, kind: str, names: tuple[str, ...]) -> int:
+        try:
+            return self._positions[kind][name]
+        except (KeyError, TypeError):
+            raise unknown_name(f"model {self.name!r}", kind, name, names) from None
+
+    def frame(self, name: str, where: str = "frame") -> Frame:
+        """The frame of that name: (body, pose in it)."""
+        try:
+            return self.frames[name]
+        except (KeyError, TypeError):
+            raise unknown_name(f"{where}: model {self.name!r}", "frame", name, self.frames) from None
+
+    def q_slice(self, joint: str) -> slice:
+        """Where the joint's coordinates are in q."""
+        return self.iq[self.joint_index(joint)]
+
+    def v_slice(self, joint: str) -> slice:
+        """Where the joint's freedoms are in qd, qdd and tau."""
+        return self.iv[self.joint_index(joint)]
+
+    def joint(self, name: str) -> JointRecord:
+        """All that is known of a joint, by its name."""
+        i = self.joint_index(name)
+        parent = self.parent[i]
+        values = {
+            f.name: getattr(self, f.name)[(self.iq if f.name in _PER_Q else self.iv)[i]]
+            for f in dataclasses.fields(JointRecord)
+            if f.name in _PER_Q + _PER_V
+        }
+        body_names = ("world", *self.body_names)
+        return JointRecord(name, self.joints[i], body_names[parent], body_names[i], **values)
+
+    def body_inertia(self, body: str) -> Inertia:
+        """Inertia of a body (with all that is merged into it), in its own frame."""
+        return Inertia.from_matrix(self.inertia[self.body_index(body)])
+
+    @property
+    def mass(self) -> Any:
+        """Total mass [kg] of the moving bodies."""
+        return sum(self.inertia[i][5, 5] for i in self.bodies)
+
+    # the configuration manifold -------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """Configuration (nq,) with every joint at its neutral value."""
+        return self._concatenate([self.joints[i].neutral() for i in self.bodies])
+
+    def random_configuration(self, rng: np.random.Generator | int | None = None) -> Array:
+        """Configuration (nq,) drawn within finite limits, else (-pi, pi), ±1 m, uniform quaternions.
+
+        ``rng`` is a NumPy generator or a seed.
+        """
+        rng = np.random.default_rng(rng)
+        lower, upper = self.lower, self.upper
+        return self._concatenate(
+            [self.joints[i].random(rng, lower[self.iq[i]], upper[self.iq[i]]) for i in self.bodies]
+        )
+
+    def integrate(self, q: Any, dq: Any) -> Array:
+        """Configuration reached from q (…, nq) by the constant velocity dq (…, nv) in unit time."""
+
+        def one(q: Array, dq: Array) -> Array:
+            return self._concatenate([self.joints[i].integrate(q[self.iq[i]], dq[self.iv[i]]) for i in self.bodies])
+
+        return apply("integrate", one, [Argument("q", q, (self.nq,), "nq"), Argument("dq", dq, (self.nv,), "nv")])
+
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest way for orientations."""
+
+        def one(q0: Array, q1: Array) -> Array:
+            return self._concatenate([self.joints[i].difference(q0[self.iq[i]], q1[self.iq[i]]) for i in self.bodies])
+
+        return apply("difference", one, [Argument("q0", q0, (self.nq,), "nq"), Argument("q1", q1, (self.nq,), "nq")])
+
+    @staticmethod
+    def _concatenate(parts: list[Array]) -> Array:
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    # symbols --------------------------------------------------------------------------------------
+
+    @cached_property
+    def symbols(self) -> tuple[Any, ...]:
+        """SymPy symbols in the parameters, sorted by name."""
+        arrays = [v for v in self.__dict__.values() if isinstance(v, np.ndarray)]
+        parameters = [_joint_parameters(j) for j in self.joints]
+        return tuple(sorted(symbols_in([*arrays, *parameters]), key=str))
+
+    def require_numeric(self, where: str) -> None:
+        """Raise if parameters are symbolic, naming the symbols."""
+        if self.symbols:
+            names = ", ".join(str(s) for s in self.symbols)
+            raise ScalarTypeError(
+                f"{where}: model {self.name!r} has symbolic parameters {names}, expected numbers for float arguments. "
+                f"Use model.substitute({{{self.symbols[0]}: 1.0, …}}), or pass SymPy expressions."
+            )
+
+    # new models from this one ---------------------------------------------------------------------
+
+    def lock(self, joints: Mapping[str, Any]) -> Model:
+        """The model with these joints held at the given coordinates, their bodies merged.
+
+        ``model.lock({"elbow": 0.3})``; a joint of several coordinates takes an array. Constraints that involve a
+        locked joint are dropped, with a warning.
+        """
+        from sixd.model.edit import lock
+
+        return lock(self, joints)
+
+    def submodel(self, body: str) -> Model:
+        """The tree carried by ``body``, itself included; its joint then hangs on the world at the same placement."""
+        from sixd.model.edit import submodel
+
+        return submodel(self, body)
+
+    def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
+        """This model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4); ``prefix`` goes before its names."""
+        from sixd.model.edit import attach
+
+        return attach(self, other, frame, placement=placement, prefix=prefix)
+
+    def without_passive(self) -> Model:
+        """The model without damping, friction, stiffness and armature."""
+        zero = np.zeros(self.nv, dtype=int if self.symbols else float)
+        return dataclasses.replace(self, damping=zero, friction=zero, stiffness=zero, armature=zero)
+
+    def substitute(self, values: Mapping[Any, Any]) -> Model:
+        """The model with symbols (or their names) replaced: ``model.substitute({m1: 2.0})``."""
+        from sixd.model.edit import substitute
+
+        return substitute(self, values)
+
+    def with_gravity(self, gravity: Any) -> Model:
+        """The model in another field of gravity (3,) [m/s²]."""
+        g = np.array(gravity)
+        if g.shape != (3,):
+            raise ModelError(f"with_gravity: gravity has shape {g.shape}, expected (3,).")
+        return dataclasses.replace(self, gravity=g if g.dtype == object else g.astype(float))
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name!r}: {self.nb} bodies, nq = {self.nq}, nv = {self.nv}>"
+
+    def __str__(self) -> str:
+        from sixd.model.printing import render
+
+        return render(self)
+
+
+@dataclass(frozen=True, eq=False)
+class JointRecord:
+    """A joint of a model: its kind, what it joins, and its limits and passive properties (arrays of nq or nv)."""
+
+    name: str
+    joint: Joint
+    parent_body: str
+    body: str
+    lower: Array
+    upper: Array
+    rest: Array
+    stiffness: Array
+    damping: Array
+    friction: Array
+    armature: Array
+    effort_limit: Array
+    velocity_limit: Array
+
+
+_PER_Q = ("lower", "upper", "rest")
+_PER_V = ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit")
+
+
+def _slices(counts: list[int]) -> tuple[slice, ...]:
+    ends = np.cumsum(counts).tolist()
+    return tuple(slice(end - n, end) for end, n in zip(ends, counts, strict=True))
+
+
+def _joint_parameters(joint: Joint) -> Array:
+    fields = dataclasses.fields(joint) if dataclasses.is_dataclass(joint) else ()
+    values: list[Any] = []
+    for f in fields:
+        value = getattr(joint, f.name)
+        values.extend(value if isinstance(value, tuple) else [value])
+    return np.array(values, dtype=object)

@@ -1,0 +1,75 @@
+"""Small records that a Model carries: frames, visual shapes, constraints and findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sixd.spatial.scalar import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A named frame fixed in a body: ``pose`` (4, 4) in the body's frame; ``parent`` is the frame it was hung on."""
+
+    body: int
+    pose: Array
+    parent: str = ""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Geometry to look at. ``size`` [m] by kind: box (x, y, z), cylinder and capsule (radius, length) along z,
+    sphere (radius,), ellipsoid (a, b, c), plane (), mesh () with ``file`` and ``scale``."""
+
+    kind: str
+    size: tuple[float, ...] = ()
+    file: str | None = None
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    vertices: Any = field(default=None, compare=False, repr=False)
+    triangles: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Visual:
+    """A shape on a body: ``pose`` (4, 4) in the body's frame, ``color`` rgba in [0, 1]."""
+
+    body: int
+    shape: Shape
+    pose: Array = field(default_factory=lambda: np.eye(4))
+    color: tuple[float, float, float, float] | None = None
+    name: str = ""
+
+
+class Constraint:
+    """Base of the constraints that ``model.constraints`` holds; ``joints`` names what it acts on."""
+
+    joints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mimic(Constraint):
+    """q[joint] = multiplier · q[source] + offset."""
+
+    joint: str
+    source: str
+    multiplier: Any = 1.0
+    offset: Any = 0.0
+
+    @property
+    def joints(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.joint, self.source)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something doubtful in a model: a short ``code``, the body or joint it is about, and what to do."""
+
+    code: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message} [{self.code}]"

@@ -1,0 +1,68 @@
+"""A model as a readable tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sixd.model.joints import Joint
+from sixd.model.model import Model
+from sixd.spatial.scalar import is_number
+
+_MOST_LINES = 200
+
+
+def render(model: Model) -> str:
+    """The tree, a body a line: name, joint, limits and mass. A chain is not indented; branches are."""
+    head = f"{model.name}: {_count(model.nb, 'body', 'bodies')}, nq = {model.nq}, nv = {model.nv}"
+    mass = model.mass
+    head += f", mass {mass:.6g} kg" if is_number(mass) else f", mass {mass} kg"
+    lines = [head, "world"]
+    names = [f"{n}" for n in model.body_names]
+    children = model.tree.children
+    # a stack of (body, text before it, text before what it carries)
+    stack = [(b, *_rails("", last=b == children(0)[-1], only=len(children(0)) == 1)) for b in reversed(children(0))]
+    while stack and len(lines) < _MOST_LINES:
+        body, mark, rail = stack.pop()
+        lines.append(mark + _describe(model, body, names[body - 1]))
+        below = children(body)
+        stack.extend((b, *_rails(rail, last=b == below[-1], only=len(below) == 1)) for b in reversed(below))
+    if stack:
+        lines.append(f"… and {model.nb - (_MOST_LINES - 2)} more")
+    if model.constraints:
+        lines += ["constraints:", *(f"  {c}" for c in model.constraints)]
+    return "\n".join(lines)
+
+
+def _rails(rail: str, *, last: bool, only: bool) -> tuple[str, str]:
+    if only:
+        return rail + "└ ", rail
+    return rail + ("└─ " if last else "├─ "), rail + ("   " if last else "│  ")
+
+
+def _describe(model: Model, i: int, name: str) -> str:
+    joint, mass = model.joints[i], model.inertia[i][5, 5]
+    text = f"{name}  ({model.joint_names[i - 1]}: {describe_joint(joint)}"
+    low, high = model.lower[model.iq[i]], model.upper[model.iq[i]]
+    if joint.nq == 1 and is_number(low[0]) and is_number(high[0]) and np.isfinite([low[0], high[0]]).any():
+        text += f" {low[0]:.4g} … {high[0]:.4g}"
+    text += ")"
+    if is_number(mass):
+        return text + (f"  {mass:.4g} kg" if mass else "  massless")
+    return text + f"  {mass} kg"
+
+
+def describe_joint(joint: Joint) -> str:
+    """Kind and axis in a few letters: "revolute z", "free"."""
+    kind = type(joint).__name__
+    kind = "".join((" " if c.isupper() and k else "") + c.lower() for k, c in enumerate(kind))
+    axis = getattr(joint, "axis", None)
+    if axis is None:
+        return kind
+    for k, letter in enumerate("xyz"):
+        if all(is_number(a) for a in axis) and abs(abs(axis[k]) - 1) < 1e-12:
+            return f"{kind} {'-' if axis[k] < 0 else ''}{letter}"
+    return f"{kind} ({', '.join(f'{a:.3g}' if is_number(a) else str(a) for a in axis)})"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"

@@ -1,0 +1,63 @@
+"""Index sets of a kinematic tree, from its parent array λ alone  [RBDA section 4.1].
+
+Bodies are 1 … n, body 0 is the world, λ(i) < i. Sets are found when asked for: κ of all bodies of a long
+chain would take quadratic space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from sixd.errors import ModelError
+
+
+class Tree:
+    """The tree of a parent array with ``parent[i] < i`` for i ≥ 1; ``parent[0]`` is not read."""
+
+    def __init__(self, parent: Sequence[int]) -> None:
+        self.parent = tuple(int(p) for p in parent)
+        for i, p in enumerate(self.parent):
+            if i and not 0 <= p < i:
+                raise ModelError(f"Tree: parent of body {i} is {p}, expected 0 to {i - 1}. Number parents first.")
+
+    @cached_property
+    def _children(self) -> list[list[int]]:
+        children: list[list[int]] = [[] for _ in self.parent]
+        for i, p in enumerate(self.parent):
+            if i:
+                children[p].append(i)
+        return children
+
+    @cached_property
+    def _depths(self) -> list[int]:
+        depths = [0]
+        for p in self.parent[1:]:
+            depths.append(depths[p] + 1)
+        return depths
+
+    def ancestors(self, i: int) -> tuple[int, ...]:
+        """κ(i): the bodies whose joints carry body i, from the root to i itself; empty for the world."""
+        path = []
+        while i > 0:
+            path.append(i)
+            i = self.parent[i]
+        return tuple(reversed(path))
+
+    def children(self, i: int) -> tuple[int, ...]:
+        """μ(i): the bodies joined directly to body i."""
+        return tuple(self._children[i])
+
+    def subtree(self, i: int) -> tuple[int, ...]:
+        """ν(i): body i and all that it carries, depth first (the world itself is left out)."""
+        found, stack = [], [i]
+        while stack:
+            k = stack.pop()
+            if k:
+                found.append(k)
+            stack.extend(reversed(self._children[k]))
+        return tuple(found)
+
+    def depth(self, i: int | None = None) -> int:
+        """Number of joints between the world and body i; without i the largest of all."""
+        return max(self._depths) if i is None else self._depths[i]

@@ -1,0 +1,69 @@
+"""Spatial (6-D) vector algebra: pure functions on small arrays of any scalar.
+
+Motion vectors are [ω; v], force vectors [n; f]. Nothing here knows a robot.
+"""
+
+from sixd.spatial.euler import rotation_from_euler, rotation_from_rpy, rotation_to_euler, rotation_to_rpy
+from sixd.spatial.inertia import Inertia
+from sixd.spatial.mesh import mesh
+from sixd.spatial.points import (
+    classical_acceleration,
+    force_at_point,
+    point_acceleration,
+    point_velocity,
+    spatial_acceleration,
+    transform_point,
+)
+from sixd.spatial.rotation import (
+    axis_rotation,
+    quaternion_conjugate,
+    quaternion_from_rotation,
+    quaternion_from_vector,
+    quaternion_multiply,
+    quaternion_normalize,
+    quaternion_to_rotation,
+    quaternion_to_vector,
+    random_quaternion,
+    rotation_from_vector,
+    rotation_to_vector,
+    skew,
+    unit_vector,
+    unskew,
+)
+from sixd.spatial.scalar import (
+    absolute,
+    acos,
+    asin,
+    atan2,
+    cos,
+    exp,
+    log,
+    maximum,
+    minimum,
+    sign,
+    sin,
+    sqrt,
+    tan,
+    where,
+)
+from sixd.spatial.shapes import box, capsule, cone, cylinder, ellipsoid, point, rod, sphere, tube
+from sixd.spatial.transform import (
+    congruence,
+    crf,
+    crm,
+    force_transform,
+    inverse_pose,
+    inverse_transform,
+    mirror_upper,
+    placement,
+    plucker,
+    pose_from_transform,
+    rotate_both,
+    rotx,
+    roty,
+    rotz,
+    transform_from_pose,
+    xlt,
+)
+
+__all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,0 +1,226 @@
+"""Rigid-body inertia.
+
+Kept as mass m, first moment h = m c and matrix about the frame's origin: the ten numbers that are linear
+in the body's mass distribution, so inertias add, subtract and move without dividing by the mass. A
+massless body with a first moment (as equal-dynamics tricks produce) is therefore representable.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ShapeError
+from sixd.spatial.rotation import EYE3, skew
+from sixd.spatial.scalar import Array, Scalar, is_object, is_zero
+from sixd.spatial.transform import blocks
+
+
+class Inertia:
+    """Mass [kg], centre of mass (3,) [m] and matrix (3, 3) about the centre [kg m²], in one frame.
+
+    ``about_com`` may also be the three diagonal entries. All may be SymPy expressions.
+
+    >>> Inertia(2.0, (0.1, 0, 0), (1, 2, 3)).matrix[3:, 3:]
+    array([[2., 0., 0.],
+           [0., 2., 0.],
+           [0., 0., 2.]])
+    """
+
+    __slots__ = ("about_origin", "first_moment", "mass")
+    mass: Scalar
+    first_moment: Array
+    about_origin: Array
+
+    def __init__(self, mass: Scalar, com: Any = (0.0, 0.0, 0.0), about_com: Any = (0.0, 0.0, 0.0)) -> None:
+        c, I_C = np.asarray(com), np.asarray(about_com)
+        if I_C.shape == (3,):
+            I_C = np.diag(I_C)
+        if c.shape != (3,) or I_C.shape != (3, 3) or np.ndim(mass) != 0:
+            raise ShapeError(
+                f"Inertia: mass, com and about_com have shapes {np.shape(mass)}, {c.shape} and {I_C.shape}, "
+                f"expected (), (3,) and (3, 3) or (3,). Give one mass, a point and a matrix or its diagonal."
+            )
+        self._set(mass, mass * c, I_C + mass * (skew(c) @ skew(c).T))
+
+    def _set(self, mass: Scalar, first_moment: Array, about_origin: Array) -> None:
+        arrays = []
+        for name, x in (("mass", mass), ("first moment", first_moment), ("matrix", about_origin)):
+            x = np.array(x)
+            if x.dtype != object:
+                x = x.astype(float)
+                if not np.isfinite(x).all():
+                    raise ModelError(f"Inertia: the {name} is {x.tolist()}, expected finite numbers.")
+            x.flags.writeable = False
+            arrays.append(x)
+        m, h, I_O = arrays
+        if I_O.dtype != object and np.abs(I_O - I_O.T).max(initial=0.0) > 1e-9 * np.abs(I_O).max(initial=0.0):
+            raise ModelError(
+                f"Inertia: the matrix {I_O.tolist()} is not symmetric. Off-diagonal entries come in equal pairs."
+            )
+        object.__setattr__(self, "mass", m[()])
+        object.__setattr__(self, "first_moment", h)
+        object.__setattr__(self, "about_origin", I_O)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Inertia: {name} cannot be set; an Inertia is frozen. Make a new one.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Inertia.from_parameters, (self.parameters,)
+
+    @classmethod
+    def from_moments(cls, mass: Scalar, first_moment: Any, about_origin: Any) -> Inertia:
+        """From mass, first moment m c (3,) [kg m] and the matrix (3, 3) about the frame's origin [kg m²]."""
+        new = object.__new__(cls)
+        new._set(mass, np.asarray(first_moment), np.asarray(about_origin))
+        return new
+
+    @classmethod
+    def from_parameters(cls, parameters: Any) -> Inertia:
+        """From (10,): m, hx hy hz, Ixx Iyy Izz Iyz Ixz Ixy about the origin."""
+        p = np.asarray(parameters)
+        if p.shape != (10,):
+            raise ShapeError(f"Inertia.from_parameters: got shape {p.shape}, expected (10,).")
+        m, hx, hy, hz, xx, yy, zz, yz, xz, xy = p
+        return cls.from_moments(m, np.array([hx, hy, hz]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+    @classmethod
+    def from_matrix(cls, matrix: Any) -> Inertia:
+        """From the 6×6 matrix of a rigid body; raises if it is not of that form."""
+        A = np.asarray(matrix)
+        if A.shape != (6, 6):
+            raise ShapeError(f"Inertia.from_matrix: got shape {A.shape}, expected (6, 6).")
+        new = cls.from_moments(A[3, 3], np.array([A[2, 4], A[0, 5], A[1, 3]]), A[:3, :3])
+        if A.dtype != object and np.abs(new.matrix - A).max() > 1e-9 * np.abs(A).max():
+            raise ModelError(
+                "Inertia.from_matrix: the matrix is not that of a rigid body, expected [[I, h×], [-h×, m 1]]. "
+                "Articulated-body inertias cannot be carried by a body."
+            )
+        return new
+
+    @classmethod
+    def from_pseudo_inertia(cls, pseudo: Any) -> Inertia:
+        """From the 4×4 pseudo-inertia [[Σ, h], [hᵀ, m]]."""
+        P = np.asarray(pseudo)
+        sigma = P[:3, :3]
+        return cls.from_moments(P[3, 3], P[:3, 3], np.trace(sigma) * EYE3 - sigma)
+
+    # views ------------------------------------------------------------------------------------
+
+    @property
+    def com(self) -> Array:
+        """Centre of mass (3,) [m]; the origin for a body without any mass or first moment."""
+        if is_zero(self.mass):
+            if all(is_zero(x) for x in self.first_moment):
+                return np.zeros(3)
+            raise ModelError("Inertia: a massless body with a first moment has no centre of mass.")
+        return self.first_moment / self.mass
+
+    @property
+    def about_com(self) -> Array:
+        """Matrix (3, 3) about the centre of mass [kg m²]."""
+        c = self.com
+        return self.about_origin - self.mass * (skew(c) @ skew(c).T)
+
+    @property
+    def matrix(self) -> Array:
+        """Spatial inertia (6, 6) = [[I, h×], [-h×, m 1]], I about the origin  [RBDA 2.63]."""
+        H = skew(self.first_moment)
+        return blocks(self.about_origin, H, -H, self.mass * EYE3)
+
+    @property
+    def parameters(self) -> Array:
+        """(10,): m, hx hy hz, Ixx Iyy Izz Iyz Ixz Ixy about the origin."""
+        A = self.about_origin
+        six = [A[0, 0], A[1, 1], A[2, 2], A[1, 2], A[0, 2], A[0, 1]]
+        return np.array([self.mass, *self.first_moment, *six])
+
+    @property
+    def pseudo_inertia(self) -> Array:
+        """(4, 4): [[½ tr(I) 1 - I, h], [hᵀ, m]], positive semi-definite for every real body."""
+        A, h = self.about_origin, self.first_moment
+        P = np.zeros((4, 4), dtype=np.result_type(A, h, float))
+        P[:3, :3], P[:3, 3], P[3, :3], P[3, 3] = np.trace(A) / 2 * EYE3 - A, h, h, self.mass
+        return P
+
+    def inverse(self) -> Array:
+        """Inverse inertia (6, 6): motion it takes per force; needs a mass and a regular matrix."""
+        c, W = self.com, np.asarray(self.about_com)
+        if W.dtype == object:
+            import sympy
+
+            J = np.array(sympy.Matrix(W).inv())
+        else:
+            J = np.linalg.inv(W)
+        C = skew(c)
+        return blocks(J, J @ C.T, C @ J, EYE3 / self.mass + C @ J @ C.T)
+
+    # operations -------------------------------------------------------------------------------
+
+    def __add__(self, other: Inertia) -> Inertia:
+        if not isinstance(other, Inertia):
+            return NotImplemented
+        return Inertia.from_moments(
+            self.mass + other.mass,
+            self.first_moment + other.first_moment,
+            self.about_origin + other.about_origin,
+        )
+
+    def __radd__(self, other: int) -> Inertia:
+        return self if other == 0 else NotImplemented  # so that sum() works
+
+    def __neg__(self) -> Inertia:
+        return Inertia.from_moments(-self.mass, -self.first_moment, -self.about_origin)
+
+    def __sub__(self, other: Inertia) -> Inertia:
+        return self + (-other)
+
+    def moved(self, pose: Any) -> Inertia:
+        """The inertia in A of a body whose inertia in B this is, ``pose`` = T_AB (4, 4)."""
+        T = np.asarray(pose)
+        if T.shape != (4, 4):
+            raise ShapeError(f"Inertia.moved: pose has shape {T.shape}, expected (4, 4).")
+        return self.rotated(T[:3, :3]).translated(T[:3, 3])
+
+    def rotated(self, R: Any) -> Inertia:
+        """Turned by R (3, 3) about the origin."""
+        R = np.asarray(R)
+        return Inertia.from_moments(self.mass, R @ self.first_moment, R @ self.about_origin @ R.T)
+
+    def translated(self, p: Any) -> Inertia:
+        """Moved by ``p`` (3,) [m]: the parallel-axis theorem, without dividing by the mass."""
+        P, H = skew(p), skew(self.first_moment)
+        shifted = self.about_origin - P @ H - H @ P - self.mass * (P @ P)
+        return Inertia.from_moments(self.mass, self.first_moment + self.mass * np.asarray(p), shifted)
+
+    def problem(self, tolerance: float = 1e-9) -> str | None:
+        """Why no real body has this inertia, in words; None if one can (or if it is symbolic)."""
+        if is_object(self.about_origin, self.first_moment, self.mass):
+            return None
+        if self.mass < 0:
+            return f"the mass is negative ({self.mass:g} kg)"
+        if self.mass == 0:
+            empty = not self.first_moment.any() and not self.about_origin.any()
+            return None if empty else "the mass is zero but the moments are not"
+        I_C = self.about_com
+        moments = np.linalg.eigvalsh(I_C)
+        # rounding of the shift to the centre scales with m c²
+        slack = tolerance * max(np.abs(I_C).max(), float(self.mass * self.com @ self.com))
+        if moments[0] < -slack:
+            return f"a principal moment is negative ({moments[0]:.3g} kg m²)"
+        if moments[0] + moments[1] < moments[2] - slack:
+            triple = ", ".join(f"{x:.3g}" for x in moments)
+            return f"its principal moments ({triple}) kg m² break the triangle inequality"
+        return None
+
+    def is_physical(self, tolerance: float = 1e-9) -> bool:
+        """Whether a real body can have this inertia (massless counts)."""
+        return self.problem(tolerance) is None
+
+    def __repr__(self) -> str:
+        try:
+            c, A = self.com, self.about_com
+        except ModelError:
+            return f"Inertia.from_parameters({self.parameters.tolist()})"
+        return f"Inertia({self.mass}, com={c.tolist()}, about_com={A.tolist()})"

@@ -1,0 +1,159 @@
+"""Rotations: matrices, unit quaternions (wxyz, Hamilton), rotation vectors.
+
+``R_AB`` maps components in B to components in A; its columns are B's axes seen from A. All functions
+are written for any scalar and hold their accuracy at and near angle 0 and pi. Euler angles: euler.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ShapeError
+from sixd.spatial.scalar import Array, Scalar, atan2, cos, sin, sqrt, where
+
+EYE3 = np.eye(3, dtype=int)  # whole numbers keep symbolic results exact
+ZERO3 = np.zeros((3, 3), dtype=int)
+_TINY = 1e-300  # keeps x/x at 1 for x = 0 without a branch; below the square of any angle that matters
+
+
+def skew(v: Any) -> Array:
+    """Cross-product matrix of a 3-vector: ``skew(v) @ u == v × u``."""
+    x, y, z = v
+    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+
+
+def unskew(A: Any) -> Array:
+    """The 3-vector of the skew part of a 3×3 matrix; inverse of :func:`skew`."""
+    A = np.asarray(A)
+    return np.array([A[2, 1] - A[1, 2], A[0, 2] - A[2, 0], A[1, 0] - A[0, 1]]) / 2
+
+
+def sinc(x: Scalar) -> Scalar:
+    """sin(x)/x, 1 at 0, for x ≥ 0 and any scalar; no branch."""
+    x = sqrt(x * x + _TINY)
+    return sin(x) / x
+
+
+def unit_vector(v: Any, *, name: str = "axis") -> Array:
+    """The vector divided by its length; raises on a zero vector or NaN."""
+    v = np.asarray(v)
+    if v.shape != (3,):
+        raise ShapeError(f"{name} has shape {v.shape}, expected (3,). Give three numbers.")
+    if v.dtype == object:
+        # symbols are taken as they are when already unit in form, else divided by their length
+        n2 = v @ v
+        return v if n2 == 1 else v / sqrt(n2)
+    v = v.astype(float)
+    length = float(np.linalg.norm(v))
+    if not np.isfinite(length) or length < 1e-12:
+        raise ShapeError(f"{name} is {v.tolist()}, expected a non-zero finite 3-vector. Give its direction.")
+    # a vector along a coordinate axis stays exact, a unit vector is not disturbed
+    return v if abs(length - 1.0) < 4e-16 else v / length
+
+
+def axis_rotation(axis: Any, angle: Scalar) -> Array:
+    """R (3, 3) of a turn by ``angle`` [rad] about the unit vector ``axis`` (right-handed)."""
+    a = np.asarray(axis)
+    aa = np.outer(a, a)
+    # in this grouping an axis of 0s and ±1s leaves only cos, sin, 0 and 1
+    return aa + cos(angle) * (EYE3 - aa) + sin(angle) * skew(a)
+
+
+def rotation_from_vector(v: Any) -> Array:
+    """R (3, 3) = exp(v×): a turn by ‖v‖ [rad] about v, any magnitude."""
+    V = skew(v)
+    theta = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    half = sinc(theta / 2)
+    return EYE3 + sinc(theta) * V + (half * half / 2) * (V @ V)
+
+
+def rotation_to_vector(R: Any) -> Array:
+    """Rotation vector (3,) of R, norm in [0, pi] [rad]; at pi its sign is arbitrary."""
+    return quaternion_to_vector(quaternion_from_rotation(R))
+
+
+# quaternions ------------------------------------------------------------------------------------
+
+
+def quaternion_multiply(p: Any, q: Any) -> Array:
+    """Hamilton product p ⊗ q of two quaternions (4,), wxyz."""
+    pw, px, py, pz = p
+    qw, qx, qy, qz = q
+    return np.array(
+        [
+            pw * qw - px * qx - py * qy - pz * qz,
+            pw * qx + px * qw + py * qz - pz * qy,
+            pw * qy - px * qz + py * qw + pz * qx,
+            pw * qz + px * qy - py * qx + pz * qw,
+        ]
+    )
+
+
+def quaternion_conjugate(q: Any) -> Array:
+    """(w, -x, -y, -z): the inverse rotation of a unit quaternion."""
+    w, x, y, z = q
+    return np.array([w, -x, -y, -z])
+
+
+def quaternion_normalize(q: Any) -> Array:
+    """q / ‖q‖."""
+    q = np.asarray(q)
+    return q / sqrt(q @ q)
+
+
+def quaternion_to_rotation(q: Any) -> Array:
+    """R (3, 3) of a quaternion (4,) wxyz of any non-zero length; divides by q·q, so needs no sqrt."""
+    w, x, y, z = q
+    s = 2 / (w * w + x * x + y * y + z * z)
+    return np.array(
+        [
+            [1 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
+            [s * (x * y + z * w), 1 - s * (x * x + z * z), s * (y * z - x * w)],
+            [s * (x * z - y * w), s * (y * z + x * w), 1 - s * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_from_rotation(R: Any) -> Array:
+    """Unit quaternion (4,) wxyz of R, w ≥ 0, accurate for every angle (the largest component leads).
+
+    At angle pi, where w = 0, the component of largest magnitude is positive.
+    """
+    (a, b, c), (d, e, f), (g, h, i) = R
+    # 4 q qᵀ, row by row; its largest diagonal entry is at least 1
+    K = [
+        [1 + a + e + i, h - f, c - g, d - b],
+        [h - f, 1 + a - e - i, b + d, c + g],
+        [c - g, b + d, 1 - a + e - i, f + h],
+        [d - b, c + g, f + h, 1 - a - e + i],
+    ]
+    best, row = K[0][0], K[0]
+    for k in (1, 2, 3):
+        larger = K[k][k] > best
+        row = [where(larger, x, y) for x, y in zip(K[k], row, strict=True)]
+        best = where(larger, K[k][k], best)
+    q = np.array(row) / (2 * sqrt(best))
+    return quaternion_normalize(q) * where(q[0] < 0, -1, 1)
+
+
+def quaternion_from_vector(v: Any) -> Array:
+    """Unit quaternion (4,) wxyz of a turn by ‖v‖ [rad] about v (3,)."""
+    half = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) / 2
+    s = sinc(half) / 2
+    return np.array([cos(half), s * v[0], s * v[1], s * v[2]])
+
+
+def quaternion_to_vector(q: Any) -> Array:
+    """Rotation vector (3,) of a quaternion, norm in [0, pi] [rad]; q and -q give the same."""
+    w, x, y, z = q
+    flip = where(w < 0, -1, 1)
+    n = sqrt(x * x + y * y + z * z + _TINY)
+    return np.array([x, y, z]) * (flip * 2 * atan2(n, flip * w) / n)
+
+
+def random_quaternion(rng: np.random.Generator) -> Array:
+    """Unit quaternion (4,) drawn uniformly over all orientations."""
+    q = rng.standard_normal(4)
+    return q / np.linalg.norm(q)

@@ -1,0 +1,138 @@
+"""Scalar functions that work on any scalar: float, SymPy expression, or a traced scalar.
+
+Physics code takes ``sin cos sqrt where …`` from here, never from NumPy: ``np.cos`` fails on SymPy
+symbols, and ``np.where(a < b, …)`` asks each element of an object array for its truth. A foreign
+scalar takes part by methods of the same names (``x.sin()``, ``y.atan2(x)``, ``condition.where(a, b)``).
+Arrays are mapped element by element.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sixd.errors import ScalarTypeError
+
+Array = NDArray[Any]
+Scalar = Any
+
+_SYMPY_NAMES = {"minimum": "Min", "maximum": "Max", "absolute": "Abs"}
+
+
+def is_sympy(x: object) -> bool:
+    """Whether ``x`` is a SymPy object; does not import SymPy."""
+    return type(x).__module__.partition(".")[0] == "sympy" or hasattr(x, "free_symbols")
+
+
+def is_number(x: object) -> bool:
+    """Whether ``x`` is a plain real number (not symbolic, not traced)."""
+    return isinstance(x, (numbers.Real, np.number, np.bool_)) and not is_sympy(x)
+
+
+def is_zero(x: object) -> bool:
+    """Whether ``x`` is a plain number, or a SymPy number, that is exactly zero."""
+    return bool(x == 0) if is_number(x) or is_sympy(x) else False
+
+
+def is_object(*arrays: Any) -> bool:
+    """Whether any of the arrays holds objects (symbols, traced scalars) instead of numbers."""
+    return any(np.asarray(a).dtype == object for a in arrays)
+
+
+def common_dtype(*groups: Iterable[Array]) -> Any:
+    """float, or object if any array of the groups holds objects: the dtype of an array that takes them all."""
+    return np.result_type(float, *{a.dtype for group in groups for a in group})
+
+
+def whole(x: Any) -> Any:
+    """``x`` as an int if it is a float without a fraction, else as it is."""
+    return int(x) if isinstance(x, (float, np.floating)) and x == np.floor(x) and abs(x) < 2**53 else x
+
+
+def symbols_in(arrays: Iterable[Any]) -> set[Any]:
+    """Free SymPy symbols of all elements of the arrays."""
+    found: set[Any] = set()
+    for array in arrays:
+        if is_object(array):
+            for x in np.asarray(array).ravel():
+                found |= getattr(x, "free_symbols", set())
+    return found
+
+
+def object_map(function: Callable[..., Any], *arrays: Any) -> Any:
+    """``function`` of each element; a 0-d result is returned as the bare scalar."""
+    broadcast = np.broadcast(*(np.asarray(a, dtype=object) for a in arrays))
+    if broadcast.shape == ():
+        return function(*(np.asarray(a, dtype=object)[()] for a in arrays))
+    out = np.empty(broadcast.shape, dtype=object)
+    out.ravel()[:] = [function(*xs) for xs in broadcast]
+    return out
+
+
+def _dispatch(name: str, numeric: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    def one(*xs: Any) -> Any:
+        if all(is_number(x) for x in xs):
+            return numeric(*(float(x) for x in xs))
+        if any(is_sympy(x) for x in xs):
+            import sympy
+
+            return getattr(sympy, _SYMPY_NAMES.get(name, name))(*xs)
+        # a foreign scalar; a plain number before it cannot carry the method
+        owner = next(x for x in xs if not is_number(x))
+        method = getattr(owner, name if owner is xs[0] else f"r{name}", None)
+        if method is None:
+            raise ScalarTypeError(
+                f"{name}: a scalar of type {type(owner).__name__} has no method {name!r}, expected a "
+                f"number, a SymPy expression or a scalar with that method. Give the class one."
+            )
+        return method(*(x for x in xs if x is not owner))
+
+    def function(*xs: Any) -> Any:
+        if any(isinstance(x, (np.ndarray, list, tuple)) for x in xs):
+            return object_map(one, *xs) if is_object(*xs) else numeric(*xs)
+        return one(*xs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+sin = _dispatch("sin", np.sin, "Sine of an angle [rad].")
+cos = _dispatch("cos", np.cos, "Cosine of an angle [rad].")
+tan = _dispatch("tan", np.tan, "Tangent of an angle [rad].")
+asin = _dispatch("asin", np.arcsin, "Angle [rad] in [-pi/2, pi/2] whose sine is x.")
+acos = _dispatch("acos", np.arccos, "Angle [rad] in [0, pi] whose cosine is x.")
+atan2 = _dispatch("atan2", np.arctan2, "Angle [rad] in (-pi, pi] of the point (x, y); called as atan2(y, x).")
+sqrt = _dispatch("sqrt", np.sqrt, "Square root.")
+exp = _dispatch("exp", np.exp, "Exponential.")
+log = _dispatch("log", np.log, "Natural logarithm.")
+sign = _dispatch("sign", np.sign, "-1, 0 or 1; sign(0) = 0.")
+absolute = _dispatch("absolute", np.abs, "Absolute value.")
+minimum = _dispatch("minimum", np.minimum, "The smaller of two.")
+maximum = _dispatch("maximum", np.maximum, "The larger of two.")
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """``a`` where the condition holds, else ``b``; both are evaluated.
+
+    The condition is a bool, a bool array, a SymPy relation or a traced comparison of two scalars.
+    """
+
+    def one(c: Any, x: Any, y: Any) -> Any:
+        if isinstance(c, (bool, np.bool_)):
+            return x if c else y
+        if is_sympy(c):
+            import sympy
+
+            return sympy.Piecewise((x, c), (y, True))
+        return c.where(x, y)
+
+    if isinstance(condition, (bool, np.bool_)):
+        return a if condition else b
+    if isinstance(condition, np.ndarray) and condition.dtype == bool:
+        return np.where(condition, a, b)
+    return object_map(one, condition, a, b)

@@ -1,0 +1,136 @@
+"""Plücker transforms, poses and the two cross products of spatial vectors.
+
+Spatial vectors are angular first: motion [ω; v], force [n; f]. ``X_BA`` (6, 6) maps motion coordinates
+from A to B; forces map back with its transpose: f_A = X_BA.T @ f_B. A pose ``T_AB`` (4, 4) is the place
+of frame B in A: p_A = T_AB p_B. Letters as in RBDA chapter 2; every function takes any scalar.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ShapeError
+from sixd.spatial.euler import rotation_from_rpy
+from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, skew
+from sixd.spatial.scalar import Array, Scalar
+
+_UPPER = tuple(
+    np.array([[f(i, j) for j in range(6)] for i in range(6)]) for f in (min, max)
+)  # row and column of the upper-triangle twin of each entry
+
+
+def blocks(A: Array, B: Array, C: Array, D: Array) -> Array:
+    """[[A, B], [C, D]] (6, 6) of four 3×3 blocks, numbers or objects."""
+    out = np.empty((6, 6), dtype=np.result_type(A, B, C, D))
+    out[:3, :3], out[:3, 3:], out[3:, :3], out[3:, 3:] = A, B, C, D
+    return out
+
+
+def plucker(E: Any, r: Any) -> Array:
+    """X_BA (6, 6) for a frame B at ``r`` (3,) in A [m] whose axes give E = R_BA (3, 3)  [RBDA 2.24]."""
+    E = np.asarray(E)
+    return blocks(E, ZERO3, -E @ skew(r), E)
+
+
+def _rotation_transform(i: int, angle: Scalar) -> Array:
+    E = axis_rotation(EYE3[i], angle).T
+    return blocks(E, ZERO3, ZERO3, E)
+
+
+def rotx(angle: Scalar) -> Array:
+    """X_BA (6, 6) for B turned by ``angle`` [rad] about the common x axis."""
+    return _rotation_transform(0, angle)
+
+
+def roty(angle: Scalar) -> Array:
+    """X_BA (6, 6) for B turned by ``angle`` [rad] about the common y axis."""
+    return _rotation_transform(1, angle)
+
+
+def rotz(angle: Scalar) -> Array:
+    """X_BA (6, 6) for B turned by ``angle`` [rad] about the common z axis."""
+    return _rotation_transform(2, angle)
+
+
+def xlt(r: Any) -> Array:
+    """X_BA (6, 6) for B moved by ``r`` (3,) [m] in A, axes parallel."""
+    return plucker(EYE3, r)
+
+
+def inverse_transform(X_BA: Array) -> Array:
+    """X_AB: the inverse, by transposing 3×3 blocks."""
+    E, B = X_BA[:3, :3], X_BA[3:, :3]
+    return blocks(E.T, ZERO3, B.T, E.T)
+
+
+def force_transform(X_BA: Array) -> Array:
+    """X*_BA = inverse transpose of X_BA: maps force coordinates from A to B."""
+    return inverse_transform(X_BA).T
+
+
+def rotate_both(R: Array, v: Array) -> Array:
+    """[R ω; R v]: components of a spatial vector or of columns (6, …) in turned axes, same origin."""
+    return np.concatenate([R @ v[:3], R @ v[3:]])
+
+
+def mirror_upper(A: Array) -> Array:
+    """The symmetric matrix with A's upper triangle; halves the work once unused entries are dropped."""
+    n = len(A)
+    return A[_UPPER[0][:n, :n], _UPPER[1][:n, :n]]
+
+
+def congruence(X_BA: Array, I_B: Array) -> Array:
+    """X_BA.T @ I_B @ X_BA: a symmetric inertia in B coordinates, taken to A  [RBDA 2.66]."""
+    return mirror_upper(X_BA.T @ (I_B @ X_BA))
+
+
+# poses ------------------------------------------------------------------------------------------
+
+
+def placement(xyz: Any = (0, 0, 0), rpy: Any = (0, 0, 0), *, R: Any = None) -> Array:
+    """Pose T_AB (4, 4) of a frame at ``xyz`` [m], turned by roll-pitch-yaw [rad] or by the matrix R_AB.
+
+    >>> placement((0, 0, 0.5))[:3, 3]
+    array([0. , 0. , 0.5])
+    """
+    R = rotation_from_rpy(rpy) if R is None else np.asarray(R)
+    p = np.asarray(xyz)
+    if R.shape != (3, 3) or p.shape != (3,):
+        raise ShapeError(f"placement: xyz has shape {p.shape}, R {R.shape}; expected (3,) and (3, 3).")
+    T = np.zeros((4, 4), dtype=np.result_type(R, p, float))
+    T[:3, :3], T[:3, 3], T[3, 3] = R, p, 1
+    return T
+
+
+def inverse_pose(T_AB: Array) -> Array:
+    """T_BA, the pose of A in B."""
+    R, p = T_AB[:3, :3], T_AB[:3, 3]
+    return placement(-R.T @ p, R=R.T)
+
+
+def transform_from_pose(T_AB: Array) -> Array:
+    """X_BA (6, 6) of the pose of B in A."""
+    return plucker(T_AB[:3, :3].T, T_AB[:3, 3])
+
+
+def pose_from_transform(X_BA: Array) -> Array:
+    """Pose T_AB (4, 4) of B in A from X_BA."""
+    E = X_BA[:3, :3]
+    S = -E.T @ X_BA[3:, :3]  # skew(r), exactly skew only without rounding
+    return placement([S[2, 1], S[0, 2], S[1, 0]], R=E.T)
+
+
+# cross products ---------------------------------------------------------------------------------
+
+
+def crm(v: Any) -> Array:
+    """v× (6, 6): the rate of a motion vector carried along with velocity v  [RBDA 2.31]."""
+    W = skew(v[:3])
+    return blocks(W, ZERO3, skew(v[3:]), W)
+
+
+def crf(v: Any) -> Array:
+    """v×* (6, 6) = -crm(v).T: the same for a force vector  [RBDA 2.32]."""
+    return -crm(v).T

@@ -1,0 +1,59 @@
+"""Ready models: mechanisms of the textbooks, of Featherstone's course, and robots. ``sixd.zoo.names()`` lists them."""
+
+from collections.abc import Callable
+
+from sixd.errors import unknown_name
+from sixd.model import Model
+from sixd.zoo.course import autotree, double_elbow, falling_sphere, rolling_disc, scissor, single_body, vee
+from sixd.zoo.random_tree import random_tree
+from sixd.zoo.robots import panda_arm, ur_arm
+from sixd.zoo.textbook import (
+    cart_pole,
+    craig_arm,
+    pendulum,
+    planar,
+    planar_body,
+    point_arm,
+    pr_arm,
+    puma560,
+    rp_arm,
+    spinning_top,
+    two_link_arm,
+)
+
+_MODELS: dict[str, Callable[[], Model]] = {
+    "cart_pole": cart_pole,
+    "craig_arm": craig_arm,
+    "double_elbow": double_elbow,
+    "double_pendulum": lambda: pendulum(2),
+    "falling_sphere": falling_sphere,
+    "panda_arm": panda_arm,
+    "pendulum": pendulum,
+    "planar": planar,
+    "planar_body": planar_body,
+    "point_arm": point_arm,
+    "pr_arm": pr_arm,
+    "puma560": puma560,
+    "random_tree": random_tree,
+    "rolling_disc": rolling_disc,
+    "rp_arm": rp_arm,
+    "scissor": scissor,
+    "single_body": single_body,
+    "spinning_top": spinning_top,
+    "tree": lambda: autotree(15, 2.0, 0.3, 0.9),
+    "two_link_arm": two_link_arm,
+    "ur_arm": ur_arm,
+    "vee": vee,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Names that :func:`get` knows."""
+    return tuple(_MODELS)
+
+
+def get(name: str) -> Model:
+    """The model of that name, with its default parameters."""
+    if name not in _MODELS:
+        raise unknown_name("zoo", "model", name, _MODELS)
+    return _MODELS[name]()

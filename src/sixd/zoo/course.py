@@ -1,0 +1,97 @@
+"""The models of Featherstone's course on spatial vectors, and his scalable trees."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sixd.errors import ModelError
+from sixd.model import Free, Mimic, Model, ModelBuilder, Revolute
+from sixd.spatial import Inertia, axis_rotation, box, cylinder, placement, rod, sphere
+
+_NO_GRAVITY = (0.0, 0.0, 0.0)
+
+
+def autotree(nb: int, branching: float = 1.0, skew: float = 0.0, taper: float = 1.0) -> Model:
+    """A tree of nb thin cylinders on revolute joints about z, of the given branching factor.
+
+    Each link is ``taper`` times as long as the one numbered before it; successive axes are skewed by ``skew`` [rad].
+    """
+    if nb < 1 or branching < 1:
+        raise ModelError(f"autotree: nb is {nb}, branching {branching}; expected both at least 1.")
+    builder = ModelBuilder(f"autotree{nb}")
+    lengths = [1.0]
+    for i in range(1, nb + 1):
+        parent = math.floor((i - 2 + math.ceil(branching)) / branching)
+        length = taper ** (i - 1)
+        lengths.append(length)
+        mass = taper ** (3 * (i - 1))
+        inertia = Inertia(mass, (length / 2, 0, 0), mass * length**2 * np.array([0.0025, 1.015 / 12, 1.015 / 12]))
+        where = placement((lengths[parent], 0, 0) if parent else (0, 0, 0), (skew, 0, 0) if parent else (0, 0, 0))
+        name = f"link{parent}" if parent else "world"
+        builder.add_body(f"link{i}", name, Revolute("z"), placement=where, inertia=inertia)
+    return builder.build()
+
+
+def vee(second: float = 1.0) -> Model:
+    """Two rods at 45° to the joint between them, floating without gravity; the second's length and mass are given."""
+    builder = ModelBuilder("vee", _NO_GRAVITY)
+    first_rod = Inertia(1.0, (0.5, 0, 0), (5e-5, 1.0003 / 12, 1.0003 / 12))
+    builder.add_body("first", "world", Free(), inertia=first_rod, joint_name="base")
+    across = second * (second**2 + 0.0003) / 12
+    along_y = Inertia(second, (0, second / 2, 0), (across, 5e-5 * second, across))
+    turned = along_y.rotated(axis_rotation((1, 0, 0), np.pi / 4))  # along (0, 1, 1)/√2
+    # joint frame: turned by 45° about z, then by 90° about y, so that its z axis is (1, 1, 0)/√2
+    R = axis_rotation((0, 0, 1), np.pi / 4) @ axis_rotation((0, 1, 0), np.pi / 2)
+    builder.add_body("second", "first", Revolute("z"), placement=placement(R=R), inertia=turned, joint_name="hinge")
+    return builder.build()
+
+
+def single_body() -> Model:
+    """A box 3×2×1 of 1 kg, one corner at its frame's origin, floating without gravity."""
+    builder = ModelBuilder("single_body", _NO_GRAVITY)
+    builder.add_body("box", "world", Free(), inertia=box(3, 2, 1, mass=1.0).translated((1.5, 1.0, 0.5)))
+    return builder.build()
+
+
+def scissor() -> Model:
+    """Two plates 0.2×0.1×1 of 1 kg joined about y, floating without gravity."""
+    builder = ModelBuilder("scissor", _NO_GRAVITY)
+    moments = np.array([1.01, 1.04, 0.05]) / 12
+    builder.add_body("first", "world", Free(), inertia=Inertia(1.0, (0, -0.05, 0), moments), joint_name="base")
+    builder.add_body("second", "first", Revolute("y"), inertia=Inertia(1.0, (0, 0.05, 0), moments), joint_name="hinge")
+    return builder.build()
+
+
+def double_elbow() -> Model:
+    """Two unit rods joined by a geared pair of elbows (q3 = q2) through a massless link, in the xy-plane."""
+    builder = ModelBuilder("double_elbow", _NO_GRAVITY)
+    unit = rod(1.0, mass=1.0, axis="x").translated((0.5, 0, 0))
+    builder.add_body("upper", "world", Revolute("z"), inertia=unit, joint_name="shoulder")
+    builder.add_body("middle", "upper", Revolute("z"), placement=placement((1, 0, 0)), joint_name="elbow1")
+    builder.add_body(
+        "lower", "middle", Revolute("z"), placement=placement((0.25, 0, 0)), inertia=unit, joint_name="elbow2"
+    )
+    builder.add_constraint(Mimic("elbow2", "elbow1"))
+    return builder.build()
+
+
+def rolling_disc(points: int = 16) -> Model:
+    """A disc (R = 5 cm, 1 cm thick, 3000 kg/m³) with its axis along y, free; its rim's contact points are frames."""
+    radius, thickness = 0.05, 0.01
+    builder = ModelBuilder("rolling_disc")
+    builder.add_body("disc", "world", Free(), inertia=cylinder(radius, thickness, density=3000.0, axis="y"))
+    for side in (-1, 1):
+        for k in range(points):
+            phi = 2 * np.pi * k / points
+            at = (radius * np.sin(phi), side * thickness / 2, radius * np.cos(phi))
+            builder.add_frame(f"contact{(side > 0) * points + k}", "disc", placement(at))
+    return builder.build()
+
+
+def falling_sphere(mass: float = 0.2, radius: float = 0.05, gravity: float = 9.8066) -> Model:
+    """A free sphere, centre at its frame's origin."""
+    builder = ModelBuilder("falling_sphere", (0, 0, -gravity))
+    builder.add_body("sphere", "world", Free(), inertia=sphere(radius, mass=mass))
+    return builder.build()

@@ -1,0 +1,87 @@
+"""Random trees over every joint type: for laws that must hold for any mechanism."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sixd.model import (
+    Cylindrical,
+    Free,
+    Helical,
+    Joint,
+    Model,
+    ModelBuilder,
+    Planar,
+    Prismatic,
+    RackAndPinion,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from sixd.spatial import Inertia, placement, quaternion_to_rotation, random_quaternion
+from sixd.spatial.scalar import Array
+
+JOINT_KINDS = (
+    "free", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "rack and pinion",
+    "revolute x",
+)  # fmt: skip
+
+
+def random_joint(kind: str, rng: np.random.Generator) -> Joint:
+    """A joint of that kind with random parameters."""
+    axis = rng.standard_normal(3)
+    makers = {
+        "free": lambda: Free(),
+        "revolute": lambda: Revolute(axis),
+        "revolute x": lambda: Revolute("x"),
+        "prismatic": lambda: Prismatic(axis),
+        "helical": lambda: Helical(axis, rng.uniform(-0.3, 0.3)),
+        "cylindrical": lambda: Cylindrical(axis),
+        "universal": lambda: Universal(),
+        "planar": lambda: Planar(axis),
+        "spherical": lambda: Spherical(),
+        "rack and pinion": lambda: RackAndPinion(rng.uniform(0.05, 0.4)),
+    }
+    return makers[kind]()
+
+
+def random_pose(rng: np.random.Generator) -> Array:
+    """A pose (4, 4) with uniform orientation, within half a metre."""
+    return placement(rng.uniform(-0.5, 0.5, 3), R=quaternion_to_rotation(random_quaternion(rng)))
+
+
+def random_inertia(rng: np.random.Generator) -> Inertia:
+    """The inertia of a cloud of random points: physically consistent."""
+    points = rng.normal(scale=0.2, size=(6, 3)) + rng.uniform(-0.2, 0.2, 3)
+    masses = rng.uniform(0.05, 0.5, 6)
+    return sum((Inertia(m, p) for m, p in zip(masses, points, strict=True)), Inertia(0.0))
+
+
+def random_tree(seed: int = 0, *, passive: bool = True, kinds: tuple[str, ...] = JOINT_KINDS, rounds: int = 1) -> Model:
+    """A tree with every joint kind ``rounds`` times, in random order, on random parents, frames and inertias.
+
+    ``passive`` adds damping, friction, springs (not on the free joint) and armature.
+    """
+    rng = np.random.default_rng(seed)
+    builder = ModelBuilder(f"random_tree{seed}", rng.normal(scale=6.0, size=3))
+    order = rng.permutation([kind for _ in range(rounds) for kind in kinds])
+    for k, kind in enumerate(order):
+        parent = "world" if k == 0 else f"body{rng.integers(max(1, k - 3), k + 1)}"
+        joint = random_joint(str(kind), rng)
+        extras = {}
+        if passive:
+            extras = {name: rng.uniform(0, 0.5, joint.nv) for name in ("damping", "friction", "armature")}
+            if not isinstance(joint, Free):
+                extras["stiffness"] = np.asarray(rng.uniform(0, 2.0))
+        name = f"body{k + 1}"
+        builder.add_body(
+            name,
+            parent,
+            joint,
+            placement=random_pose(rng),
+            inertia=random_inertia(rng),
+            joint_name=f"joint{k + 1}",
+            **extras,
+        )
+        builder.add_frame(f"frame{k + 1}", name, random_pose(rng))
+    return builder.build()
