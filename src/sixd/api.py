@@ -39,10 +39,10 @@ def _run(where: str, algorithm: Callable[..., Any], model: Model, out: Any, **ar
         batch.Argument(name, value, shapes[_MEANING[name]], f"{_MEANING[name]} of model {model.name!r}")
         for name, value in given.items()
     ]
-    if not is_object(*given.values()):
-        model.require_numeric(where)
 
     def one(*row: Array) -> Any:
+        if not is_object(*row):
+            model.require_numeric(where)
         if with_force:
             return algorithm(model, *row[:-1], f_ext=row[-1])
         return algorithm(model, *row)
@@ -272,8 +272,8 @@ def external_force(
     wrench : (…, 6) [n; f] [N m, N], or (…, 3) a force [N] alone.
     expressed_in : "world" (world axes, moment about the world's origin), "aligned" (world axes, moment about the
         frame's origin) or "body" (the frame's axes and origin).
-    point : (3,) [m] where the force acts, in the coordinates of ``expressed_in``; the moment of ``wrench`` is then about
-        that point. Without it a bare force acts at the origin of those coordinates.
+    point : (3,) [m] where the force acts, in the coordinates of ``expressed_in``; the moment of ``wrench`` is then
+        about that point. Without it a bare force acts at the origin of those coordinates.
     """
     where = "external_force"
     _choice(where, "expressed_in", expressed_in, _COORDINATES)
@@ -343,8 +343,8 @@ def _require_finite(where: str, what: str, result: Any, core: int, inputs: tuple
     bad = ~np.isfinite(result).all(axis=tuple(range(-core, 0)))
     row = f" in row {tuple(int(k) for k in np.argwhere(bad)[0])}" if bad.ndim else ""
     raise SingularError(
-        f"{where}: {what} is not finite{row}: the mass matrix is singular in this configuration, or a quaternion is zero. "
-        f"Check q, or look at np.linalg.cond(sixd.mass_matrix(model, q))."
+        f"{where}: {what} is not finite{row}: the mass matrix is singular in this configuration, or a quaternion is "
+        f"zero. Check q, or look at np.linalg.cond(sixd.mass_matrix(model, q))."
     )
 
 

@@ -6,6 +6,7 @@ dimensions broadcast as those of a NumPy generalised ufunc do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -33,10 +34,9 @@ def apply(where: str, function: Callable[..., Any], arguments: list[Argument], *
     batch = _batch_shape(where, arguments, arrays)
     dtype = _result_dtype(arrays)
     wide = [a if a.dtype == object else a.astype(float, copy=False) for a in arrays]
-    rows = [
-        np.broadcast_to(a, batch + arg.core).reshape((-1, *arg.core)) for a, arg in zip(wide, arguments, strict=True)
-    ]
-    count = len(rows[0]) if rows else 1
+    count = math.prod(batch)
+    rows = [np.broadcast_to(a, batch + arg.core) for a, arg in zip(wide, arguments, strict=True)]
+    rows = [a.reshape((count, *arg.core)) for a, arg in zip(rows, arguments, strict=True)]
     with np.errstate(all="ignore"):  # a row with NaN or a zero quaternion gives NaN, in that row alone
         if count:
             results = [function(*(r[k] for r in rows)) for k in range(count)]

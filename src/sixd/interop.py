@@ -1,0 +1,128 @@
+"""States of other programs: the same motion in Pinocchio's and MuJoCo's coordinates, and back.
+
+Neither program is imported: what is asked of their models is read off the objects. Every function takes q and
+any of qd, qdd and tau, and returns those given, in that order: the array q alone if only q is given, else a tuple.
+Arrays may have leading batch dimensions, which broadcast; every result has the common ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd import batch
+from sixd.errors import ModelError
+from sixd.interop_layouts import Layout, mujoco_layout, pinocchio_layout
+from sixd.model import Model
+from sixd.spatial.scalar import Array
+
+_KIND = {"q": "q", "qd": "v", "qdd": "v", "tau": "v"}  # coordinates or freedoms
+
+
+def to_pinocchio(
+    model: Model, q: Any, qd: Any = None, qdd: Any = None, tau: Any = None, *, pinocchio_model: Any = None
+) -> Any:
+    """A state of ``model`` in Pinocchio's coordinates.
+
+    Parameters
+    ----------
+    q : (…, nq); qd, qdd, tau : (…, nv) or None, in sixd's conventions.
+    pinocchio_model : the ``pinocchio.Model``; joints are matched by name. Without it the order is that of Pinocchio's
+        own URDF reader: depth first over the links, siblings by the name of their joint.
+
+    Returns
+    -------
+    q alone if nothing else is given, else the tuple of what is given of (q, v, a, tau), as Pinocchio has them:
+    free-flyer [x y z, qx qy qz qw] and [v; ω]; spherical [qx qy qz qw]; continuous (cos, sin); planar
+    (x, y, cos, sin) and (vx, vy, ω) in body axes.
+    """
+    layout = pinocchio_layout("to_pinocchio", model, pinocchio_model)
+    return _convert("to_pinocchio", model, layout, True, q, qd, qdd, tau)
+
+
+def from_pinocchio(
+    model: Model, q: Any, qd: Any = None, qdd: Any = None, tau: Any = None, *, pinocchio_model: Any = None
+) -> Any:
+    """A state of Pinocchio's (q, v, a, tau) in the coordinates of ``model``; the inverse of :func:`to_pinocchio`.
+
+    A continuous joint comes back in (-pi, pi]. Returns q alone if nothing else is given, else the tuple of what is.
+    """
+    layout = pinocchio_layout("from_pinocchio", model, pinocchio_model)
+    return _convert("from_pinocchio", model, layout, False, q, qd, qdd, tau)
+
+
+def to_mujoco(
+    model: Model, q: Any, qd: Any = None, qdd: Any = None, tau: Any = None, *, mujoco_model: Any = None
+) -> Any:
+    """A state of ``model`` in MuJoCo's coordinates.
+
+    Parameters
+    ----------
+    q : (…, nq); qd, qdd, tau : (…, nv) or None, in sixd's conventions.
+    mujoco_model : the ``mujoco.MjModel``; joints are matched by name (an unnamed one as ``sixd.load`` calls it, such as
+        ``joint7``). Without it the order is sixd's own, which is MuJoCo's for a model read from MJCF.
+
+    Returns
+    -------
+    q alone if nothing else is given, else the tuple of what is given of (qpos, qvel, qacc, qfrc), as MuJoCo has them:
+    a free joint is [x y z, qw qx qy qz] in the world, with linear velocity, acceleration and force first, in world
+    axes, and the angular ones in body axes.
+    """
+    layout = mujoco_layout("to_mujoco", model, mujoco_model)
+    return _convert("to_mujoco", model, layout, True, q, qd, qdd, tau)
+
+
+def from_mujoco(
+    model: Model, q: Any, qd: Any = None, qdd: Any = None, tau: Any = None, *, mujoco_model: Any = None
+) -> Any:
+    """A state of MuJoCo's (qpos, qvel, qacc, qfrc) in the coordinates of ``model``; the inverse of :func:`to_mujoco`.
+
+    Returns q alone if nothing else is given, else the tuple of what is.
+    """
+    layout = mujoco_layout("from_mujoco", model, mujoco_model)
+    return _convert("from_mujoco", model, layout, False, q, qd, qdd, tau)
+
+
+def _convert(where: str, model: Model, layout: Layout, there: bool, q: Any, qd: Any, qdd: Any, tau: Any) -> Any:
+    """The arrays given, on the other side; whole batches joint by joint."""
+    here, other = {"q": model.nq, "v": model.nv}, {"q": layout.nq, "v": layout.nv}
+    sizes, new_sizes = (here, other) if there else (other, here)
+    whose = f"of model {model.name!r}" if there else "of the other program"
+    values = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    given = [
+        batch.Argument(name, value, (sizes[_KIND[name]],), f"n{_KIND[name]} {whose}")
+        for name, value in values.items()
+        if name == "q" or value is not None
+    ]
+    arrays, shape, dtype = _broadcast(where, given)
+    if qdd is not None and qd is None:
+        _require_constant(where, layout)
+    out = {name: np.zeros((*shape, new_sizes[_KIND[name]]), dtype=dtype) for name in arrays}
+    for entry in layout.entries:
+        ours, theirs = {"q": entry.q, "v": entry.v}, {"q": entry.other_q, "v": entry.other_v}
+        source, target = (ours, theirs) if there else (theirs, ours)
+        state = {name: x[..., source[_KIND[name]]] for name, x in arrays.items()}
+        with np.errstate(all="ignore"):  # a zero quaternion gives NaN in its row
+            new = entry.rule.there(state) if there else entry.rule.back(state)
+        for name, x in new.items():
+            out[name][..., target[_KIND[name]]] = x
+    return out["q"] if len(out) == 1 else tuple(out.values())
+
+
+def _broadcast(where: str, arguments: list[batch.Argument]) -> tuple[dict[str, Array], tuple[int, ...], Any]:
+    """The arrays by name, broadcast to one batch shape, as float64; that shape, and the dtype of the results."""
+    arrays = [batch._to_array(where, a) for a in arguments]
+    shape = batch._batch_shape(where, arguments, arrays)
+    wide = [x if x.dtype == object else x.astype(float, copy=False) for x in arrays]
+    same = {a.name: np.broadcast_to(x, shape + a.core) for a, x in zip(arguments, wide, strict=True)}
+    return same, shape, batch._result_dtype(arrays)
+
+
+def _require_constant(where: str, layout: Layout) -> None:
+    turning = [entry.name for entry in layout.entries if entry.rule.rate is not None]
+    if turning:
+        raise ModelError(
+            f"{where}: qd is missing, expected it beside qdd: over there joint {turning[0]!r} has an acceleration that "
+            f"depends on its velocity. Give qd."
+        )

@@ -14,7 +14,7 @@ from sixd.algorithms.kinematics import ZERO6, body_velocities, joint_kinematics
 from sixd.algorithms.passive import passive_force
 from sixd.algorithms.rnea import subtract_external_forces
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 from sixd.spatial.transform import congruence, crf, crm, mirror_upper
 
 
@@ -32,7 +32,8 @@ def inverse_small(D: Array) -> Array:
     """Inverse of a symmetric positive definite matrix of a joint's size (≤ 6), by LDLᵀ unrolled over scalars."""
     n = len(D)
     L = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
-    d, r = [], []  # pivots and their reciprocals
+    d: list[Scalar] = []  # pivots
+    r: list[Scalar] = []  # their reciprocals
     for j in range(n):
         d.append(D[j, j] - sum(L[j][k] * L[j][k] * d[k] for k in range(j)))
         r.append(1 / d[j])
@@ -83,7 +84,7 @@ def hybrid(
     *,
     f_ext: Array | None = None,
 ) -> tuple[Array, Array]:
-    """(qdd, tau) complete: bodies in ``prescribed`` have their joint's qdd given, the others its tau  [RBDA Table 9.1]."""
+    """(qdd, tau) complete: joints of bodies in ``prescribed`` have qdd given, the others tau  [RBDA Table 9.1]."""
     kinematics = joint_kinematics(model, q, qd)
     X, S, vJ, cJ = kinematics
     passive = passive_force(model, q, qd)

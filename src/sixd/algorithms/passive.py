@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, is_zero, sign
+from sixd.spatial.scalar import Array, Scalar, is_zero, sign
 
 
 def passive_force(model: Model, q: Array, qd: Array) -> Array:
@@ -25,9 +25,9 @@ def passive_force(model: Model, q: Array, qd: Array) -> Array:
     return np.array(force)
 
 
-def spring_energy(model: Model, q: Array) -> Array:
+def spring_energy(model: Model, q: Array) -> Scalar:
     """½ Σ K (q - q_rest)² [J]."""
-    total = 0
+    total: Scalar = 0
     for i in model.bodies:
         stiffness = model.stiffness[model.iv[i]]
         if not all(is_zero(k) for k in stiffness):

@@ -15,8 +15,8 @@ from sixd.spatial.scalar import Array, Scalar, is_number
 from sixd.spatial.transform import placement
 
 _KEYS = (
-    "alpha", "a", "d", "theta", "joint", "mass", "com", "inertia", "armature", "damping", "friction", "limits", "effort",
-    "velocity", "stiffness", "rest",
+    "alpha", "a", "d", "theta", "joint", "mass", "com", "inertia",
+    "armature", "damping", "friction", "limits", "effort", "velocity", "stiffness", "rest",
 )  # fmt: skip
 _PASSED_ON = _KEYS[8:]
 
@@ -34,11 +34,11 @@ def from_dh(
     Parameters
     ----------
     rows : mappings with ``alpha`` [rad], ``a`` [m], ``d`` [m], ``theta`` [rad] (each 0 if omitted), ``joint``
-        ("revolute" or "prismatic"), ``mass`` [kg], ``com`` (3,) [m] and ``inertia`` (3, 3) or (3,) [kg m²] about the centre, both in the
-        row's own frame; optional ``armature damping friction stiffness rest limits effort velocity``. Of ``theta`` and
-        ``d``, the joint's own is an offset that q adds to.
-    convention : "modified" (alpha and a of the frame before; the joint turns about the row's z) or "standard" (the joint
-        turns about z of the frame before).
+        ("revolute" or "prismatic"), ``mass`` [kg], ``com`` (3,) [m] and ``inertia`` (3, 3) or (3,) [kg m²] about the
+        centre, both in the row's own frame; optional ``armature damping friction stiffness rest limits effort
+        velocity``. Of ``theta`` and ``d``, the joint's own is an offset that q adds to.
+    convention : "modified" (alpha and a of the frame before; the joint turns about the row's z) or "standard" (the
+        joint turns about z of the frame before).
     tool : (3,) position or (4, 4) pose of a frame ``tool`` in the last row's frame.
 
     Returns a model with bodies and frames ``link1`` … (the DH frames) and joints ``joint1`` … Numbers may be SymPy

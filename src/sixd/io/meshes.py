@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlparse
 
 
 def find_mesh(name: str, package_dirs: Iterable[str | os.PathLike[str]], folder: Path | None) -> str:
-    """The file behind ``package://PACKAGE/PATH``, ``file://…``, an absolute or a relative path; the name itself if not found.
+    """The file behind ``package://PACKAGE/PATH``, ``file://…`` or a path; the name itself if it is not found.
 
     Packages are looked for in ``package_dirs``, in ROS_PACKAGE_PATH, and in the folders above the robot file.
     """

@@ -41,7 +41,7 @@ def joint_of_type(jtype: Any, pitch: Any = None) -> Joint:
 
 
 def entry(field: Any, i: int) -> Any:
-    """Entry i (0-based) of a cell: a list, an object array, an array stacked along its first axis, or the entry itself."""
+    """Entry i (0-based) of a cell: a list, an object array, a stacked array, or the entry itself."""
     if isinstance(field, (list, tuple)) or (isinstance(field, np.ndarray) and field.ndim != 2 and field.shape != ()):
         return field[i]
     return field  # a cell of one, as loadmat simplifies it
@@ -103,8 +103,8 @@ def from_mat(data: bytes, source: str) -> Model:
     if len(models) != 1:
         names = ", ".join(k for k in content if not k.startswith("__")) or "nothing"
         raise LoadError(
-            f"{source}: holds {len(models)} spatial_v2 models (variables: {names}), expected one structure with NB, parent, jtype, "
-            f"Xtree and I. Save just the model, or pass the dictionary itself to sixd.load."
+            f"{source}: holds {len(models)} spatial_v2 models (variables: {names}), expected one structure with NB, "
+            f"parent, jtype, Xtree and I. Save just the model, or pass the dictionary itself to sixd.load."
         )
     ((name, structure),) = models.items()
     return from_structure(structure, name=name)

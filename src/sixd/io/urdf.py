@@ -194,8 +194,8 @@ def _depth_first(robot: Element, links: dict[str, Element], joints: dict[str, El
         if child in above:
             other = above[child].text("name")
             raise joint.error(
-                f"link {child!r} is the child of two joints, {other!r} and {name!r}: a URDF is a tree. Close the loop by a "
-                f"constraint instead."
+                f"link {child!r} is the child of two joints, {other!r} and {name!r}: a URDF is a tree. Close the loop "
+                f"by a constraint instead."
             )
         above[child] = joint
         below[parent].append(joint)

@@ -10,8 +10,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ModelWarning
 from sixd.io.files import write_atomically
-from sixd.model import Free, Joint, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
-from sixd.model.model import JointRecord
+from sixd.model import Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
 from sixd.spatial.euler import rotation_to_rpy
 from sixd.spatial.scalar import Array
 
@@ -19,10 +18,10 @@ from sixd.spatial.scalar import Array
 def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     """The model as URDF text, written to ``path`` too if given (whole or not at all).
 
-    The root link is ``world``. Frames become massless links on fixed joints. A joint, spring, armature or constraint that
-    URDF cannot hold raises, naming it; URDF has no gravity, so a field other than 9.81 m/s² along -z is a warning.
-    Where a body's named frame is not on its joint (standard DH), the link is at the joint and the named
-    frame becomes the link NAME_frame.
+    The root link is ``world``; what is fixed to it is written without its mass, which takes no part. Frames become
+    massless links on fixed joints. A joint, spring, armature or constraint that URDF cannot hold raises, naming it;
+    URDF has no gravity, so a field other than 9.81 m/s² along -z is a warning. Where a body's named frame is not on its
+    joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
     """
     model.require_numeric("to_urdf")
     if not np.array_equal(model.gravity, [0, 0, -9.81]):

@@ -101,9 +101,10 @@ def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
         stack.pop()
 
     def doctype(*_: object) -> None:
+        line = parser.CurrentLineNumber + skipped
         raise LoadError(
-            f"{source}, line {parser.CurrentLineNumber + skipped}: the file has a DTD (<!DOCTYPE …>), which is refused since "
-            f"it can make a reader fetch or swell. Delete it."
+            f"{source}, line {line}: the file has a DTD (<!DOCTYPE …>), which is refused since it can make a reader "
+            f"fetch or swell. Delete it."
         )
 
     parser.StartElementHandler, parser.EndElementHandler = begin, end

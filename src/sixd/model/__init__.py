@@ -14,6 +14,6 @@ from sixd.model.joints import (
     Spherical,
     Universal,
 )
-from sixd.model.model import JointRecord, Model
-from sixd.model.parts import Constraint, Finding, Frame, Mimic, Shape, Visual
+from sixd.model.model import Model
+from sixd.model.parts import Constraint, Finding, Frame, JointRecord, Mimic, Shape, Visual
 from sixd.model.tree import Tree

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, verify_joint
+from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, parameters_of, verify_joint
 from sixd.model.model import Model
-from sixd.model.parts import Constraint, Finding, Frame, Shape, Visual
+from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, Shape, Visual
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, symbols_in, whole
+from sixd.spatial.scalar import Array, exact, symbols_in
+from sixd.spatial.transform import compose
 
 MASSLESS = Inertia(0.0)
 
@@ -100,9 +101,9 @@ class ModelBuilder:
         joint_name = name if joint_name is None else joint_name
         self._claim(where, name, joint_name)
         base = self._find(where, "body", parent)
-        pose = base.pose @ _pose(f"{where}: placement", placement)
+        pose = compose(base.pose, _pose(f"{where}: placement", placement))
         link = _pose(f"{where}: link_pose", link_pose)
-        if not isinstance(joint, BUILT_IN) and not symbols_in([_fields(joint)]):
+        if not isinstance(joint, BUILT_IN) and not symbols_in([parameters_of(joint)]):
             verify_joint(joint, name=joint_name)
         low, high = _limits(where, joint, limits)
         per_v = {
@@ -127,7 +128,7 @@ class ModelBuilder:
         where = f"add_frame {name!r}"
         self._claim(where, name)
         base = self._find(where, "body or frame", parent)
-        self.frames[name] = Frame(base.body, base.pose @ _pose(f"{where}: placement", placement), parent)
+        self.frames[name] = Frame(base.body, compose(base.pose, _pose(f"{where}: placement", placement)), parent)
 
     def add_constraint(self, constraint: Constraint) -> None:
         """Store a constraint with the model, such as ``sixd.Mimic``; the joints it names must exist."""
@@ -143,7 +144,7 @@ class ModelBuilder:
     ) -> None:
         """Hang a shape to look at on a body or frame; it has no part in the dynamics."""
         base = self._find("add_visual", "body or frame", parent)
-        pose = base.pose @ _pose("add_visual: placement", placement)
+        pose = compose(base.pose, _pose("add_visual: placement", placement))
         self.visuals.append(Visual(base.body, shape, pose, color, name))
 
     def build(self) -> Model:
@@ -152,7 +153,7 @@ class ModelBuilder:
         moving: list[Entry] = [replace(self.entries[0], parent=-1)]
         inertia = [MASSLESS]
         for entry in self.entries[1:]:
-            k, T = body_of[entry.parent], pose_in[entry.parent] @ entry.placement
+            k, T = body_of[entry.parent], compose(pose_in[entry.parent], entry.placement)
             if isinstance(entry.joint, Fixed):
                 inertia[k] = inertia[k] + entry.inertia.moved(T)
             else:
@@ -162,17 +163,19 @@ class ModelBuilder:
             body_of.append(k)
             pose_in.append(T)
         inertia[0] = MASSLESS  # what is fixed to the world takes no part
-        frames = {name: Frame(body_of[f.body], pose_in[f.body] @ f.pose, f.parent) for name, f in self.frames.items()}
-        visuals = [replace(v, body=body_of[v.body], pose=pose_in[v.body] @ v.pose) for v in self.visuals]
+        frames = {
+            name: Frame(body_of[f.body], compose(pose_in[f.body], f.pose), f.parent) for name, f in self.frames.items()
+        }
+        visuals = [replace(v, body=body_of[v.body], pose=compose(pose_in[v.body], v.pose)) for v in self.visuals]
         names = {e.joint_name for e in moving[1:]}
         arrays = {
             "placement": np.array([e.placement for e in moving]),
             "inertia": np.array([i.matrix for i in inertia]),
             "gravity": self.gravity,
         }
-        for key in ("lower", "upper", "rest"):
+        for key in PER_Q:
             arrays[key] = np.concatenate([np.zeros(0), *(e.per_q[key] for e in moving[1:])])
-        for key in ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit"):
+        for key in PER_V:
             arrays[key] = np.concatenate([np.zeros(0), *(e.per_v[key] for e in moving[1:])])
         return Model(
             name=self.name,
@@ -184,7 +187,7 @@ class ModelBuilder:
             constraints=tuple(c for c in self.constraints if set(c.joints) <= names),
             visuals=tuple(visuals),
             notes=tuple(self.notes),
-            **settle(arrays, [_fields(e.joint) for e in moving]),
+            **settle(arrays, [parameters_of(e.joint) for e in moving]),
         )
 
     def _find(self, where: str, kind: str, name: str) -> Frame:
@@ -202,18 +205,11 @@ class ModelBuilder:
             raise ModelError(f"{where}: a joint named {joint_name!r} exists already. Give joint_name=….")
 
 
-def settle(arrays: dict[str, Array], parameters: list[Array]) -> dict[str, Array]:
+def settle(arrays: dict[str, Array], parameters: list[Array]) -> dict[str, Any]:
     """All arrays as floats; or, if any symbol is among them, with whole numbers exact, so that equations stay so."""
     if not symbols_in([*arrays.values(), *parameters]):
         return {key: np.array(a, dtype=float) for key, a in arrays.items()}
-    exact = np.vectorize(whole, otypes=[object])
-    return {key: exact(a) if a.size else a for key, a in arrays.items()}
-
-
-def _fields(joint: Joint) -> Array:
-    from sixd.model.model import _joint_parameters
-
-    return _joint_parameters(joint)
+    return {key: exact(a) for key, a in arrays.items()}
 
 
 def _vector(what: str, value: Any, n: int, *, finite: bool = True) -> Array:

@@ -11,12 +11,12 @@ import numpy as np
 
 from sixd.errors import ModelError, ModelWarning, ShapeError, unknown_name
 from sixd.model.builder import Entry, ModelBuilder, _pose, settle
-from sixd.model.joints import Fixed, Joint
-from sixd.model.model import _PER_Q, _PER_V, Model, _joint_parameters
-from sixd.model.parts import Frame
+from sixd.model.joints import Fixed, Joint, parameters_of
+from sixd.model.model import Model
+from sixd.model.parts import PER_Q, PER_V, Frame
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
-from sixd.spatial.transform import pose_from_transform
+from sixd.spatial.transform import compose, pose_from_transform
 
 
 def to_builder(model: Model) -> ModelBuilder:
@@ -32,8 +32,8 @@ def to_builder(model: Model) -> ModelBuilder:
                 joint_name=model.joint_names[i - 1],
                 placement=model.placement[i],
                 inertia=Inertia.from_matrix(model.inertia[i]),
-                per_q={key: getattr(model, key)[iq] for key in _PER_Q},
-                per_v={key: getattr(model, key)[iv] for key in _PER_V},
+                per_q={key: getattr(model, key)[iq] for key in PER_Q},
+                per_v={key: getattr(model, key)[iv] for key in PER_V},
             )
         )
         builder._joint_names[model.joint_names[i - 1]] = i
@@ -56,7 +56,7 @@ def lock(model: Model, joints: Mapping[str, Any]) -> Model:
         if q.dtype != object and not np.isfinite(q.astype(float)).all():
             raise ModelError(f"lock: joint {name!r} is {q.tolist()}, expected finite coordinates.")
         entry = builder.entries[i]
-        held = entry.placement @ pose_from_transform(np.asarray(joint.transform(q)))
+        held = compose(entry.placement, pose_from_transform(np.asarray(joint.transform(q))))
         builder.entries[i] = dataclasses.replace(entry, joint=Fixed(), placement=held)
     _drop_constraints(builder, set(joints), "lock")
     return builder.build()
@@ -88,11 +88,15 @@ def submodel(model: Model, body: str) -> Model:
 def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: str) -> Model:
     """See ``Model.attach``."""
     base = model.frame(frame, "attach")
-    T = base.pose @ _pose("attach: placement", placement)
+    T = compose(base.pose, _pose("attach: placement", placement))
     builder, guest = to_builder(model), to_builder(other)
     shift = model.nb
+
+    def moved(body: int, pose: Array) -> tuple[int, Array]:
+        return (body + shift, pose) if body else (base.body, compose(T, pose))
+
     for entry in guest.entries[1:]:
-        parent, pose = (entry.parent + shift, entry.placement) if entry.parent else (base.body, T @ entry.placement)
+        parent, pose = moved(entry.parent, entry.placement)
         name, joint_name = prefix + entry.name, prefix + entry.joint_name
         if name in builder.frames or joint_name in builder._joint_names:
             raise ModelError(
@@ -102,9 +106,6 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
             dataclasses.replace(entry, parent=parent, placement=pose, name=name, joint_name=joint_name)
         )
         builder._joint_names[joint_name] = len(builder.entries) - 1
-
-    def moved(body: int, pose: Array) -> tuple[int, Array]:
-        return (body + shift, pose) if body else (base.body, T @ pose)
 
     for name, f in other.frames.items():
         if name == "world":
@@ -159,7 +160,7 @@ def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
     for name, f in frames.items():
         if not any(hasattr(x, "free_symbols") for x in f.pose.ravel()):
             frames[name] = dataclasses.replace(f, pose=f.pose.astype(float))
-    settled = settle(arrays, [_joint_parameters(j) for j in joints])
+    settled = settle(arrays, [parameters_of(j) for j in joints])
     return dataclasses.replace(model, joints=joints, frames=frames, **settled)
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from sixd.batch import Argument, apply
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.model.joints import Joint
-from sixd.model.parts import Constraint, Finding, Frame, Visual
+from sixd.model.joints import Joint, parameters_of
+from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, JointRecord, Visual
 from sixd.model.sparsity import expand_parent
 from sixd.model.tree import Tree
 from sixd.spatial.inertia import Inertia
@@ -173,9 +173,9 @@ class Model:
         i = self.joint_index(name)
         parent = self.parent[i]
         values = {
-            f.name: getattr(self, f.name)[(self.iq if f.name in _PER_Q else self.iv)[i]]
+            f.name: getattr(self, f.name)[(self.iq if f.name in PER_Q else self.iv)[i]]
             for f in dataclasses.fields(JointRecord)
-            if f.name in _PER_Q + _PER_V
+            if f.name in PER_Q + PER_V
         }
         body_names = ("world", *self.body_names)
         return JointRecord(name, self.joints[i], body_names[parent], body_names[i], **values)
@@ -232,7 +232,7 @@ class Model:
     def symbols(self) -> tuple[Any, ...]:
         """SymPy symbols in the parameters, sorted by name."""
         arrays = [v for v in self.__dict__.values() if isinstance(v, np.ndarray)]
-        parameters = [_joint_parameters(j) for j in self.joints]
+        parameters = [parameters_of(j) for j in self.joints]
         return tuple(sorted(symbols_in([*arrays, *parameters]), key=str))
 
     def require_numeric(self, where: str) -> None:
@@ -263,7 +263,7 @@ class Model:
         return submodel(self, body)
 
     def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
-        """This model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4); ``prefix`` goes before its names."""
+        """This model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4); ``prefix`` marks its names."""
         from sixd.model.edit import attach
 
         return attach(self, other, frame, placement=placement, prefix=prefix)
@@ -295,38 +295,6 @@ class Model:
         return render(self)
 
 
-@dataclass(frozen=True, eq=False)
-class JointRecord:
-    """A joint of a model: its kind, what it joins, and its limits and passive properties (arrays of nq or nv)."""
-
-    name: str
-    joint: Joint
-    parent_body: str
-    body: str
-    lower: Array
-    upper: Array
-    rest: Array
-    stiffness: Array
-    damping: Array
-    friction: Array
-    armature: Array
-    effort_limit: Array
-    velocity_limit: Array
-
-
-_PER_Q = ("lower", "upper", "rest")
-_PER_V = ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit")
-
-
 def _slices(counts: list[int]) -> tuple[slice, ...]:
     ends = np.cumsum(counts).tolist()
     return tuple(slice(end - n, end) for end, n in zip(ends, counts, strict=True))
-
-
-def _joint_parameters(joint: Joint) -> Array:
-    fields = dataclasses.fields(joint) if dataclasses.is_dataclass(joint) else ()
-    values: list[Any] = []
-    for f in fields:
-        value = getattr(joint, f.name)
-        values.extend(value if isinstance(value, tuple) else [value])
-    return np.array(values, dtype=object)

@@ -1,4 +1,4 @@
-"""Small records that a Model carries: frames, visual shapes, constraints and findings."""
+"""Small records that a Model carries: joints, frames, visual shapes, constraints and findings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from sixd.model.joints import Joint
 from sixd.spatial.scalar import Array
+
+# fields of a model with an entry for each coordinate of q, and for each freedom
+PER_Q = ("lower", "upper", "rest")
+PER_V = ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit")
+
+
+@dataclass(frozen=True, eq=False)
+class JointRecord:
+    """A joint of a model: its kind, what it joins, and its limits and passive properties (arrays of nq or nv)."""
+
+    name: str
+    joint: Joint
+    parent_body: str
+    body: str
+    lower: Array
+    upper: Array
+    rest: Array
+    stiffness: Array
+    damping: Array
+    friction: Array
+    armature: Array
+    effort_limit: Array
+    velocity_limit: Array
 
 
 @dataclass(frozen=True, eq=False)

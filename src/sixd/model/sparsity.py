@@ -109,7 +109,7 @@ def solve_l(L: Array, parent: Sequence[int], x: Array) -> Array:
     for i in range(len(x)):
         total = x[i]
         for j in _branch(parent, i):
-            total = total - L[i, j] * y[j]
+            total = total - y[j] * L[i, j]
         y.append(total / L[i, i])
     return np.array(y)
 
@@ -120,7 +120,7 @@ def solve_lt(L: Array, parent: Sequence[int], x: Array) -> Array:
     for i in reversed(range(len(y))):
         y[i] = y[i] / L[i, i]
         for j in _branch(parent, i):
-            y[j] = y[j] - L[i, j] * y[i]
+            y[j] = y[j] - y[i] * L[i, j]
     return np.array(y)
 
 

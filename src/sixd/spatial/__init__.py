@@ -48,6 +48,7 @@ from sixd.spatial.scalar import (
 )
 from sixd.spatial.shapes import box, capsule, cone, cylinder, ellipsoid, point, rod, sphere, tube
 from sixd.spatial.transform import (
+    compose,
     congruence,
     crf,
     crm,

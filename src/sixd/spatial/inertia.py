@@ -13,7 +13,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ShapeError
 from sixd.spatial.rotation import EYE3, skew
-from sixd.spatial.scalar import Array, Scalar, is_object, is_zero
+from sixd.spatial.scalar import Array, Scalar, exact, is_object, is_zero
 from sixd.spatial.transform import blocks
 
 
@@ -42,7 +42,7 @@ class Inertia:
                 f"Inertia: mass, com and about_com have shapes {np.shape(mass)}, {c.shape} and {I_C.shape}, "
                 f"expected (), (3,) and (3, 3) or (3,). Give one mass, a point and a matrix or its diagonal."
             )
-        self._set(mass, mass * c, I_C + mass * (skew(c) @ skew(c).T))
+        self._set(mass, c * mass, I_C + (skew(c) @ skew(c).T) * mass)
 
     def _set(self, mass: Scalar, first_moment: Array, about_origin: Array) -> None:
         arrays = []
@@ -104,7 +104,7 @@ class Inertia:
         """From the 4×4 pseudo-inertia [[Σ, h], [hᵀ, m]]."""
         P = np.asarray(pseudo)
         sigma = P[:3, :3]
-        return cls.from_moments(P[3, 3], P[:3, 3], np.trace(sigma) * EYE3 - sigma)
+        return cls.from_moments(P[3, 3], P[:3, 3], EYE3 * np.trace(sigma) - sigma)
 
     # views ------------------------------------------------------------------------------------
 
@@ -121,13 +121,13 @@ class Inertia:
     def about_com(self) -> Array:
         """Matrix (3, 3) about the centre of mass [kg m²]."""
         c = self.com
-        return self.about_origin - self.mass * (skew(c) @ skew(c).T)
+        return self.about_origin - (skew(c) @ skew(c).T) * self.mass
 
     @property
     def matrix(self) -> Array:
         """Spatial inertia (6, 6) = [[I, h×], [-h×, m 1]], I about the origin  [RBDA 2.63]."""
         H = skew(self.first_moment)
-        return blocks(self.about_origin, H, -H, self.mass * EYE3)
+        return blocks(self.about_origin, H, -H, EYE3 * self.mass)
 
     @property
     def parameters(self) -> Array:
@@ -141,7 +141,7 @@ class Inertia:
         """(4, 4): [[½ tr(I) 1 - I, h], [hᵀ, m]], positive semi-definite for every real body."""
         A, h = self.about_origin, self.first_moment
         P = np.zeros((4, 4), dtype=np.result_type(A, h, float))
-        P[:3, :3], P[:3, 3], P[3, :3], P[3, 3] = np.trace(A) / 2 * EYE3 - A, h, h, self.mass
+        P[:3, :3], P[:3, 3], P[3, :3], P[3, 3] = EYE3 * (np.trace(A) / 2) - A, h, h, self.mass
         return P
 
     def inverse(self) -> Array:
@@ -181,6 +181,8 @@ class Inertia:
         T = np.asarray(pose)
         if T.shape != (4, 4):
             raise ShapeError(f"Inertia.moved: pose has shape {T.shape}, expected (4, 4).")
+        if is_object(T, self.parameters):
+            T = exact(T)
         return self.rotated(T[:3, :3]).translated(T[:3, 3])
 
     def rotated(self, R: Any) -> Inertia:
@@ -191,8 +193,8 @@ class Inertia:
     def translated(self, p: Any) -> Inertia:
         """Moved by ``p`` (3,) [m]: the parallel-axis theorem, without dividing by the mass."""
         P, H = skew(p), skew(self.first_moment)
-        shifted = self.about_origin - P @ H - H @ P - self.mass * (P @ P)
-        return Inertia.from_moments(self.mass, self.first_moment + self.mass * np.asarray(p), shifted)
+        shifted = self.about_origin - P @ H - H @ P - (P @ P) * self.mass
+        return Inertia.from_moments(self.mass, self.first_moment + np.asarray(p) * self.mass, shifted)
 
     def problem(self, tolerance: float = 1e-9) -> str | None:
         """Why no real body has this inertia, in words; None if one can (or if it is symbolic)."""

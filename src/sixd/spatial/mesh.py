@@ -72,7 +72,7 @@ def _read(path: str | PathLike[str]) -> Any:
             "mesh: reading a mesh file needs trimesh, which is not installed. Run: pip install 'sixd[mesh]'"
         ) from None
     try:
-        read = trimesh.load(path, force="mesh")
+        read: Any = trimesh.load(str(path), force="mesh")
     except Exception as error:
         raise ModelError(f"mesh: cannot read {str(path)!r}: {error}.") from error
     read.merge_vertices()

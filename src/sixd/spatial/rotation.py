@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ShapeError
-from sixd.spatial.scalar import Array, Scalar, atan2, cos, sin, sqrt, where
+from sixd.spatial.scalar import Array, Scalar, atan2, cos, sign, sin, sqrt, where
 
 EYE3 = np.eye(3, dtype=int)  # whole numbers keep symbolic results exact
 ZERO3 = np.zeros((3, 3), dtype=int)
@@ -58,7 +58,7 @@ def axis_rotation(axis: Any, angle: Scalar) -> Array:
     a = np.asarray(axis)
     aa = np.outer(a, a)
     # in this grouping an axis of 0s and ±1s leaves only cos, sin, 0 and 1
-    return aa + cos(angle) * (EYE3 - aa) + sin(angle) * skew(a)
+    return aa + (EYE3 - aa) * cos(angle) + skew(a) * sin(angle)
 
 
 def rotation_from_vector(v: Any) -> Array:
@@ -66,7 +66,7 @@ def rotation_from_vector(v: Any) -> Array:
     V = skew(v)
     theta = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     half = sinc(theta / 2)
-    return EYE3 + sinc(theta) * V + (half * half / 2) * (V @ V)
+    return EYE3 + V * sinc(theta) + (V @ V) * (half * half / 2)
 
 
 def rotation_to_vector(R: Any) -> Array:
@@ -148,7 +148,7 @@ def quaternion_from_vector(v: Any) -> Array:
 def quaternion_to_vector(q: Any) -> Array:
     """Rotation vector (3,) of a quaternion, norm in [0, pi] [rad]; q and -q give the same."""
     w, x, y, z = q
-    flip = where(w < 0, -1, 1)
+    flip = sign(sign(w) + 0.5)  # ±1, and 1 at 0, without a comparison
     n = sqrt(x * x + y * y + z * z + _TINY)
     return np.array([x, y, z]) * (flip * 2 * atan2(n, flip * w) / n)
 

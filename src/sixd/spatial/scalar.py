@@ -3,7 +3,8 @@
 Physics code takes ``sin cos sqrt where …`` from here, never from NumPy: ``np.cos`` fails on SymPy
 symbols, and ``np.where(a < b, …)`` asks each element of an object array for its truth. A foreign
 scalar takes part by methods of the same names (``x.sin()``, ``y.atan2(x)``, ``condition.where(a, b)``).
-Arrays are mapped element by element.
+Arrays are mapped element by element. Physics code writes ``array * scalar``, the array first: NumPy then sees to
+every element, whatever the scalar's own ``__mul__`` does with arrays.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ def is_sympy(x: object) -> bool:
     return type(x).__module__.partition(".")[0] == "sympy" or hasattr(x, "free_symbols")
 
 
-def is_number(x: object) -> bool:
+def is_number(x: Any) -> bool:
     """Whether ``x`` is a plain real number (not symbolic, not traced)."""
     return isinstance(x, (numbers.Real, np.number, np.bool_)) and not is_sympy(x)
 
 
-def is_zero(x: object) -> bool:
+def is_zero(x: Any) -> bool:
     """Whether ``x`` is a plain number, or a SymPy number, that is exactly zero."""
     return bool(x == 0) if is_number(x) or is_sympy(x) else False
 
@@ -50,7 +51,15 @@ def common_dtype(*groups: Iterable[Array]) -> Any:
 
 def whole(x: Any) -> Any:
     """``x`` as an int if it is a float without a fraction, else as it is."""
-    return int(x) if isinstance(x, (float, np.floating)) and x == np.floor(x) and abs(x) < 2**53 else x
+    if isinstance(x, (float, np.floating)) and float(x).is_integer() and abs(float(x)) < 2**53:
+        return int(x)
+    return x
+
+
+def exact(array: Any) -> Array:
+    """An object array with its whole floats as ints, so that 1.0 does not creep into symbolic results."""
+    array = np.asarray(array, dtype=object)
+    return object_map(whole, array) if array.size else array
 
 
 def symbols_in(arrays: Iterable[Any]) -> set[Any]:

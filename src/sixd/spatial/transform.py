@@ -14,7 +14,7 @@ import numpy as np
 from sixd.errors import ShapeError
 from sixd.spatial.euler import rotation_from_rpy
 from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, skew
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, Scalar, exact, is_object
 
 _UPPER = tuple(
     np.array([[f(i, j) for j in range(6)] for i in range(6)]) for f in (min, max)
@@ -101,7 +101,14 @@ def placement(xyz: Any = (0, 0, 0), rpy: Any = (0, 0, 0), *, R: Any = None) -> A
         raise ShapeError(f"placement: xyz has shape {p.shape}, R {R.shape}; expected (3,) and (3, 3).")
     T = np.zeros((4, 4), dtype=np.result_type(R, p, float))
     T[:3, :3], T[:3, 3], T[3, 3] = R, p, 1
-    return T
+    return exact(T) if T.dtype == object else T
+
+
+def compose(T_AB: Array, T_BC: Array) -> Array:
+    """T_AC (4, 4); whole numbers stay exact beside symbols."""
+    if is_object(T_AB, T_BC):
+        return exact(T_AB) @ exact(T_BC)
+    return T_AB @ T_BC
 
 
 def inverse_pose(T_AB: Array) -> Array:

@@ -24,7 +24,8 @@ def ur_arm() -> Model:
     ]
     rows = [
         {
-            "alpha": alpha, "a": a, "d": d, "mass": m, "com": com, "inertia": cylinder(r, length, mass=m, axis=axis).about_com,
+            "alpha": alpha, "a": a, "d": d, "mass": m, "com": com,
+            "inertia": cylinder(r, length, mass=m, axis=axis).about_com,
             "limits": (-2 * np.pi, 2 * np.pi), "effort": 150.0 if k < 3 else 28.0, "velocity": np.pi,
         }
         for k, (alpha, a, d, m, com, r, length, axis) in enumerate(table)

@@ -7,6 +7,7 @@ own frame). Methods act on one unbatched state of any scalar; take ``sin cos whe
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -100,3 +101,13 @@ def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
     except ValueError as error:
         raise ModelError(f"{joint}: {error}") from None
     return x, y, z
+
+
+def parameters_of(joint: Joint) -> Array:
+    """The values of a joint's dataclass fields as a flat object array; empty for other classes."""
+    values: list[Any] = []
+    if dataclasses.is_dataclass(joint):
+        for field in dataclasses.fields(joint):
+            value = getattr(joint, field.name)
+            values.extend(value if isinstance(value, tuple) else [value])
+    return np.array(values, dtype=object)

@@ -51,7 +51,7 @@ def _exp_coupling(w: Array) -> Array:
     c = where(small, _polynomial(_EXP_SERIES, t2), closed)
     half = sinc(sqrt(t2) / 2)
     W = skew(w)
-    return np.eye(3, dtype=int) + (half * half / 2) * W + c * (W @ W)
+    return np.eye(3, dtype=int) + W * (half * half / 2) + (W @ W) * c
 
 
 def _log_coupling(w: Array) -> Array:
@@ -63,7 +63,7 @@ def _log_coupling(w: Array) -> Array:
     closed = (1 - half * cos(half) / sin(half)) / safe
     c = where(small, _polynomial(_LOG_SERIES, t2), closed)
     W = skew(w)
-    return np.eye(3, dtype=int) - W / 2 + c * (W @ W)
+    return np.eye(3, dtype=int) - W / 2 + (W @ W) * c
 
 
 def _relative(q0: Array, q1: Array) -> Array:

@@ -44,13 +44,13 @@ class _AxisJoint(Joint):
         return np.array(self.axis)
 
     def _column(self, angular: Any, linear: Any) -> Array:
-        return np.concatenate([angular * self._a, linear * self._a])[:, None]
+        return np.concatenate([self._a * angular, self._a * linear])[:, None]
 
 
 @final
 @dataclass(frozen=True)
 class Revolute(_AxisJoint):
-    """Turn by q [rad] about ``axis``. ``continuous`` marks an axis that turns without end (q is still a real number)."""
+    """Turn by q [rad] about ``axis``; ``continuous`` marks one that turns without end (q stays a real number)."""
 
     continuous: bool = False
     nq: ClassVar[int] = 1
@@ -73,7 +73,7 @@ class Prismatic(_AxisJoint):
     half_range: ClassVar[tuple[float, ...]] = (1.0,)
 
     def transform(self, q: Array) -> Array:
-        return xlt(q[0] * self._a)
+        return xlt(self._a * q[0])
 
     def subspace(self, q: Array) -> Array:
         return self._column(0, 1)
@@ -94,7 +94,7 @@ class Helical(_AxisJoint):
             raise ModelError(f"Helical: pitch is {self.pitch}, expected a finite number [m/rad].")
 
     def transform(self, q: Array) -> Array:
-        return plucker(axis_rotation(self._a, q[0]).T, (self.pitch * q[0]) * self._a)
+        return plucker(axis_rotation(self._a, q[0]).T, self._a * (self.pitch * q[0]))
 
     def subspace(self, q: Array) -> Array:
         return self._column(1, self.pitch)
@@ -110,7 +110,7 @@ class Cylindrical(_AxisJoint):
     half_range: ClassVar[tuple[float, ...]] = (np.pi, 1.0)
 
     def transform(self, q: Array) -> Array:
-        return plucker(axis_rotation(self._a, q[0]).T, q[1] * self._a)
+        return plucker(axis_rotation(self._a, q[0]).T, self._a * q[1])
 
     def subspace(self, q: Array) -> Array:
         return np.concatenate([self._column(1, 0), self._column(0, 1)], axis=1)

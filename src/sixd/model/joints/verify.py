@@ -6,6 +6,8 @@ runs this once for every joint class that is not its own.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sixd.errors import ModelError
@@ -42,9 +44,9 @@ def verify_joint(joint: Joint, *, name: str = "", samples: int = 3) -> None:
         _compare(who, "difference", "the inverse of integrate", back, 0.1 * qd)
 
 
-def _shape(who: str, what: str, got: object, expected: tuple[int, ...]) -> None:
-    if np.shape(got) != expected:  # type: ignore[arg-type]
-        raise ModelError(f"{who}: {what} has shape {np.shape(got)}, expected {expected}.")  # type: ignore[arg-type]
+def _shape(who: str, what: str, got: Any, expected: tuple[int, ...]) -> None:
+    if np.shape(got) != expected:
+        raise ModelError(f"{who}: {what} has shape {np.shape(got)}, expected {expected}.")
 
 
 def _compare(who: str, what: str, against: str, got: np.ndarray, expected: np.ndarray) -> None:

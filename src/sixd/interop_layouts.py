@@ -1,0 +1,190 @@
+"""Where each joint's coordinates are in another program's state, and by which rule they read there.
+
+With the other program's model the joints are matched by name; without it the order is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.interop_joints import (
+    CONTINUOUS,
+    FREE_FLYER,
+    PLANAR,
+    SAME,
+    SAME_BALL,
+    SPHERICAL_XYZW,
+    Rule,
+    mujoco_free,
+)
+from sixd.io.mjcf_names import BALL, FREE, HINGE, SLIDE, invented_names
+from sixd.model import Free, Model, Planar, Prismatic, Revolute, Spherical
+
+# how Pinocchio's class of the same joint begins, and its rule
+_PINOCCHIO: dict[type, tuple[str, Rule]] = {
+    Revolute: ("JointModelR", SAME),
+    Prismatic: ("JointModelP", SAME),
+    Spherical: ("JointModelSpherical", SPHERICAL_XYZW),
+    Free: ("JointModelFreeFlyer", FREE_FLYER),
+    Planar: ("JointModelPlanar", PLANAR),
+}
+_MUJOCO: dict[type, int] = {Revolute: HINGE, Prismatic: SLIDE, Spherical: BALL, Free: FREE}
+_MUJOCO_NAMES = {FREE: "free", BALL: "ball", SLIDE: "slide", HINGE: "hinge"}
+
+
+class Entry(NamedTuple):
+    """A joint of sixd's, its rule, and where its coordinates are on both sides."""
+
+    name: str
+    rule: Rule
+    q: slice
+    v: slice
+    other_q: slice
+    other_v: slice
+
+
+class Layout(NamedTuple):
+    """The whole state of the other program."""
+
+    entries: list[Entry]
+    nq: int
+    nv: int
+
+
+# Pinocchio --------------------------------------------------------------------------------------
+
+
+def pinocchio_layout(where: str, model: Model, other: Any) -> Layout:
+    _require_model(where, model)
+    if other is None:
+        rules = [(i, _pinocchio_rule(where, model, i, None)) for i in pinocchio_order(model)]
+        return _in_sequence(model, rules)
+    theirs = dict(zip(list(other.names)[1:], list(other.joints)[1:], strict=True))
+    _match_names(where, model, "the Pinocchio model", theirs)
+    entries = []
+    for i in model.bodies:
+        joint = theirs[model.joint_names[i - 1]]
+        entries.append(_entry(model, i, _pinocchio_rule(where, model, i, joint), joint.idx_q, joint.idx_v))
+    return Layout(entries, other.nq, other.nv)
+
+
+def pinocchio_order(model: Model) -> list[int]:
+    """Bodies in the order of Pinocchio's URDF reader: depth first, a link's joints (fixed ones too) by name."""
+    below: dict[str, list[str]] = {}
+    for name, frame in model.frames.items():
+        if name.startswith("joint:"):
+            # the joint that carries this one: up the links, past frames that are not on a joint of their own
+            above = frame.parent
+            while above in model.frames and above != "world" and not above.startswith("joint:"):
+                above = model.frames[above].parent
+            below.setdefault(above if above.startswith("joint:") and above in model.frames else "world", []).append(
+                name
+            )
+    order, stack = [], ["world"]
+    numbers = {f"joint:{name}": k + 1 for k, name in enumerate(model.joint_names)}
+    while stack:
+        name = stack.pop()
+        if name in numbers:
+            order.append(numbers[name])
+        stack.extend(sorted(below.get(name, ()), key=str.encode, reverse=True))
+    return order
+
+
+def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> Rule:
+    joint = model.joints[i]
+    if type(joint) not in _PINOCCHIO:
+        raise _lacking(where, model, i, "Pinocchio")
+    if isinstance(joint, Planar) and tuple(joint.normal) != (0, 0, 1):
+        raise ModelError(
+            f"{where}: planar joint {model.joint_names[i - 1]!r} has the normal {joint.normal}, expected (0, 0, 1): "
+            f"Pinocchio ignores the axis. Turn the joint's frame instead."
+        )
+    prefix, rule = _PINOCCHIO[type(joint)]
+    if isinstance(joint, Revolute) and (joint.continuous if theirs is None else theirs.nq == CONTINUOUS.nq):
+        rule = CONTINUOUS
+    if theirs is not None:
+        kind = theirs.shortname()
+        if not kind.startswith(prefix) or (theirs.nq, theirs.nv) != (rule.nq, joint.nv):
+            raise _different(where, model, i, f"a {kind} of Pinocchio's")
+    return rule
+
+
+# MuJoCo -----------------------------------------------------------------------------------------
+
+
+def mujoco_layout(where: str, model: Model, other: Any) -> Layout:
+    _require_model(where, model)
+    rules = [(i, _mujoco_rule(where, model, i)) for i in model.bodies]
+    if other is None:
+        return _in_sequence(model, rules)
+    numbers = {name: k for k, name in enumerate(invented_names(other, "jnt", "joint"))}
+    _match_names(where, model, "the MuJoCo model", numbers)
+    entries = []
+    for i, rule in rules:
+        k = numbers[model.joint_names[i - 1]]
+        kind = int(other.jnt_type[k])
+        if kind != _MUJOCO[type(model.joints[i])]:
+            raise _different(where, model, i, f"a {_MUJOCO_NAMES.get(kind, kind)} joint of MuJoCo's")
+        entries.append(_entry(model, i, rule, int(other.jnt_qposadr[k]), int(other.jnt_dofadr[k])))
+    return Layout(entries, other.nq, other.nv)
+
+
+def _mujoco_rule(where: str, model: Model, i: int) -> Rule:
+    joint = model.joints[i]
+    if type(joint) not in _MUJOCO:
+        raise _lacking(where, model, i, "MuJoCo")
+    if not isinstance(joint, Free):
+        return SAME_BALL if isinstance(joint, Spherical) else SAME
+    if model.parent[i] != 0:
+        raise ModelError(
+            f"{where}: the free joint {model.joint_names[i - 1]!r} hangs on body "
+            f"{model.body_names[model.parent[i] - 1]!r}, expected the world: MuJoCo has free joints only there."
+        )
+    return mujoco_free(model.placement[i])
+
+
+# both -------------------------------------------------------------------------------------------
+
+
+def _in_sequence(model: Model, rules: list[tuple[int, Rule]]) -> Layout:
+    entries, iq, iv = [], 0, 0
+    for i, rule in rules:
+        entries.append(_entry(model, i, rule, iq, iv))
+        iq, iv = iq + rule.nq, iv + model.joints[i].nv
+    return Layout(entries, iq, iv)
+
+
+def _entry(model: Model, i: int, rule: Rule, iq: int, iv: int) -> Entry:
+    there = slice(iq, iq + rule.nq), slice(iv, iv + model.joints[i].nv)
+    return Entry(model.joint_names[i - 1], rule, model.iq[i], model.iv[i], *there)
+
+
+def _require_model(where: str, model: Model) -> None:
+    if not isinstance(model, Model):
+        raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
+
+
+def _match_names(where: str, model: Model, other: str, theirs: Mapping[str, Any]) -> None:
+    for name in model.joint_names:
+        if name not in theirs:
+            raise unknown_name(f"{where}: {other}", "joint", name, theirs)
+    for name in theirs:
+        if name not in model.joint_names:
+            raise unknown_name(
+                f"{where}: {other} has more joints than model {model.name!r}", "joint", name, model.joint_names
+            )
+
+
+def _lacking(where: str, model: Model, i: int, program: str) -> ModelError:
+    name, kind = model.joint_names[i - 1], type(model.joints[i]).__name__
+    return ModelError(f"{where}: joint {name!r} is {kind}, which {program} lacks. Lock it with model.lock, say.")
+
+
+def _different(where: str, model: Model, i: int, theirs: str) -> ModelError:
+    name, kind = model.joint_names[i - 1], type(model.joints[i]).__name__
+    return ModelError(
+        f"{where}: joint {name!r} is {kind} in model {model.name!r} but {theirs}, expected the same kind. "
+        f"Are the two read from the same file?"
+    )

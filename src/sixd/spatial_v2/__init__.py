@@ -1,0 +1,49 @@
+"""The names of the MATLAB toolbox spatial_v2, over this library.
+
+A course or a paper written for the toolbox runs with ``from sixd.spatial_v2 import *``. Models are dictionaries
+with the original fields, numbered from 1 with 0 for the base; several outputs are a tuple; what MATLAB keeps in
+cells are lists. It favours plainness over speed: each call reads the model anew and runs the plain algorithms.
+docs/from_spatial_v2.md lists every name beside the native function that replaces it.
+"""
+
+from sixd.spatial_v2.algebra import (
+    Fpt,
+    Vpt,
+    Xpt,
+    XtoV,
+    crf,
+    crm,
+    mcI,
+    plnr,
+    pluho,
+    plux,
+    rotx,
+    roty,
+    rotz,
+    xlt,
+)
+from sixd.spatial_v2.basemotion import fbanim, fbkin
+from sixd.spatial_v2.contact import gcFD, gcontact, gcPosVel
+from sixd.spatial_v2.dynamics import HD, ID, EnerMo, FDab, FDcrb, FDgq, HandC, apply_external_forces, jcalc
+from sixd.spatial_v2.floating import FDfb, IDfb, floatbase
+from sixd.spatial_v2.models import (
+    autoTree,
+    doubleElbow,
+    gfxExample,
+    planar,
+    rollingdisc,
+    scissor,
+    singlebody,
+    vee,
+)
+from sixd.spatial_v2.rotation import rq, rqd, rv, rx, ry, rz, skew
+from sixd.spatial_v2.sparsity import LTDL, LTL, expandLambda, mpyH, mpyL, mpyLi, mpyLit, mpyLt
+from sixd.spatial_v2.structure import Struct, get_gravity, to_model
+
+__all__ = [
+    "HD", "ID", "LTDL", "LTL", "EnerMo", "FDab", "FDcrb", "FDfb", "FDgq", "Fpt", "HandC", "IDfb", "Struct", "Vpt",
+    "Xpt", "XtoV", "apply_external_forces", "autoTree", "crf", "crm", "doubleElbow", "expandLambda", "fbanim",
+    "fbkin", "floatbase", "gcFD", "gcPosVel", "gcontact", "get_gravity", "gfxExample", "jcalc", "mcI", "mpyH",
+    "mpyL", "mpyLi", "mpyLit", "mpyLt", "planar", "plnr", "pluho", "plux", "rollingdisc", "rotx", "roty", "rotz",
+    "rq", "rqd", "rv", "rx", "ry", "rz", "scissor", "singlebody", "skew", "to_model", "vee", "xlt",
+]  # fmt: skip

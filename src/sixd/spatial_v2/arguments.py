@@ -1,0 +1,75 @@
+"""Reads the arguments of MATLAB-shaped calls: vectors, matrices and points given by columns.
+
+A vector may come as a 1-D array, a list, a column or a row, and leaves as a 1-D array. Several points are the
+columns of a matrix, as in the original; a single one may be a vector, and the result is then a vector too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ScalarTypeError, ShapeError
+from sixd.spatial.scalar import Array, Scalar
+
+
+def numbers(where: str, name: str, value: Any) -> Array:
+    """``value`` as an array of floats."""
+    try:
+        if value is None:
+            raise TypeError
+        return np.asarray(value).astype(float)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(f"{where}: {name} is {value!r}, expected numbers.") from None
+
+
+def scalar(where: str, name: str, value: Any) -> Scalar:
+    """One number, or one symbol; an array of one element counts."""
+    x = np.asarray(value)
+    if x.size != 1 or x.dtype.kind not in "fiubO":
+        raise ShapeError(f"{where}: {name} is {value!r}, expected one number.")
+    return x.ravel()[0]
+
+
+def is_vector(x: Array) -> bool:
+    """Whether all dimensions but one are 1: a vector, column, row or single number."""
+    return x.size == 0 or x.size == max(x.shape, default=1)
+
+
+def vector(where: str, name: str, value: Any, *sizes: int) -> Array:
+    """``value`` as a 1-D array of one of the ``sizes``; columns and rows are flattened."""
+    x = numbers(where, name, value)
+    if not is_vector(x) or x.size not in sizes:
+        wanted = " or ".join(str(n) for n in sizes)
+        raise ShapeError(f"{where}: {name} has shape {x.shape}, expected a vector of {wanted} numbers.")
+    return x.ravel()
+
+
+def vectors(where: str, size: int, **named: Any) -> list[Array]:
+    """Several vectors of one size, by name."""
+    return [vector(where, name, value, size) for name, value in named.items()]
+
+
+def square(where: str, name: str, value: Any, *sizes: int) -> Array:
+    """``value`` as an n×n array, n one of the ``sizes``."""
+    x = numbers(where, name, value)
+    if x.shape not in [(n, n) for n in sizes]:
+        wanted = " or ".join(f"{n}×{n}" for n in sizes)
+        raise ShapeError(f"{where}: {name} has shape {x.shape}, expected a matrix {wanted}.")
+    return x
+
+
+def columns(where: str, name: str, value: Any, rows: int) -> Array:
+    """``value`` as a (rows, n) array whose columns are points; a vector counts as one column."""
+    x = numbers(where, name, value)
+    if x.size == rows and is_vector(x):
+        return x.reshape(rows, 1)
+    if x.ndim != 2 or len(x) != rows:
+        raise ShapeError(f"{where}: {name} has shape {x.shape}, expected ({rows},) or {rows}×n, one column a point.")
+    return x
+
+
+def single(value: Any) -> bool:
+    """Whether the caller gave one point as a plain vector, and so expects a vector back."""
+    return np.ndim(value) < 2

@@ -1,0 +1,169 @@
+"""Ground contact under the original names: a compliant plane z = 0 (planar: y = 0) with friction.
+
+Contact points are fixed in bodies: ``model["gc"]`` has ``body``, the number of each point's body, and ``point``, 3×n or
+planar 2×n, its coordinates there. Points are columns everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
+from sixd.errors import ModelError, ShapeError, unknown_name
+from sixd.model.model import Model
+from sixd.spatial.scalar import Array
+from sixd.spatial.transform import inverse_transform, pose_from_transform
+from sixd.spatial_v2.algebra import Vpt
+from sixd.spatial_v2.arguments import columns, numbers, single, vector, vectors
+from sixd.spatial_v2.dynamics import FDab, FDcrb, FDgq
+from sixd.spatial_v2.floating import FDfb, floating_model, free_joint_state
+from sixd.spatial_v2.structure import assemble, dimension, read
+
+_DYNAMICS: dict[str, Callable[..., Any]] = {"FDab": FDab, "FDcrb": FDcrb, "FDgq": FDgq, "FDfb": FDfb}
+
+
+def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
+    """(f, ud, fcone): forces [N] of the ground on points, rates of its tangential deformation, and a friction measure.
+
+    Parameters
+    ----------
+    K, D : stiffness [N/m^1.5] and damping [N s/m^1.5] of the ground; K = F/d^1.5 for a force F at compression d.
+    mu : coefficient of friction. With 0 only the normal forces (n,) are returned, and ``u`` is not needed.
+    p, pd : positions [m] and velocities [m/s], 3×n or planar 2×n.
+    u : tangential deformation [m] of the ground under each point, 2×n or planar 1×n: a state to be integrated.
+
+    Notes
+    -----
+    With s = √max(0, -z): fn = s (-K z - D ż), contact while that is positive. Sticking takes ft = -s (K u + D ṗt) if
+    it lies in the friction cone, ``fcone`` = ‖ft‖/(μ fn) ≤ 1; else ft is scaled back onto the cone. Then
+    ud = -(ft + s K u)/(s D). A free point has f = 0 and fcone = 2, and its u decays by ud = -(K/D) u. The
+    largest fcone returned is 2. Where the original returns all in one array, use ``np.vstack``.
+    """
+    d = _height("gcontact", p)
+    P, V = columns("gcontact", "p", p, d), columns("gcontact", "pd", pd, d)
+    if P.shape != V.shape:
+        raise ShapeError(f"gcontact: p has {P.shape[1]} columns, pd {V.shape[1]}; expected as many.")
+    K, D = numbers("gcontact", "K", K), numbers("gcontact", "D", D)
+    s = np.sqrt(np.maximum(0.0, -P[-1]))
+    fn = np.maximum(0.0, s * (-K * P[-1] - D * V[-1]))
+    if not np.any(mu):
+        return fn[0] if single(p) else fn
+    if u is None:
+        raise ModelError("gcontact: with friction (mu > 0) the ground's deformation u is needed.")
+    U = columns("gcontact", "u", np.atleast_2d(u) if d == 2 else u, d - 1)
+    if U.shape[1] != P.shape[1]:
+        raise ShapeError(f"gcontact: u has {U.shape[1]} columns, p {P.shape[1]}; expected as many.")
+    f, ud, fcone = _friction(K, D, numbers("gcontact", "mu", mu), s, fn, V[:-1], U)
+    return (f[:, 0], ud[:, 0], fcone[0]) if single(p) else (f, ud, fcone)
+
+
+def _friction(K: Array, D: Array, mu: Array, s: Array, fn: Array, pd: Array, u: Array) -> tuple[Array, Array, Array]:
+    touching = fn > 0
+    ft = -K * s * u - D * s * pd
+    size, limit = np.sqrt((ft * ft).sum(axis=0)), mu * fn
+    slipping = touching & (size > limit)
+    ft = np.where(slipping, ft * (limit / np.where(slipping, size, 1.0)), ft)
+    with np.errstate(divide="ignore"):
+        ratio = np.where(size > 0, size / np.where(touching, limit, 1.0), 0.0)
+    fcone = np.where(touching, np.minimum(ratio, 2.0), 2.0)
+    held = -(ft + K * s * u) / np.where(touching, D * s, 1.0)
+    return np.where(touching, np.concatenate([ft, fn[None]]), 0.0), np.where(touching, held, -(K / D) * u), fcone
+
+
+def gcPosVel(model: Mapping[str, Any], *state: Any) -> Array:
+    """Positions [m] and velocities [m/s] of the model's contact points in base coordinates, 6×n (planar 4×n).
+
+    Called as ``gcPosVel(model, q, qd)``, or for a floating base as ``gcPosVel(model, xfb)`` or
+    ``gcPosVel(model, xfb, q, qd)``.
+    """
+    if len(state) == 2:
+        parts = read("gcPosVel", model)
+        tree = assemble(parts)
+        index = {i: i for i in tree.bodies}
+        q, qd = vectors("gcPosVel", tree.nv, q=state[0], qd=state[1])
+    elif len(state) in (1, 3):
+        tree, parts = floating_model("gcPosVel", model)
+        index = {i + 5: i for i in tree.bodies}  # body 6 is the tree's body 1
+        q_base, qd_base, _ = free_joint_state("gcPosVel", state[0])
+        joints = vectors("gcPosVel", parts.count - 6, **dict(zip(("q", "qd"), state[1:] or ((), ()), strict=True)))
+        q, qd = np.concatenate([q_base, joints[0]]), np.concatenate([qd_base, joints[1]])
+    else:
+        raise ShapeError(f"gcPosVel: got {len(state)} arguments after the model, expected q, qd; xfb; or xfb, q, qd.")
+    return _points_of(model, tree, index, q, qd, parts.dimension // 3 + 1)
+
+
+def _points_of(model: Mapping[str, Any], tree: Model, index: dict[int, int], q: Array, qd: Array, height: int) -> Array:
+    body, point = contact_points("gcPosVel", model, height)
+    kinematics = joint_kinematics(tree, q, qd)
+    X_W, v = world_transforms(tree, kinematics.X), body_velocities(tree, kinematics)
+    out = []
+    for number, p in zip(body, point.T, strict=True):
+        if number and number not in index:
+            raise ModelError(f"gcPosVel: gc.body holds {number}, expected 0 or {min(index)} to {max(index)}.")
+        i = index.get(number, 0)
+        T_WB = pose_from_transform(np.asarray(X_W[i], dtype=float))
+        at = T_WB[:3, :3] @ np.append(p, np.zeros(3 - height)) + T_WB[:3, 3]
+        out.append(np.concatenate([at[:height], Vpt(inverse_transform(X_W[i]) @ v[i], at)[:height]]))
+    return np.array(out).reshape(-1, 2 * height).T
+
+
+def gcFD(model: Mapping[str, Any], FDfun: Any, u: Any) -> Array:
+    """Forward dynamics of a model whose contact points carry forces, all in one vector: for simulation loops.
+
+    Parameters
+    ----------
+    FDfun : ``FDab``, ``FDcrb``, ``FDgq`` or ``FDfb``, or the name of one, or a function called like FDab.
+    u : [q; qd; tau; f], for FDfb [xfb; q; qd; tau; f]. f holds the force on each contact point in turn, as
+        ``Fpt(f, p).ravel(order="F")`` gives them: 6 (planar 3) numbers a point, in base coordinates.
+
+    Returns
+    -------
+    qdd, for FDfb [xdfb; qdd].
+    """
+    function, floating = _dynamics(FDfun)
+    if floating:
+        floating_model("gcFD", model)  # raises if there is no floating base
+    d, nb = dimension("gcFD", model), int(model["NB"])
+    body = contact_points("gcFD", model, d // 3 + 1)[0]
+    sizes = [13, nb - 6, nb - 6, nb - 6] if floating else [nb, nb, nb]
+    x = vector("gcFD", "u", u, sum(sizes) + d * len(body))
+    *state, forces = np.split(x, np.cumsum(sizes))
+    f_ext: list[Any] = [None] * nb
+    for number, f in zip(body, forces.reshape(-1, d), strict=True):
+        if not 0 <= number <= nb:
+            raise ModelError(f"gcFD: gc.body holds {number}, expected 0 to {nb}.")
+        if number:
+            f_ext[number - 1] = f if f_ext[number - 1] is None else f_ext[number - 1] + f
+    result = function(model, *state, f_ext)
+    return np.concatenate(result) if floating else result
+
+
+def contact_points(where: str, model: Mapping[str, Any], height: int) -> tuple[list[int], Array]:
+    """Body numbers and coordinates (height, n) of the contact points; none if the model has no ``gc``."""
+    gc = model.get("gc")
+    if not gc:
+        return [], np.zeros((height, 0))
+    if not {"body", "point"} <= set(gc):
+        raise ModelError(f"{where}: the model's gc has the fields {', '.join(gc)}, expected body and point.")
+    point = columns(where, "gc.point", gc["point"], height)
+    return [int(b) for b in vector(where, "gc.body", gc["body"], point.shape[1])], point
+
+
+def _dynamics(chosen: Any) -> tuple[Callable[..., Any], bool]:
+    if isinstance(chosen, str):
+        if chosen not in _DYNAMICS:
+            raise unknown_name("gcFD", "forward dynamics function", chosen, _DYNAMICS)
+        chosen = _DYNAMICS[chosen]
+    return chosen, chosen is FDfb
+
+
+def _height(where: str, p: Any) -> int:
+    """3 or, planar, 2: the number of coordinates of the points ``p``."""
+    x = numbers(where, "p", p)
+    d = x.size if x.ndim < 2 else len(x)
+    if d not in (2, 3):
+        raise ShapeError(f"{where}: p has shape {x.shape}, expected 3×n or, planar, 2×n.")
+    return d

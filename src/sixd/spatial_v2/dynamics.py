@@ -1,0 +1,224 @@
+"""Inverse, forward and hybrid dynamics, and energy, under the original names.
+
+q, qd, qdd and tau have NB entries, one a joint. ``f_ext`` is omitted, empty, or a list of NB entries, each
+None (or empty) or the force that acts on that body, in base coordinates with the moment about the base's origin:
+spatial (6,) or planar (3,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.aba import hybrid
+from sixd.algorithms.crba import composite_inertias, crba
+from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
+from sixd.algorithms.rnea import bias_force, rnea
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
+from sixd.io.spatial_v2 import joint_of_type
+from sixd.model.model import Model
+from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial_v2.arguments import numbers, square, vector, vectors
+from sixd.spatial_v2.structure import PLANAR_CODES, PLANE, Parts, Struct, assemble, joint_code, parents, read
+
+
+def ID(model: Mapping[str, Any], q: Any, qd: Any, qdd: Any, f_ext: Any = None) -> Array:
+    """Joint forces tau (NB,) that produce the accelerations ``qdd``, by RNEA  [RBDA Table 5.1]."""
+    tree, force = _mechanism("ID", model, f_ext)
+    q, qd, qdd = vectors("ID", tree.nv, q=q, qd=qd, qdd=qdd)
+    return rnea(tree, q, qd, qdd, f_ext=force)
+
+
+def HandC(model: Mapping[str, Any], q: Any, qd: Any, f_ext: Any = None) -> tuple[Array, Array]:
+    """H (NB, NB) and C (NB,) of H q̈ + C = τ  [RBDA Table 6.2]; C holds velocity, gravity and -f_ext terms."""
+    tree, force = _mechanism("HandC", model, f_ext)
+    q, qd = vectors("HandC", tree.nv, q=q, qd=qd)
+    return crba(tree, q), bias_force(tree, q, qd, f_ext=force)
+
+
+def FDab(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
+    """Joint accelerations qdd (NB,) under ``tau``, by the articulated-body algorithm  [RBDA Table 7.1]."""
+    return _hybrid("FDab", model, None, q, qd, None, tau, f_ext)[0]
+
+
+def FDcrb(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
+    """Joint accelerations qdd (NB,) under ``tau``, by solving H q̈ = τ - C."""
+    H, C = HandC(model, q, qd, f_ext)
+    return solve("FDcrb", H, vector("FDcrb", "tau", tau, C.size) - C)
+
+
+def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
+    """Joint accelerations qdd (NB,) of a mechanism with the loop constraint q = γ(y) in ``model["gamma_q"]``.
+
+    ``q, qd, G, g = gamma_q(model, q, qd)`` returns a state nearer to the constraint, G = ∂γ/∂y and
+    g = Ġ ẏ plus stabilisation. Then q̈ = G (GᵀHG)⁻¹ Gᵀ(τ - C - H g) + g  [RBDA 3.2, 8.11]. Only Gᵀτ matters.
+    """
+    n = read("FDgq", model).count
+    if not callable(model.get("gamma_q")):
+        raise ModelError("FDgq: the model has no function gamma_q, expected q, qd, G, g = gamma_q(model, q, qd).")
+    q, qd, tau = vectors("FDgq", n, q=q, qd=qd, tau=tau)
+    q, qd, G, g = model["gamma_q"](model, q, qd)
+    G, g = numbers("FDgq", "G of gamma_q", G), vector("FDgq", "g of gamma_q", g, n)
+    if G.ndim != 2 or len(G) != n:
+        raise ShapeError(f"FDgq: G of gamma_q has shape {G.shape}, expected ({n}, independent variables).")
+    H, C = HandC(model, q, qd, f_ext)
+    return G @ solve("FDgq", G.T @ H @ G, G.T @ (tau - C - H @ g)) + g
+
+
+def HD(
+    model: Mapping[str, Any], fd: Any, q: Any, qd: Any, qdd: Any, tau: Any, f_ext: Any = None
+) -> tuple[Array, Array]:
+    """(qdd, tau), both complete: joints with fd(i) = 1 have their tau given, those with fd(i) = 0 their qdd.
+
+    The entries that are not given are ignored and may be anything  [RBDA Table 9.1].
+    """
+    return _hybrid("HD", model, fd, q, qd, qdd, tau, f_ext)
+
+
+def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
+    """Energy and momentum of the whole mechanism, in base coordinates.
+
+    The result is a dictionary whose items are attributes too (``ret.KE`` is ``ret["KE"]``): ``KE``, ``PE`` [J] (0 with
+    the centre of mass at the base's origin), ``htot`` (6,) spatial momentum, ``Itot`` (6, 6) inertia, ``mass`` [kg],
+    ``cm`` (3,) [m], ``vcm`` (3,) [m/s]. Of a planar model htot is (3,), Itot (3, 3), cm and vcm (2,).
+    """
+    parts = read("EnerMo", model)
+    tree = assemble(parts)
+    q, qd = vectors("EnerMo", tree.nv, q=q, qd=qd)
+    kinematics = joint_kinematics(tree, q, qd)
+    X_W, v = world_transforms(tree, kinematics.X), body_velocities(tree, kinematics)
+
+    # momentum of each body, and the sums over all of them in base coordinates
+    h = [tree.inertia[i] @ v[i] for i in range(tree.nb + 1)]
+    KE = sum(v[i] @ h[i] for i in tree.bodies) / 2
+    htot = sum((X_W[i].T @ h[i] for i in tree.bodies), np.zeros(6))
+    Itot = composite_inertias(tree, kinematics.X)[0]
+    if parts.dimension == 3:
+        htot, Itot = htot[PLANE], Itot[np.ix_(PLANE, PLANE)]
+
+    mass, first_moment = _mass_and_moment(Itot)
+    if mass == 0:
+        raise ModelError("EnerMo: the total mass is 0, so there is no centre of mass, expected a mass that is not 0.")
+    gravity = parts.gravity[: first_moment.size]
+    return Struct(
+        KE=KE,
+        PE=-first_moment @ gravity,
+        htot=htot,
+        Itot=Itot,
+        mass=mass,
+        cm=first_moment / mass,
+        vcm=htot[-first_moment.size :] / mass,
+    )
+
+
+def jcalc(jtyp: Any, q: Any) -> tuple[Array, Array]:
+    """(Xj, S) of a joint type at q: (6, 6) and (6,), or planar (3, 3) and (3,).
+
+    Types are Rx Ry Rz (= R) Px Py Pz (= P), H with a pitch [m/rad], given as
+    ``{"code": "H", "pars": {"pitch": 0.1}}``, and planar r px py.
+    """
+    joint = joint_of_type(jtyp)
+    at = vector("jcalc", "q", q, 1)
+    X, S = joint.transform(at), joint.subspace(at)[:, 0]
+    return (X[np.ix_(PLANE, PLANE)], S[PLANE]) if joint_code(jtyp) in PLANAR_CODES else (X, S)
+
+
+def apply_external_forces(parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], f_ext: Any = None) -> list[Array]:
+    """f_in(i) minus f_ext(i) taken from base to body coordinates, for each body  [RBDA 5.17].
+
+    ``Xup[i]`` is the transform from the parent's to body i's coordinates; spatial or planar.
+    """
+    n = len(f_in)
+    over = parents("apply_external_forces", "parent", parent, n)
+    up = [square("apply_external_forces", "Xup", X, 6, 3) for X in Xup]
+    forces = external_forces("apply_external_forces", f_ext, n, len(up[0]) if up else 6)
+    Xa: list[Array] = []
+    out = []
+    for i in range(n):
+        Xa.append(up[i] @ Xa[over[i] - 1] if over[i] else up[i])
+        f = vector("apply_external_forces", f"f_in of body {i + 1}", f_in[i], len(up[i]))
+        out.append(f if forces is None else f - np.linalg.solve(Xa[i].T, forces[i]))
+    return out
+
+
+# reading and solving ------------------------------------------------------------------------------
+
+
+def external_forces(where: str, f_ext: Any, n: int, d: int) -> Array | None:
+    """``f_ext`` as (n, d), absent entries as zeros; None if there is none at all."""
+    if f_ext is None:
+        return None
+    if not isinstance(f_ext, (list, tuple, dict)) and np.ndim(f_ext) == 0:
+        raise ScalarTypeError(f"{where}: f_ext is {f_ext!r}, expected a list of forces, one a body.")
+    if len(f_ext) == 0:
+        return None
+    if len(f_ext) != n:
+        raise ShapeError(f"{where}: f_ext has {len(f_ext)} entries, expected NB = {n}, one a body, or none at all.")
+    rows = [np.zeros(d) if f is None or np.size(f) == 0 else vector(where, "an entry of f_ext", f, d) for f in f_ext]
+    return np.array(rows)
+
+
+def spatial_forces(where: str, parts: Parts, f_ext: Any) -> Array | None:
+    """``f_ext`` as (NB, 6), planar forces laid into the plane."""
+    forces = external_forces(where, f_ext, parts.count, parts.dimension)
+    if forces is None or parts.dimension == 6:
+        return forces
+    laid = np.zeros((parts.count, 6))
+    laid[:, PLANE] = forces
+    return laid
+
+
+def solve(where: str, A: Array, b: Array) -> Array:
+    """A⁻¹ b, or a clear error."""
+    try:
+        return np.linalg.solve(A, b)
+    except np.linalg.LinAlgError:
+        raise _singular(where) from None
+
+
+def complete(where: str, tree: Model, prescribed: frozenset[int], *state: Array, f_ext: Array | None) -> Any:
+    """Hybrid dynamics of a sixd Model; raises where the mass matrix is singular instead of returning infinities."""
+    with np.errstate(all="ignore"):
+        qdd, tau = hybrid(tree, prescribed, *state, f_ext=f_ext)
+    given = [*state] if f_ext is None else [*state, f_ext]
+    if not np.isfinite(qdd).all() and all(np.isfinite(x).all() for x in given):
+        raise _singular(where)
+    return qdd, tau
+
+
+def _hybrid(
+    where: str, model: Mapping[str, Any], fd: Any, q: Any, qd: Any, qdd: Any, tau: Any, f_ext: Any
+) -> tuple[Array, Array]:
+    tree, force = _mechanism(where, model, f_ext)
+    n = tree.nv
+    q, qd, tau = vectors(where, n, q=q, qd=qd, tau=tau)
+    free = np.ones(n) if fd is None else vector(where, "fd", fd, n)
+    qdd = np.zeros(n) if qdd is None else vector(where, "qdd", qdd, n)
+    if not np.isin(free, (0, 1)).all():
+        raise ModelError(
+            f"{where}: fd is {free.tolist()}, expected 1 (tau is given) or 0 (qdd is given) for each joint."
+        )
+    prescribed = frozenset(i for i in tree.bodies if not free[i - 1])
+    given = np.where(free == 0, qdd, 0.0), np.where(free == 1, tau, 0.0)
+    return complete(where, tree, prescribed, q, qd, *given, f_ext=force)
+
+
+def _mechanism(where: str, model: Mapping[str, Any], f_ext: Any) -> tuple[Model, Array | None]:
+    parts = read(where, model)
+    return assemble(parts), spatial_forces(where, parts, f_ext)
+
+
+def _mass_and_moment(inertia: Array) -> tuple[Scalar, Array]:
+    """Mass and first moment of a spatial or planar inertia."""
+    if len(inertia) == 6:
+        return inertia[5, 5], np.array([inertia[2, 4], inertia[0, 5], inertia[1, 3]])
+    return inertia[2, 2], np.array([inertia[0, 2], -inertia[0, 1]])
+
+
+def _singular(where: str) -> SingularError:
+    return SingularError(
+        f"{where}: the mass matrix is singular, expected every motion to move some inertia. "
+        f"Give the massless bodies at the ends of the tree an inertia."
+    )

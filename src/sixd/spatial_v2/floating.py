@@ -1,0 +1,156 @@
+"""Floating bases: models with a base of six freedoms, and their dynamics without a singularity.
+
+``floatbase`` replaces joint 1 by six joints, so that all functions of trees apply; bodies 1 to 5 are massless and
+the floating base is body 6. ``FDfb`` and ``IDfb`` take the same model but describe body 6 by 13 numbers:
+x = [quaternion (4); position (3); spatial velocity (6)], the last in FIXED base coordinates, not in the body's.
+They run on a sixd Model whose body 6 has a free joint; sixd's own free joint has its velocity in body axes.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ModelWarning
+from sixd.io.spatial_v2 import entry
+from sixd.model.joints import Free
+from sixd.model.model import Model
+from sixd.spatial.scalar import Array
+from sixd.spatial.transform import inverse_transform, plucker
+from sixd.spatial_v2.algebra import Vpt
+from sixd.spatial_v2.arguments import vector, vectors
+from sixd.spatial_v2.dynamics import complete, spatial_forces
+from sixd.spatial_v2.rotation import rq, rqd
+from sixd.spatial_v2.structure import Parts, Struct, assemble, dimension, parents, read
+
+_JOINTS = ("Px", "Py", "Pz", "Rx", "Ry", "Rz")
+_EXTRA = len(_JOINTS) - 1  # massless bodies in front
+
+
+def floatbase(model: Mapping[str, Any]) -> Struct:
+    """The model with joint 1 replaced by Px Py Pz Rx Ry Rz: its body i becomes body i + 5.
+
+    Numbers in ``camera``, ``gc`` and ``appearance`` follow. The Euler angles are singular at q(5) = ±π/2. Warns if
+    the first joint is not at the base's origin (the offset is kept in Xtree(6), which FDfb and IDfb do not read),
+    and if there is a ``gamma_q``, which knows nothing of the new joints.
+    """
+    if dimension("floatbase", model) != 6:
+        raise ModelError("floatbase: the model is planar, expected a spatial one. Use joints px, py, r instead.")
+    old = parents("floatbase", "parent", model["parent"], int(model["NB"]))
+    if old.count(0) != 1:
+        raise ModelError(f"floatbase: {old.count(0)} bodies are joined to the base, expected one.")
+    new = Struct(copy.deepcopy(dict(model)))
+    n = len(old)
+    new.NB = n + _EXTRA
+    new.parent = np.array([*range(_EXTRA + 1), *(p + _EXTRA for p in old[1:])])
+    new.jtype = [*_JOINTS, *(entry(new.jtype, i) for i in range(1, n))]
+    new.Xtree = [*(np.eye(6) for _ in range(_EXTRA)), *(np.array(entry(new.Xtree, i)) for i in range(n))]
+    new.I = [*(np.zeros((6, 6)) for _ in range(_EXTRA)), *(np.array(entry(new.I, i)) for i in range(n))]
+    _shift_numbers(new)
+    _warn_of_loss(new)
+    return new
+
+
+def FDfb(
+    model: Mapping[str, Any], xfb: Any, q: Any = (), qd: Any = (), tau: Any = (), f_ext: Any = None
+) -> tuple[Array, Array]:
+    """(xdfb, qdd): rate (13,) of the floating base's state and accelerations (NB - 6,) of the joints  [RBDA 9.3].
+
+    q, qd and tau belong to joints 7 to NB. ``f_ext`` has NB entries, the first five are not read. The last six
+    numbers of xdfb are body 6's spatial acceleration, gravity included, in fixed base coordinates.
+    """
+    tree, parts = floating_model("FDfb", model)
+    q, qd, tau = vectors("FDfb", parts.count - 6, q=q, qd=qd, tau=tau)
+    xd, qdd, _ = _move("FDfb", tree, xfb, q, qd, np.zeros(len(q)), tau, _forces("FDfb", parts, f_ext), frozenset())
+    return xd, qdd
+
+
+def IDfb(
+    model: Mapping[str, Any], xfb: Any, q: Any = (), qd: Any = (), qdd: Any = (), f_ext: Any = None
+) -> tuple[Array, Array]:
+    """(xdfb, tau): the floating base's motion and the joint forces (NB - 6,) that go with ``qdd``  [RBDA Table 9.6].
+
+    Arguments as for ``FDfb``. Without joints (NB = 6) tau is empty.
+    """
+    tree, parts = floating_model("IDfb", model)
+    q, qd, qdd = vectors("IDfb", parts.count - 6, q=q, qd=qd, qdd=qdd)
+    joints = frozenset(range(2, tree.nb + 1))
+    xd, _, tau = _move("IDfb", tree, xfb, q, qd, qdd, np.zeros(len(q)), _forces("IDfb", parts, f_ext), joints)
+    return xd, tau
+
+
+def floating_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
+    """The sixd Model in which body 6 has a free joint and bodies 1 to 5 are left out, and what was read."""
+    parts = read(where, model)
+    if parts.dimension != 6:
+        raise ModelError(f"{where}: the model is planar, expected a spatial one made by floatbase.")
+    if parts.count < 6 or parts.parent[:6] != (0, 1, 2, 3, 4, 5) or min(parts.parent[6:], default=6) < 6:
+        raise ModelError(
+            f"{where}: the model has no floating base, expected bodies 1 to 6 in a chain and all others "
+            f"on body 6 or beyond. Make it with floatbase."
+        )
+    floating = Parts(
+        dimension=6,
+        parent=(0, *(p - _EXTRA for p in parts.parent[6:])),
+        joints=(Free(), *parts.joints[6:]),
+        placement=np.concatenate([np.eye(4)[None], parts.placement[6:]]),
+        inertia=parts.inertia[_EXTRA:],
+        gravity=parts.gravity,
+    )
+    return assemble(floating), parts
+
+
+def free_joint_state(where: str, xfb: Any) -> tuple[Array, Array, Array]:
+    """(q (7,), qd (6,), X (6, 6)) of sixd's free joint and the transform from the fixed base to body 6."""
+    x = vector(where, "xfb", xfb, 13)
+    X = plucker(rq(x[:4]), x[4:7])
+    return x[:7], X @ x[7:], X
+
+
+def _move(
+    where: str, tree: Model, xfb: Any, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Any, joints: frozenset[int]
+) -> tuple[Array, Array, Array]:
+    """xdfb, qdd and tau, where the bodies in ``joints`` have their qdd given; no force drives the base."""
+    x = vector(where, "xfb", xfb, 13)
+    q_base, qd_base, X = free_joint_state(where, x)
+    none = np.zeros(6)
+    state = [np.concatenate(pair) for pair in ((q_base, q), (qd_base, qd), (none, qdd), (none, tau))]
+    qdd_all, tau_all = complete(where, tree, joints, *state, f_ext=f_ext)
+    rate = np.concatenate([rqd(x[7:10], x[:4]), Vpt(x[7:], x[4:7]), inverse_transform(X) @ qdd_all[:6]])
+    return rate, qdd_all[6:], tau_all[6:]
+
+
+def _forces(where: str, parts: Parts, f_ext: Any) -> Array | None:
+    forces = spatial_forces(where, parts, f_ext)
+    return None if forces is None else forces[_EXTRA:]
+
+
+def _shift_numbers(model: Struct) -> None:
+    """Move the body numbers in the optional fields along; bodies 1 to 5 are invisible."""
+    if model.get("appearance") and "body" in model.appearance:
+        model.appearance["body"] = [[] for _ in range(_EXTRA)] + list(model.appearance["body"])
+    if model.get("camera") and model.camera.get("body", 0):
+        model.camera["body"] = model.camera["body"] + _EXTRA
+    if model.get("gc") and "body" in model.gc:
+        body = np.asarray(model.gc["body"], dtype=int)
+        model.gc["body"] = np.where(body > 0, body + _EXTRA, 0)
+
+
+def _warn_of_loss(model: Struct) -> None:
+    if not np.array_equal(model.Xtree[_EXTRA], np.eye(6)):
+        warnings.warn(
+            "floatbase: Xtree(1) is not the identity; it is kept as Xtree(6), which FDfb and IDfb do not read. "
+            "Put the floating body's frame at the base's origin.",
+            ModelWarning,
+            stacklevel=3,
+        )
+    if model.get("gamma_q") is not None:
+        warnings.warn(
+            "floatbase: gamma_q is kept, but knows nothing of the six new joints. Write it anew.",
+            ModelWarning,
+            stacklevel=3,
+        )

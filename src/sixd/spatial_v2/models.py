@@ -1,0 +1,209 @@
+"""The original model constructors: scalable trees, the course's examples, and a sample of drawing instructions.
+
+``appearance`` holds drawing instructions as data: a list of names and their arguments, nested lists being groups
+whose colours stay their own; one list for the base and one a body.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError
+from sixd.spatial import box, cylinder
+from sixd.spatial.scalar import Array
+from sixd.spatial_v2.algebra import mcI, plnr, rotx, roty, rotz, xlt
+from sixd.spatial_v2.floating import floatbase
+from sixd.spatial_v2.rotation import rx
+from sixd.spatial_v2.structure import Struct
+
+_NO_GRAVITY = (0.0, 0.0, 0.0)
+
+
+def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struct:
+    """A tree of ``nb`` thin tubes on revolute joints about z, of branching factor ``bf`` ≥ 1.
+
+    Link i is ``taper`` times as long as link i - 1, and of the same shape; link 1 has 1 m and 1 kg. Successive joint
+    axes are skewed by ``skew`` [rad].
+    """
+    n = _count("autoTree", "nb", nb)
+    if not bf >= 1:
+        raise ModelError(f"autoTree: bf is {bf}, expected a branching factor of at least 1.")
+    parent = [math.floor((i - 2 + math.ceil(bf)) / bf) for i in range(1, n + 1)]
+    lengths = [taper**i for i in range(n)]
+    offsets = [xlt([lengths[p - 1], 0, 0]) if p else None for p in parent]
+    return Struct(
+        NB=n,
+        parent=np.array(parent),
+        jtype=["R"] * n,
+        Xtree=[np.eye(6) if X is None else rotx(skew) @ X for X in offsets],
+        I=[_tube(l, taper ** (3 * i)) for i, l in enumerate(lengths)],
+        appearance=Struct(
+            base=["box", np.array([[-0.2, -0.3, -0.2], [0.2, 0.3, -0.07]])],
+            body=[[*_along(l, 0.05 * l), "cyl", _pair([0, 0, 0.07 * l]), 0.07 * l] for l in lengths],
+        ),
+    )
+
+
+def planar(n: int) -> Struct:
+    """A planar chain of ``n`` unit thin rods (1 kg, 1 m) on joints r, no gravity."""
+    n = _count("planar", "n", n)
+    return Struct(
+        NB=n,
+        parent=np.arange(n),
+        jtype=["r"] * n,
+        Xtree=[plnr(0.0, [1 if i else 0, 0]) for i in range(n)],
+        I=[mcI(1.0, [0.5, 0], 1 / 12) for _ in range(n)],
+        appearance=Struct(
+            base=["box", np.array([[-0.2, -0.3, -0.2], [0.2, 0.3, -0.07]])],
+            body=[[*_bar(1.0, 0.05), "cyl", _pair([0, 0, 0.07]), 0.1] for _ in range(n)],
+        ),
+    )
+
+
+def vee(L2: float = 1) -> Struct:
+    """Two rods floating without gravity, each at 45° to joint 7, which joins their ends.
+
+    The first has 1 m and 1 kg, the second length [m] and mass [kg] ``L2``.
+    """
+    direction = rx(np.pi / 4).T @ [0, 1, 0]
+    second = {"Xtree": roty(np.pi / 2) @ rotz(np.pi / 4), "I": _rod(L2, direction)}
+    model = _floating([{"Xtree": np.eye(6), "I": _rod(1.0, np.array([1.0, 0, 0]))}, second], "R")
+    _draw(model, _along(1.0, 0.01), ["cyl", np.array([np.zeros(3), L2 * direction]), 0.01])
+    model.camera = Struct(direction=np.array([0, -1, 0.3]), zoom=0.6)
+    return model
+
+
+def singlebody() -> Struct:
+    """A box 3×2×1 m of 1 kg, one corner at its origin, floating without gravity."""
+    inertia = box(3, 2, 1, mass=1.0).translated((1.5, 1.0, 0.5)).matrix
+    model = _floating([{"Xtree": np.eye(6), "I": inertia}], "")
+    _draw(model, ["colour", np.array([0.7, 0.5, 0.3]), "box", np.array([[0, 0, 0], [3, 2, 1]])])
+    model.camera = Struct(direction=np.array([0, -1, 0.4]), zoom=0.3)
+    return model
+
+
+def scissor() -> Struct:
+    """Two plates 0.2×0.1×1 m of 1 kg, side by side, joined by the joint 7 about y; floating without gravity."""
+    plate = box(0.2, 0.1, 1.0, mass=1.0)
+    sides = [{"Xtree": np.eye(6), "I": plate.translated((0, side * 0.05, 0)).matrix} for side in (-1, 1)]
+    model = _floating(sides, "Ry")
+    _draw(model, *(["box", np.array([[-0.1, y, -0.5], [0.1, y + 0.1, 0.5]])] for y in (-0.1, 0.0)))
+    return model
+
+
+def doubleElbow() -> Struct:
+    """A planar arm of two unit rods with a geared pair of elbows between them: q3 = q2, through a massless link."""
+    rod = mcI(1.0, [0.5, 0], 1 / 12)
+    return Struct(
+        NB=3,
+        parent=np.array([0, 1, 2]),
+        jtype=["r"] * 3,
+        Xtree=[plnr(0.0, [x, 0]) for x in (0, 1, 0.25)],
+        I=[rod, np.zeros((3, 3)), rod.copy()],
+        gamma_q=_elbow_gear,
+        appearance=Struct(base=[], body=[_bar(length, half) for length, half in ((1, 0.05), (0.25, 0.07), (1, 0.05))]),
+    )
+
+
+def _elbow_gear(model: Mapping[str, Any], qo: Any, qdo: Any) -> tuple[Array, Array, Array, Array]:
+    """q3 = q2, stabilised with a time constant of 0.1 s."""
+    Ts = 0.1
+    qo, qdo = np.asarray(qo, dtype=float), np.asarray(qdo, dtype=float)
+    G = np.array([[1.0, 0], [0, 1], [0, 1]])
+    q, qd = G @ qo[:2], G @ qdo[:2]
+    return q, qd, G, 2 / Ts * (qd - qdo) + (q - qo) / Ts**2
+
+
+def rollingdisc(npt: int) -> Struct:
+    """A disc (R = 5 cm, 1 cm thick, 3000 kg/m³) that floats above the ground, with ``npt`` contact points on each rim.
+
+    Its axis is the body's y axis; the camera follows it.
+    """
+    n = _count("rollingdisc", "npt", npt)
+    R, T = 0.05, 0.01
+    inertia = cylinder(R, T, density=3000.0, axis="y").matrix
+    model = _floating([{"Xtree": np.eye(6), "I": inertia}], "")
+    del model["gravity"]
+    phi = 2 * np.pi * np.arange(n) / n
+    rims = [np.array([R * np.sin(phi), np.full(n, y), R * np.cos(phi)]) for y in (-T / 2, T / 2)]
+    model.gc = Struct(body=np.full(2 * n, 6), point=np.concatenate(rims, axis=1))
+    _draw(model, ["facets", n, "cyl", _pair([0, T / 2, 0]), R] if n >= 3 else ["cyl", _pair([0, T / 2, 0]), R])
+    model.appearance["base"] = ["tiles", np.array([[-0.1, 1], [-0.3, 1], [0, 0]]), 0.1]
+    model.camera = Struct(
+        body=6, trackpoint=np.zeros(3), direction=np.array([0, -3, 1]), up=np.array([0, 0, 1]), zoom=0.5
+    )
+    return model
+
+
+def gfxExample(track: Any = None) -> Struct:
+    """``planar(2)`` with a sample of every drawing instruction; with an argument the camera follows body 2."""
+    model = planar(2)
+    corners = np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.3]])
+    faces = np.array([[1, 3, 2], [1, 2, 4], [2, 3, 4], [1, 4, 3]])
+    red, green, blue = np.eye(3)
+    model.appearance = Struct(
+        base=[
+            ["tiles", np.array([[-1, 3], [-2, 2], [-0.3, -0.3]]), 0.5],
+            ["colour", np.array([0.2, 0.2, 0.2]), "line", np.array([[-1, 0, 0], [3, 0, 0]])],
+        ],
+        body=[
+            [*_bar(1.0, 0.05), "facets", 32, "cyl", _pair([0, 0, 0.1]), 0.12],
+            ["colour", red, *_along(1.0, 0.05), ["colour", np.array([green, blue]), "sphere", np.array([1, 0, 0]), 0.1],
+             ["vertices", corners, "triangles", faces, "colour", blue, "line", np.array([1, 2, 3, 1])]],
+        ],
+    )  # fmt: skip
+    if track is not None:
+        model.camera = Struct(body=2, trackpoint=np.array([0.5, 0, 0]), zoom=0.4)
+    return model
+
+
+# parts ------------------------------------------------------------------------------------------
+
+
+def _count(where: str, name: str, value: Any) -> int:
+    if value != int(value) or value < 1:
+        raise ModelError(f"{where}: {name} is {value}, expected a whole number of at least 1.")
+    return int(value)
+
+
+def _tube(length: float, mass: float) -> Array:
+    """A thin-walled tube along x, its radius a twentieth of its length."""
+    return mcI(mass, [length / 2, 0, 0], mass * length**2 * np.diag([0.0025, 1.015 / 12, 1.015 / 12]))
+
+
+def _rod(length: float, direction: Array, radius: float = 0.01) -> Array:
+    """A rod of 1 kg/m from the origin along a unit vector."""
+    along, across = length * radius**2 / 2, length * (length**2 + 3 * radius**2) / 12
+    moments = across * np.eye(3) + (along - across) * np.outer(direction, direction)
+    return mcI(length, length / 2 * direction, moments)
+
+
+def _floating(bodies: list[dict[str, Array]], jtype: str) -> Struct:
+    """One or two bodies on a floating base without gravity, the second on the first by ``jtype``."""
+    n = len(bodies)
+    cells = {key: [body[key] for body in bodies] for key in ("Xtree", "I")}
+    return floatbase(Struct(NB=n, parent=np.arange(n), jtype=["R", jtype][:n], **cells, gravity=np.array(_NO_GRAVITY)))
+
+
+def _draw(model: Struct, *bodies: list[Any]) -> None:
+    """Set the drawing instructions of the floating bodies; the five before them are invisible."""
+    model.appearance = Struct(base=[], body=[[] for _ in range(5)] + list(bodies))
+
+
+def _along(length: float, radius: float) -> list[Any]:
+    """A cylinder along x, from the origin."""
+    return ["cyl", np.array([[0, 0, 0], [length, 0, 0]]), radius]
+
+
+def _bar(length: float, half: float) -> list[Any]:
+    """A square bar along x, from the origin, ``half`` as thick on each side."""
+    return ["box", np.array([[0, -half, -half], [length, half, half]])]
+
+
+def _pair(half: list[float]) -> Array:
+    """End faces (2, 3) of a cylinder about the origin."""
+    return np.array([-np.array(half), np.array(half)])

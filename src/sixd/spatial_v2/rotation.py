@@ -1,0 +1,81 @@
+"""Rotations and quaternions under their original names  [RBDA 2.2, 4.5].
+
+E is the coordinate transform from frame A to frame B, the transpose of the rotation matrix R_AB that robotics
+texts call R. Quaternions are (4,), scalar first. Functions with two meanings tell them apart by the shape of
+the argument.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ShapeError
+from sixd.spatial import rotation as native
+from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial_v2.arguments import numbers, scalar, vector
+
+
+def rx(theta: Scalar) -> Array:
+    """E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common x axis."""
+    return native.axis_rotation(native.EYE3[0], scalar("rx", "theta", theta)).T
+
+
+def ry(theta: Scalar) -> Array:
+    """E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common y axis."""
+    return native.axis_rotation(native.EYE3[1], scalar("ry", "theta", theta)).T
+
+
+def rz(theta: Scalar) -> Array:
+    """E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common z axis."""
+    return native.axis_rotation(native.EYE3[2], scalar("rz", "theta", theta)).T
+
+
+def rv(x: Any) -> Array:
+    """E (3, 3) of a rotation vector (3,) [rad] of any length; or the rotation vector of E, its length in [0, π].
+
+    At the angle π both signs of the vector describe E, and one of them is returned (the original returned zero
+    for an exactly symmetric E).
+    """
+    a = numbers("rv", "argument", x)
+    if a.shape == (3, 3):
+        return native.rotation_to_vector(a.T)
+    return native.rotation_from_vector(vector("rv", "argument", a, 3)).T
+
+
+def rq(x: Any) -> Array:
+    """E (3, 3) of a quaternion (4,), which need not be normalised; or the unit quaternion of E.
+
+    The quaternion returned has a scalar part of at least 0; where that is 0, its largest element is positive
+    (the first of them in a tie).
+    """
+    a = numbers("rq", "argument", x)
+    if a.shape == (3, 3):
+        return native.quaternion_from_rotation(a.T) + 0.0  # no negative zeros
+    q = vector("rq", "argument", a, 4)
+    if not q.any():
+        raise ModelError("rq: the quaternion is zero, expected one that is not. Start from [1, 0, 0, 0].")
+    return native.quaternion_to_rotation(q).T
+
+
+def rqd(first: Any, second: Any) -> Array:
+    """Rate (4,) of a quaternion: ``rqd(wA, q)`` or ``rqd(q, wB)``, with the angular velocity [rad/s] of B in A or in B.
+
+    q̇ = ½ [σ; ω_A] ⊗ q = ½ q ⊗ [σ; ω_B]. The stabiliser σ = 0.1 ‖ω‖ (1 - ‖q‖) draws a length that has drifted
+    slowly back to 1; it vanishes for a unit quaternion.
+    """
+    x = vector("rqd", "first argument", first, 3, 4)
+    y = vector("rqd", "second argument", second, 3, 4)
+    if x.size == y.size:
+        raise ShapeError(f"rqd: both arguments have {x.size} elements, expected (w in A, q) or (q, w in B).")
+    q, w = (x, y) if x.size == 4 else (y, x)
+    spin = np.array([0.1 * np.linalg.norm(w) * (1 - np.linalg.norm(q)), *w])
+    product = native.quaternion_multiply(q, spin) if x.size == 4 else native.quaternion_multiply(spin, q)
+    return product / 2
+
+
+def skew(x: Any) -> Array:
+    """v× (3, 3) of a 3-vector; or the vector (3,) of the skew part of any 3×3 matrix."""
+    a = numbers("skew", "argument", x)
+    return native.unskew(a) if a.shape == (3, 3) else native.skew(vector("skew", "argument", a, 3))

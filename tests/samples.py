@@ -1,0 +1,42 @@
+"""Random mechanisms and states, awkward ones among them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import sixd
+from sixd.zoo.random_tree import JOINT_KINDS
+
+SEEDS = range(6)
+
+
+def trees():
+    """Random trees over every joint kind, some twice as large."""
+    return [sixd.zoo.random_tree(seed, rounds=1 + seed % 2) for seed in SEEDS]
+
+
+def single_joint(kind, *, passive=True):
+    """A moving base body, then a body on a joint of that kind."""
+    return sixd.zoo.random_tree(7, kinds=("revolute", kind), passive=passive)
+
+
+def states(model, rng, count=4):
+    """States (q, qd, qdd); the second has every angle beside 0, the third beside pi and quaternions beside -1."""
+    for k in range(count):
+        q = model.random_configuration(rng)
+        if k in (1, 2):
+            q = _awkward(model, rng, near=(0.0, np.pi)[k - 1])
+        yield q, rng.uniform(-2, 2, model.nv), rng.uniform(-2, 2, model.nv)
+
+
+def _awkward(model, rng, near):
+    q = rng.uniform(-1e-9, 1e-9, model.nq) + near
+    for i in model.bodies:
+        if isinstance(model.joints[i], (sixd.Spherical, sixd.Free)):
+            w = -1.0 if near else 1.0
+            quaternion = np.concatenate([[w], rng.uniform(-1e-9, 1e-9, 3)])
+            q[model.iq[i]] = np.concatenate([quaternion, rng.uniform(-1, 1, model.joints[i].nq - 4)])
+    return q
+
+
+KINDS = JOINT_KINDS

@@ -1,0 +1,191 @@
+"""The border: batches, broadcasting, dtypes, ``out=``, and errors for wrong arguments."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from samples import trees
+
+import sixd
+
+MODEL = trees()[0]
+ARM = sixd.zoo.panda_arm()
+
+# name, call, names of its array arguments
+CALLS = {
+    "inverse_dynamics": (lambda m, **a: sixd.inverse_dynamics(m, **a), ("q", "qd", "qdd", "f_ext")),
+    "forward_dynamics": (lambda m, **a: sixd.forward_dynamics(m, **a), ("q", "qd", "tau", "f_ext")),
+    "hybrid_dynamics": (lambda m, **a: sixd.hybrid_dynamics(m, ["joint2"], **a), ("q", "qd", "qdd", "tau", "f_ext")),
+    "mass_matrix": (lambda m, **a: sixd.mass_matrix(m, **a), ("q",)),
+    "bias_force": (lambda m, **a: sixd.bias_force(m, **a), ("q", "qd", "f_ext")),
+    "gravity_force": (lambda m, **a: sixd.gravity_force(m, **a), ("q",)),
+    "inverse_mass_matrix": (lambda m, **a: sixd.inverse_mass_matrix(m, **a), ("q",)),
+    "mass_matrix_solve": (lambda m, **a: sixd.mass_matrix_solve(m, **a), ("q", "b")),
+    "energy": (lambda m, **a: sixd.energy(m, **a), ("q", "qd")),
+    "momentum": (lambda m, **a: sixd.momentum(m, **a), ("q", "qd")),
+    "center_of_mass": (lambda m, **a: sixd.center_of_mass(m, **a), ("q",)),
+    "centroidal_matrix": (lambda m, **a: sixd.centroidal_matrix(m, **a), ("q",)),
+    "composite_inertia": (lambda m, **a: sixd.composite_inertia(m, **a), ("q",)),
+    "body_poses": (lambda m, **a: sixd.body_poses(m, **a), ("q",)),
+    "pose": (lambda m, **a: sixd.pose(m, frame="frame4", **a), ("q",)),
+    "jacobian": (lambda m, **a: sixd.jacobian(m, frame="frame4", **a), ("q",)),
+    "jacobian_rate": (lambda m, **a: sixd.jacobian_rate(m, frame="frame4", **a), ("q", "qd")),
+    "velocity": (lambda m, **a: sixd.velocity(m, frame="frame4", **a), ("q", "qd")),
+    "acceleration": (lambda m, **a: sixd.acceleration(m, frame="frame4", **a), ("q", "qd", "qdd")),
+    "inverse_operational_inertia": (lambda m, **a: sixd.inverse_operational_inertia(m, frame="frame4", **a), ("q",)),
+}
+each_call = pytest.mark.parametrize("name", CALLS)
+
+
+def arguments(model, names, rng, batch=()):
+    rows = int(np.prod(batch))
+    q = np.array([model.random_configuration(rng) for _ in range(rows)]).reshape((*batch, model.nq))
+    shapes = {"f_ext": (model.nb, 6)}
+    return {n: q if n == "q" else rng.uniform(-1, 1, batch + shapes.get(n, (model.nv,))) for n in names}
+
+
+def as_tuple(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+@each_call
+def test_batches_are_rows(name, rng):
+    """Leading dimensions are rows: each equals the unbatched call, to the last bit."""
+    call, names = CALLS[name]
+    given = arguments(MODEL, names, rng, (2, 3))
+    result = as_tuple(call(MODEL, **given))
+    for index in np.ndindex(2, 3):
+        row = as_tuple(call(MODEL, **{k: v[index] for k, v in given.items()}))
+        for whole, one in zip(result, row, strict=True):
+            assert np.array_equal(whole[index], one)
+
+
+@each_call
+def test_broadcasting_strides_and_empty_batches(name, rng):
+    """One unbatched argument serves all rows; strided views work; no rows give no rows."""
+    call, names = CALLS[name]
+    given = arguments(MODEL, names, rng, (4,))
+    result = as_tuple(call(MODEL, **given))
+    for key in names:
+        one = {**given, key: given[key][:1]}
+        spread = {**given, key: np.broadcast_to(given[key][:1], given[key].shape)}
+        for a, b in zip(as_tuple(call(MODEL, **one)), as_tuple(call(MODEL, **spread)), strict=True):
+            assert np.array_equal(np.broadcast_to(a, b.shape), b)
+    backwards = as_tuple(call(MODEL, **{k: v[::-1] for k, v in given.items()}))
+    for a, b in zip(result, backwards, strict=True):
+        assert np.array_equal(a, b[::-1])
+    empty = as_tuple(call(MODEL, **{k: v[:0] for k, v in given.items()}))
+    for a, b in zip(result, empty, strict=True):
+        assert b.shape == (0, *a.shape[1:])
+
+
+@each_call
+def test_out_and_dtypes(name, rng):
+    """``out=`` is filled and returned; float32 in gives float32 out; whole numbers and lists are taken."""
+    call, names = CALLS[name]
+    given = arguments(MODEL, names, rng, (3,))
+    result = as_tuple(call(MODEL, **given))
+    out = tuple(np.full_like(x, np.nan) for x in result)
+    target = out if len(out) > 1 else out[0]
+    assert call(MODEL, **given, out=target) is target
+    for x, y in zip(result, out, strict=True):
+        assert np.array_equal(x, y)
+    small = as_tuple(call(MODEL, **{k: v.astype(np.float32) for k, v in given.items()}))
+    for x, y in zip(result, small, strict=True):
+        assert y.dtype == np.float32
+        assert_allclose(y, x, rtol=0, atol=1e-4 * max(1, np.abs(x).max()))  # float32 inputs
+    lists = as_tuple(call(MODEL, **{k: v.tolist() for k, v in given.items()}))
+    for x, y in zip(result, lists, strict=True):
+        assert np.array_equal(x, y)
+
+
+@each_call
+def test_wrong_shapes_are_named(name, rng):
+    """Each argument too long, in turn, is named with its shape and the expected one."""
+    call, names = CALLS[name]
+    given = arguments(MODEL, names, rng)
+    for key in names:
+        wrong = {**given, key: np.concatenate([given[key], given[key][:1]])}
+        with pytest.raises(sixd.ShapeError, match=rf"{name}: {key} has shape .*, expected \(\.\.\., "):
+            call(MODEL, **wrong)
+        with pytest.raises(sixd.ShapeError, match=f"{name}: {key} has shape"):
+            call(MODEL, **{**given, key: 1.0})
+
+
+def test_nan_stays_in_its_row(rng):
+    """A row with NaN gives NaN in that row and no other; a zero quaternion likewise."""
+    given = arguments(MODEL, ("q", "qd", "tau"), rng, (3,))
+    clean = sixd.forward_dynamics(MODEL, **given)
+    given["qd"][1, 0] = np.nan
+    result = sixd.forward_dynamics(MODEL, **given)
+    assert np.isnan(result[1]).any()
+    assert np.array_equal(result[[0, 2]], clean[[0, 2]])
+    free = sixd.zoo.single_body()
+    assert np.isnan(sixd.inverse_dynamics(free, np.zeros(7), np.ones(6), np.ones(6))).any()
+
+
+def test_singular_configuration_raises_with_its_row():
+    """The spinning top upright: M is singular there alone, and the row is named."""
+    top = sixd.zoo.spinning_top()
+    q = np.array([[0, 0.5, 0], [0, 0, 0]])
+    zero = np.zeros(3)
+    assert np.isfinite(sixd.forward_dynamics(top, q[0], zero, zero)).all()
+    with pytest.raises(sixd.SingularError, match=r"qdd is not finite in row \(1,\): the mass matrix is singular"):
+        sixd.forward_dynamics(top, q, zero, zero)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda q, v: sixd.inverse_dynamics(ARM, q[:6], v, v), r"inverse_dynamics: q has shape \(6,\), expected \(..., 7\) \(nq of model 'panda_arm'\)"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, q[:, None], v, v), r"Use .ravel\(\) for a column vector"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, np.zeros((7, 5)), v, v), "The batch comes first: transpose it"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, np.zeros((2, 7)), np.zeros((3, 7)), v), r"batch dimensions do not broadcast: q \(2,\), qd \(3,\), qdd \(\)"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, q + 1j, v, v), "q holds complex128 values, expected real numbers"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, ["a"] * 7, v, v), "q holds <U1 values"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, [[1, 2], [3]], v, v), "q is a ragged sequence"),
+        (lambda q, v: sixd.inverse_dynamics("panda", q, v, v), "model is a str, expected a sixd.Model"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, q, v, v, f_ext=np.zeros((6, 6))), r"f_ext has shape \(6, 6\), expected \(..., 7, 6\)"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, q, v, v, out=np.zeros(6)), r"out has shape \(6,\), expected \(7,\)"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, q, v, v, out=[0] * 7), "out is a list, expected a NumPy array"),
+        (lambda q, v: sixd.inverse_dynamics(ARM, q, v, v, out=np.zeros(7, int)), "out holds int64, expected float64"),
+        (lambda q, v: sixd.energy(ARM, q, v, out=np.zeros(())), "out has 1 arrays, expected a tuple of 2"),
+        (lambda q, v: sixd.jacobian(ARM, q, "tool", expressed_in="local"), "expected_in|expressed_in: no choice named 'local'"),
+        (lambda q, v: sixd.jacobian(ARM, q, "tol"), "jacobian: model 'panda_arm': no frame named 'tol'. Did you mean 'tool'?"),
+        (lambda q, v: sixd.acceleration(ARM, q, v, v, "tool", kind="clasical"), "Did you mean 'classical'?"),
+        (lambda q, v: sixd.hybrid_dynamics(ARM, "joint1", q, v, v, v), r"expected a list of joint names: \['joint1'\]"),
+        (lambda q, v: sixd.hybrid_dynamics(ARM, ["join1"], q, v, v, v), "Did you mean 'joint1'?"),
+        (lambda q, v: sixd.external_force(ARM, q, "tool", [1, 2]), r"wrench has shape \(2,\), expected \(..., 6\)"),
+        (lambda q, v: sixd.external_force(ARM, q, "world", np.zeros(6)), "frame 'world' is fixed to the world"),
+        (lambda q, v: sixd.external_force(ARM, q, "tool", np.zeros(6), expressed_in="tool"), "no choice named 'tool'"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_and_how_to_mend(call, message):
+    with pytest.raises(sixd.SixdError, match=message):
+        call(np.zeros(7), np.zeros(7))
+
+
+def test_read_only_out_is_refused():
+    out = np.zeros(7)
+    out.flags.writeable = False
+    with pytest.raises(sixd.ShapeError, match="out is read-only"):
+        sixd.gravity_force(ARM, np.zeros(7), out=out)
+
+
+def test_huge_values_stay_finite(rng):
+    """Angles of 1e6 rad and speeds of 1e5 rad/s are evaluated, and forward still inverts inverse dynamics."""
+    q, qd, qdd = 1e6 * rng.normal(size=7), 1e5 * rng.normal(size=7), rng.normal(size=7)
+    tau = sixd.inverse_dynamics(ARM, q, qd, qdd)
+    back = sixd.forward_dynamics(ARM, q, qd, tau)
+    assert_allclose(back, qdd, rtol=0, atol=1e-15 * np.abs(tau).max() * np.linalg.cond(sixd.mass_matrix(ARM, q)))
+
+
+def test_every_error_is_of_the_family():
+    """Each class is a SixdError and the built-in that Python users would catch."""
+    pairs = [
+        (sixd.ShapeError, ValueError), (sixd.ScalarTypeError, TypeError), (sixd.ModelError, ValueError),
+        (sixd.UnknownNameError, KeyError), (sixd.LoadError, ValueError), (sixd.SingularError, ArithmeticError),
+        (sixd.MissingPackageError, ImportError),
+    ]  # fmt: skip
+    for ours, builtin in pairs:
+        assert issubclass(ours, sixd.SixdError)
+        assert issubclass(ours, builtin)
