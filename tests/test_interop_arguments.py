@@ -1,5 +1,8 @@
 """States of other programs: what cannot be mapped is one clear error that names the joint."""
 
+import subprocess
+import sys
+
 import mujoco
 import numpy as np
 import pinocchio as pin
@@ -9,9 +12,11 @@ import sixd
 from sixd.interop import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
 
 INERTIAL = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
-PUCK = f"""<robot name='puck'><link name='table'/><link name='puck'>{INERTIAL}</link><link name='needle'>{INERTIAL}</link>
+PUCK = f"""<robot name='puck'><link name='table'/><link name='puck'>{INERTIAL}</link>
+    <link name='needle'>{INERTIAL}</link>
     <joint name='slip' type='planar'><parent link='table'/><child link='puck'/><axis xyz='0 0 1'/></joint>
-    <joint name='spin' type='continuous'><parent link='puck'/><child link='needle'/><axis xyz='0 0 1'/></joint></robot>"""
+    <joint name='spin' type='continuous'><parent link='puck'/><child link='needle'/><axis xyz='0 0 1'/></joint>
+    </robot>"""
 
 
 def pinocchio_pair():
@@ -78,3 +83,8 @@ def test_arguments_are_checked(rng):
     assert len(to_pinocchio(model_with(sixd.Free()), np.ones(7), qdd=np.ones(6))) == 2  # no velocity needed there
     with pytest.raises(sixd.ScalarTypeError, match=r"expected a sixd\.Model"):
         to_mujoco("robot.xml", q)
+
+
+def test_neither_program_is_imported():
+    code = "import sys, sixd.interop; assert not {'mujoco', 'pinocchio'} & set(sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

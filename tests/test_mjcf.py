@@ -132,7 +132,7 @@ CASES = {
         <body pos='0 .2 0'><joint axis='0 1 0'/>{BOX}<body pos='0 0 .3' euler='0 0 45'>{BOX}
         <body pos='.1 .1 .1'><body><joint axis='1 0 0'/>{BOX}</body>{BOX}</body></body></body></body></body>""",
     "free": f"""<body pos='1 2 3' euler='30 40 50'><freejoint/>{BOX}<body pos='.2 0 0'>
-        <joint type='ball'/>{BOX}</body></body><body pos='-1 0 0'><freejoint/>{BOX}</body>""",
+        <joint type='ball'/>{BOX}</body></body><body pos='-1 0 0'><joint type='free' damping='.5'/>{BOX}</body>""",
     "mix": f"""<body pos='0 0 1'><joint type='slide' axis='1 0 1' ref='.2'/><joint axis='0 1 0' pos='0 .2 0' ref='10'/>
         <joint type='ball' pos='.1 0 .2' stiffness='2'/>{BOX}<body pos='.3 0 0' euler='0 90 0'>
         <joint type='ball' pos='0 .1 0'/><joint type='slide' axis='0 1 0'/>{BOX}</body></body>""",

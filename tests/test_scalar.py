@@ -93,8 +93,7 @@ def test_unary_on_every_scalar(name, x):
     assert f(x) == expected
     assert f(np.float64(x)) == expected
     assert f(Fraction(x)) == expected
-    assert f(np.array([[x], [x]])).tolist() == [[expected]] * 2
-    assert f([x]).tolist() == [expected]
+    assert f(np.array([[x], [x]])).tolist() == f([[x], [x]]).tolist() == [[expected]] * 2
     assert float(f(sp.Symbol("x")).subs("x", sp.Rational(x))) == expected
     assert f(Foreign(x)).value == expected
     mixed = f(np.array([x, sp.Rational(x), Foreign(x)], dtype=object))
@@ -146,9 +145,8 @@ def test_functions_of_time():
 
 def test_sign_of_zero_is_zero():
     """sign(0) = 0 for floats, arrays and SymPy."""
-    assert spatial.sign(0.0) == 0
+    assert (spatial.sign(0.0), spatial.sign(sp.Integer(0))) == (0, 0)
     assert spatial.sign(np.array([0.0, -3.0])).tolist() == [0, -1]
-    assert spatial.sign(sp.Integer(0)) == 0
 
 
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
@@ -167,8 +165,7 @@ def test_where_on_booleans():
     assert where(True, 1, 2) == 1
     assert where(np.bool_(False), 1, 2) == 2
     assert where(np.array([True, False]), 1.0, np.array([5.0, 6.0])).tolist() == [1.0, 6.0]
-    chosen = where(np.array([True, False]), Foreign(1.0), Foreign(2.0))
-    assert values(chosen).tolist() == [1.0, 2.0]
+    assert values(where(np.array([True, False]), Foreign(1.0), Foreign(2.0))).tolist() == [1.0, 2.0]
 
 
 def test_where_on_sympy_relations():
@@ -185,8 +182,7 @@ def test_where_on_foreign_conditions():
     """A foreign comparison chooses by its own method, alone or in an array, and is never asked for its truth."""
     x = Foreign(2.0)
     assert where(x > 1.0, "a", "b") == "a"
-    chosen = where(np.array([x > 1.0, x > 3.0]), np.array([1, 2]), np.array([3, 4]))
-    assert chosen.tolist() == [1, 4]
+    assert where(np.array([x > 1.0, x > 3.0]), np.array([1, 2]), np.array([3, 4])).tolist() == [1, 4]
 
 
 @pytest.mark.xfail(strict=True, raises=AttributeError, reason="where does not check the condition's type")
@@ -204,7 +200,6 @@ def test_where_refuses_what_is_no_condition(condition):
     ("function", "size"),
     [
         (lambda x: spatial.rotx(x[0]) @ spatial.roty(x[1]) @ spatial.rotz(x[2]) @ spatial.xlt(x[:3]), 3),
-        (lambda x: spatial.axis_rotation((0, 0, 1), x[0]), 1),
         (spatial.crm, 6),
         (spatial.crf, 6),
         (spatial.skew, 3),
@@ -247,6 +242,12 @@ def test_kinds_of_scalars():
     assert scalar.symbols_in([np.ones(3), np.array([x, 2, Foreign(1.0)])]) == {x}
     assert scalar.common_dtype([np.ones(2, dtype=int)], []) == np.float64
     assert scalar.common_dtype([np.ones(2)], [np.array([x])]) == np.object_
+
+
+@pytest.mark.xfail(strict=True, reason="SymPy's 0.0 == 0 is False")
+def test_a_sympy_float_may_be_zero():
+    """A SymPy 0.0 is exactly zero too."""
+    assert scalar.is_zero(sp.Float(0))
 
 
 def test_whole_numbers():

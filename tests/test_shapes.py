@@ -18,12 +18,12 @@ def interval(low, high):
 
 
 def revolved(pieces, scale=(1, 1, 1)):
-    """Points and volumes of solids r_in(z) < r < r_out(z), z0 < z < z1, stretched along x, y, z."""
+    """Points and volumes of solids inner < r < outer(z), z0 < z < z1, stretched along x, y, z."""
     points, volumes = [], []
     angles = np.arange(8) * np.pi / 4  # exact for trigonometric polynomials below degree 8
     for z0, z1, inner, outer in pieces:
         for z, wz in zip(*interval(z0, z1), strict=True):
-            for r, wr in zip(*interval(inner(z), outer(z)), strict=True):
+            for r, wr in zip(*interval(inner, outer(z)), strict=True):
                 points += [(r * np.cos(a), r * np.sin(a), z) for a in angles]
                 volumes += [wz * wr * r * np.pi / 4] * 8
     return np.array(points) * scale, np.array(volumes) * np.prod(scale)
@@ -35,10 +35,6 @@ def brick(x, y, z):
     return points, np.einsum("i,j,k->ijk", wx, wy, wz).ravel()
 
 
-def zero(z):
-    return 0 * z
-
-
 def cap(z):
     return np.sqrt(0.09 - (abs(z) - 0.35) ** 2)
 
@@ -47,17 +43,15 @@ def ball(z):
     return np.sqrt(1 - z * z)
 
 
+CAPSULE = [(-0.65, -0.35, 0, cap), (-0.35, 0.35, 0, lambda z: 0.3), (0.35, 0.65, 0, cap)]
 SHAPES = {  # name: (sizes, points and volumes)
-    "sphere": ((0.3,), lambda: revolved([(-1, 1, zero, ball)], (0.3, 0.3, 0.3))),
-    "ellipsoid": ((0.3, 0.5, 0.2), lambda: revolved([(-1, 1, zero, ball)], (0.3, 0.5, 0.2))),
+    "sphere": ((0.3,), lambda: revolved([(-1, 1, 0, ball)], (0.3, 0.3, 0.3))),
+    "ellipsoid": ((0.3, 0.5, 0.2), lambda: revolved([(-1, 1, 0, ball)], (0.3, 0.5, 0.2))),
     "box": ((0.3, 0.5, 0.2), lambda: brick(0.3, 0.5, 0.2)),
-    "cylinder": ((0.3, 0.7), lambda: revolved([(-0.35, 0.35, zero, lambda z: 0.3)])),
-    "tube": ((0.2, 0.3, 0.7), lambda: revolved([(-0.35, 0.35, lambda z: 0.2, lambda z: 0.3)])),
-    "cone": ((0.3, 0.7), lambda: revolved([(-0.175, 0.525, zero, lambda z: 0.3 * (0.525 - z) / 0.7)])),
-    "capsule": (
-        (0.3, 0.7),
-        lambda: revolved([(-0.65, -0.35, zero, cap), (-0.35, 0.35, zero, lambda z: 0.3), (0.35, 0.65, zero, cap)]),
-    ),
+    "cylinder": ((0.3, 0.7), lambda: revolved([(-0.35, 0.35, 0, lambda z: 0.3)])),
+    "tube": ((0.2, 0.3, 0.7), lambda: revolved([(-0.35, 0.35, 0.2, lambda z: 0.3)])),
+    "cone": ((0.3, 0.7), lambda: revolved([(-0.175, 0.525, 0, lambda z: 0.3 * (0.525 - z) / 0.7)])),
+    "capsule": ((0.3, 0.7), lambda: revolved(CAPSULE)),
 }
 
 
@@ -121,15 +115,10 @@ def test_capsule_without_radius():
 @pytest.mark.parametrize("bad", [-0.1, np.nan, np.inf])
 def test_bad_sizes(bad):
     """Negative and non-finite sizes are refused by name."""
-    for make, name in [
-        (lambda: sixd.sphere(bad, mass=1), "sphere: radius"),
-        (lambda: sixd.box(1, bad, 1, mass=1), "box: y"),
-        (lambda: sixd.cylinder(1, bad, mass=1), "cylinder: length"),
-        (lambda: sixd.capsule(bad, 1, mass=1), "capsule: radius"),
-        (lambda: sixd.rod(bad, mass=1), "rod: length"),
-    ]:
+    sizes = {"sphere: radius": (bad,), "box: y": (1, bad, 1), "cylinder: length": (1, bad), "capsule: radius": (bad, 1)}
+    for name, size in {**sizes, "rod: length": (bad,)}.items():
         with pytest.raises(ModelError, match=f"{name} is {bad}, expected a finite length"):
-            make()
+            make(name.partition(":")[0], *size, mass=1)
     with pytest.raises(ModelError, match=r"inner_radius 2 is larger than outer_radius 1"):
         sixd.tube(2, 1, 1, mass=1)
 

@@ -1,5 +1,8 @@
 """sixd.spatial_v2: every name exists; rotations, arithmetic and sparsity. The rest: the files beside this one."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -21,6 +24,16 @@ def close(got, wanted, tolerance=1e-12):
 def test_every_original_name_exists():
     assert set(NAMES.split()) <= set(sv.__all__)
     assert all(callable(getattr(sv, name)) and getattr(sv, name).__doc__ for name in NAMES.split())
+
+
+def test_the_documented_port_runs():
+    text = (Path(__file__).parents[1] / "docs" / "from_spatial_v2.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    scope = {}
+    exec("\n".join(blocks), scope)
+    assert np.shape(scope["qdd_native"]) == (2,)
+    # every name stands in its tables
+    assert [name for name in NAMES.split() if not re.search(rf"`[^`\n]*\b{name}\b[^`\n]*`", text)] == []
 
 
 # rotations --------------------------------------------------------------------------------------
@@ -70,6 +83,9 @@ def test_rq_normalises_and_returns_a_scalar_part_of_at_least_zero(rng):
         close(back, q / np.linalg.norm(q) * np.sign(q[0]))
     with pytest.raises(sixd.ModelError, match="quaternion is zero"):
         sv.rq(np.zeros(4))
+    for function in (sv.rq, sv.rv):
+        with pytest.raises(sixd.ModelError, match="is not a rotation"):
+            function(-np.eye(3))
 
 
 def test_rqd_forms_agree_and_keep_the_length(rng):

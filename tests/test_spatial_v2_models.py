@@ -175,6 +175,8 @@ def changed(model=None, **fields):
         (changed(parent=[0, 2]), sixd.ModelError, r"parent\(2\) is 2, expected 0 to 1. Number parents first"),
         (changed(parent=[0, 1, 2]), sixd.ShapeError, "parent has shape"),
         (changed(gravity=[0, 0, -9.81]), sixd.ShapeError, "gravity of a planar model has shape"),
+        (changed(gravity=[0, np.nan]), sixd.ModelError, "expected finite numbers"),
+        (changed(NB=2.5), sixd.ModelError, r"ID: NB is 2\.5, expected a whole number"),
         ({"NB": 1}, sixd.ModelError, "the model has no field parent, jtype, Xtree, I"),
         ([1, 2], sixd.ScalarTypeError, "ID: model is a list, expected a dictionary"),
     ],
@@ -208,6 +210,10 @@ def test_wrong_arguments():
         sv.jcalc("Rw", 0)
     with pytest.raises(sixd.ModelError, match=r"autoTree: bf is 0\.5"):
         sv.autoTree(3, 0.5)
+    with pytest.raises(sixd.ModelError, match="planar: n is 0, expected a whole number of at least 1"):
+        sv.planar(0)
+    with pytest.raises(sixd.ModelError, match=r"D is 0\.0, expected positive damping"):
+        sv.gcontact(1, 0, 0.1, [0, 0, -1], [0, 0, 0], [0, 0])
 
 
 @pytest.mark.parametrize("function", ["FDab", "FDcrb"])
@@ -216,6 +222,8 @@ def test_singular_mass_matrix(function):
     model.I[1] = np.zeros((3, 3))
     with pytest.raises(sixd.SingularError, match=f"{function}: the mass matrix is singular"):
         getattr(sv, function)(model, [0, 0], [0, 0], [1, 0])
+    # a state that overflows is not the model's fault
+    assert not np.isfinite(sv.FDab(sv.planar(2), [0, 1], [1e200, 1e200], [0, 0])).all()
     massless = changed(I=[np.zeros((3, 3))] * 2)
     with pytest.raises(sixd.ModelError, match="EnerMo: the total mass is 0"):
         sv.EnerMo(massless, [0, 0], [0, 0])

@@ -110,7 +110,7 @@ def hybrid_dynamics(
 ) -> tuple[Array, Array]:
     """(qdd, tau), both complete, where the joints named in ``given`` have their qdd given and the others their tau.
 
-    Entries that are not given are ignored and may be anything. O(n)  [RBDA Table 9.1].
+    Entries that are not given are ignored and may be anything. O(n)  [RBDA section 9.2].
     """
     where = "hybrid_dynamics"
     if isinstance(given, str):

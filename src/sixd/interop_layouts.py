@@ -57,6 +57,7 @@ class Layout(NamedTuple):
 
 
 def pinocchio_layout(where: str, model: Model, other: Any) -> Layout:
+    """The layout of a ``pinocchio.Model``, or of the one that Pinocchio's URDF reader would make."""
     _require_model(where, model)
     if other is None:
         rules = [(i, _pinocchio_rule(where, model, i, None)) for i in pinocchio_order(model)]
@@ -75,14 +76,12 @@ def pinocchio_order(model: Model) -> list[int]:
     below: dict[str, list[str]] = {}
     for name, frame in model.frames.items():
         if name.startswith("joint:"):
-            # the joint that carries this one: up the links, past frames that are not on a joint of their own
+            # up to the joint that carries this one, past frames that are not on a joint of their own
             above = frame.parent
-            while above in model.frames and above != "world" and not above.startswith("joint:"):
+            while above in model.frames and not above.startswith("joint:"):
                 above = model.frames[above].parent
-            below.setdefault(above if above.startswith("joint:") and above in model.frames else "world", []).append(
-                name
-            )
-    order, stack = [], ["world"]
+            below.setdefault(above if above in model.frames else "", []).append(name)
+    order, stack = [], [""]
     numbers = {f"joint:{name}": k + 1 for k, name in enumerate(model.joint_names)}
     while stack:
         name = stack.pop()
@@ -115,6 +114,7 @@ def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> Rule:
 
 
 def mujoco_layout(where: str, model: Model, other: Any) -> Layout:
+    """The layout of a ``mujoco.MjModel``, or of one with the model's own order."""
     _require_model(where, model)
     rules = [(i, _mujoco_rule(where, model, i)) for i in model.bodies]
     if other is None:

@@ -84,7 +84,7 @@ def hybrid(
     *,
     f_ext: Array | None = None,
 ) -> tuple[Array, Array]:
-    """(qdd, tau) complete: joints of bodies in ``prescribed`` have qdd given, the others tau  [RBDA Table 9.1]."""
+    """(qdd, tau) complete: joints of bodies in ``prescribed`` have qdd given, the others tau  [RBDA section 9.2]."""
     kinematics = joint_kinematics(model, q, qd)
     X, S, vJ, cJ = kinematics
     passive = passive_force(model, q, qd)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.io.mjcf_names import written_names
 from sixd.model import ModelBuilder, Shape
 from sixd.spatial.rotation import quaternion_to_rotation
 from sixd.spatial.transform import placement
@@ -21,14 +22,13 @@ _UNSET = (0.5, 0.5, 0.5, 1.0)  # a geom of this color takes its material's
 def add_geoms(builder: ModelBuilder, compiled: Any, body_names: list[str]) -> None:
     """Hang the visible geoms on their bodies."""
     meshes: dict[int, Shape] = {}
-    for g in range(compiled.ngeom):
+    for g, name in enumerate(written_names(compiled, "geom")):
         color = _color(compiled, g)
         if compiled.geom_group[g] > _LAST_VISIBLE_GROUP or color[3] == 0:
             continue
         shape = _shape(compiled, g, meshes)
         if shape is not None:
             pose = placement(np.array(compiled.geom_pos[g]), R=quaternion_to_rotation(compiled.geom_quat[g]))
-            name = compiled.geom(g).name
             builder.add_visual(body_names[compiled.geom_bodyid[g]], shape, pose, color=color, name=name)
 
 

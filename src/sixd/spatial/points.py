@@ -41,7 +41,7 @@ def force_at_point(f: Any, p: Any) -> Array:
 
 
 def classical_acceleration(a: Any, v: Any) -> Array:
-    """[ω̇; v̇ + ω×v] (6,): the origin point's own acceleration, from the spatial one [RBDA 2.11]."""
+    """[ω̇; v̇ + ω×v] (6,): the origin point's own acceleration, from the spatial one  [RBDA section 2.11]."""
     a, v = np.asarray(a), np.asarray(v)
     return np.concatenate([a[:3], a[3:] + skew(v[:3]) @ v[3:]])
 

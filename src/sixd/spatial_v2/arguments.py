@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, ShapeError
+from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.spatial.scalar import Array, Scalar
 
 
@@ -30,6 +30,14 @@ def scalar(where: str, name: str, value: Any) -> Scalar:
     if x.size != 1 or x.dtype.kind not in "fiubO":
         raise ShapeError(f"{where}: {name} is {value!r}, expected one number.")
     return x.ravel()[0]
+
+
+def count(where: str, name: str, value: Any, least: int = 0) -> int:
+    """A whole number of at least ``least``."""
+    n = numbers(where, name, value)
+    if n.size != 1 or not np.isfinite(n).all() or n.item() != round(n.item()) or n.item() < least:
+        raise ModelError(f"{where}: {name} is {value!r}, expected a whole number of at least {least}.")
+    return int(n.item())
 
 
 def is_vector(x: Array) -> bool:

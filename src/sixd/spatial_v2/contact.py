@@ -20,7 +20,7 @@ from sixd.spatial_v2.algebra import Vpt
 from sixd.spatial_v2.arguments import columns, numbers, single, vector, vectors
 from sixd.spatial_v2.dynamics import FDab, FDcrb, FDgq
 from sixd.spatial_v2.floating import FDfb, floating_model, free_joint_state
-from sixd.spatial_v2.structure import assemble, dimension, read
+from sixd.spatial_v2.structure import assemble, body_count, dimension, read
 
 _DYNAMICS: dict[str, Callable[..., Any]] = {"FDab": FDab, "FDcrb": FDcrb, "FDgq": FDgq, "FDfb": FDfb}
 
@@ -51,6 +51,10 @@ def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
     fn = np.maximum(0.0, s * (-K * P[-1] - D * V[-1]))
     if not np.any(mu):
         return fn[0] if single(p) else fn
+    if not np.all(D > 0):
+        raise ModelError(
+            f"gcontact: D is {D.tolist()}, expected positive damping; the ground's deformation decays by it."
+        )
     if u is None:
         raise ModelError("gcontact: with friction (mu > 0) the ground's deformation u is needed.")
     U = columns("gcontact", "u", np.atleast_2d(u) if d == 2 else u, d - 1)
@@ -126,7 +130,7 @@ def gcFD(model: Mapping[str, Any], FDfun: Any, u: Any) -> Array:
     function, floating = _dynamics(FDfun)
     if floating:
         floating_model("gcFD", model)  # raises if there is no floating base
-    d, nb = dimension("gcFD", model), int(model["NB"])
+    d, nb = dimension("gcFD", model), body_count("gcFD", model)
     body = contact_points("gcFD", model, d // 3 + 1)[0]
     sizes = [13, nb - 6, nb - 6, nb - 6] if floating else [nb, nb, nb]
     x = vector("gcFD", "u", u, sum(sizes) + d * len(body))

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.aba import hybrid
+from sixd.algorithms.aba import articulated_inertias, hybrid
 from sixd.algorithms.crba import composite_inertias, crba
-from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
+from sixd.algorithms.kinematics import body_velocities, joint_kinematics, joint_transforms, world_transforms
 from sixd.algorithms.rnea import bias_force, rnea
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
 from sixd.io.spatial_v2 import joint_of_type
@@ -179,12 +179,17 @@ def solve(where: str, A: Array, b: Array) -> Array:
 
 
 def complete(where: str, tree: Model, prescribed: frozenset[int], *state: Array, f_ext: Array | None) -> Any:
-    """Hybrid dynamics of a sixd Model; raises where the mass matrix is singular instead of returning infinities."""
+    """Hybrid dynamics of a sixd Model; raises where the mass matrix is singular.
+
+    A state that is not finite, or overflows, as in a step that an integrator will reject, gives what it gives.
+    """
     with np.errstate(all="ignore"):
         qdd, tau = hybrid(tree, prescribed, *state, f_ext=f_ext)
-    given = [*state] if f_ext is None else [*state, f_ext]
-    if not np.isfinite(qdd).all() and all(np.isfinite(x).all() for x in given):
-        raise _singular(where)
+        if not np.isfinite(qdd).all():
+            articulated = articulated_inertias(tree, *joint_transforms(tree, state[0]), prescribed)
+            for D, D_inv in zip(articulated.D, articulated.D_inv, strict=True):
+                if np.isfinite(D).all() and not np.isfinite(D_inv).all():
+                    raise _singular(where)
     return qdd, tau
 
 

@@ -25,7 +25,7 @@ from sixd.spatial_v2.algebra import Vpt
 from sixd.spatial_v2.arguments import vector, vectors
 from sixd.spatial_v2.dynamics import complete, spatial_forces
 from sixd.spatial_v2.rotation import rq, rqd
-from sixd.spatial_v2.structure import Parts, Struct, assemble, dimension, parents, read
+from sixd.spatial_v2.structure import Parts, Struct, assemble, body_count, dimension, parents, read
 
 _JOINTS = ("Px", "Py", "Pz", "Rx", "Ry", "Rz")
 _EXTRA = len(_JOINTS) - 1  # massless bodies in front
@@ -40,7 +40,7 @@ def floatbase(model: Mapping[str, Any]) -> Struct:
     """
     if dimension("floatbase", model) != 6:
         raise ModelError("floatbase: the model is planar, expected a spatial one. Use joints px, py, r instead.")
-    old = parents("floatbase", "parent", model["parent"], int(model["NB"]))
+    old = parents("floatbase", "parent", model["parent"], body_count("floatbase", model))
     if old.count(0) != 1:
         raise ModelError(f"floatbase: {old.count(0)} bodies are joined to the base, expected one.")
     new = Struct(copy.deepcopy(dict(model)))

@@ -16,6 +16,7 @@ from sixd.errors import ModelError
 from sixd.spatial import box, cylinder
 from sixd.spatial.scalar import Array
 from sixd.spatial_v2.algebra import mcI, plnr, rotx, roty, rotz, xlt
+from sixd.spatial_v2.arguments import count, scalar
 from sixd.spatial_v2.floating import floatbase
 from sixd.spatial_v2.rotation import rx
 from sixd.spatial_v2.structure import Struct
@@ -29,7 +30,8 @@ def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struc
     Link i is ``taper`` times as long as link i - 1, and of the same shape; link 1 has 1 m and 1 kg. Successive joint
     axes are skewed by ``skew`` [rad].
     """
-    n = _count("autoTree", "nb", nb)
+    n = count("autoTree", "nb", nb, 1)
+    bf, skew, taper = (scalar("autoTree", name, x) for name, x in (("bf", bf), ("skew", skew), ("taper", taper)))
     if not bf >= 1:
         raise ModelError(f"autoTree: bf is {bf}, expected a branching factor of at least 1.")
     parent = [math.floor((i - 2 + math.ceil(bf)) / bf) for i in range(1, n + 1)]
@@ -50,7 +52,7 @@ def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struc
 
 def planar(n: int) -> Struct:
     """A planar chain of ``n`` unit thin rods (1 kg, 1 m) on joints r, no gravity."""
-    n = _count("planar", "n", n)
+    n = count("planar", "n", n, 1)
     return Struct(
         NB=n,
         parent=np.arange(n),
@@ -123,7 +125,7 @@ def rollingdisc(npt: int) -> Struct:
 
     Its axis is the body's y axis; the camera follows it.
     """
-    n = _count("rollingdisc", "npt", npt)
+    n = count("rollingdisc", "npt", npt, 1)
     R, T = 0.05, 0.01
     inertia = cylinder(R, T, density=3000.0, axis="y").matrix
     model = _floating([{"Xtree": np.eye(6), "I": inertia}], "")
@@ -162,12 +164,6 @@ def gfxExample(track: Any = None) -> Struct:
 
 
 # parts ------------------------------------------------------------------------------------------
-
-
-def _count(where: str, name: str, value: Any) -> int:
-    if value != int(value) or value < 1:
-        raise ModelError(f"{where}: {name} is {value}, expected a whole number of at least 1.")
-    return int(value)
 
 
 def _tube(length: float, mass: float) -> Array:

@@ -40,7 +40,7 @@ def rv(x: Any) -> Array:
     """
     a = numbers("rv", "argument", x)
     if a.shape == (3, 3):
-        return native.rotation_to_vector(a.T)
+        return native.rotation_to_vector(_proper("rv", a).T)
     return native.rotation_from_vector(vector("rv", "argument", a, 3)).T
 
 
@@ -52,11 +52,18 @@ def rq(x: Any) -> Array:
     """
     a = numbers("rq", "argument", x)
     if a.shape == (3, 3):
-        return native.quaternion_from_rotation(a.T) + 0.0  # no negative zeros
+        return native.quaternion_from_rotation(_proper("rq", a).T) + 0.0  # no negative zeros
     q = vector("rq", "argument", a, 4)
     if not q.any():
         raise ModelError("rq: the quaternion is zero, expected one that is not. Start from [1, 0, 0, 0].")
     return native.quaternion_to_rotation(q).T
+
+
+def _proper(where: str, E: Array) -> Array:
+    """E, if it is a rotation to within a few typed digits."""
+    if not np.abs(E @ E.T - np.eye(3)).max() < 1e-3 or np.linalg.det(E) < 0:
+        raise ModelError(f"{where}: the matrix {E.tolist()} is not a rotation, expected orthogonal with determinant 1.")
+    return E
 
 
 def rqd(first: Any, second: Any) -> Array:

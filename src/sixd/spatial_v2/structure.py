@@ -20,7 +20,7 @@ from sixd.model.model import Model
 from sixd.model.parts import Frame
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import pose_from_transform, transform_from_pose
-from sixd.spatial_v2.arguments import square, vector
+from sixd.spatial_v2.arguments import count, square, vector
 
 PLANE = [2, 3, 4]  # where [ω; vx; vy] and [n; fx; fy] stand in a spatial vector
 PLANAR_CODES = ("r", "px", "py")
@@ -77,7 +77,7 @@ def to_model(model: Mapping[str, Any]) -> Model:
 def read(where: str, model: Mapping[str, Any]) -> Parts:
     """Check the fields of a model dictionary and take its values."""
     require_fields(where, model)
-    nb, d = int(model["NB"]), dimension(where, model)
+    nb, d = body_count(where, model), dimension(where, model)
     for name in ("jtype", "Xtree", "I"):
         if cells(model[name]) != nb:
             raise ShapeError(f"{where}: {name} has {cells(model[name])} entries, expected NB = {nb}.")
@@ -139,6 +139,8 @@ def get_gravity(model: Mapping[str, Any]) -> Array:
     g = vector(
         "get_gravity", "gravity of a spatial model" if d == 6 else "gravity of a planar model", given, d // 3 + 1
     )
+    if not np.isfinite(g).all():
+        raise ModelError(f"get_gravity: gravity is {g.tolist()}, expected finite numbers [m/s²].")
     return np.concatenate([np.zeros(d - g.size), g])
 
 
@@ -149,6 +151,12 @@ def require_fields(where: str, model: Mapping[str, Any]) -> None:
     missing = [name for name in _REQUIRED if name not in model]
     if missing:
         raise ModelError(f"{where}: the model has no field {', '.join(missing)}, expected {', '.join(_REQUIRED)}.")
+
+
+def body_count(where: str, model: Mapping[str, Any]) -> int:
+    """NB."""
+    require_fields(where, model)
+    return count(where, "NB", model["NB"])
 
 
 def dimension(where: str, model: Mapping[str, Any]) -> int:
@@ -170,7 +178,7 @@ def parents(where: str, name: str, value: Any, n: int | None = None) -> tuple[in
     x = np.asarray(value)
     array = vector(where, name, x, x.size if n is None else n)
     for i, p in enumerate(array.tolist(), start=1):
-        if p != int(p) or not 0 <= p < i:
+        if not 0 <= p < i or p != int(p):
             raise ModelError(f"{where}: {name}({i}) is {p:g}, expected 0 to {i - 1}. Number parents first.")
     return tuple(int(p) for p in array)
 

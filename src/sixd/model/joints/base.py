@@ -66,7 +66,7 @@ class Joint(ABC):
         )
 
     def bias(self, q: Array, qd: Array) -> Array:
-        """cJ (6,) = S° qd  [RBDA 3.42]."""
+        """cJ (6,) = S° qd  [RBDA section 3.5]."""
         return self.subspace_rate(q, qd) @ qd
 
     def integrate(self, q: Array, dq: Array) -> Array:

@@ -1,0 +1,39 @@
+# Every target sets up what it needs in .venv; only Python 3.11+ with pip, and make, are assumed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: demo test lint check format clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/00_first_look.py
+
+test: $(VENV)/.test lint
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(VENV)/.uv:
+	@$(PYTHON) -c 'import sys; sys.exit("sixd needs Python 3.11 or newer, this is " + sys.version.split()[0] + ". Run make with PYTHON=python3.12, say.") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.uv pyproject.toml
+	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.uv pyproject.toml
+	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e '.[all,test]'
+	@touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
