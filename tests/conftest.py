@@ -15,6 +15,8 @@ def pytest_terminal_summary(terminalreporter):
     rows = sorted(text for r in reports for key, text in getattr(r, "user_properties", []) if key == "urdf")
     if rows:
         terminalreporter.section("URDF files beside Pinocchio: largest scaled difference")
-        terminalreporter.line(f"{'file':34} {'nv':>4}  {'tau':>8}  {'M':>8}  {'qdd':>8}  {'residual':>8}  {'cond(M)':>8}")
+        terminalreporter.line(
+            f"{'file':34} {'nv':>4}  {'tau':>8}  {'M':>8}  {'qdd':>8}  {'residual':>8}  {'cond(M)':>8}"
+        )
         for row in rows:
             terminalreporter.line(row)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from samples import trees
 
 import sixd
+from samples import trees
 
 MODEL = trees()[0]
 ARM = sixd.zoo.panda_arm()

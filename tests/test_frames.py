@@ -4,10 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from numpy.testing import assert_allclose
-from robots import FIVE, ByName, pinocchio_model, quiet_load
-from samples import states, trees
 
 import sixd
+from robots import FIVE, ByName, pinocchio_model, quiet_load
+from samples import states, trees
 
 COORDINATES = {"body": pin.LOCAL, "aligned": pin.LOCAL_WORLD_ALIGNED, "world": pin.WORLD}
 each_coordinates = pytest.mark.parametrize("expressed_in", COORDINATES)

@@ -9,7 +9,7 @@ import sympy
 import sixd
 from robots import FIVE, ROBOTS, all_urdfs, pinocchio_model, quiet_load
 from sixd.interop import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
-from sixd.interop_layouts import pinocchio_order
+from sixd.interop.layouts import pinocchio_order
 
 
 def link(name, mass=1.0):

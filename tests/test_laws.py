@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from samples import KINDS, SEEDS, single_joint, states, trees
 
 import sixd
+from samples import KINDS, SEEDS, single_joint, states, trees
 from sixd.model.sparsity import ltdl, ltl
 
 TREES = trees()

@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from robots import FIVE, quiet_load
-from samples import states, trees
 
 import sixd
+from robots import FIVE, quiet_load
+from samples import states, trees
 
 
 def ball(**options):

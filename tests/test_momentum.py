@@ -4,10 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from numpy.testing import assert_allclose
-from robots import FIVE, ByName, pinocchio_model, quiet_load
-from samples import states, trees
 
 import sixd
+from robots import FIVE, ByName, pinocchio_model, quiet_load
+from samples import states, trees
 
 each_tree = pytest.mark.parametrize("model", trees()[:4], ids=lambda m: m.name)
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from robots import FIVE, ByName, all_urdfs, pinocchio_model, quiet_load
 
 import sixd
+from robots import FIVE, ByName, all_urdfs, pinocchio_model, quiet_load
 
 FIVE_CASES = [(name, False) for name in FIVE] + [("anymal", True), ("talos", True)]
 

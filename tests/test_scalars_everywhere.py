@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import sympy as sp
 from numpy.testing import assert_allclose
-from opaque import Opaque, hide, reveal
-from samples import KINDS, single_joint
 
 import sixd
+from opaque import Opaque, hide, reveal
+from samples import KINDS, single_joint
 
 MODELS = {kind: single_joint(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)

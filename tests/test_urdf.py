@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from robots import FIVE, quiet_load
 
 import sixd
+from robots import FIVE, quiet_load
 
 
 def link(name, mass=1.0, inertia="ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'", extra=""):

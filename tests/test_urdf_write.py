@@ -5,10 +5,10 @@ import os
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from robots import FIVE, quiet_load
-from samples import states
 
 import sixd
+from robots import FIVE, quiet_load
+from samples import states
 
 
 @pytest.mark.parametrize(("name", "floating"), [(n, False) for n in FIVE] + [("anymal", True), ("talos", True)])

@@ -30,13 +30,9 @@ def apply(where: str, function: Callable[..., Any], arguments: list[Argument], *
 
     The function may return one array or a tuple of arrays; ``out`` has the same form.
     """
-    arrays = [_to_array(where, a) for a in arguments]
-    batch = _batch_shape(where, arguments, arrays)
-    dtype = _result_dtype(arrays)
-    wide = [a if a.dtype == object else a.astype(float, copy=False) for a in arrays]
+    arrays, batch, dtype = broadcast(where, arguments)
     count = math.prod(batch)
-    rows = [np.broadcast_to(a, batch + arg.core) for a, arg in zip(wide, arguments, strict=True)]
-    rows = [a.reshape((count, *arg.core)) for a, arg in zip(rows, arguments, strict=True)]
+    rows = [a.reshape((count, *arg.core)) for a, arg in zip(arrays, arguments, strict=True)]
     with np.errstate(all="ignore"):  # a row with NaN or a zero quaternion gives NaN, in that row alone
         if count:
             results = [function(*(r[k] for r in rows)) for k in range(count)]
@@ -49,6 +45,15 @@ def apply(where: str, function: Callable[..., Any], arguments: list[Argument], *
         return _write(where, stacked, out, several)
     final = tuple(x[()] for x in stacked)  # 0-d arrays become scalars
     return final if several else final[0]
+
+
+def broadcast(where: str, arguments: list[Argument]) -> tuple[list[Array], tuple[int, ...], Any]:
+    """The arguments as float64 (or object) arrays of one batch shape; that shape; and the dtype of the results."""
+    arrays = [_to_array(where, a) for a in arguments]
+    shape = _batch_shape(where, arguments, arrays)
+    wide = [a if a.dtype == object else a.astype(float, copy=False) for a in arrays]
+    same = [np.broadcast_to(a, shape + arg.core) for a, arg in zip(wide, arguments, strict=True)]
+    return same, shape, _result_dtype(arrays)
 
 
 def _to_array(where: str, argument: Argument) -> Array:

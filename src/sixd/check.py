@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sixd.algorithms.singular import singular_joints
-from sixd.model.findings import inertia_finding, missing_inertia
+from sixd.model.findings import inertia_finding
 from sixd.model.model import Model
 from sixd.model.parts import Finding
 from sixd.spatial.inertia import Inertia
@@ -32,8 +32,8 @@ def check(model: Model) -> Findings:
 
     for i in model.bodies:
         name, matrix = model.body_names[i - 1], model.inertia[i]
-        if not is_object(matrix):
-            add(inertia_finding(name, Inertia.from_matrix(matrix)) if matrix.any() else missing_inertia(name))
+        if not is_object(matrix):  # a massless body is no fault by itself: see singular-mass-matrix
+            add(inertia_finding(name, Inertia.from_matrix(matrix)))
     for name in singular_joints(model):
         message = (
             "it moves no inertia of its own, so the mass matrix is singular: inverse dynamics works, forward dynamics "

@@ -28,7 +28,7 @@ def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
     if isinstance(source, (str, os.PathLike)):
         path = Path(source).expanduser()
         try:
-            return Source(path.read_bytes(), path.name, path.resolve().parent, None)
+            return Source(path.read_bytes(), path.name, path.absolute().parent, None)
         except (OSError, ValueError) as error:
             raise LoadError(
                 f"load: cannot read {str(source)!r}: {getattr(error, 'strerror', None) or error}. {_hint(path)}"
@@ -36,7 +36,7 @@ def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
     if hasattr(source, "read"):
         content = source.read()
         name = str(getattr(source, "name", "<file>"))
-        folder = Path(name).resolve().parent if os.path.exists(name) else None
+        folder = Path(name).absolute().parent if os.path.exists(name) else None
         if isinstance(content, str):
             return Source(content.encode(), Path(name).name, folder, "utf-8")
         return Source(content, Path(name).name, folder, None)

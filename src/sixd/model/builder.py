@@ -199,6 +199,8 @@ class ModelBuilder:
         for kind, n in (("name", name), ("joint_name", joint_name)):
             if n is not None and (not isinstance(n, str) or not n):
                 raise ScalarTypeError(f"{where}: {kind} is {n!r}, expected a non-empty string.")
+        if name.startswith("joint:"):
+            raise ModelError(f"{where}: the prefix 'joint:' is kept for the frames of joints. Choose another name.")
         if name in self.frames:
             raise ModelError(f"{where}: a body or frame of that name exists already. Names must differ.")
         if joint_name is not None and joint_name in self._joint_names:

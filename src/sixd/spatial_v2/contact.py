@@ -14,8 +14,9 @@ import numpy as np
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
 from sixd.errors import ModelError, ShapeError, unknown_name
 from sixd.model.model import Model
+from sixd.spatial.points import transform_point
 from sixd.spatial.scalar import Array
-from sixd.spatial.transform import inverse_transform, pose_from_transform
+from sixd.spatial.transform import inverse_transform
 from sixd.spatial_v2.algebra import Vpt
 from sixd.spatial_v2.arguments import columns, numbers, single, vector, vectors
 from sixd.spatial_v2.dynamics import FDab, FDcrb, FDgq
@@ -103,15 +104,17 @@ def _points_of(model: Mapping[str, Any], tree: Model, index: dict[int, int], q: 
     body, point = contact_points("gcPosVel", model, height)
     kinematics = joint_kinematics(tree, q, qd)
     X_W, v = world_transforms(tree, kinematics.X), body_velocities(tree, kinematics)
-    out = []
-    for number, p in zip(body, point.T, strict=True):
-        if number and number not in index:
-            raise ModelError(f"gcPosVel: gc.body holds {number}, expected 0 or {min(index)} to {max(index)}.")
-        i = index.get(number, 0)
-        T_WB = pose_from_transform(np.asarray(X_W[i], dtype=float))
-        at = T_WB[:3, :3] @ np.append(p, np.zeros(3 - height)) + T_WB[:3, 3]
-        out.append(np.concatenate([at[:height], Vpt(inverse_transform(X_W[i]) @ v[i], at)[:height]]))
-    return np.array(out).reshape(-1, 2 * height).T
+    unknown = [number for number in body if number and number not in index]
+    if unknown:
+        raise ModelError(f"gcPosVel: gc.body holds {unknown[0]}, expected 0 or {min(index)} to {max(index)}.")
+    out = np.zeros((2 * height, len(body)))
+    for number in set(body):
+        i, mine = index.get(number, 0), [k for k, b in enumerate(body) if b == number]
+        X_Wi = inverse_transform(X_W[i])
+        p = np.concatenate([point[:, mine], np.zeros((3 - height, len(mine)))])
+        at = transform_point(X_Wi, p)
+        out[:, mine] = np.concatenate([at[:height], Vpt(X_Wi @ v[i], at)[:height]])
+    return out
 
 
 def gcFD(model: Mapping[str, Any], FDfun: Any, u: Any) -> Array:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.interop_joints import (
+from sixd.interop.joints import (
     CONTINUOUS,
     FREE_FLYER,
     PLANAR,

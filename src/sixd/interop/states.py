@@ -13,9 +13,8 @@ import numpy as np
 
 from sixd import batch
 from sixd.errors import ModelError
-from sixd.interop_layouts import Layout, mujoco_layout, pinocchio_layout
+from sixd.interop.layouts import Layout, mujoco_layout, pinocchio_layout
 from sixd.model import Model
-from sixd.spatial.scalar import Array
 
 _KIND = {"q": "q", "qd": "v", "qdd": "v", "tau": "v"}  # coordinates or freedoms
 
@@ -95,7 +94,8 @@ def _convert(where: str, model: Model, layout: Layout, there: bool, q: Any, qd: 
         for name, value in values.items()
         if name == "q" or value is not None
     ]
-    arrays, shape, dtype = _broadcast(where, given)
+    rows, shape, dtype = batch.broadcast(where, given)
+    arrays = {argument.name: array for argument, array in zip(given, rows, strict=True)}
     if qdd is not None and qd is None:
         _require_constant(where, layout)
     out = {name: np.zeros((*shape, new_sizes[_KIND[name]]), dtype=dtype) for name in arrays}
@@ -108,15 +108,6 @@ def _convert(where: str, model: Model, layout: Layout, there: bool, q: Any, qd: 
         for name, x in new.items():
             out[name][..., target[_KIND[name]]] = x
     return out["q"] if len(out) == 1 else tuple(out.values())
-
-
-def _broadcast(where: str, arguments: list[batch.Argument]) -> tuple[dict[str, Array], tuple[int, ...], Any]:
-    """The arrays by name, broadcast to one batch shape, as float64; that shape, and the dtype of the results."""
-    arrays = [batch._to_array(where, a) for a in arguments]
-    shape = batch._batch_shape(where, arguments, arrays)
-    wide = [x if x.dtype == object else x.astype(float, copy=False) for x in arrays]
-    same = {a.name: np.broadcast_to(x, shape + a.core) for a, x in zip(arguments, wide, strict=True)}
-    return same, shape, batch._result_dtype(arrays)
 
 
 def _require_constant(where: str, layout: Layout) -> None:
