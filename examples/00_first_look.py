@@ -11,11 +11,9 @@ import sixd
 
 np.set_printoptions(precision=4, suppress=True, linewidth=100)
 
-# a robot: from a file if one is named, else from the zoo (written there as a URDF text would be)
-if len(sys.argv) > 1:
-    model = sixd.load(sys.argv[1])
-else:
-    model = sixd.load(sixd.to_urdf(sixd.zoo.panda_arm()))
+# a robot: from the file that is named, else the URDF text of an arm of the zoo
+source = sys.argv[1] if len(sys.argv) > 1 else sixd.to_urdf(sixd.zoo.panda_arm())
+model = sixd.load(source)
 
 print("THE ROBOT\n")
 print(model)

@@ -121,7 +121,6 @@ def test_inverse(seed):
     assert close(inertia.inverse() @ inertia.matrix, np.eye(6), 1e-11)
 
 
-@pytest.mark.xfail(strict=True, raises=np.linalg.LinAlgError, reason="a singular inertia raises NumPy's error")
 @pytest.mark.parametrize("inertia", [Inertia(0.0), Inertia(1.0), Inertia(2.0, (1, 0, 0), (0, 1, 1))])
 def test_inverse_of_a_singular_inertia(inertia):
     """A point mass or a thin rod takes any motion about itself: one clear error."""
@@ -194,15 +193,6 @@ def test_symbolic():
     ).is_zero_matrix
 
 
-def defect(reason):
-    mark = pytest.mark.xfail(strict=True, reason=reason)
-    return lambda *values: pytest.param(*values, marks=mark)
-
-
-unchecked = defect("these constructors do not check shapes")
-hidden = defect("asymmetry is measured against m c², so a far centre hides it")
-
-
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
@@ -217,11 +207,11 @@ hidden = defect("asymmetry is measured against m c², so a far centre hides it")
         (lambda: Inertia.from_matrix(np.eye(5)), ShapeError, r"got shape \(5, 5\), expected \(6, 6\)"),
         (lambda: Inertia.from_matrix(np.diag([1, 1, 1, 1, 2, 1])), ModelError, "not that of a rigid body"),
         (lambda: Inertia(1.0).moved(np.eye(3)), ShapeError, r"pose has shape \(3, 3\), expected \(4, 4\)"),
-        unchecked(lambda: Inertia.from_pseudo_inertia(np.eye(3)), ShapeError, "shape"),
-        unchecked(lambda: Inertia.from_moments(1.0, [0, 0], np.eye(3)), ShapeError, "shape"),
-        unchecked(lambda: Inertia(1.0).rotated(np.eye(2)), ShapeError, "shape"),
-        unchecked(lambda: Inertia(1.0).translated([1, 2]), ShapeError, "shape"),
-        hidden(lambda: Inertia(1.0, (1e6, 0, 0), [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]), ModelError, "not symmetric"),
+        (lambda: Inertia.from_pseudo_inertia(np.eye(3)), ShapeError, "shape"),
+        (lambda: Inertia.from_moments(1.0, [0, 0], np.eye(3)), ShapeError, "shape"),
+        (lambda: Inertia(1.0).rotated(2 * np.eye(3)), ShapeError, "expected a rotation matrix"),
+        (lambda: Inertia(1.0).translated([1, 2]), ShapeError, "shape"),
+        (lambda: Inertia(1.0, (1e6, 0, 0), [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]), ModelError, "not symmetric"),
     ],
 )
 def test_errors(make, error, words):

@@ -213,7 +213,6 @@ def test_bad_euler_sequences(sequence):
         rotation_from_euler(sequence, [0, 0, 0])
 
 
-@pytest.mark.xfail(strict=True, reason="the error for a wrong number of angles is zip's, not the family's")
 def test_wrong_number_of_euler_angles():
     """Two angles are refused with the shape that is expected."""
     with pytest.raises(ShapeError, match="expected"):
@@ -245,7 +244,6 @@ def test_symbolic_rotations_are_exact():
     assert not turn.atoms(sp.Float)
 
 
-@pytest.mark.xfail(strict=True, reason="sin and cos of a whole number are floats beside symbols: 1.0*cos(a)")
 def test_whole_angles_beside_symbols_are_exact():
     """A symbolic yaw beside zero roll and pitch leaves no floats."""
     assert not sp.Matrix(rotation_from_rpy([0, 0, sp.Symbol("a")])).atoms(sp.Float)

@@ -47,6 +47,6 @@ def mass_matrix_solve(model: Model, q: Array, b: Array) -> Array:
 
 def inverse_mass_matrix(model: Model, q: Array) -> Array:
     """M(q)⁻¹ (nv, nv), by LᵀDL with the tree's sparsity."""
-    W = solve_factored(*ltdl(crba(model, q), model.dof_parent), model.dof_parent, np.eye(model.nv, dtype=int))
-    upper = np.minimum.outer(range(model.nv), range(model.nv)), np.maximum.outer(range(model.nv), range(model.nv))
-    return W[upper]
+    factors = ltdl(crba(model, q), model.dof_parent)
+    W = solve_factored(*factors, model.dof_parent, np.eye(model.nv, dtype=int))
+    return mirror_upper(W.reshape(model.nv, model.nv))

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError
+from sixd.errors import ModelError, ShapeError
 from sixd.spatial.rotation import EYE3, axis_rotation
-from sixd.spatial.scalar import Array, atan2, cos, sin, sqrt, where
+from sixd.spatial.scalar import Array, atan2, cos, exact, is_object, sin, sqrt, where
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
@@ -32,9 +32,13 @@ def _parse(sequence: str) -> tuple[int, int, int]:
 def rotation_from_euler(sequence: str, angles: Any) -> Array:
     """R (3, 3) of three angles [rad] about the axes of ``sequence``."""
     axes, angles = _parse(sequence), list(angles)
+    if len(angles) != 3:
+        raise ShapeError(f"euler: got {len(angles)} angles, expected 3 for the sequence {sequence!r}.")
     if sequence.islower():
         axes, angles = axes[::-1], angles[::-1]
     turns = [axis_rotation(EYE3[i], a) for i, a in zip(axes, angles, strict=True)]
+    if is_object(angles):
+        turns = [exact(turn) for turn in turns]  # the turn by a plain 0 has no 1.0 to leave in an equation
     return turns[0] @ turns[1] @ turns[2]
 
 

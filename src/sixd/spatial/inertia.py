@@ -11,10 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ShapeError
+from sixd.errors import ModelError, ShapeError, SingularError
 from sixd.spatial.rotation import EYE3, skew
 from sixd.spatial.scalar import Array, Scalar, exact, is_object, is_zero
 from sixd.spatial.transform import blocks
+
+
+def _require_symmetric(A: Array) -> None:
+    if A.dtype != object and np.abs(A - A.T).max(initial=0.0) > 1e-9 * np.abs(A).max(initial=0.0):
+        raise ModelError(
+            f"Inertia: the matrix {A.tolist()} is not symmetric. Off-diagonal entries come in equal pairs."
+        )
 
 
 class Inertia:
@@ -42,7 +49,9 @@ class Inertia:
                 f"Inertia: mass, com and about_com have shapes {np.shape(mass)}, {c.shape} and {I_C.shape}, "
                 f"expected (), (3,) and (3, 3) or (3,). Give one mass, a point and a matrix or its diagonal."
             )
-        self._set(mass, c * mass, I_C + (skew(c) @ skew(c).T) * mass)
+        _require_symmetric(I_C)
+        with np.errstate(all="ignore"):  # infinities are reported below
+            self._set(mass, c * mass, I_C + (skew(c) @ skew(c).T) * mass)
 
     def _set(self, mass: Scalar, first_moment: Array, about_origin: Array) -> None:
         arrays = []
@@ -55,10 +64,12 @@ class Inertia:
             x.flags.writeable = False
             arrays.append(x)
         m, h, I_O = arrays
-        if I_O.dtype != object and np.abs(I_O - I_O.T).max(initial=0.0) > 1e-9 * np.abs(I_O).max(initial=0.0):
-            raise ModelError(
-                f"Inertia: the matrix {I_O.tolist()} is not symmetric. Off-diagonal entries come in equal pairs."
+        if (m.shape, h.shape, I_O.shape) != ((), (3,), (3, 3)):
+            raise ShapeError(
+                f"Inertia: mass, first moment and matrix have shapes {m.shape}, {h.shape} and {I_O.shape}, expected "
+                f"(), (3,) and (3, 3)."
             )
+        _require_symmetric(I_O)
         object.__setattr__(self, "mass", m[()])
         object.__setattr__(self, "first_moment", h)
         object.__setattr__(self, "about_origin", I_O)
@@ -103,6 +114,8 @@ class Inertia:
     def from_pseudo_inertia(cls, pseudo: Any) -> Inertia:
         """From the 4×4 pseudo-inertia [[Σ, h], [hᵀ, m]]."""
         P = np.asarray(pseudo)
+        if P.shape != (4, 4):
+            raise ShapeError(f"Inertia.from_pseudo_inertia: got shape {P.shape}, expected (4, 4).")
         sigma = P[:3, :3]
         return cls.from_moments(P[3, 3], P[:3, 3], EYE3 * np.trace(sigma) - sigma)
 
@@ -146,13 +159,20 @@ class Inertia:
 
     def inverse(self) -> Array:
         """Inverse inertia (6, 6): motion it takes per force; needs a mass and a regular matrix."""
+        if is_zero(self.mass):
+            raise SingularError("Inertia.inverse: a massless body has no inverse inertia. Give it a mass.")
         c, W = self.com, np.asarray(self.about_com)
         if W.dtype == object:
             import sympy
 
             J = np.array(sympy.Matrix(W).inv())
-        else:
+        elif np.linalg.cond(W) < 1e15:
             J = np.linalg.inv(W)
+        else:
+            raise SingularError(
+                f"Inertia.inverse: the matrix about the centre {W.tolist()} is singular, as that of a point or a thin "
+                f"rod is. Give the body extent."
+            )
         C = skew(c)
         return blocks(J, J @ C.T, C @ J, EYE3 / self.mass + C @ J @ C.T)
 
@@ -188,10 +208,14 @@ class Inertia:
     def rotated(self, R: Any) -> Inertia:
         """Turned by R (3, 3) about the origin."""
         R = np.asarray(R)
+        if R.shape != (3, 3) or (R.dtype != object and not np.abs(R @ R.T - EYE3).max() < 1e-6):
+            raise ShapeError(f"Inertia.rotated: R is {R.tolist()}, expected a rotation matrix (3, 3).")
         return Inertia.from_moments(self.mass, R @ self.first_moment, R @ self.about_origin @ R.T)
 
     def translated(self, p: Any) -> Inertia:
         """Moved by ``p`` (3,) [m]: the parallel-axis theorem, without dividing by the mass."""
+        if np.shape(p) != (3,):
+            raise ShapeError(f"Inertia.translated: p has shape {np.shape(p)}, expected (3,).")
         P, H = skew(p), skew(self.first_moment)
         shifted = self.about_origin - P @ H - H @ P - (P @ P) * self.mass
         return Inertia.from_moments(self.mass, self.first_moment + np.asarray(p) * self.mass, shifted)

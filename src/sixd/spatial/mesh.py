@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from os import PathLike
 from typing import Any
 
@@ -28,6 +29,10 @@ def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, den
             raise ShapeError("mesh: triangles are missing. Give (m, 3) vertex numbers, or a trimesh, or a path.")
         vertices, triangles = vertices.vertices, vertices.faces
     P, T = np.asarray(vertices, dtype=float), np.asarray(triangles)
+    if T.dtype.kind == "f" and (np.floor(T) == T).all():
+        T = T.astype(int)
+    if T.dtype.kind not in "iu":
+        raise ShapeError(f"mesh: triangles hold {T.dtype} values, expected whole vertex numbers.")
     if P.ndim != 2 or P.shape[1] != 3 or T.ndim != 2 or T.shape[1] != 3 or not len(T):
         raise ShapeError(f"mesh: vertices have shape {P.shape}, triangles {T.shape}; expected (n, 3) and (m, 3).")
     if T.min() < 0 or T.max() >= len(P):
@@ -58,10 +63,10 @@ def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, den
 
 
 def _is_closed(triangles: Array) -> bool:
-    """Every directed edge occurs once, and its reverse too."""
+    """Every directed edge occurs as often as its reverse."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
-    there = {(a, b) for a, b in edges.tolist()}
-    return len(there) == len(edges) and all((b, a) in there for a, b in there)
+    times = Counter((a, b) for a, b in edges.tolist())
+    return all(times[b, a] == n for (a, b), n in times.items())
 
 
 def _read(path: str | PathLike[str]) -> Any:

@@ -2,7 +2,8 @@
 
 Physics code takes ``sin cos sqrt where …`` from here, never from NumPy: ``np.cos`` fails on SymPy
 symbols, and ``np.where(a < b, …)`` asks each element of an object array for its truth. A foreign
-scalar takes part by methods of the same names (``x.sin()``, ``y.atan2(x)``, ``condition.where(a, b)``).
+scalar takes part by methods of the same names (``x.sin()``, ``y.atan2(x)``, ``condition.where(a, b)``; after a plain
+number ``x.ratan2(y)``).
 Arrays are mapped element by element. Physics code writes ``array * scalar``, the array first: NumPy then sees to
 every element, whatever the scalar's own ``__mul__`` does with arrays.
 """
@@ -22,11 +23,12 @@ Array = NDArray[Any]
 Scalar = Any
 
 _SYMPY_NAMES = {"minimum": "Min", "maximum": "Max", "absolute": "Abs"}
+_SYMMETRIC = ("minimum", "maximum")
 
 
 def is_sympy(x: object) -> bool:
     """Whether ``x`` is a SymPy object; does not import SymPy."""
-    return type(x).__module__.partition(".")[0] == "sympy" or hasattr(x, "free_symbols")
+    return hasattr(x, "free_symbols") or str(type(x).__module__).partition(".")[0] == "sympy"
 
 
 def is_number(x: Any) -> bool:
@@ -36,7 +38,9 @@ def is_number(x: Any) -> bool:
 
 def is_zero(x: Any) -> bool:
     """Whether ``x`` is a plain number, or a SymPy number, that is exactly zero."""
-    return bool(x == 0) if is_number(x) or is_sympy(x) else False
+    if is_sympy(x):
+        return getattr(x, "is_zero", None) is True
+    return bool(x == 0) if is_number(x) else False
 
 
 def is_object(*arrays: Any) -> bool:
@@ -90,15 +94,16 @@ def _dispatch(name: str, numeric: Callable[..., Any], doc: str) -> Callable[...,
             import sympy
 
             return getattr(sympy, _SYMPY_NAMES.get(name, name))(*xs)
-        # a foreign scalar; a plain number before it cannot carry the method
-        owner = next(x for x in xs if not is_number(x))
-        method = getattr(owner, name if owner is xs[0] else f"r{name}", None)
+        # a foreign scalar; after a plain number it is asked for the reflected method, as Python's operators do
+        k = next(k for k, x in enumerate(xs) if not is_number(x))
+        wanted = f"r{name}" if k and name not in _SYMMETRIC else name
+        method = getattr(xs[k], wanted, None)
         if method is None:
             raise ScalarTypeError(
-                f"{name}: a scalar of type {type(owner).__name__} has no method {name!r}, expected a "
+                f"{name}: a scalar of type {type(xs[k]).__name__} has no method {wanted!r}, expected a "
                 f"number, a SymPy expression or a scalar with that method. Give the class one."
             )
-        return method(*(x for x in xs if x is not owner))
+        return method(*xs[:k], *xs[k + 1 :])
 
     def function(*xs: Any) -> Any:
         if any(isinstance(x, (np.ndarray, list, tuple)) for x in xs):
@@ -138,8 +143,14 @@ def where(condition: Any, a: Any, b: Any) -> Any:
             import sympy
 
             return sympy.Piecewise((x, c), (y, True))
+        if not hasattr(c, "where"):
+            raise ScalarTypeError(
+                f"where: the condition is {c!r}, expected a bool, a comparison, or a scalar with a method 'where'."
+            )
         return c.where(x, y)
 
+    if isinstance(condition, (list, tuple, np.ndarray)):
+        condition = np.asarray(condition)[()]
     if isinstance(condition, (bool, np.bool_)):
         return a if condition else b
     if isinstance(condition, np.ndarray) and condition.dtype == bool:

@@ -6,18 +6,20 @@ revolution take the letter of their axis. Place and join them by ``.moved(pose)`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Scalar, is_number
+from sixd.spatial.scalar import Scalar, is_number, is_sympy, is_zero
 
-PI = np.pi
+Volume = Callable[[Scalar], Scalar]
 
 
-def _mass(shape: str, mass: Scalar | None, density: Scalar | None, volume: Scalar, **dimensions: Scalar) -> Scalar:
+def _mass(shape: str, mass: Scalar | None, density: Scalar | None, volume: Volume, **dimensions: Scalar) -> Scalar:
+    """The mass given, or density times ``volume(pi)``, pi being exact beside symbols."""
     for name, x in dimensions.items():
         if is_number(x) and not (x >= 0 and np.isfinite(float(x))):
             raise ModelError(f"{shape}: {name} is {x}, expected a finite length of at least 0 m.")
@@ -26,7 +28,17 @@ def _mass(shape: str, mass: Scalar | None, density: Scalar | None, volume: Scala
         raise ModelError(
             f"{shape}: got {got} of mass and density, expected one. Give mass=… [kg] or density=… [kg/m³]."
         )
-    return density * volume if mass is None else mass
+    if mass is not None:
+        return mass
+    return density * volume(_pi(density, *dimensions.values()))
+
+
+def _pi(*values: Scalar) -> Scalar:
+    if not any(is_sympy(x) for x in values):
+        return np.pi
+    import sympy
+
+    return sympy.pi
 
 
 def _about(axis: str, along: Scalar, across: Scalar) -> list[Scalar]:
@@ -42,19 +54,19 @@ def point(mass: Scalar, at: Any = (0.0, 0.0, 0.0)) -> Inertia:
 
 def sphere(radius: Scalar, *, mass: Scalar | None = None, density: Scalar | None = None) -> Inertia:
     """Solid sphere: 2 m R²/5 about every axis."""
-    m = _mass("sphere", mass, density, 4 * PI * radius**3 / 3, radius=radius)
+    m = _mass("sphere", mass, density, lambda pi: 4 * pi * radius**3 / 3, radius=radius)
     return Inertia(m, about_com=[2 * m * radius**2 / 5] * 3)
 
 
 def ellipsoid(a: Scalar, b: Scalar, c: Scalar, *, mass: Scalar | None = None, density: Scalar | None = None) -> Inertia:
     """Solid ellipsoid with semi-axes a, b, c along x, y, z: m (b² + c²)/5, …"""
-    m = _mass("ellipsoid", mass, density, 4 * PI * a * b * c / 3, a=a, b=b, c=c)
+    m = _mass("ellipsoid", mass, density, lambda pi: 4 * pi * a * b * c / 3, a=a, b=b, c=c)
     return Inertia(m, about_com=[m * (b**2 + c**2) / 5, m * (a**2 + c**2) / 5, m * (a**2 + b**2) / 5])
 
 
 def box(x: Scalar, y: Scalar, z: Scalar, *, mass: Scalar | None = None, density: Scalar | None = None) -> Inertia:
     """Solid box with edges x, y, z: m (y² + z²)/12, …"""
-    m = _mass("box", mass, density, x * y * z, x=x, y=y, z=z)
+    m = _mass("box", mass, density, lambda pi: x * y * z, x=x, y=y, z=z)
     return Inertia(m, about_com=[m * (y**2 + z**2) / 12, m * (x**2 + z**2) / 12, m * (x**2 + y**2) / 12])
 
 
@@ -62,7 +74,7 @@ def cylinder(
     radius: Scalar, length: Scalar, *, mass: Scalar | None = None, density: Scalar | None = None, axis: str = "z"
 ) -> Inertia:
     """Solid cylinder: m R²/2 along its axis, m (3R² + L²)/12 across."""
-    m = _mass("cylinder", mass, density, PI * radius**2 * length, radius=radius, length=length)
+    m = _mass("cylinder", mass, density, lambda pi: pi * radius**2 * length, radius=radius, length=length)
     return Inertia(m, about_com=_about(axis, m * radius**2 / 2, m * (3 * radius**2 + length**2) / 12))
 
 
@@ -78,8 +90,8 @@ def tube(
     """Hollow cylinder between two radii: m (r² + R²)/2 along its axis, half of it + m L²/12 across."""
     if is_number(inner_radius) and is_number(outer_radius) and inner_radius > outer_radius:
         raise ModelError(f"tube: inner_radius {inner_radius} is larger than outer_radius {outer_radius}.")
-    volume = PI * (outer_radius**2 - inner_radius**2) * length
-    m = _mass("tube", mass, density, volume, inner_radius=inner_radius, outer_radius=outer_radius, length=length)
+    sizes = {"inner_radius": inner_radius, "outer_radius": outer_radius, "length": length}
+    m = _mass("tube", mass, density, lambda pi: pi * (outer_radius**2 - inner_radius**2) * length, **sizes)
     along = m * (inner_radius**2 + outer_radius**2) / 2
     return Inertia(m, about_com=_about(axis, along, along / 2 + m * length**2 / 12))
 
@@ -91,7 +103,7 @@ def cone(
 
     The centre of mass is at the origin: the base lies at -h/4 of the axis, the tip at 3h/4.
     """
-    m = _mass("cone", mass, density, PI * radius**2 * height / 3, radius=radius, height=height)
+    m = _mass("cone", mass, density, lambda pi: pi * radius**2 * height / 3, radius=radius, height=height)
     return Inertia(m, about_com=_about(axis, 3 * m * radius**2 / 10, 3 * m * (4 * radius**2 + height**2) / 80))
 
 
@@ -99,9 +111,11 @@ def capsule(
     radius: Scalar, length: Scalar, *, mass: Scalar | None = None, density: Scalar | None = None, axis: str = "z"
 ) -> Inertia:
     """Cylinder of ``length`` with a half sphere on each end (total length L + 2R)."""
-    cylinder_volume, ball_volume = PI * radius**2 * length, 4 * PI * radius**3 / 3
-    m = _mass("capsule", mass, density, cylinder_volume + ball_volume, radius=radius, length=length)
-    m_cyl = m * cylinder_volume / (cylinder_volume + ball_volume)
+    height = length + 4 * radius / 3  # of a cylinder of the same volume
+    m = _mass("capsule", mass, density, lambda pi: pi * radius**2 * height, radius=radius, length=length)
+    if is_zero(height):
+        return point(m)
+    m_cyl = m * length / height
     m_ball = m - m_cyl
     along = m_cyl * radius**2 / 2 + 2 * m_ball * radius**2 / 5
     # half spheres: 83/320 m R² about their own centre, which lies 3R/8 beyond the flat face
@@ -112,5 +126,5 @@ def capsule(
 
 def rod(length: Scalar, *, mass: Scalar, axis: str = "z") -> Inertia:
     """Thin rod: 0 along its axis, m L²/12 across."""
-    m = _mass("rod", mass, None, 0, length=length)
+    m = _mass("rod", mass, None, lambda pi: 0, length=length)
     return Inertia(m, about_com=_about(axis, 0 * m, m * length**2 / 12))

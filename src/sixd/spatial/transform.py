@@ -7,6 +7,7 @@ of frame B in A: p_A = T_AB p_B. Letters as in RBDA chapter 2; every function ta
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,12 @@ from sixd.spatial.euler import rotation_from_rpy
 from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, skew
 from sixd.spatial.scalar import Array, Scalar, exact, is_object
 
-_UPPER = tuple(
-    np.array([[f(i, j) for j in range(6)] for i in range(6)]) for f in (min, max)
-)  # row and column of the upper-triangle twin of each entry
+
+@lru_cache(maxsize=64)
+def _upper(n: int) -> tuple[Array, Array]:
+    """Row and column of the upper-triangle twin of each entry of an n×n matrix."""
+    k = np.arange(n)
+    return np.minimum.outer(k, k), np.maximum.outer(k, k)
 
 
 def blocks(A: Array, B: Array, C: Array, D: Array) -> Array:
@@ -77,8 +81,7 @@ def rotate_both(R: Array, v: Array) -> Array:
 
 def mirror_upper(A: Array) -> Array:
     """The symmetric matrix with A's upper triangle; halves the work once unused entries are dropped."""
-    n = len(A)
-    return A[_UPPER[0][:n, :n], _UPPER[1][:n, :n]]
+    return A[_upper(len(A))]
 
 
 def congruence(X_BA: Array, I_B: Array) -> Array:

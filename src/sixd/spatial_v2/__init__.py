@@ -6,6 +6,7 @@ cells are lists. It favours plainness over speed: each call reads the model anew
 docs/from_spatial_v2.md lists every name beside the native function that replaces it.
 """
 
+from sixd.io.spatial_v2 import get_gravity
 from sixd.spatial_v2.algebra import (
     Fpt,
     Vpt,
@@ -38,7 +39,7 @@ from sixd.spatial_v2.models import (
 )
 from sixd.spatial_v2.rotation import rq, rqd, rv, rx, ry, rz, skew
 from sixd.spatial_v2.sparsity import LTDL, LTL, expandLambda, mpyH, mpyL, mpyLi, mpyLit, mpyLt
-from sixd.spatial_v2.structure import Struct, get_gravity, to_model
+from sixd.spatial_v2.structure import Struct, to_model
 
 __all__ = [
     "HD", "ID", "LTDL", "LTL", "EnerMo", "FDab", "FDcrb", "FDfb", "FDgq", "Fpt", "HandC", "IDfb", "Struct", "Vpt",

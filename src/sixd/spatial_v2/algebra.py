@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
+from sixd.io.matlab import columns, numbers, scalar, single, square, vector
 from sixd.io.spatial_v2 import planar_pose
 from sixd.spatial import transform as native
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import skew, unskew
 from sixd.spatial.scalar import Array, Scalar, atan2, cos, sin
-from sixd.spatial_v2.arguments import columns, numbers, scalar, single, square, vector
 
 
 def crm(v: Any) -> Array:

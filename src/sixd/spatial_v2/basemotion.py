@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ShapeError, SingularError
+from sixd.io.matlab import numbers, vector
 from sixd.spatial.euler import rotation_to_euler
 from sixd.spatial.rotation import EYE3
 from sixd.spatial.scalar import Array
-from sixd.spatial_v2.arguments import numbers, vector
 from sixd.spatial_v2.rotation import rq, rqd, rx, ry, rz
 
 _NEAR_SINGULAR = 1e-12  # smallest abs(cos q5) at which rates are solved for

@@ -13,15 +13,16 @@ import numpy as np
 
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
 from sixd.errors import ModelError, ShapeError, unknown_name
+from sixd.io.matlab import columns, numbers, single, vector, vectors
+from sixd.io.spatial_v2 import body_count, dimension, read
 from sixd.model.model import Model
 from sixd.spatial.points import transform_point
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_transform
 from sixd.spatial_v2.algebra import Vpt
-from sixd.spatial_v2.arguments import columns, numbers, single, vector, vectors
 from sixd.spatial_v2.dynamics import FDab, FDcrb, FDgq
 from sixd.spatial_v2.floating import FDfb, floating_model, free_joint_state
-from sixd.spatial_v2.structure import assemble, body_count, dimension, read
+from sixd.spatial_v2.structure import assemble
 
 _DYNAMICS: dict[str, Callable[..., Any]] = {"FDab": FDab, "FDcrb": FDcrb, "FDgq": FDgq, "FDfb": FDfb}
 

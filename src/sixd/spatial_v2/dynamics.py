@@ -17,11 +17,11 @@ from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, joint_transforms, world_transforms
 from sixd.algorithms.rnea import bias_force, rnea
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
-from sixd.io.spatial_v2 import joint_of_type
+from sixd.io.matlab import numbers, square, vector, vectors
+from sixd.io.spatial_v2 import PLANAR_CODES, PLANE, Parts, joint_code, joint_of_type, parents, read
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, Scalar
-from sixd.spatial_v2.arguments import numbers, square, vector, vectors
-from sixd.spatial_v2.structure import PLANAR_CODES, PLANE, Parts, Struct, assemble, joint_code, parents, read
+from sixd.spatial_v2.structure import Struct, assemble
 
 
 def ID(model: Mapping[str, Any], q: Any, qd: Any, qdd: Any, f_ext: Any = None) -> Array:

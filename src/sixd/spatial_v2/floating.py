@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ModelWarning
-from sixd.io.spatial_v2 import entry
+from sixd.io.matlab import vector, vectors
+from sixd.io.spatial_v2 import Parts, body_count, dimension, entry, parents, read
 from sixd.model.joints import Free
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_transform, plucker
 from sixd.spatial_v2.algebra import Vpt
-from sixd.spatial_v2.arguments import vector, vectors
 from sixd.spatial_v2.dynamics import complete, spatial_forces
 from sixd.spatial_v2.rotation import rq, rqd
-from sixd.spatial_v2.structure import Parts, Struct, assemble, body_count, dimension, parents, read
+from sixd.spatial_v2.structure import Struct, assemble
 
 _JOINTS = ("Px", "Py", "Pz", "Rx", "Ry", "Rz")
 _EXTRA = len(_JOINTS) - 1  # massless bodies in front

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError
+from sixd.io.matlab import count, scalar
 from sixd.spatial import box, cylinder
 from sixd.spatial.scalar import Array
 from sixd.spatial_v2.algebra import mcI, plnr, rotx, roty, rotz, xlt
-from sixd.spatial_v2.arguments import count, scalar
 from sixd.spatial_v2.floating import floatbase
 from sixd.spatial_v2.rotation import rx
 from sixd.spatial_v2.structure import Struct

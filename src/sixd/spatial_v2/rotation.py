@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
+from sixd.io.matlab import numbers, scalar, vector
 from sixd.spatial import rotation as native
 from sixd.spatial.scalar import Array, Scalar
-from sixd.spatial_v2.arguments import numbers, scalar, vector
 
 
 def rx(theta: Scalar) -> Array:

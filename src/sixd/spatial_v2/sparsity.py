@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, SingularError
+from sixd.io.matlab import square, vector
+from sixd.io.spatial_v2 import parents
 from sixd.model import sparsity as native
 from sixd.spatial.scalar import Array
-from sixd.spatial_v2.arguments import square, vector
-from sixd.spatial_v2.structure import parents
 
 
 def expandLambda(lam: Any, nf: Any) -> Array:

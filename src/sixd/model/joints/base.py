@@ -86,7 +86,8 @@ class Joint(ABC):
         half = np.full(self.nq, np.pi) if self.half_range is None else np.array(self.half_range)
         low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * half, -half))
         high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * half, half))
-        return rng.uniform(np.minimum(low, high), np.maximum(low, high))
+        u = rng.uniform(size=self.nq)
+        return low * (1 - u) + high * u
 
 
 def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:

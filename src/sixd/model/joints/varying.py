@@ -56,6 +56,10 @@ class Planar(Joint):
     def plane(self) -> Array:
         """R (3, 3) from the plane's axes, normal along z, to the joint frame's."""
         x, y, z = self.normal
+        if not all(is_number(a) for a in self.normal):  # the same turn, for symbols
+            return np.array(
+                [[1 - x * x / (1 + z), -x * y / (1 + z), x], [-x * y / (1 + z), 1 - y * y / (1 + z), y], [-x, -y, z]]
+            )
         across = np.array([-y, x, 0])
         length = np.sqrt(float(x * x + y * y))
         if length == 0:

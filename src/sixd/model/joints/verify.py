@@ -12,7 +12,7 @@ import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.joints.base import Joint
-from sixd.spatial.transform import crm, inverse_transform
+from sixd.spatial.transform import crm, inverse_transform, pose_from_transform, transform_from_pose
 
 _STEP, _TOLERANCE = 1e-6, 1e-6  # central differences: truncation and rounding are both near 1e-10
 
@@ -30,7 +30,8 @@ def verify_joint(joint: Joint, *, name: str = "", samples: int = 3) -> None:
         _shape(who, "subspace(q)", S, (6, joint.nv))
         _shape(who, "bias(q, qd)", joint.bias(q, qd), (6,))
         E = X[:3, :3]
-        if not np.allclose(E @ E.T, np.eye(3), atol=1e-9) or np.abs(X[:3, 3:]).max() > 1e-12:
+        rigid = transform_from_pose(pose_from_transform(X))
+        if not np.allclose(E @ E.T, np.eye(3), atol=1e-9) or not np.allclose(X, rigid, atol=1e-9):
             raise ModelError(f"{who}: transform(q) is not a Plücker transform; build it from rotx … xlt.")
         ahead, behind = joint.integrate(q, _STEP * qd), joint.integrate(q, -_STEP * qd)
         _shape(who, "integrate(q, dq)", ahead, (joint.nq,))
@@ -40,6 +41,8 @@ def verify_joint(joint: Joint, *, name: str = "", samples: int = 3) -> None:
         _compare(who, "subspace", "the derivative of transform", -crm(S @ qd), rate @ inverse_transform(X))
         rate = (joint.subspace(ahead) - joint.subspace(behind)) / (2 * _STEP)
         _compare(who, "bias", "S° qd (does S depend on q? define subspace_rate)", joint.bias(q, qd), rate @ qd)
+        if type(joint).bias is Joint.bias or joint.nv == 1:  # else S° is not there to be asked for
+            _compare(who, "subspace_rate", "the derivative of subspace", joint.subspace_rate(q, qd), rate)
         back = joint.difference(q, joint.integrate(q, 0.1 * qd))
         _compare(who, "difference", "the inverse of integrate", back, 0.1 * qd)
 
