@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 import sixd
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("[0-9][0-9]_*.py"))
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
 MODULES = sorted(m.name for m in pkgutil.walk_packages(sixd.__path__, "sixd."))
 
 
@@ -39,3 +41,16 @@ def test_first_look_takes_a_file(tmp_path, monkeypatch, capsys):
 def test_docstrings(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
+
+
+def test_readme_snippets_run(tmp_path, monkeypatch):
+    """The README's Python runs as printed, given a robot file with a frame ``tool0``."""
+    builder = sixd.ModelBuilder("robot")
+    builder.add_body("link", "world", sixd.Revolute("z"), inertia=sixd.sphere(0.1, mass=1.0))
+    builder.add_frame("tool0", "link", sixd.placement((0, 0, 0.1)))
+    sixd.to_urdf(builder.build(), tmp_path / "robot.urdf")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert len(blocks) >= 2
+    for block in blocks:
+        exec(block, {})
