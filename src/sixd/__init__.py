@@ -1,6 +1,6 @@
 """sixd: robot dynamics written once. Read it as the textbook, run it at speed, print it as equations."""
 
-from sixd import interop, spatial, zoo
+from sixd import interop, spatial, spatial_v2, zoo
 from sixd.api import (
     acceleration,
     bias_force,
