@@ -189,3 +189,27 @@ def test_every_error_is_of_the_family():
     for ours, builtin in pairs:
         assert issubclass(ours, sixd.SixdError)
         assert issubclass(ours, builtin)
+
+
+def test_hybrid_dynamics_of_singular_models():
+    """A massless joint is an error where its force is given, and none where its motion is."""
+    builder = sixd.ModelBuilder("m")
+    builder.add_body("a", "world", sixd.Revolute("z"), inertia=sixd.point(1.0, (1, 0, 0)))
+    builder.add_body("b", "a", sixd.Revolute("z"))
+    model = builder.build()
+    zero, one = np.zeros(2), np.ones(2)
+    with pytest.raises(sixd.SingularError, match=r"hybrid_dynamics: .* joints \['b'\] move no inertia"):
+        sixd.hybrid_dynamics(model, ["a"], zero, zero, one, one)
+    qdd, tau = sixd.hybrid_dynamics(model, ["b"], zero, zero, one, one)
+    assert_allclose(qdd, [1, 1])
+    assert_allclose(tau, [1, 0])
+    top = sixd.zoo.spinning_top()
+    with pytest.raises(sixd.SingularError, match="qdd is not finite"):
+        sixd.hybrid_dynamics(top, ["nutation"], np.zeros(3), np.zeros(3), np.zeros(3), np.ones(3))
+
+
+@each_call
+def test_not_a_model(name):
+    call, names = CALLS[name]
+    with pytest.raises(sixd.ScalarTypeError, match=f"{name}: model is a dict, expected a sixd.Model"):
+        call({}, **{n: [0.0] for n in names})

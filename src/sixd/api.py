@@ -30,8 +30,7 @@ _MEANING = {"q": "nq", "qd": "nv", "qdd": "nv", "tau": "nv", "b": "nv", "f_ext":
 
 def _run(where: str, algorithm: Callable[..., Any], model: Model, out: Any, **arrays: Any) -> Any:
     """The algorithm on every row; ``arrays`` in the order in which the algorithm takes them, f_ext by keyword."""
-    if not isinstance(model, Model):
-        raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
+    _require_model(where, model)
     shapes = {"nq": (model.nq,), "nv": (model.nv,), "nb, 6": (model.nb, 6)}
     with_force = arrays.get("f_ext") is not None
     given = {name: value for name, value in arrays.items() if name != "f_ext" or with_force}
@@ -48,6 +47,11 @@ def _run(where: str, algorithm: Callable[..., Any], model: Model, out: Any, **ar
         return algorithm(model, *row)
 
     return batch.apply(where, one, arguments, out=out)
+
+
+def _require_model(where: str, model: Model) -> None:
+    if not isinstance(model, Model):
+        raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
 
 
 def _choice(where: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -115,15 +119,20 @@ def hybrid_dynamics(
     where = "hybrid_dynamics"
     if isinstance(given, str):
         raise ScalarTypeError(f"{where}: given is the string {given!r}, expected a list of joint names: [{given!r}].")
+    _require_model(where, model)
     prescribed = frozenset(model.joint_index(name) for name in given)
-    columns = np.zeros(model.nv, dtype=bool)
-    for i in prescribed:
-        columns[model.iv[i]] = True
+    _require_regular(where, model, prescribed)
 
     def algorithm(model: Model, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Array | None = None) -> Any:
         return aba.hybrid(model, prescribed, q, qd, qdd, tau, f_ext=f_ext)
 
-    return _run(where, algorithm, model, out, q=q, qd=qd, qdd=qdd, tau=tau, f_ext=f_ext)
+    result = _run(where, algorithm, model, out, q=q, qd=qd, qdd=qdd, tau=tau, f_ext=f_ext)
+    mask = np.zeros(model.nv, dtype=bool)
+    for i in prescribed:
+        mask[model.iv[i]] = True
+    used = (q, qd, f_ext, np.asarray(qdd)[..., mask], np.asarray(tau)[..., ~mask])
+    _require_finite(where, "qdd", result[0], 1, used)
+    return result
 
 
 def mass_matrix(model: Model, q: Any, *, out: Any = None) -> Array:
@@ -194,6 +203,7 @@ def composite_inertia(model: Model, q: Any, *, out: Any = None) -> Array:
 
 def pose(model: Model, q: Any, frame: str, *, out: Any = None) -> Array:
     """T_WF (…, 4, 4): the place of a frame in the world; ``model.frame_names`` lists the frames."""
+    _require_model("pose", model)
     model.frame(frame, "pose")
     return _run("pose", partial(_framed, kinematics.pose, frame), model, out, q=q)
 
@@ -276,6 +286,7 @@ def external_force(
         about that point. Without it a bare force acts at the origin of those coordinates.
     """
     where = "external_force"
+    _require_model(where, model)
     _choice(where, "expressed_in", expressed_in, _COORDINATES)
     f = model.frame(frame, where)
     if f.body == 0:
@@ -315,6 +326,7 @@ def _framed(algorithm: Callable[..., Any], frame: str, model: Model, *row: Array
 def _framed_call(
     where: str, algorithm: Callable[..., Any], model: Model, frame: str, expressed_in: str, out: Any, **arrays: Any
 ) -> Array:
+    _require_model(where, model)
     _choice(where, "expressed_in", expressed_in, _COORDINATES)
     model.frame(frame, where)
     bound = partial(_framed, partial(algorithm, expressed_in=expressed_in), frame)
@@ -324,8 +336,9 @@ def _framed_call(
 # what cannot be solved --------------------------------------------------------------------------
 
 
-def _require_regular(where: str, model: Model) -> None:
-    names = singular_joints(model) if isinstance(model, Model) else ()
+def _require_regular(where: str, model: Model, prescribed: frozenset[int] = frozenset()) -> None:
+    _require_model(where, model)
+    names = singular_joints(model, prescribed)
     if names:
         bodies = [model.body_names[model.joint_index(n) - 1] for n in names]
         raise SingularError(
@@ -349,5 +362,6 @@ def _require_finite(where: str, what: str, result: Any, core: int, inputs: tuple
 
 
 def _require_mass(where: str, model: Model) -> None:
-    if isinstance(model, Model) and not model.symbols and model.mass == 0:
+    _require_model(where, model)
+    if not model.symbols and model.mass == 0:
         raise ModelError(f"{where}: model {model.name!r} has no mass, so no centre of mass. Give its bodies a mass.")
