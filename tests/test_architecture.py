@@ -10,7 +10,20 @@ import sixd
 SOURCE = Path(sixd.__file__).parent
 
 # each layer may import from itself and from those before it
-LAYERS = ["errors", "spatial", "batch", "model", "algorithms", "check", "io", "interop", "zoo", "api", "spatial_v2"]
+LAYERS = [
+    "errors",
+    "spatial",
+    "batch",
+    "model",
+    "algorithms",
+    "check",
+    "io",
+    "interop",
+    "zoo",
+    "evaluate",
+    "api",
+    "spatial_v2",
+]
 # `spatial` is below `batch`; the weakest link is checked below: pure physics must not see batches
 PHYSICS = ("spatial", "algorithms")
 

@@ -30,11 +30,11 @@ def test_example_runs(path, monkeypatch, capsys, tmp_path):
 
 def test_first_look_takes_a_file(tmp_path, monkeypatch, capsys):
     file = tmp_path / "arm.urdf"
-    sixd.to_urdf(sixd.zoo.ur_arm(), file)
+    sixd.to_urdf(sixd.zoo.panda_arm(), file)
     monkeypatch.setattr(sys, "argv", ["00_first_look.py", str(file)])
     with np.printoptions():
         runpy.run_path(str(EXAMPLES[0]), run_name="__main__")
-    assert "ur_arm: 6 bodies" in capsys.readouterr().out
+    assert "panda_arm: 7 bodies" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -229,7 +229,7 @@ def test_parameters():
     refused(lambda: Cylindrical((1, np.nan, 0)), "Cylindrical: axis is .* expected a non-zero finite")
     refused(lambda: Planar((1, 2)), r"Planar: axis has shape \(2,\), expected \(3,\)")
     refused(lambda: Helical("z", np.nan), "Helical: pitch is nan, expected a finite number")
-    refused(lambda: RackAndPinion(np.inf), "RackAndPinion: radius is inf, expected a finite length")
+    refused(lambda: RackAndPinion(np.inf), "RackAndPinion: radius is inf, expected a finite number")
 
 
 def test_symbolic_axis():

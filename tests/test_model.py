@@ -258,16 +258,16 @@ def test_without_passive_and_with_gravity(rng):
 
 
 def test_tree_prints(builder):
-    """A chain is a column, a branch is indented."""
+    """Each level is indented under what carries it."""
     builder.add_body("left", "lower", sixd.Free())
     builder.add_body("right", "lower", sixd.Helical((0, 1, 1), 0.1), limits=(-1, 2), **ball())
     assert str(builder.build()) == (
         "arm: 4 bodies, nq = 10, nv = 9, mass 3 kg\n"
         "world\n"
-        "└ upper  (shoulder: revolute z)  1 kg\n"
-        "└ lower  (elbow: revolute y)  1 kg\n"
-        "├─ left  (left: free)  massless\n"
-        "└─ right  (right: helical (0, 0.707, 0.707) -1 … 2)  1 kg"
+        "└─ upper  (shoulder: revolute z)  1 kg\n"
+        "   └─ lower  (elbow: revolute y)  1 kg\n"
+        "      ├─ left  (left: free)  massless\n"
+        "      └─ right  (right: helical (0, 0.707, 0.707) -1 … 2)  1 kg"
     )
 
 

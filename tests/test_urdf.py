@@ -253,7 +253,7 @@ def test_singular_mass_matrix_raises_and_names(rng):
         lambda: sixd.mass_matrix_solve(model, [0, 0], [0, 0]),
     ):
         with pytest.raises(
-            sixd.SingularError, match=r"joints \['k'\] move no inertia \(massless: \['b'\]\).*model.lock"
+            sixd.SingularError, match=r"joints \['k'\] move no inertia of their own \(they carry \['b'\]\).*model.lock"
         ):
             call()
     assert ("singular-mass-matrix", "k") in [(f.code, f.where) for f in sixd.check(model)]
@@ -276,7 +276,6 @@ def test_broken_files_say_what_and_where(tmp_path):
     fails(tmp_path, "cannot read", "Name the file in that folder")
     with pytest.raises(sixd.ScalarTypeError, match="source is a int"):
         sixd.load(3)
-    fails(b"<?xml version='1.0' encoding='nonsense'?><robot/>", "the XML")
 
 
 @pytest.mark.parametrize(
@@ -327,7 +326,7 @@ def test_number_errors_give_the_line():
     fails(with_origin("0 1_0 0"), "'1_0' is not a finite number")
     fails(with_origin("0 0"), "has 2 numbers, expected 3")
     fails(with_origin("0 0 0 0"), "has 4 numbers, expected 3")
-    fails(robot(link("a"), link("b", mass="1kg"), joint("j", "a", "b")), "line 3", "'1kg'", "Write 1.")
+    fails(robot(link("a"), link("b", mass="1kg"), joint("j", "a", "b")), "line 3", "'1kg'", "Write a decimal number")
     fails(robot(link("a"), link("b", mass="nan"), joint("j", "a", "b")), "line 3", "NaN")
     fails(
         robot(link("a"), link("b"), joint("j", "a", "b", inside="<axis xyz='0 0 0'/>")), "line 4", "joint 'j' has axis"

@@ -58,7 +58,8 @@ def test_planar_and_hostile_names(rng):
 def test_standard_dh_keeps_its_dynamics_and_frames(rng):
     """Where the named frame is not on the joint, the dynamics are kept and the frame becomes NAME_frame."""
     model = sixd.zoo.ur_arm()
-    again = sixd.load(sixd.to_urdf(model))
+    with pytest.warns(sixd.ModelWarning, match="link1, link2, link3, link4, link5 are not on their joints"):
+        again = sixd.load(sixd.to_urdf(model))
     q, qd, qdd = rng.normal(size=(3, 6))
     assert_allclose(sixd.inverse_dynamics(again, q, qd, qdd), sixd.inverse_dynamics(model, q, qd, qdd), atol=1e-12)
     assert_allclose(

@@ -27,6 +27,7 @@ from sixd.api import (
 )
 from sixd.check import check
 from sixd.errors import (
+    FileError,
     LoadError,
     MissingPackageError,
     ModelError,

@@ -25,10 +25,18 @@ class Argument(NamedTuple):
     meaning: str = ""
 
 
-def apply(where: str, function: Callable[..., Any], arguments: list[Argument], *, out: Any = None) -> Any:
+def apply(
+    where: str,
+    function: Callable[..., Any],
+    arguments: list[Argument],
+    *,
+    out: Any = None,
+    explain: Callable[..., Exception] | None = None,
+) -> Any:
     """``function`` of every row; float32 in gives float32 out, objects in give objects out.
 
-    The function may return one array or a tuple of arrays; ``out`` has the same form.
+    The function may return one array or a tuple of arrays; ``out`` has the same form. A row of finite numbers whose
+    result is not finite raises ``explain(row, *arrays)``, ``row`` being its place in words; NaN in gives NaN out.
     """
     arrays, batch, dtype = broadcast(where, arguments)
     count = math.prod(batch)
@@ -38,6 +46,8 @@ def apply(where: str, function: Callable[..., Any], arguments: list[Argument], *
             results = [function(*(r[k] for r in rows)) for k in range(count)]
         else:  # no rows: one evaluation tells the shapes
             results = [function(*(np.zeros(arg.core) for arg in arguments))]
+    if explain is not None and dtype is not object:
+        _require_finite(results[:count], rows, batch, explain)
     several = isinstance(results[0], tuple)
     columns = list(zip(*results, strict=True)) if several else [tuple(results)]
     stacked = [np.array(c, dtype=dtype)[:count].reshape(batch + np.shape(c[0])) for c in columns]
@@ -45,6 +55,17 @@ def apply(where: str, function: Callable[..., Any], arguments: list[Argument], *
         return _write(where, stacked, out, several)
     final = tuple(x[()] for x in stacked)  # 0-d arrays become scalars
     return final if several else final[0]
+
+
+def _require_finite(
+    results: list[Any], rows: list[Array], batch: tuple[int, ...], explain: Callable[..., Exception]
+) -> None:
+    for k, result in enumerate(results):
+        parts = result if isinstance(result, tuple) else (result,)
+        if all(np.isfinite(x).all() for x in parts) or not all(np.isfinite(r[k]).all() for r in rows):
+            continue
+        index = tuple(int(i) for i in np.unravel_index(k, batch)) if batch else ()
+        raise explain(f" in row {index}" if batch else "", *(r[k] for r in rows))
 
 
 def broadcast(where: str, arguments: list[Argument]) -> tuple[list[Array], tuple[int, ...], Any]:
@@ -58,6 +79,8 @@ def broadcast(where: str, arguments: list[Argument]) -> tuple[list[Array], tuple
 
 def _to_array(where: str, argument: Argument) -> Array:
     name, value, core, meaning = argument
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ScalarTypeError(f"{where}: {name} is a masked array with gaps. Fill them: {name}.filled(numpy.nan).")
     try:
         array = np.asarray(value)
     except ValueError:
@@ -67,6 +90,8 @@ def _to_array(where: str, argument: Argument) -> Array:
             f"{where}: {name} holds {array.dtype} values, expected real numbers (or SymPy expressions). "
             f"Convert it to a float array."
         )
+    if array.dtype == object:
+        _require_scalars(where, name, array)
     k = len(core)
     if array.ndim < k or array.shape[array.ndim - k :] != core:
         raise ShapeError(
@@ -74,6 +99,16 @@ def _to_array(where: str, argument: Argument) -> Array:
             + _hint(array.shape, core)
         )
     return array
+
+
+def _require_scalars(where: str, name: str, array: Array) -> None:
+    """An object array may hold symbols and traced scalars, but not None, text or containers."""
+    for x in array.ravel():
+        if x is None or isinstance(x, (str, bytes, dict, set, list, tuple, range)) or hasattr(x, "__next__"):
+            what = f"is a {type(x).__name__}" if array.shape == () else f"holds {x!r}"
+            raise ScalarTypeError(f"{where}: {name} {what}, expected an array of numbers (or SymPy expressions).")
+        if isinstance(x, int) and abs(x) > 2**1023:
+            raise ScalarTypeError(f"{where}: {name} holds a whole number too large for a float.")
 
 
 def _hint(shape: tuple[int, ...], core: tuple[int, ...]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sixd.algorithms.singular import singular_joints
+from sixd.errors import ScalarTypeError
 from sixd.model.findings import inertia_finding
 from sixd.model.model import Model
-from sixd.model.parts import Finding
+from sixd.model.parts import PER_V, Finding
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import is_object
 
@@ -21,8 +22,10 @@ def check(model: Model) -> Findings:
     """What is doubtful in the model: each finding has a ``code``, ``where`` (a body or joint) and a ``message``.
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
-    and what a loader had to leave out of a file. An empty list means that nothing was found.
+    ``negative-property``, and what a loader had to leave out of a file. An empty list means that nothing was found.
     """
+    if not isinstance(model, Model):
+        raise ScalarTypeError(f"check: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
     found = Findings(model.notes)
     known = {(f.code, f.where) for f in found}
 
@@ -45,4 +48,9 @@ def check(model: Model) -> Findings:
         if not is_object(low, high) and (low > high).any():
             message = f"the lower limit {low.tolist()} is above the upper {high.tolist()}; exchange them"
             add(Finding("limits", model.joint_names[i - 1], message))
+        for key in PER_V:
+            values = getattr(model, key)[model.iv[i]]
+            if not is_object(values) and (values < 0).any():
+                message = f"its {key.replace('_', ' ')} is negative ({values.min():g}); give a number of at least 0"
+                add(Finding("negative-property", model.joint_names[i - 1], message))
     return found

@@ -37,6 +37,10 @@ class LoadError(ModelError):
     """A robot file is broken, hostile or says something impossible."""
 
 
+class FileError(SixdError, OSError):
+    """A file cannot be written."""
+
+
 class SingularError(SixdError, ArithmeticError):
     """The mass matrix, or another matrix to be solved with, is singular."""
 

@@ -1,4 +1,4 @@
-"""Composite-rigid-body algorithm: the mass matrix, and solves with it.
+"""Composite-rigid-body algorithm: the mass matrix.
 
 Body quantities are in body coordinates; X[i] is X_ip (parent p -> body i). Letters: RBDA ch. 6.
 """
@@ -9,7 +9,6 @@ import numpy as np
 
 from sixd.algorithms.kinematics import joint_transforms
 from sixd.model.model import Model
-from sixd.model.sparsity import ltdl, solve_factored
 from sixd.spatial.scalar import Array, common_dtype
 from sixd.spatial.transform import congruence, mirror_upper
 
@@ -38,15 +37,3 @@ def crba(model: Model, q: Array) -> Array:
             M[model.iv[i], model.iv[j]] = F.T @ S[j]
             M[model.iv[j], model.iv[i]] = M[model.iv[i], model.iv[j]].T
     return M
-
-
-def mass_matrix_solve(model: Model, q: Array, b: Array) -> Array:
-    """M(q)⁻¹ b for b (nv,), by LᵀDL with the tree's sparsity."""
-    return solve_factored(*ltdl(crba(model, q), model.dof_parent), model.dof_parent, b)
-
-
-def inverse_mass_matrix(model: Model, q: Array) -> Array:
-    """M(q)⁻¹ (nv, nv), by LᵀDL with the tree's sparsity."""
-    factors = ltdl(crba(model, q), model.dof_parent)
-    W = solve_factored(*factors, model.dof_parent, np.eye(model.nv, dtype=int))
-    return mirror_upper(W.reshape(model.nv, model.nv))

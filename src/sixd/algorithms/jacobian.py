@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from sixd.algorithms.aba import inverse_small
-from sixd.algorithms.crba import crba
 from sixd.algorithms.kinematics import ZERO6, express, path
+from sixd.algorithms.solve import solve_columns
 from sixd.model.model import Model
-from sixd.model.sparsity import ltdl, solve_factored
 from sixd.spatial.rotation import ZERO3
 from sixd.spatial.scalar import Array, common_dtype
 from sixd.spatial.transform import blocks, crm, inverse_transform, mirror_upper, rotate_both, transform_from_pose
@@ -59,8 +58,7 @@ def operational_inertia(model: Model, q: Array, frame: str, *, expressed_in: str
 def inverse_operational_inertia(model: Model, q: Array, frame: str, *, expressed_in: str = "body") -> Array:
     """Λ⁻¹ (6, 6) = J M⁻¹ Jᵀ: the acceleration of the frame per force on it; exists at singular poses too."""
     J = jacobian(model, q, frame, expressed_in=expressed_in)
-    factors = ltdl(crba(model, q), model.dof_parent)
-    return mirror_upper(J @ solve_factored(*factors, model.dof_parent, J.T))
+    return mirror_upper(J @ solve_columns(model, q, J.T))
 
 
 def _spread(model: Model, columns: dict[int, Array]) -> Array:

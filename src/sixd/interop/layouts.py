@@ -62,6 +62,8 @@ def pinocchio_layout(where: str, model: Model, other: Any) -> Layout:
     if other is None:
         rules = [(i, _pinocchio_rule(where, model, i, None)) for i in pinocchio_order(model)]
         return _in_sequence(model, rules)
+    if not hasattr(other, "joints") or not hasattr(other, "names"):
+        raise ScalarTypeError(f"{where}: pinocchio_model is a {type(other).__name__}, expected a pinocchio.Model.")
     theirs = dict(zip(list(other.names)[1:], list(other.joints)[1:], strict=True))
     _match_names(where, model, "the Pinocchio model", theirs)
     entries = []
@@ -119,6 +121,8 @@ def mujoco_layout(where: str, model: Model, other: Any) -> Layout:
     rules = [(i, _mujoco_rule(where, model, i)) for i in model.bodies]
     if other is None:
         return _in_sequence(model, rules)
+    if not hasattr(other, "jnt_type"):
+        raise ScalarTypeError(f"{where}: mujoco_model is a {type(other).__name__}, expected a mujoco.MjModel.")
     numbers = {name: k for k, name in enumerate(invented_names(other, "jnt", "joint"))}
     _match_names(where, model, "the MuJoCo model", numbers)
     entries = []

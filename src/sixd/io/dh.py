@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import Model, ModelBuilder, Prismatic, Revolute
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import EYE3, axis_rotation
@@ -50,6 +50,8 @@ def from_dh(
     """
     if convention not in ("modified", "standard"):
         raise unknown_name("from_dh", "convention", convention, ("modified", "standard"))
+    if not isinstance(rows, Iterable) or isinstance(rows, (str, bytes, Mapping)):
+        raise ScalarTypeError(f"from_dh: rows is {rows!r}, expected a list of mappings, one for each joint.")
     builder = ModelBuilder(name, gravity)
     parent = "world"
     for k, row in enumerate(rows, start=1):

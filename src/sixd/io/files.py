@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from sixd.errors import LoadError, ScalarTypeError
+from sixd.errors import FileError, LoadError, ScalarTypeError
 
 
 class Source(NamedTuple):
@@ -23,6 +23,8 @@ def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
     """Bytes of a path, of a text or bytes that are the document itself, or of an open file."""
     if isinstance(source, (bytes, bytearray)):
         return Source(bytes(source), "<bytes>", None, None)
+    if isinstance(source, str) and not source.strip():
+        raise LoadError("load: the source is an empty text, expected a path or the text of a robot file.")
     if isinstance(source, str) and "<" in source:
         return Source(source.encode(), "<text>", None, "utf-8")
     if isinstance(source, (str, os.PathLike)):
@@ -58,7 +60,10 @@ def _hint(path: Path) -> str:
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Write the file whole or not at all: to a temporary file beside it, then rename."""
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    except OSError as error:
+        raise FileError(f"cannot write {str(path)!r}: {error.strerror}. Check the folder.") from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

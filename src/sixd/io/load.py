@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
-from sixd.errors import LoadError
+from sixd.errors import LoadError, ScalarTypeError
 from sixd.io.files import read_source
 from sixd.io.spatial_v2 import from_mat, from_structure
 from sixd.io.urdf import read_urdf
@@ -18,7 +18,7 @@ def load(
     source: str | bytes | os.PathLike[str] | IO[Any] | Mapping[str, Any],
     *,
     floating_base: bool = False,
-    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
 ) -> Model:
     """A model from a robot file.
 
@@ -32,8 +32,10 @@ def load(
     What is doubtful in a file (a missing inertia, a negative mass, an inertia that no body can have) is a
     ``ModelWarning`` and an entry of ``sixd.check(model)``; what is broken raises ``LoadError`` with the line.
     """
-    if isinstance(package_dirs, (str, os.PathLike)):
-        package_dirs = [package_dirs]
+    if not isinstance(floating_base, bool):
+        raise ScalarTypeError(f"load: floating_base is {floating_base!r}, expected True or False.")
+    if package_dirs is None or isinstance(package_dirs, (str, os.PathLike)):
+        package_dirs = [package_dirs] if package_dirs else []
     if isinstance(source, Mapping):
         return _without_floating(from_structure(source), floating_base)
     read = read_source(source)

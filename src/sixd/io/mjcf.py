@@ -101,6 +101,8 @@ def not_carried(compiled: Any) -> Iterator[str]:
         "tendons ({}) are not carried; they exert no force here": compiled.ntendon,
         "equality constraints ({}) are not carried; what they join moves freely": compiled.neq,
         "actuators ({}) are not carried; tau is the force at the joints": getattr(compiled, "nactuator", compiled.nu),
+        "armature of actuators ({}) is not carried; give it to their joints": count("actuator_armature"),
+        "damping of actuators ({}) is not carried; give it to their joints": count("actuator_damping"),
         "gravity compensation ({} bodies) is not carried; their weight is felt": count("body_gravcomp"),
         "polynomial springs ({} joints) are not carried; their linear part is": count("jnt_stiffnesspoly"),
         "polynomial damping ({} freedoms) is not carried; its linear part is": count("dof_dampingpoly"),

@@ -18,7 +18,7 @@ from sixd.io.matlab import count, square, vector
 from sixd.model import Helical, Joint, Model, ModelBuilder, Prismatic, Revolute
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
-from sixd.spatial.transform import placement, pose_from_transform, transform_from_pose
+from sixd.spatial.transform import make_pose, pose_from_transform, transform_from_pose
 
 PLANE = [2, 3, 4]  # where [ω; vx; vy] and [n; fx; fy] stand in a spatial vector
 PLANAR_CODES = ("r", "px", "py")
@@ -59,7 +59,7 @@ def planar_pose(X: Array) -> Array:
     """Pose (4, 4) of a planar transform [1 0 0; s·x-c·y c s; c·x+s·y -s c]."""
     c, s = X[1, 1], X[1, 2]
     x, y = s * X[1, 0] + c * X[2, 0], s * X[2, 0] - c * X[1, 0]
-    return placement((x, y, 0), R=np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]))
+    return make_pose(np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]), (x, y, 0))
 
 
 @dataclass(frozen=True, eq=False)

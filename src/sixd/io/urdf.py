@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelWarning, SixdError, unknown_name
+from sixd.errors import LoadError, ModelError, ModelWarning, SixdError, unknown_name
 from sixd.io.dh import tidy_rotation
 from sixd.io.meshes import find_mesh
 from sixd.io.xml import Element
@@ -26,6 +26,7 @@ from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import placement
 
+_XACRO_DEFINITIONS = ("xacro:macro", "xacro:property", "xacro:arg")
 _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 
 
@@ -39,11 +40,19 @@ def read_urdf(
     """The model of a parsed ``<robot>``."""
     links = _by_name(robot, "link")
     joints = _by_name(robot, "joint")
+    xacro = _unexpanded(robot)
     if not links:
-        raise robot.error("the robot has no <link>, expected at least one.")
+        hint = " It is xacro: expand it first (xacro robot.urdf.xacro > robot.urdf)." if xacro else ""
+        raise robot.error(f"the robot has no <link>, expected at least one.{hint}")
     order, root = _depth_first(robot, links, joints)
     builder = ModelBuilder(robot.attributes.get("name", "").strip() or "robot")
     reader = _Reader(builder, links, list(package_dirs), folder, _materials(robot), joints)
+    if xacro:
+        message = (
+            f"the file is not expanded: what {', '.join(xacro)} would add is missing; expand it first "
+            f"(xacro robot.urdf.xacro > robot.urdf)"
+        )
+        builder.notes.append(Finding("xacro", builder.name, message))
     reader.add_root(root, floating_base)
     for joint in order:
         reader.add_joint(joint)
@@ -72,8 +81,9 @@ class _Reader:
 
     def add_root(self, link: str, floating_base: bool) -> None:
         if "world" in self.links and (floating_base or link != "world"):
-            self.renamed["world"] = "world_link"
-            message = "a moving link cannot be called 'world', which is the fixed base; it is called 'world_link'"
+            self.renamed["world"] = _unused("world_link", self.links)
+            new = self.renamed["world"]
+            message = f"a moving link cannot be called 'world', which is the fixed base; it is called {new!r}"
             self.builder.notes.append(Finding("renamed", "world", message))
         if floating_base:
             self._add(link, "world", Free(), joint_name=_unused("root_joint", self.joint_names))
@@ -91,11 +101,10 @@ class _Reader:
             options["damping"] = dynamics.number("damping", 0.0)
             options["friction"] = dynamics.number("friction", 0.0)
         if limit is not None:
-            options["effort"] = limit.number("effort", np.inf, infinite=True)
-            options["velocity"] = limit.number("velocity", np.inf, infinite=True)
+            options["effort"] = _limit(limit, "effort", np.inf)
+            options["velocity"] = _limit(limit, "velocity", np.inf)
             if kind in ("revolute", "prismatic"):
-                lower, upper = (limit.number(key, 0.0, infinite=True) for key in ("lower", "upper"))
-                options["limits"] = (lower, upper)
+                options["limits"] = tuple(_limit(limit, key, 0.0) for key in ("lower", "upper"))
         kinematics = _joint(joint, kind)
         self._add(child, self._name(parent), kinematics, joint_name=name, placement=_origin(joint), **options)
 
@@ -107,9 +116,9 @@ class _Reader:
         inertia = _inertia(element)
         if inertia is not None:
             self.with_inertial.add(name)
-            finding = inertia_finding(name, inertia)
-            if finding:
-                self.suspects.append((name, finding))
+            for finding in (inertia_finding(name, inertia), _incomplete(element, name)):
+                if finding:
+                    self.suspects.append((name, finding))
         try:
             self.builder.add_body(name, parent, joint, inertia=inertia, **options)
         except SixdError as error:
@@ -117,12 +126,17 @@ class _Reader:
         self._visuals(link)
 
     def _visuals(self, link: str) -> None:
+        """The link's shapes; a broken one is a note, since it has no part in the dynamics."""
         for visual in self.links[link].find_all("visual"):
-            shape = _shape(visual, self.package_dirs, self.folder)
+            try:
+                shape = _shape(visual, self.package_dirs, self.folder)
+                color, pose = _color(visual.find("material"), self.materials), _origin(visual)
+            except LoadError as error:
+                self.builder.notes.append(Finding("visual", self._name(link), f"a shape is left out: {error}"))
+                continue
             if shape is not None:
-                color = _color(visual.find("material"), self.materials)
                 name = visual.attributes.get("name", "")
-                self.builder.add_visual(self._name(link), shape, _origin(visual), color=color, name=name)
+                self.builder.add_visual(self._name(link), shape, pose, color=color, name=name)
 
     def add_mimic(self, joint: Element, joints: dict[str, Element]) -> None:
         mimic, name = joint.find("mimic"), joint.text("name")
@@ -134,7 +148,11 @@ class _Reader:
             message = f"it mimics {source!r}, which {reason}; the relation is ignored"
             self.builder.notes.append(Finding("mimic", name, message))
             return
-        self.builder.add_constraint(Mimic(name, source, mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)))
+        relation = Mimic(name, source, mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
+        try:
+            self.builder.add_constraint(relation)
+        except ModelError as error:
+            self.builder.notes.append(Finding("mimic", name, f"the relation is ignored: {error}"))
 
     def finish(self) -> Model:
         model = self.builder.build()
@@ -159,7 +177,8 @@ def _warn(robot: str, notes: list[Finding]) -> None:
     for note in notes:
         by_message.setdefault(note.message, []).append(note.where)
     for message, names in by_message.items():
-        warnings.warn(f"load: robot {robot!r}: {', '.join(names)}: {message}.", ModelWarning, stacklevel=5)
+        text = f"load: robot {robot!r}: {', '.join(names)}: {message}".rstrip(".") + "."
+        warnings.warn(text, ModelWarning, stacklevel=5)
 
 
 # the tree ---------------------------------------------------------------------------------------
@@ -268,13 +287,47 @@ def _inertia(link: Element) -> Inertia | None:
     return Inertia(m, about_com=I).moved(_origin(inertial))
 
 
+def _incomplete(link: Element, name: str) -> Finding | None:
+    """The finding about an ``<inertial>`` that lacks its mass, its matrix or a part of that."""
+    inertial = link.find("inertial")
+    mass, matrix = (None, None) if inertial is None else (inertial.find("mass"), inertial.find("inertia"))
+    missing = [] if mass is not None else ["<mass>"]
+    if matrix is None:
+        missing.append("<inertia>")
+    else:
+        missing += [key for key in ("ixx", "iyy", "izz") if not matrix.attributes.get(key, "").strip()]
+    if not missing:
+        return None
+    return Finding("missing-inertia", name, f"its <inertial> has no {', '.join(missing)}, zero is taken; write it")
+
+
+def _limit(limit: Element, key: str, default: float) -> float:
+    """A limit; numbers at the end of float's range, which writers put where none is meant, are infinite."""
+    value = limit.number(key, default, infinite=True)
+    return value if abs(value) < 1e300 else np.inf * np.sign(value)
+
+
+def _unexpanded(robot: Element) -> list[str]:
+    """Tags of xacro that stand for content which only its expansion would bring."""
+    found: set[str] = set()
+    stack = [robot]
+    while stack:
+        element = stack.pop()
+        if element.tag in _XACRO_DEFINITIONS:
+            continue
+        stack.extend(element.children)
+        if element.tag.startswith("xacro:"):
+            found.add(f"<{element.tag}>")
+    return sorted(found)
+
+
 def _materials(robot: Element) -> dict[str, Any]:
     found: dict[str, Any] = {}
     visuals = [v for link in robot.find_all("link") for v in link.find_all("visual")]
     for material in [*robot.find_all("material"), *(m for v in visuals for m in v.find_all("material"))]:
         color = material.find("color")
-        if color is not None:
-            found.setdefault(material.attributes.get("name", ""), tuple(color.numbers("rgba", 4)))
+        if color is not None and len(color.attributes.get("rgba", "").split()) == 4:
+            found.setdefault(material.attributes.get("name", ""), color)
     return found
 
 
@@ -282,7 +335,9 @@ def _color(material: Element | None, known: dict[str, Any]) -> Any:
     if material is None:
         return None
     color = material.find("color")
-    return tuple(color.numbers("rgba", 4)) if color is not None else known.get(material.attributes.get("name", ""))
+    if color is None:
+        color = known.get(material.attributes.get("name", ""))
+    return None if color is None else tuple(color.numbers("rgba", 4))
 
 
 def _shape(visual: Element, package_dirs: list[str | os.PathLike[str]], folder: Path | None) -> Shape | None:

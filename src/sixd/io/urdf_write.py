@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from sixd.errors import ModelError, ModelWarning
+from sixd.errors import ModelError, ModelWarning, ScalarTypeError
 from sixd.io.files import write_atomically
 from sixd.model import Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
 from sixd.spatial.euler import rotation_to_rpy
@@ -23,7 +24,12 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     URDF has no gravity, so a field other than 9.81 m/s² along -z is a warning. Where a body's named frame is not on its
     joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
     """
+    if not isinstance(model, Model):
+        raise ScalarTypeError(f"to_urdf: model is a {type(model).__name__}, expected a sixd.Model.")
     model.require_numeric("to_urdf")
+    for name in (model.name, *model.frames, *model.joint_names):
+        if not all(c.isprintable() for c in name):
+            raise ModelError(f"to_urdf: the name {name!r} has a control character, which XML cannot hold. Rename it.")
     if not np.array_equal(model.gravity, [0, 0, -9.81]):
         message = (
             f"to_urdf: gravity {model.gravity.tolist()} is not in the file; use model.with_gravity after reading it."
@@ -54,7 +60,9 @@ def _mimics(model: Model) -> dict[str, Mimic]:
 
 
 def _numbers(values: object) -> str:
-    return quoteattr(" ".join(repr(float(x)) for x in np.atleast_1d(np.asarray(values, dtype=float))))
+    """Numbers as an attribute; infinity, which other readers refuse, becomes the largest float."""
+    finite = np.clip(np.atleast_1d(np.asarray(values, dtype=float)), -sys.float_info.max, sys.float_info.max)
+    return quoteattr(" ".join(repr(float(x)) for x in finite))
 
 
 def _origin(pose: Array) -> str:
@@ -104,13 +112,13 @@ def _shape(shape: Shape) -> str | None:
 
 
 def _kind(joint: Joint) -> tuple[str, tuple[float, ...] | None]:
-    if isinstance(joint, Revolute):
+    if type(joint) is Revolute:
         return ("continuous" if joint.continuous else "revolute"), joint.axis
-    if isinstance(joint, Prismatic):
+    if type(joint) is Prismatic:
         return "prismatic", joint.axis
-    if isinstance(joint, Planar):
+    if type(joint) is Planar:
         return "planar", joint.normal
-    if isinstance(joint, Free):
+    if type(joint) is Free:
         return "floating", None
     raise ModelError("")
 
@@ -160,6 +168,7 @@ def _fixed_frames(model: Model) -> list[str]:
     lines = []
     names = {"world", *model.body_names}
     joints = set(model.joint_names)
+    moved: list[str] = []
     for frame_name, frame in model.frames.items():
         if frame_name.startswith("joint:") or frame_name == "world":
             continue
@@ -168,6 +177,7 @@ def _fixed_frames(model: Model) -> list[str]:
             if np.array_equal(frame.pose, np.eye(4)):
                 continue
             name = f"{name}_frame"
+            moved.append(frame_name)
         parent = frame.parent
         joint = parent[6:] if parent.startswith("joint:") and parent[6:] not in joints else f"{name}_fixed"
         joints.add(joint)
@@ -180,4 +190,7 @@ def _fixed_frames(model: Model) -> list[str]:
             f"    {_origin(frame.pose)}",
             "  </joint>",
         ]
+    if moved:
+        message = f"to_urdf: the frames {', '.join(moved)} are not on their joints and are written as NAME_frame."
+        warnings.warn(message, ModelWarning, stacklevel=3)
     return lines

@@ -13,6 +13,7 @@ from xml.parsers import expat
 from sixd.errors import LoadError
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DECLARED = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*['"]([\w.:-]+)['"]""")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 
@@ -71,11 +72,11 @@ class Element:
                 return value
         elif infinite and _INFINITE.fullmatch(word):
             return float(word)
-        near = _NUMBER.match(word)
-        hint = f"Write {near.group()}." if near and near.group() else "Write a decimal number such as 0.07."
+        bare = word.rstrip(",;")
+        hint = f"Write {bare}." if bare != word and _NUMBER.fullmatch(bare) else "Write a decimal number such as 0.07."
         if word.lower().strip("+-") == "nan":
             hint = "NaN is not a quantity; write the true value."
-        elif "${" in raw:
+        elif "$" in raw:
             hint = "This looks like xacro: expand it first (xacro robot.urdf.xacro > robot.urdf)."
         raise self.error(f"<{self.tag} {attribute}={raw!r}>: {word!r} is not a finite number. {hint}")
 
@@ -86,6 +87,8 @@ def _amount(count: int) -> str:
 
 def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
     """The root element of an XML document."""
+    if encoding is None:
+        data, encoding = _to_utf8(data)
     start = _beginning(data)
     skipped = data[:start].count(b"\n")
     parser = expat.ParserCreate(encoding)
@@ -115,9 +118,21 @@ def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
         line = error.lineno + skipped
         reason = expat.ErrorString(error.code)
         raise LoadError(f"{source}, line {line}: the XML is broken: {reason}. Mend the file there.") from None
-    except (ValueError, LookupError) as error:  # an unknown encoding
-        raise LoadError(f"{source}: the XML cannot be read: {error}.") from None
     return roots[0]
+
+
+def _to_utf8(data: bytes) -> tuple[bytes, str | None]:
+    """The document in UTF-8: from the encoding that it declares, else as UTF-8, else as Latin-1."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16: the parser knows it
+        return data, None
+    declared = _DECLARED.search(data[:1000])
+    name = declared.group(1).decode("ascii", "replace") if declared else "utf-8"
+    for attempt in (name, "utf-8", "latin-1"):
+        try:
+            return data.decode(attempt).encode(), "utf-8"
+        except (UnicodeError, LookupError):
+            continue
+    return data, None
 
 
 def _beginning(data: bytes) -> int:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.model import validate
 from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, parameters_of, verify_joint
 from sixd.model.model import Model
-from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, Shape, Visual
+from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, Mimic, Shape, Visual
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, exact, symbols_in
 from sixd.spatial.transform import compose
@@ -49,7 +50,7 @@ class ModelBuilder:
 
     def __init__(self, name: str = "model", gravity: Any = (0.0, 0.0, -9.81)) -> None:
         self.name = name
-        self.gravity = _vector("ModelBuilder: gravity", gravity, 3)
+        self.gravity = validate.vector("ModelBuilder: gravity", gravity, 3, spread=False)
         world = Entry("world", 0, Fixed(), "", np.eye(4), MASSLESS)
         self.entries: list[Entry] = [world]
         # each frame's entry, pose in that entry's frame, and the frame it hangs on
@@ -101,19 +102,26 @@ class ModelBuilder:
         joint_name = name if joint_name is None else joint_name
         self._claim(where, name, joint_name)
         base = self._find(where, "body", parent)
-        pose = compose(base.pose, _pose(f"{where}: placement", placement))
-        link = _pose(f"{where}: link_pose", link_pose)
-        if not isinstance(joint, BUILT_IN) and not symbols_in([parameters_of(joint)]):
+        pose = compose(base.pose, validate.pose(f"{where}: placement", placement))
+        link = validate.pose(f"{where}: link_pose", link_pose)
+        if type(joint) not in BUILT_IN and not symbols_in([parameters_of(joint)]):
             verify_joint(joint, name=joint_name)
-        low, high = _limits(where, joint, limits)
+        low, high = validate.limits(where, joint, limits)
         per_v = {
             "damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
             "effort_limit": effort, "velocity_limit": velocity,
         }  # fmt: skip
-        per_v = {key: _vector(f"{where}: {key}", value, joint.nv, finite=False) for key, value in per_v.items()}
-        _check_springs(where, joint, per_v["stiffness"])
+        per_v = {
+            key: validate.vector(
+                f"{where}: {key.removesuffix('_limit')}", value, joint.nv, finite=not key.endswith("_limit")
+            )
+            for key, value in per_v.items()
+        }
+        validate.check_springs(where, joint, per_v["stiffness"])
         neutral = joint.neutral()
-        rest = neutral if rest is None else _vector(f"{where}: rest", rest, joint.nq)
+        rest = neutral if rest is None else validate.vector(f"{where}: rest", rest, joint.nq)
+        if isinstance(joint, (Spherical, Free)) and not rest[:4].any():
+            raise ModelError(f"{where}: rest has a zero quaternion, expected one of any other length.")
         body = MASSLESS if inertia is None else inertia.moved(link) if link_pose is not None else inertia
         number = len(self.entries)
         self.entries.append(
@@ -128,7 +136,9 @@ class ModelBuilder:
         where = f"add_frame {name!r}"
         self._claim(where, name)
         base = self._find(where, "body or frame", parent)
-        self.frames[name] = Frame(base.body, compose(base.pose, _pose(f"{where}: placement", placement)), parent)
+        self.frames[name] = Frame(
+            base.body, compose(base.pose, validate.pose(f"{where}: placement", placement)), parent
+        )
 
     def add_constraint(self, constraint: Constraint) -> None:
         """Store a constraint with the model, such as ``sixd.Mimic``; the joints it names must exist."""
@@ -137,14 +147,21 @@ class ModelBuilder:
         for joint in constraint.joints:
             if joint not in self._joint_names:
                 raise unknown_name("add_constraint", "joint", joint, self._joint_names)
+        if isinstance(constraint, Mimic):
+            joints = {name: self.entries[k].joint for name, k in self._joint_names.items()}
+            validate.check_mimic(constraint, self.constraints, joints)
         self.constraints.append(constraint)
 
     def add_visual(
         self, parent: str, shape: Shape, placement: Any = None, *, color: Any = None, name: str = ""
     ) -> None:
         """Hang a shape to look at on a body or frame; it has no part in the dynamics."""
+        if not isinstance(shape, Shape):
+            raise ScalarTypeError(
+                f"add_visual: shape is {shape!r}, expected a sixd.Shape such as Shape('box', (1, 2, 3))."
+            )
         base = self._find("add_visual", "body or frame", parent)
-        pose = compose(base.pose, _pose("add_visual: placement", placement))
+        pose = compose(base.pose, validate.pose("add_visual: placement", placement))
         self.visuals.append(Visual(base.body, shape, pose, color, name))
 
     def build(self) -> Model:
@@ -191,15 +208,15 @@ class ModelBuilder:
         )
 
     def _find(self, where: str, kind: str, name: str) -> Frame:
-        if name not in self.frames:
+        if not isinstance(name, str) or name not in self.frames:
             raise unknown_name(where, kind, name, self.frames)
         return self.frames[name]
 
     def _claim(self, where: str, name: str, joint_name: str | None = None) -> None:
         for kind, n in (("name", name), ("joint_name", joint_name)):
-            if n is not None and (not isinstance(n, str) or not n):
+            if (n is not None or kind == "name") and (not isinstance(n, str) or not n):
                 raise ScalarTypeError(f"{where}: {kind} is {n!r}, expected a non-empty string.")
-        if name.startswith("joint:"):
+        if isinstance(name, str) and name.startswith("joint:"):
             raise ModelError(f"{where}: the prefix 'joint:' is kept for the frames of joints. Choose another name.")
         if name in self.frames:
             raise ModelError(f"{where}: a body or frame of that name exists already. Names must differ.")
@@ -212,51 +229,3 @@ def settle(arrays: dict[str, Array], parameters: list[Array]) -> dict[str, Any]:
     if not symbols_in([*arrays.values(), *parameters]):
         return {key: np.array(a, dtype=float) for key, a in arrays.items()}
     return {key: exact(a) for key, a in arrays.items()}
-
-
-def _vector(what: str, value: Any, n: int, *, finite: bool = True) -> Array:
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiuO":
-        raise ScalarTypeError(f"{what} is {value!r}, expected {n} numbers.")
-    if array.shape not in ((), (n,)):
-        raise ModelError(f"{what} has shape {array.shape}, expected a number or ({n},).")
-    if array.dtype != object:
-        array = array.astype(float)
-        if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
-            raise ModelError(f"{what} is {array.tolist()}, expected finite numbers. Mend the value.")
-    return np.broadcast_to(array, (n,)).copy()
-
-
-def _pose(what: str, value: Any) -> Array:
-    if value is None:
-        return np.eye(4)
-    T = np.asarray(value)
-    if T.shape != (4, 4):
-        raise ModelError(f"{what} has shape {T.shape}, expected (4, 4). Make one with sixd.placement(xyz, rpy).")
-    if T.dtype == object:
-        return T
-    T = T.astype(float)
-    if not np.isfinite(T).all():
-        raise ModelError(f"{what} contains NaN or infinity, expected finite numbers.")
-    R = T[:3, :3]
-    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0 or np.abs(T[3] - [0, 0, 0, 1]).max() > 1e-9:
-        raise ModelError(f"{what} is not a rigid pose, expected a rotation matrix, a position and (0, 0, 0, 1).")
-    return T
-
-
-def _limits(where: str, joint: Joint, limits: Any) -> tuple[Array, Array]:
-    if limits is None:
-        limits = (-np.inf, np.inf)
-    if not isinstance(limits, (tuple, list, np.ndarray)) or len(limits) != 2:
-        raise ModelError(f"{where}: limits are {limits!r}, expected (lower, upper).")
-    low, high = (_vector(f"{where}: limits", x, joint.nq, finite=False) for x in limits)
-    return low, high
-
-
-def _check_springs(where: str, joint: Joint, stiffness: Array) -> None:
-    if isinstance(joint, Free) and stiffness.any():
-        raise ModelError(
-            f"{where}: a free joint carries no spring. Use a spherical and three prismatic joints instead."
-        )
-    if isinstance(joint, Spherical) and len(set(stiffness.tolist())) > 1:
-        raise ModelError(f"{where}: stiffness of a spherical joint is {stiffness.tolist()}, expected one number.")

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ModelWarning, ShapeError, unknown_name
-from sixd.model.builder import Entry, ModelBuilder, _pose, settle
+from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, unknown_name
+from sixd.model import validate
+from sixd.model.builder import Entry, ModelBuilder, settle
 from sixd.model.joints import Fixed, Joint, parameters_of
 from sixd.model.model import Model
 from sixd.model.parts import PER_Q, PER_V, Frame
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_number
 from sixd.spatial.transform import compose, pose_from_transform
 
 
@@ -46,6 +47,8 @@ def to_builder(model: Model) -> ModelBuilder:
 
 def lock(model: Model, joints: Mapping[str, Any]) -> Model:
     """See ``Model.lock``."""
+    if not isinstance(joints, Mapping):
+        raise ScalarTypeError(f"lock: joints are {joints!r}, expected a mapping such as {{'elbow': 0.3}}.")
     builder = to_builder(model)
     for name, value in joints.items():
         i = model.joint_index(name)
@@ -53,6 +56,8 @@ def lock(model: Model, joints: Mapping[str, Any]) -> Model:
         q = np.atleast_1d(np.asarray(value))
         if q.shape != (joint.nq,):
             raise ShapeError(f"lock: joint {name!r} got shape {np.shape(value)}, expected {joint.nq} coordinates.")
+        if q.dtype.kind not in "fiuO":
+            raise ScalarTypeError(f"lock: joint {name!r} is {value!r}, expected numbers.")
         if q.dtype != object and not np.isfinite(q.astype(float)).all():
             raise ModelError(f"lock: joint {name!r} is {q.tolist()}, expected finite coordinates.")
         entry = builder.entries[i]
@@ -87,8 +92,10 @@ def submodel(model: Model, body: str) -> Model:
 
 def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: str) -> Model:
     """See ``Model.attach``."""
+    if not isinstance(other, Model) or not isinstance(prefix, str):
+        raise ScalarTypeError(f"attach: got {other!r} with the prefix {prefix!r}, expected a sixd.Model and a text.")
     base = model.frame(frame, "attach")
-    T = compose(base.pose, _pose("attach: placement", placement))
+    T = compose(base.pose, validate.pose("attach: placement", placement))
     builder, guest = to_builder(model), to_builder(other)
     shift = model.nb
 
@@ -134,6 +141,8 @@ def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
     for key, value in values.items():
         if str(key) not in by_name:
             raise unknown_name(f"substitute: model {model.name!r}", "symbol", str(key), by_name)
+        if isinstance(value, str) or (is_number(value) and not np.isfinite(float(value))):
+            raise ModelError(f"substitute: {key} is {value!r}, expected a finite number or an expression.")
         table[by_name[str(key)]] = value
 
     def replaced(x: Any) -> Any:

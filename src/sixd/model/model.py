@@ -9,15 +9,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from sixd.batch import Argument, apply
-from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.model.joints import Joint, parameters_of
+from sixd.errors import ScalarTypeError, SingularError, unknown_name
+from sixd.model import validate
+from sixd.model.joints import Free, Joint, Spherical, parameters_of
 from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, JointRecord, Visual
 from sixd.model.sparsity import expand_parent
 from sixd.model.tree import Tree
@@ -200,8 +201,15 @@ class Model:
 
         ``rng`` is a NumPy generator or a seed.
         """
-        rng = np.random.default_rng(rng)
-        lower, upper = self.lower, self.upper
+        try:
+            rng = np.random.default_rng(rng)
+        except (TypeError, ValueError):
+            raise ScalarTypeError(
+                f"random_configuration: rng is {rng!r}, expected a numpy.random.Generator or a seed (0, 1, 2 …)."
+            ) from None
+        if symbols_in([self.lower, self.upper]):
+            raise ScalarTypeError("random_configuration: the limits are symbolic, expected numbers. Use substitute.")
+        lower, upper = self.lower.astype(float), self.upper.astype(float)
         return self._concatenate(
             [self.joints[i].random(rng, lower[self.iq[i]], upper[self.iq[i]]) for i in self.bodies]
         )
@@ -212,7 +220,8 @@ class Model:
         def one(q: Array, dq: Array) -> Array:
             return self._concatenate([self.joints[i].integrate(q[self.iq[i]], dq[self.iv[i]]) for i in self.bodies])
 
-        return apply("integrate", one, [Argument("q", q, (self.nq,), "nq"), Argument("dq", dq, (self.nv,), "nv")])
+        arguments = [Argument("q", q, (self.nq,), "nq"), Argument("dq", dq, (self.nv,), "nv")]
+        return apply("integrate", one, arguments, explain=partial(self.nonfinite_error, "integrate"))
 
     def difference(self, q0: Any, q1: Any) -> Array:
         """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest way for orientations."""
@@ -220,7 +229,19 @@ class Model:
         def one(q0: Array, q1: Array) -> Array:
             return self._concatenate([self.joints[i].difference(q0[self.iq[i]], q1[self.iq[i]]) for i in self.bodies])
 
-        return apply("difference", one, [Argument("q0", q0, (self.nq,), "nq"), Argument("q1", q1, (self.nq,), "nq")])
+        arguments = [Argument("q0", q0, (self.nq,), "nq"), Argument("q1", q1, (self.nq,), "nq")]
+        return apply("difference", one, arguments, explain=partial(self.nonfinite_error, "difference"))
+
+    def nonfinite_error(self, where: str, row: str, *configurations: Array) -> SingularError:
+        """The error for a result that is not finite although its arguments are; ``row`` says which, in words."""
+        for q in configurations:
+            for i in self.bodies if len(q) == self.nq else ():
+                if isinstance(self.joints[i], (Spherical, Free)) and not q[self.iq[i]][:4].any():
+                    return SingularError(
+                        f"{where}: the quaternion of joint {self.joint_names[i - 1]!r} is zero{row}, expected any "
+                        f"other length. Start from model.neutral(), not from zeros."
+                    )
+        return SingularError(f"{where}: the result is not finite{row}. Are the arguments so large that they overflow?")
 
     @staticmethod
     def _concatenate(parts: list[Array]) -> Array:
@@ -281,10 +302,7 @@ class Model:
 
     def with_gravity(self, gravity: Any) -> Model:
         """The model in another field of gravity (3,) [m/s²]."""
-        g = np.array(gravity)
-        if g.shape != (3,):
-            raise ModelError(f"with_gravity: gravity has shape {g.shape}, expected (3,).")
-        return dataclasses.replace(self, gravity=g if g.dtype == object else g.astype(float))
+        return dataclasses.replace(self, gravity=validate.vector("with_gravity: gravity", gravity, 3, spread=False))
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.nb} bodies, nq = {self.nq}, nv = {self.nv}>"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.errors import unknown_name
 from sixd.model.joints import Joint
 from sixd.spatial.scalar import Array
 
@@ -43,6 +44,9 @@ class Frame:
     parent: str = ""
 
 
+SHAPE_KINDS = ("box", "cylinder", "capsule", "sphere", "ellipsoid", "plane", "mesh")
+
+
 @dataclass(frozen=True)
 class Shape:
     """Geometry to look at. ``size`` [m] by kind: box (x, y, z), cylinder and capsule (radius, length) along z,
@@ -54,6 +58,10 @@ class Shape:
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     vertices: Any = field(default=None, compare=False, repr=False)
     triangles: Any = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in SHAPE_KINDS:
+            raise unknown_name("Shape", "kind", self.kind, SHAPE_KINDS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,34 +9,29 @@ from sixd.model.model import Model
 from sixd.spatial.scalar import is_number
 
 _MOST_LINES = 200
+_WIDEST = 45  # characters of indentation
 
 
 def render(model: Model) -> str:
-    """The tree, a body a line: name, joint, limits and mass. A chain is not indented; branches are."""
+    """The tree, a body a line: name, joint, limits and mass. Deep chains stop being indented at some width."""
     head = f"{model.name}: {_count(model.nb, 'body', 'bodies')}, nq = {model.nq}, nv = {model.nv}"
     mass = model.mass
     head += f", mass {mass:.6g} kg" if is_number(mass) else f", mass {mass} kg"
     lines = [head, "world"]
-    names = [f"{n}" for n in model.body_names]
     children = model.tree.children
-    # a stack of (body, text before it, text before what it carries)
-    stack = [(b, *_rails("", last=b == children(0)[-1], only=len(children(0)) == 1)) for b in reversed(children(0))]
+    stack = [(body, "", body == children(0)[-1]) for body in reversed(children(0))]  # with the rails of what is above
     while stack and len(lines) < _MOST_LINES:
-        body, mark, rail = stack.pop()
-        lines.append(mark + _describe(model, body, names[body - 1]))
+        body, rails, last = stack.pop()
+        lines.append(rails + ("└─ " if last else "├─ ") + _describe(model, body, model.body_names[body - 1]))
         below = children(body)
-        stack.extend((b, *_rails(rail, last=b == below[-1], only=len(below) == 1)) for b in reversed(below))
+        if len(rails) < _WIDEST or len(below) > 1:
+            rails += "   " if last else "│  "
+        stack.extend((b, rails, b == below[-1]) for b in reversed(below))
     if stack:
         lines.append(f"… and {model.nb - (_MOST_LINES - 2)} more")
     if model.constraints:
         lines += ["constraints:", *(f"  {c}" for c in model.constraints)]
     return "\n".join(lines)
-
-
-def _rails(rail: str, *, last: bool, only: bool) -> tuple[str, str]:
-    if only:
-        return rail + "└ ", rail
-    return rail + ("└─ " if last else "├─ "), rail + ("   " if last else "│  ")
 
 
 def _describe(model: Model, i: int, name: str) -> str:

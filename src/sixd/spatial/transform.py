@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ShapeError
+from sixd.errors import ModelError, ShapeError
 from sixd.spatial.euler import rotation_from_rpy
 from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, skew
 from sixd.spatial.scalar import Array, Scalar, exact, is_object
@@ -92,17 +92,29 @@ def congruence(X_BA: Array, I_B: Array) -> Array:
 # poses ------------------------------------------------------------------------------------------
 
 
-def placement(xyz: Any = (0, 0, 0), rpy: Any = (0, 0, 0), *, R: Any = None) -> Array:
+def placement(xyz: Any = (0, 0, 0), rpy: Any = None, *, R: Any = None) -> Array:
     """Pose T_AB (4, 4) of a frame at ``xyz`` [m], turned by roll-pitch-yaw [rad] or by the matrix R_AB.
 
     >>> placement((0, 0, 0.5))[:3, 3]
     array([0. , 0. , 0.5])
     """
-    R = rotation_from_rpy(rpy) if R is None else np.asarray(R)
+    if rpy is not None and R is not None:
+        raise ModelError("placement: got both rpy and R, expected one of them. Leave one out.")
+    R = rotation_from_rpy((0, 0, 0) if rpy is None else rpy) if R is None else np.asarray(R)
     p = np.asarray(xyz)
     if R.shape != (3, 3) or p.shape != (3,):
         raise ShapeError(f"placement: xyz has shape {p.shape}, R {R.shape}; expected (3,) and (3, 3).")
-    T = np.zeros((4, 4), dtype=np.result_type(R, p, float))
+    numbers = [x.astype(float) for x in (p, R) if x.dtype != object]
+    if not all(np.isfinite(x).all() for x in numbers):
+        raise ModelError(f"placement: xyz is {p.tolist()}, R {R.tolist()}; expected finite numbers.")
+    if R.dtype != object and np.abs(R @ R.T - EYE3).max() > 1e-6:
+        raise ModelError(f"placement: R is {R.tolist()}, expected a rotation matrix.")
+    return make_pose(R, p)
+
+
+def make_pose(R: Array, p: Any) -> Array:
+    """The pose (4, 4) of a rotation and a position, unchecked: for algorithms."""
+    T = np.zeros((4, 4), dtype=np.result_type(R, np.asarray(p), float))
     T[:3, :3], T[:3, 3], T[3, 3] = R, p, 1
     return exact(T) if T.dtype == object else T
 
@@ -117,7 +129,7 @@ def compose(T_AB: Array, T_BC: Array) -> Array:
 def inverse_pose(T_AB: Array) -> Array:
     """T_BA, the pose of A in B."""
     R, p = T_AB[:3, :3], T_AB[:3, 3]
-    return placement(-R.T @ p, R=R.T)
+    return make_pose(R.T, -R.T @ p)
 
 
 def transform_from_pose(T_AB: Array) -> Array:
@@ -129,7 +141,7 @@ def pose_from_transform(X_BA: Array) -> Array:
     """Pose T_AB (4, 4) of B in A from X_BA."""
     E = X_BA[:3, :3]
     S = -E.T @ X_BA[3:, :3]  # skew(r), exactly skew only without rounding
-    return placement([S[2, 1], S[0, 2], S[1, 0]], R=E.T)
+    return make_pose(E.T, [S[2, 1], S[0, 2], S[1, 0]])
 
 
 # cross products ---------------------------------------------------------------------------------

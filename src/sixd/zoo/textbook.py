@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from sixd.errors import ModelError
 from sixd.io.dh import from_dh
 from sixd.model import Model, ModelBuilder, Planar, Prismatic, Revolute
 from sixd.spatial import Inertia, placement, point, rod
+
+
+def _require_count(where: str, n: int) -> None:
+    if not isinstance(n, int) or n < 0:
+        raise ModelError(f"{where}: n is {n!r}, expected a whole number of links.")
 
 
 def _xy_arm(name: str, gravity: Any) -> ModelBuilder:
@@ -25,6 +31,7 @@ def _flat(mass: Any, at: Any, moment: Any) -> Inertia:
 
 def planar(n: int = 2) -> Model:
     """Chain of n unit thin rods (1 kg, 1 m) with revolute joints about z, no gravity."""
+    _require_count("planar", n)
     builder = ModelBuilder(f"planar{n}", (0, 0, 0))
     inertia = rod(1.0, mass=1.0, axis="x").translated((0.5, 0, 0))
     for k in range(n):
@@ -106,6 +113,7 @@ def spinning_top(radius: float = 0.05, height: float = 0.1, mass: float = 1.0) -
 
 def pendulum(n: int = 1, length: Any = 1.0, mass: Any = 1.0) -> Model:
     """n uniform rods hanging in the xz-plane, joints about y; q = 0 hangs down."""
+    _require_count("pendulum", n)
     builder = ModelBuilder("pendulum" if n == 1 else f"pendulum{n}")
     inertia = rod(length, mass=mass, axis="z").translated((0, 0, -length / 2))
     for k in range(n):

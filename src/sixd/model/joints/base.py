@@ -15,7 +15,7 @@ import numpy as np
 
 from sixd.errors import ModelError
 from sixd.spatial.rotation import unit_vector
-from sixd.spatial.scalar import Array, whole
+from sixd.spatial.scalar import Array, is_number, whole
 
 _LETTERS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
@@ -88,6 +88,13 @@ class Joint(ABC):
         high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * half, half))
         u = rng.uniform(size=self.nq)
         return low * (1 - u) + high * u
+
+
+def finite_parameter(joint: str, name: str, value: Any, unit: str) -> None:
+    """Raise unless ``value`` is a finite number or a symbolic expression."""
+    symbolic = not is_number(value) and hasattr(value, "__mul__") and not isinstance(value, (str, bytes, list, tuple))
+    if not symbolic and not (is_number(value) and np.isfinite(float(value))):
+        raise ModelError(f"{joint}: {name} is {value!r}, expected a finite number [{unit}].")
 
 
 def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:

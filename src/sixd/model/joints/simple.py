@@ -8,10 +8,9 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sixd.errors import ModelError
-from sixd.model.joints.base import Joint, parse_axis
+from sixd.model.joints.base import Joint, finite_parameter, parse_axis
 from sixd.spatial.rotation import axis_rotation
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array
 from sixd.spatial.transform import plucker, xlt
 
 
@@ -90,8 +89,7 @@ class Helical(_AxisJoint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if is_number(self.pitch) and not np.isfinite(float(self.pitch)):
-            raise ModelError(f"Helical: pitch is {self.pitch}, expected a finite number [m/rad].")
+        finite_parameter("Helical", "pitch", self.pitch, "m/rad")
 
     def transform(self, q: Array) -> Array:
         return plucker(axis_rotation(self._a, q[0]).T, self._a * (self.pitch * q[0]))

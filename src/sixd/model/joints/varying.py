@@ -8,8 +8,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sixd.errors import ModelError
-from sixd.model.joints.base import Joint, parse_axis
+from sixd.model.joints.base import Joint, finite_parameter, parse_axis
 from sixd.spatial.rotation import rotation_from_vector
 from sixd.spatial.scalar import Array, cos, is_number, sin
 from sixd.spatial.transform import plucker, rotate_both, rotx, roty, rotz, xlt
@@ -94,8 +93,7 @@ class RackAndPinion(Joint):
     nv: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        if is_number(self.radius) and not np.isfinite(float(self.radius)):
-            raise ModelError(f"RackAndPinion: radius is {self.radius}, expected a finite length [m].")
+        finite_parameter("RackAndPinion", "radius", self.radius, "m")
 
     def transform(self, q: Array) -> Array:
         return rotx(q[0]) @ xlt([0, -self.radius * q[0], 0])

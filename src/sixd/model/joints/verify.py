@@ -21,11 +21,21 @@ def verify_joint(joint: Joint, *, name: str = "", samples: int = 3) -> None:
     """Raise ModelError if shapes, S, S° or integrate of ``joint`` contradict its transform."""
     who = f"joint {name or type(joint).__name__!r} ({type(joint).__name__})"
     rng = np.random.default_rng(0)
+    for count in ("nq", "nv"):
+        if not isinstance(getattr(joint, count, None), int):
+            raise ModelError(
+                f"{who}: {count} is missing, expected a whole number. Write {count} = 1 in the class, say."
+            )
     unlimited = np.full(joint.nq, np.inf)
     _shape(who, "neutral()", joint.neutral(), (joint.nq,))
     for _ in range(samples):
         q, qd = joint.random(rng, -unlimited, unlimited), rng.standard_normal(joint.nv)
-        X, S = np.asarray(joint.transform(q)), np.asarray(joint.subspace(q))
+        for method in (joint.transform, joint.subspace):
+            if not isinstance(method(q), np.ndarray):
+                raise ModelError(
+                    f"{who}: {method.__name__}(q) is a {type(method(q)).__name__}, expected a NumPy array."
+                )
+        X, S = joint.transform(q), joint.subspace(q)
         _shape(who, "transform(q)", X, (6, 6))
         _shape(who, "subspace(q)", S, (6, joint.nv))
         _shape(who, "bias(q, qd)", joint.bias(q, qd), (6,))
@@ -37,9 +47,9 @@ def verify_joint(joint: Joint, *, name: str = "", samples: int = 3) -> None:
         _shape(who, "integrate(q, dq)", ahead, (joint.nq,))
 
         # dX/dt = -vJ× X
-        rate = (joint.transform(ahead) - joint.transform(behind)) / (2 * _STEP)
+        rate = (np.asarray(joint.transform(ahead)) - joint.transform(behind)) / (2 * _STEP)
         _compare(who, "subspace", "the derivative of transform", -crm(S @ qd), rate @ inverse_transform(X))
-        rate = (joint.subspace(ahead) - joint.subspace(behind)) / (2 * _STEP)
+        rate = (np.asarray(joint.subspace(ahead)) - joint.subspace(behind)) / (2 * _STEP)
         _compare(who, "bias", "S° qd (does S depend on q? define subspace_rate)", joint.bias(q, qd), rate @ qd)
         if type(joint).bias is Joint.bias or joint.nv == 1:  # else S° is not there to be asked for
             _compare(who, "subspace_rate", "the derivative of subspace", joint.subspace_rate(q, qd), rate)

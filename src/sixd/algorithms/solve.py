@@ -1,0 +1,47 @@
+"""Solves with the mass matrix by the articulated-body recursion: O(n) each, without forming M.
+
+The two passes of forward dynamics at rest and without gravity, on several right-hand sides at once. More accurate than
+factoring M where light bodies hang on heavy ones, since the pivots are formed without cancelling.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sixd.algorithms.aba import articulated_inertias
+from sixd.algorithms.kinematics import joint_transforms
+from sixd.model.model import Model
+from sixd.spatial.scalar import Array, common_dtype
+from sixd.spatial.transform import mirror_upper
+
+
+def solve_columns(model: Model, q: Array, B: Array) -> Array:
+    """M(q)⁻¹ B (nv, m) for the columns of B (nv, m)."""
+    X, S = joint_transforms(model, q)
+    _, _, U, _, D_inv = articulated_inertias(model, X, S)
+    none = np.zeros((6, B.shape[1]), dtype=int)
+
+    # inward: what of B is left for each joint, and the force handed to the parent
+    pA, u = [none] * len(X), [none[:0]] * len(X)
+    for i in reversed(model.bodies):
+        p = model.parent[i]
+        u[i] = B[model.iv[i]] - S[i].T @ pA[i]
+        pA[p] = pA[p] + X[i].T @ (pA[i] + U[i] @ (D_inv[i] @ u[i]))
+
+    # outward: accelerations
+    a, rows = [none], [none[:0]]
+    for i in model.bodies:
+        a_i = X[i] @ a[model.parent[i]]
+        rows.append(D_inv[i] @ (u[i] - U[i].T @ a_i))
+        a.append(a_i + S[i] @ rows[i])
+    return np.concatenate(rows).astype(common_dtype(rows))
+
+
+def mass_matrix_solve(model: Model, q: Array, b: Array) -> Array:
+    """M(q)⁻¹ b (nv,) for b (nv,)."""
+    return solve_columns(model, q, b[:, None])[:, 0]
+
+
+def inverse_mass_matrix(model: Model, q: Array) -> Array:
+    """M(q)⁻¹ (nv, nv)."""
+    return mirror_upper(solve_columns(model, q, np.eye(model.nv, dtype=int)))

@@ -1,0 +1,85 @@
+"""Checks of what is given to build a model: numbers, poses, limits, springs, mimic relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError
+from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.parts import Constraint, Mimic
+from sixd.spatial.scalar import Array
+
+
+def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool = True) -> Array:
+    """``value`` as n numbers or symbols; one number is spread over all n unless ``spread`` is off. NaN is refused."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiuO":
+        raise ScalarTypeError(f"{what} is {value!r}, expected {n} numbers.")
+    if array.shape != (n,) and not (spread and array.shape == ()):
+        raise ModelError(f"{what} has shape {array.shape}, expected {'a number or ' if spread else ''}({n},).")
+    if any(x is None or isinstance(x, (str, dict, list)) for x in array.ravel()):
+        raise ScalarTypeError(f"{what} is {value!r}, expected {n} numbers.")
+    if array.dtype != object:
+        array = array.astype(float)
+        if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
+            wanted = "finite numbers" if finite else "numbers, infinity allowed"
+            raise ModelError(f"{what} is {array.tolist()}, expected {wanted}. Mend the value.")
+    return np.broadcast_to(array, (n,)).copy()
+
+
+def pose(what: str, value: Any) -> Array:
+    """``value`` as a rigid pose (4, 4); the identity if it is None."""
+    if value is None:
+        return np.eye(4)
+    T = np.asarray(value)
+    if T.shape != (4, 4):
+        raise ModelError(f"{what} has shape {T.shape}, expected (4, 4). Make one with sixd.placement(xyz, rpy).")
+    if T.dtype == object:
+        return T
+    T = T.astype(float)
+    if not np.isfinite(T).all():
+        raise ModelError(f"{what} contains NaN or infinity, expected finite numbers.")
+    R = T[:3, :3]
+    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0 or np.abs(T[3] - [0, 0, 0, 1]).max() > 1e-9:
+        raise ModelError(f"{what} is not a rigid pose, expected a rotation matrix, a position and (0, 0, 0, 1).")
+    return T
+
+
+def limits(where: str, joint: Joint, value: Any) -> tuple[Array, Array]:
+    """(lower, upper), each (nq,); infinite if ``value`` is None."""
+    if value is None:
+        value = (-np.inf, np.inf)
+    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 2:
+        raise ModelError(f"{where}: limits are {value!r}, expected (lower, upper).")
+    low, high = (vector(f"{where}: limits", x, joint.nq, finite=False) for x in value)
+    return low, high
+
+
+def check_springs(where: str, joint: Joint, stiffness: Array) -> None:
+    """Refuse springs whose force would not be the slope of an energy."""
+    if isinstance(joint, Free) and stiffness.any():
+        raise ModelError(
+            f"{where}: a free joint carries no spring. Use a spherical and three prismatic joints instead."
+        )
+    if isinstance(joint, Spherical) and len(set(stiffness.tolist())) > 1:
+        raise ModelError(f"{where}: stiffness of a spherical joint is {stiffness.tolist()}, expected one number.")
+
+
+def check_mimic(mimic: Mimic, others: Iterable[Constraint], joints: Mapping[str, Joint]) -> None:
+    """Refuse a mimic relation of joints with several coordinates, with bad numbers, or in a circle with ``others``."""
+    where = f"add_constraint: joint {mimic.joint!r} mimics {mimic.source!r}"
+    for value in (mimic.multiplier, mimic.offset):
+        vector(f"{where}: multiplier or offset", value, 1)
+    for name in mimic.joints:
+        if joints[name].nq != 1:
+            raise ModelError(f"{where}, but {name!r} has not one coordinate, expected revolute or prismatic joints.")
+    source = {c.joint: c.source for c in [*others, mimic] if isinstance(c, Mimic)}
+    seen, name = {mimic.joint}, mimic.source
+    while name in source and name not in seen:
+        seen.add(name)
+        name = source[name]
+    if name == mimic.joint:
+        raise ModelError(f"{where}, which follows {mimic.joint!r} itself, expected no circle. Leave one relation out.")
