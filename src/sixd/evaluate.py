@@ -14,6 +14,7 @@ import numpy as np
 from sixd import batch
 from sixd.algorithms.singular import singular_joints, vanishing_pivots
 from sixd.errors import ModelError, ScalarTypeError, SingularError, unknown_name
+from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, is_object
 
@@ -22,8 +23,18 @@ COORDINATES = ("body", "aligned", "world")
 _MEANING = {"q": "nq", "qd": "nv", "qdd": "nv", "tau": "nv", "b": "nv", "f_ext": "nb, 6"}
 
 
-def run(where: str, algorithm: Callable[..., Any], model: Model, out: Any, **arrays: Any) -> Any:
-    """The algorithm on every row; ``arrays`` in the order in which the algorithm takes them, f_ext by keyword."""
+def run(
+    where: str,
+    algorithm: Callable[..., Any],
+    model: Model,
+    out: Any,
+    explain: Callable[..., Exception] | None = None,
+    **arrays: Any,
+) -> Any:
+    """The algorithm on every row; ``arrays`` in the order in which the algorithm takes them, f_ext by keyword.
+
+    ``explain(row, q, …)`` makes the error for a row whose result is not finite although its arguments are.
+    """
     require_model(where, model)
     shapes = {"nq": (model.nq,), "nv": (model.nv,), "nb, 6": (model.nb, 6)}
     with_force = arrays.get("f_ext") is not None
@@ -40,7 +51,7 @@ def run(where: str, algorithm: Callable[..., Any], model: Model, out: Any, **arr
             return algorithm(model, *row[:-1], f_ext=row[-1])
         return algorithm(model, *row)
 
-    return batch.apply(where, one, arguments, out=out, explain=partial(_explain, where, model))
+    return batch.apply(where, one, arguments, out=out, explain=explain or partial(nonfinite_error, model, where))
 
 
 def solve(
@@ -63,26 +74,27 @@ def solve(
             return tuple(x * np.nan for x in result) if isinstance(result, tuple) else result * np.nan
         return result
 
-    return run(where, checked, model, out, **arrays)
+    def explain(row: str, q: Array, *others: Array) -> SingularError:
+        with np.errstate(all="ignore"):
+            names = [model.joint_names[i - 1] for i in vanishing_pivots(model, q, prescribed)]
+        if not names:
+            return nonfinite_error(model, where, row, q)
+        return SingularError(
+            f"{where}: the mass matrix is singular in this configuration{row}: there joints {names} move nothing that "
+            f"others do not move already. Move away from it, or give the joints an armature."
+        )
 
-
-def _explain(where: str, model: Model, row: str, q: Array, *others: Array) -> SingularError:
-    with np.errstate(all="ignore"):
-        names = [model.joint_names[i - 1] for i in vanishing_pivots(model, q)]
-    if not names:
-        return model.nonfinite_error(where, row, q)
-    return SingularError(
-        f"{where}: the mass matrix is singular in this configuration{row}: there joints {names} move nothing that "
-        f"others do not move already. Move away from it, or give the joints an armature."
-    )
+    return run(where, checked, model, out, explain, **arrays)
 
 
 def require_model(where: str, model: Model) -> None:
+    """Raise unless ``model`` is one."""
     if not isinstance(model, Model):
         raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
 
 
 def require_choice(where: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Raise, suggesting the nearest, unless ``value`` is one of the words allowed."""
     if value not in allowed:
         raise unknown_name(f"{where}: {name}", "choice", value, allowed)
 
@@ -97,6 +109,7 @@ def run_framed(
     by: Callable[..., Any] = run,
     **arrays: Any,
 ) -> Array:
+    """:func:`run`, or another way ``by``, for an algorithm of a frame in one of the three coordinates."""
     require_model(where, model)
     require_choice(where, "expressed_in", expressed_in, COORDINATES)
     model.frame(frame, where)
@@ -120,6 +133,7 @@ def _require_regular(where: str, model: Model, prescribed: frozenset[int] = froz
 
 
 def require_mass(where: str, model: Model) -> None:
+    """Raise if the model has no mass, and so no centre of mass."""
     require_model(where, model)
     if not model.symbols and model.mass == 0:
         raise ModelError(f"{where}: model {model.name!r} has no mass, so no centre of mass. Give its bodies a mass.")

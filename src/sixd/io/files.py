@@ -1,9 +1,10 @@
-"""Files: reading a source given as path, text, bytes or open file; writing one that is never half written."""
+"""What loaders and writers share: sources of any kind, files never half written, names not yet taken."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -74,3 +75,10 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """The name, with underscores after it if it is taken."""
+    while name in taken:
+        name += "_"
+    return name

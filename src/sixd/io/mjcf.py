@@ -15,8 +15,8 @@ import numpy as np
 
 from sixd.errors import LoadError, MissingPackageError, ModelWarning
 from sixd.io.dh import tidy_rotation
-from sixd.io.files import Source
-from sixd.io.mjcf_names import BALL, FREE, SLIDE, invented_names, unused, written_names
+from sixd.io.files import Source, unused
+from sixd.io.mjcf_names import BALL, FREE, SLIDE, invented_names, written_names
 from sixd.io.mjcf_shapes import add_geoms
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
 from sixd.model.findings import inertia_finding, missing_inertia

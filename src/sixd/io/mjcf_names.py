@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
+
+from sixd.io.files import unused
 
 FREE, BALL, SLIDE, HINGE = range(4)  # MuJoCo's mjtJoint
 
@@ -24,10 +25,3 @@ def invented_names(compiled: Any, kind: str, stem: str) -> list[str]:
             names[k] = unused(f"{stem}{k}", taken)
             taken.add(names[k])
     return names
-
-
-def unused(name: str, taken: Collection[str]) -> str:
-    """The name, with underscores after it if it is taken."""
-    while name in taken:
-        name += "_"
-    return name

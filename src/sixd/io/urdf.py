@@ -15,19 +15,22 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import LoadError, ModelError, ModelWarning, SixdError, unknown_name
-from sixd.io.dh import tidy_rotation
-from sixd.io.meshes import find_mesh
+from sixd.io.files import unused
+from sixd.io.urdf_parts import (
+    incomplete_inertial,
+    read_color,
+    read_inertia,
+    read_joint,
+    read_limit,
+    read_materials,
+    read_origin,
+    read_shape,
+    unexpanded_xacro,
+)
 from sixd.io.xml import Element
-from sixd.model import Fixed, Free, Joint, Mimic, Model, ModelBuilder, Planar, Prismatic, Revolute, Shape, Spherical
+from sixd.model import Free, Joint, Mimic, Model, ModelBuilder
 from sixd.model.findings import inertia_finding, missing_inertia
 from sixd.model.parts import Finding
-from sixd.spatial.euler import rotation_from_rpy
-from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array
-from sixd.spatial.transform import placement
-
-_XACRO_DEFINITIONS = ("xacro:macro", "xacro:property", "xacro:arg")
-_JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 
 
 def read_urdf(
@@ -40,13 +43,13 @@ def read_urdf(
     """The model of a parsed ``<robot>``."""
     links = _by_name(robot, "link")
     joints = _by_name(robot, "joint")
-    xacro = _unexpanded(robot)
+    xacro = unexpanded_xacro(robot)
     if not links:
         hint = " It is xacro: expand it first (xacro robot.urdf.xacro > robot.urdf)." if xacro else ""
         raise robot.error(f"the robot has no <link>, expected at least one.{hint}")
     order, root = _depth_first(robot, links, joints)
     builder = ModelBuilder(robot.attributes.get("name", "").strip() or "robot")
-    reader = _Reader(builder, links, list(package_dirs), folder, _materials(robot), joints)
+    reader = _Reader(builder, links, list(package_dirs), folder, read_materials(robot), joints)
     if xacro:
         message = (
             f"the file is not expanded: what {', '.join(xacro)} would add is missing; expand it first "
@@ -81,12 +84,12 @@ class _Reader:
 
     def add_root(self, link: str, floating_base: bool) -> None:
         if "world" in self.links and (floating_base or link != "world"):
-            self.renamed["world"] = _unused("world_link", self.links)
+            self.renamed["world"] = unused("world_link", self.links)
             new = self.renamed["world"]
             message = f"a moving link cannot be called 'world', which is the fixed base; it is called {new!r}"
             self.builder.notes.append(Finding("renamed", "world", message))
         if floating_base:
-            self._add(link, "world", Free(), joint_name=_unused("root_joint", self.joint_names))
+            self._add(link, "world", Free(), joint_name=unused("root_joint", self.joint_names))
             return
         if link != "world":
             self.builder.add_frame(link, "world")
@@ -101,22 +104,22 @@ class _Reader:
             options["damping"] = dynamics.number("damping", 0.0)
             options["friction"] = dynamics.number("friction", 0.0)
         if limit is not None:
-            options["effort"] = _limit(limit, "effort", np.inf)
-            options["velocity"] = _limit(limit, "velocity", np.inf)
+            options["effort"] = read_limit(limit, "effort", np.inf)
+            options["velocity"] = read_limit(limit, "velocity", np.inf)
             if kind in ("revolute", "prismatic"):
-                options["limits"] = tuple(_limit(limit, key, 0.0) for key in ("lower", "upper"))
-        kinematics = _joint(joint, kind)
-        self._add(child, self._name(parent), kinematics, joint_name=name, placement=_origin(joint), **options)
+                options["limits"] = tuple(read_limit(limit, key, 0.0) for key in ("lower", "upper"))
+        kinematics = read_joint(joint, kind)
+        self._add(child, self._name(parent), kinematics, joint_name=name, placement=read_origin(joint), **options)
 
     def _name(self, link: str) -> str:
         return self.renamed.get(link, link)
 
     def _add(self, link: str, parent: str, joint: Joint, **options: Any) -> None:
         element, name = self.links[link], self._name(link)
-        inertia = _inertia(element)
+        inertia = read_inertia(element)
         if inertia is not None:
             self.with_inertial.add(name)
-            for finding in (inertia_finding(name, inertia), _incomplete(element, name)):
+            for finding in (inertia_finding(name, inertia), incomplete_inertial(element, name)):
                 if finding:
                     self.suspects.append((name, finding))
         try:
@@ -129,8 +132,8 @@ class _Reader:
         """The link's shapes; a broken one is a note, since it has no part in the dynamics."""
         for visual in self.links[link].find_all("visual"):
             try:
-                shape = _shape(visual, self.package_dirs, self.folder)
-                color, pose = _color(visual.find("material"), self.materials), _origin(visual)
+                shape = read_shape(visual, self.package_dirs, self.folder)
+                color, pose = read_color(visual.find("material"), self.materials), read_origin(visual)
             except LoadError as error:
                 self.builder.notes.append(Finding("visual", self._name(link), f"a shape is left out: {error}"))
                 continue
@@ -163,12 +166,6 @@ class _Reader:
         self.builder.notes.extend(findings)
         _warn(model.name, self.builder.notes)
         return self.builder.build() if self.builder.notes else model
-
-
-def _unused(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _warn(robot: str, notes: list[Finding]) -> None:
@@ -239,120 +236,3 @@ def _depth_first(robot: Element, links: dict[str, Element], joints: dict[str, El
         shown = " -> ".join([*reversed(cycle[cycle.index(link) :][:8]), "…"])
         raise robot.error(f"the links form a cycle: {link} -> {shown}; expected a tree with one root.")
     return order, roots[0]
-
-
-# pieces -----------------------------------------------------------------------------------------
-
-
-def _origin(element: Element) -> Array:
-    origin = element.find("origin")
-    if origin is None:
-        return np.eye(4)
-    xyz, rpy = origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), origin.numbers("rpy", 3, (0.0, 0.0, 0.0))
-    return placement(xyz, R=tidy_rotation(rotation_from_rpy(rpy)))
-
-
-def _joint(joint: Element, kind: str) -> Joint:
-    if kind not in _JOINT_TYPES:
-        raise joint.error(str(unknown_name(f"joint {joint.text('name')!r}", "joint type", kind, _JOINT_TYPES)))
-    if kind == "fixed":
-        return Fixed()
-    if kind == "floating":
-        return Free()
-    if kind == "spherical":
-        return Spherical()
-    axis = joint.find("axis")
-    direction = (1.0, 0.0, 0.0) if axis is None else tuple(axis.numbers("xyz", 3, (1.0, 0.0, 0.0)))
-    if axis is not None and np.linalg.norm(direction) < 1e-12:
-        raise axis.error(
-            f'joint {joint.text("name")!r} has axis {direction}, expected a direction. Write xyz="0 0 1", say.'
-        )
-    if kind == "prismatic":
-        return Prismatic(direction)
-    if kind == "planar":
-        return Planar(direction)
-    return Revolute(direction, continuous=kind == "continuous")
-
-
-def _inertia(link: Element) -> Inertia | None:
-    inertial = link.find("inertial")
-    if inertial is None:
-        return None
-    mass, matrix = inertial.find("mass"), inertial.find("inertia")
-    m = 0.0 if mass is None else mass.number("value")
-    I = np.zeros((3, 3))
-    if matrix is not None:
-        xx, xy, xz, yy, yz, zz = (matrix.number(k, 0.0) for k in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
-        I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return Inertia(m, about_com=I).moved(_origin(inertial))
-
-
-def _incomplete(link: Element, name: str) -> Finding | None:
-    """The finding about an ``<inertial>`` that lacks its mass, its matrix or a part of that."""
-    inertial = link.find("inertial")
-    mass, matrix = (None, None) if inertial is None else (inertial.find("mass"), inertial.find("inertia"))
-    missing = [] if mass is not None else ["<mass>"]
-    if matrix is None:
-        missing.append("<inertia>")
-    else:
-        missing += [key for key in ("ixx", "iyy", "izz") if not matrix.attributes.get(key, "").strip()]
-    if not missing:
-        return None
-    return Finding("missing-inertia", name, f"its <inertial> has no {', '.join(missing)}, zero is taken; write it")
-
-
-def _limit(limit: Element, key: str, default: float) -> float:
-    """A limit; numbers at the end of float's range, which writers put where none is meant, are infinite."""
-    value = limit.number(key, default, infinite=True)
-    return value if abs(value) < 1e300 else np.inf * np.sign(value)
-
-
-def _unexpanded(robot: Element) -> list[str]:
-    """Tags of xacro that stand for content which only its expansion would bring."""
-    found: set[str] = set()
-    stack = [robot]
-    while stack:
-        element = stack.pop()
-        if element.tag in _XACRO_DEFINITIONS:
-            continue
-        stack.extend(element.children)
-        if element.tag.startswith("xacro:"):
-            found.add(f"<{element.tag}>")
-    return sorted(found)
-
-
-def _materials(robot: Element) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    visuals = [v for link in robot.find_all("link") for v in link.find_all("visual")]
-    for material in [*robot.find_all("material"), *(m for v in visuals for m in v.find_all("material"))]:
-        color = material.find("color")
-        if color is not None and len(color.attributes.get("rgba", "").split()) == 4:
-            found.setdefault(material.attributes.get("name", ""), color)
-    return found
-
-
-def _color(material: Element | None, known: dict[str, Any]) -> Any:
-    if material is None:
-        return None
-    color = material.find("color")
-    if color is None:
-        color = known.get(material.attributes.get("name", ""))
-    return None if color is None else tuple(color.numbers("rgba", 4))
-
-
-def _shape(visual: Element, package_dirs: list[str | os.PathLike[str]], folder: Path | None) -> Shape | None:
-    """The shape of a ``<visual>``, or None for a kind that is not known: it has no part in the dynamics."""
-    geometry = visual.find("geometry")
-    if geometry is None or not geometry.children:
-        return None
-    element = geometry.children[0]
-    if element.tag == "box":
-        return Shape("box", tuple(element.numbers("size", 3)))
-    if element.tag in ("cylinder", "capsule"):
-        return Shape(element.tag, (element.number("radius"), element.number("length")))
-    if element.tag == "sphere":
-        return Shape("sphere", (element.number("radius"),))
-    if element.tag == "mesh":
-        x, y, z = element.numbers("scale", 3, (1.0, 1.0, 1.0))
-        return Shape("mesh", file=find_mesh(element.text("filename"), package_dirs, folder), scale=(x, y, z))
-    return None

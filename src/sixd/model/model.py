@@ -9,16 +9,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from sixd.batch import Argument, apply
-from sixd.errors import ScalarTypeError, SingularError, unknown_name
-from sixd.model import validate
-from sixd.model.joints import Free, Joint, Spherical, parameters_of
+from sixd.errors import ScalarTypeError, unknown_name
+from sixd.model import manifold, validate
+from sixd.model.joints import Joint, parameters_of
 from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, JointRecord, Visual
 from sixd.model.sparsity import expand_parent
 from sixd.model.tree import Tree
@@ -194,58 +193,22 @@ class Model:
 
     def neutral(self) -> Array:
         """Configuration (nq,) with every joint at its neutral value."""
-        return self._concatenate([self.joints[i].neutral() for i in self.bodies])
+        return np.concatenate([np.zeros(0), *(self.joints[i].neutral() for i in self.bodies)])
 
     def random_configuration(self, rng: np.random.Generator | int | None = None) -> Array:
         """Configuration (nq,) drawn within finite limits, else (-pi, pi), ±1 m, uniform quaternions.
 
         ``rng`` is a NumPy generator or a seed.
         """
-        try:
-            rng = np.random.default_rng(rng)
-        except (TypeError, ValueError):
-            raise ScalarTypeError(
-                f"random_configuration: rng is {rng!r}, expected a numpy.random.Generator or a seed (0, 1, 2 …)."
-            ) from None
-        if symbols_in([self.lower, self.upper]):
-            raise ScalarTypeError("random_configuration: the limits are symbolic, expected numbers. Use substitute.")
-        lower, upper = self.lower.astype(float), self.upper.astype(float)
-        return self._concatenate(
-            [self.joints[i].random(rng, lower[self.iq[i]], upper[self.iq[i]]) for i in self.bodies]
-        )
+        return manifold.random_configuration(self, rng)
 
     def integrate(self, q: Any, dq: Any) -> Array:
         """Configuration reached from q (…, nq) by the constant velocity dq (…, nv) in unit time."""
-
-        def one(q: Array, dq: Array) -> Array:
-            return self._concatenate([self.joints[i].integrate(q[self.iq[i]], dq[self.iv[i]]) for i in self.bodies])
-
-        arguments = [Argument("q", q, (self.nq,), "nq"), Argument("dq", dq, (self.nv,), "nv")]
-        return apply("integrate", one, arguments, explain=partial(self.nonfinite_error, "integrate"))
+        return manifold.integrate(self, q, dq)
 
     def difference(self, q0: Any, q1: Any) -> Array:
         """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest way for orientations."""
-
-        def one(q0: Array, q1: Array) -> Array:
-            return self._concatenate([self.joints[i].difference(q0[self.iq[i]], q1[self.iq[i]]) for i in self.bodies])
-
-        arguments = [Argument("q0", q0, (self.nq,), "nq"), Argument("q1", q1, (self.nq,), "nq")]
-        return apply("difference", one, arguments, explain=partial(self.nonfinite_error, "difference"))
-
-    def nonfinite_error(self, where: str, row: str, *configurations: Array) -> SingularError:
-        """The error for a result that is not finite although its arguments are; ``row`` says which, in words."""
-        for q in configurations:
-            for i in self.bodies if len(q) == self.nq else ():
-                if isinstance(self.joints[i], (Spherical, Free)) and not q[self.iq[i]][:4].any():
-                    return SingularError(
-                        f"{where}: the quaternion of joint {self.joint_names[i - 1]!r} is zero{row}, expected any "
-                        f"other length. Start from model.neutral(), not from zeros."
-                    )
-        return SingularError(f"{where}: the result is not finite{row}. Are the arguments so large that they overflow?")
-
-    @staticmethod
-    def _concatenate(parts: list[Array]) -> Array:
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return manifold.difference(self, q0, q1)
 
     # symbols --------------------------------------------------------------------------------------
 

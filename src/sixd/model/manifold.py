@@ -1,0 +1,65 @@
+"""The configuration space of a model: the joints' own spaces, side by side."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixd.batch import Argument, apply
+from sixd.errors import ScalarTypeError, SingularError
+from sixd.model.joints import Free, Spherical
+from sixd.spatial.scalar import Array, symbols_in
+
+if TYPE_CHECKING:
+    from sixd.model.model import Model
+
+
+def random_configuration(model: Model, rng: Any) -> Array:
+    """See ``Model.random_configuration``."""
+    try:
+        rng = np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(
+            f"random_configuration: rng is {rng!r}, expected a numpy.random.Generator or a seed (0, 1, 2 …)."
+        ) from None
+    if symbols_in([model.lower, model.upper]):
+        raise ScalarTypeError("random_configuration: the limits are symbolic, expected numbers. Use substitute.")
+    lower, upper = model.lower.astype(float), model.upper.astype(float)
+    parts = [model.joints[i].random(rng, lower[model.iq[i]], upper[model.iq[i]]) for i in model.bodies]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def integrate(model: Model, q: Any, dq: Any) -> Array:
+    """See ``Model.integrate``."""
+
+    def one(q: Array, dq: Array) -> Array:
+        parts = [model.joints[i].integrate(q[model.iq[i]], dq[model.iv[i]]) for i in model.bodies]
+        return np.concatenate([np.zeros(0), *parts])
+
+    arguments = [Argument("q", q, (model.nq,), "nq"), Argument("dq", dq, (model.nv,), "nv")]
+    return apply("integrate", one, arguments, explain=partial(nonfinite_error, model, "integrate"))
+
+
+def difference(model: Model, q0: Any, q1: Any) -> Array:
+    """See ``Model.difference``."""
+
+    def one(q0: Array, q1: Array) -> Array:
+        parts = [model.joints[i].difference(q0[model.iq[i]], q1[model.iq[i]]) for i in model.bodies]
+        return np.concatenate([np.zeros(0), *parts])
+
+    arguments = [Argument("q0", q0, (model.nq,), "nq"), Argument("q1", q1, (model.nq,), "nq")]
+    return apply("difference", one, arguments, explain=partial(nonfinite_error, model, "difference"))
+
+
+def nonfinite_error(model: Model, where: str, row: str, *arrays: Array) -> SingularError:
+    """The error for a result that is not finite although its arguments are; ``row`` says which, in words."""
+    for q in arrays:
+        for i in model.bodies if len(q) == model.nq else ():
+            if isinstance(model.joints[i], (Spherical, Free)) and not q[model.iq[i]][:4].any():
+                return SingularError(
+                    f"{where}: the quaternion of joint {model.joint_names[i - 1]!r} is zero{row}, expected any other "
+                    f"length. Start from model.neutral(), not from zeros."
+                )
+    return SingularError(f"{where}: the result is not finite{row}. Are the arguments so large that they overflow?")
