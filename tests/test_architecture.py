@@ -13,6 +13,7 @@ SOURCE = Path(sixd.__file__).parent
 LAYERS = [
     "errors",
     "spatial",
+    "trace",
     "batch",
     "model",
     "algorithms",
@@ -24,8 +25,8 @@ LAYERS = [
     "api",
     "spatial_v2",
 ]
-# `spatial` is below `batch`; the weakest link is checked below: pure physics must not see batches
-PHYSICS = ("spatial", "algorithms")
+# what lies below `batch` and `trace` in that order must not see them all the same
+PHYSICS = ("spatial", "model/joints", "algorithms")
 
 
 def imports(path):
@@ -53,9 +54,13 @@ def test_imports_go_one_way(path):
     assert set(imports(path)) <= allowed
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if layer_of(p) in PHYSICS], ids=lambda p: str(p.relative_to(SOURCE)))
-def test_physics_knows_no_batches(path):
-    assert "batch" not in set(imports(path))
+@pytest.mark.parametrize(
+    "path",
+    [p for p in FILES if str(p.relative_to(SOURCE)).startswith(PHYSICS)],
+    ids=lambda p: str(p.relative_to(SOURCE)),
+)
+def test_physics_knows_no_batches_and_no_traces(path):
+    assert not {"batch", "trace"} & set(imports(path))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))

@@ -36,6 +36,7 @@ from sixd.errors import (
     ShapeError,
     SingularError,
     SixdError,
+    TraceError,
     UnknownNameError,
 )
 from sixd.io import from_dh, load, to_urdf

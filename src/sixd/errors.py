@@ -45,6 +45,10 @@ class SingularError(SixdError, ArithmeticError):
     """The mass matrix, or another matrix to be solved with, is singular."""
 
 
+class TraceError(SixdError, TypeError):
+    """A traced value was asked for what only numbers have, or a trace is not well formed."""
+
+
 class MissingPackageError(SixdError, ImportError):
     """An optional package is needed and not installed."""
 

@@ -1,0 +1,113 @@
+"""Derivatives of a graph: new nodes in the same graph, forward or in reverse, with structural zeros left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.spatial.scalar import Array
+from sixd.trace.expr import Expr
+from sixd.trace.ops import Op
+from sixd.trace.program import live_nodes
+
+# the partial derivatives of each operation with respect to its arguments
+PARTIALS: dict[Op, Callable[[Expr], tuple[Any, ...]]] = {
+    Op.ADD: lambda n: (1, 1),
+    Op.SUB: lambda n: (1, -1),
+    Op.MUL: lambda n: (n.args[1], n.args[0]),
+    Op.DIV: lambda n: (1 / n.args[1], -n / n.args[1]),
+    Op.NEG: lambda n: (-1,),
+    Op.SIN: lambda n: (n.args[0].cos(),),
+    Op.COS: lambda n: (-n.args[0].sin(),),
+    Op.TAN: lambda n: (1 + n * n,),
+    Op.ASIN: lambda n: (1 / (1 - n.args[0] * n.args[0]).sqrt(),),
+    Op.ACOS: lambda n: (-1 / (1 - n.args[0] * n.args[0]).sqrt(),),
+    Op.ATAN2: lambda n: (n.args[1] / _squares(n), -n.args[0] / _squares(n)),
+    Op.SQRT: lambda n: (0.5 / n,),
+    Op.EXP: lambda n: (n,),
+    Op.LOG: lambda n: (1 / n.args[0],),
+    Op.ABS: lambda n: (n.args[0].sign(),),
+    Op.SIGN: lambda n: (0,),
+    Op.MIN: lambda n: ((n.args[0] <= n.args[1]).where(1, 0), (n.args[0] <= n.args[1]).where(0, 1)),
+    Op.MAX: lambda n: ((n.args[1] <= n.args[0]).where(1, 0), (n.args[1] <= n.args[0]).where(0, 1)),
+}
+
+
+def _squares(n: Expr) -> Expr:
+    return n.args[0] * n.args[0] + n.args[1] * n.args[1]
+
+
+def _numbers(node: Expr) -> list[tuple[Expr, Any]]:
+    """Arguments that are numbers, each with its partial derivative; conditions have none."""
+    if node.op is Op.SELECT:
+        c, a, b = node.args
+        return [(a, lambda d: c.where(d, 0)), (b, lambda d: c.where(0, d))]
+    return [(a, lambda d, p=p: d * p) for a, p in zip(node.args, PARTIALS[node.op](node), strict=True)]
+
+
+def jvp(outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Any]) -> list[Any]:
+    """Directional derivatives of the outputs along ``tangents`` (one number or node for each input), forward."""
+    rate: dict[int, Any] = {x.index: t for x, t in zip(inputs, tangents, strict=True)}
+    for node in live_nodes(list(outputs)):
+        if node.op in (Op.CONST, Op.INPUT) or node.op.boolean:
+            continue
+        terms = [times(rate[a.index]) for a, times in _numbers(node) if not _is_zero(rate.get(a.index, 0))]
+        if terms:
+            rate[node.index] = sum(terms[1:], terms[0])
+    return [rate.get(y.index, 0) for y in outputs]
+
+
+def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[Any]) -> list[Any]:
+    """Derivatives of Σ cotangent · output with respect to each input, in one reverse sweep."""
+    weight: dict[int, Any] = {}
+    for y, w in zip(outputs, cotangents, strict=True):
+        weight[y.index] = weight.get(y.index, 0) + w
+    for node in reversed(live_nodes(list(outputs))):
+        w = weight.get(node.index, 0)
+        if node.op in (Op.CONST, Op.INPUT) or node.op.boolean or _is_zero(w):
+            continue
+        for a, times in _numbers(node):
+            weight[a.index] = weight.get(a.index, 0) + times(node.graph.lift(w))
+    return [weight.get(x.index, 0) for x in inputs]
+
+
+def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "forward") -> Array:
+    """∂outputs/∂inputs (m, n) as an object array; an entry that is zero by structure is the int 0.
+
+    ``mode`` "forward" carries the derivatives by all inputs at once and only where they are not zero; "reverse" sweeps
+    once for each output. Both give the same function.
+    """
+    if mode == "reverse":
+        rows = [vjp([y], inputs, [1]) for y in outputs]
+        return _array(rows, (len(outputs), len(inputs)))
+    wanted = {x.index: k for k, x in enumerate(inputs)}
+    rates: dict[int, dict[int, Any]] = {}
+    for node in live_nodes(list(outputs)):
+        row: dict[int, Any] = {wanted[node.index]: 1} if node.index in wanted else {}
+        if node.op not in (Op.CONST, Op.INPUT) and not node.op.boolean:
+            for a, times in _numbers(node):
+                for k, d in rates[a.index].items():
+                    term = times(node.graph.lift(d))
+                    row[k] = row[k] + term if k in row else term
+        rates[node.index] = {k: d for k, d in row.items() if not _is_zero(d)}
+    return _array(
+        [[rates[y.index].get(k, 0) for k in range(len(inputs))] for y in outputs], (len(outputs), len(inputs))
+    )
+
+
+def sparsity(jacobian: Array) -> Array:
+    """Boolean array: where a Jacobian of :func:`jacobian` is not zero by structure."""
+    return np.array([not _is_zero(x) for x in jacobian.ravel()], dtype=bool).reshape(jacobian.shape)
+
+
+def _is_zero(x: Any) -> bool:
+    return x.is_value(0) if isinstance(x, Expr) else bool(x == 0)
+
+
+def _array(rows: list[list[Any]], shape: tuple[int, int]) -> Array:
+    out = np.empty(shape, dtype=object)
+    for i, row in enumerate(rows):
+        out[i, :] = [0 if _is_zero(x) else x for x in row]
+    return out

@@ -1,0 +1,222 @@
+"""Expr: a scalar that records what is done to it, in a graph that shares equal subexpressions.
+
+Works inside NumPy object arrays, so that algorithms written for floats run on it unchanged. Zeros, ones, signs and
+constants are folded as nodes are built; nodes are numbered in the order of their making, arguments first. Knows
+no robot and no target.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+
+from sixd.errors import TraceError
+from sixd.trace.fold import Number, add, binary, compare, div, logic, mul, neg, power, select, unary
+from sixd.trace.ops import Op
+
+
+class Graph:
+    """Nodes of one trace; equal operations on equal arguments are one node."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Expr] = []
+        self._table: dict[tuple[Any, ...], Expr] = {}
+
+    def node(self, op: Op, *args: Expr, value: Any = None) -> Expr:
+        """The node of that operation, made if it is new; no folding."""
+        key = (op, value, *(a.index for a in args))
+        found = self._table.get(key)
+        if found is None:
+            found = Expr(self, len(self.nodes), op, args, value)
+            self.nodes.append(found)
+            self._table[key] = found
+        return found
+
+    def const(self, value: float) -> Expr:
+        """The node of a number; -0.0 counts as 0.0."""
+        return self.node(Op.CONST, value=float(value) + 0.0)
+
+    def input(self, name: str, shape: tuple[int, ...] = ()) -> Any:
+        """An array of inputs of that shape, or one input."""
+        if shape == ():
+            return self.node(Op.INPUT, value=(name, 0))
+        entries = [self.node(Op.INPUT, value=(name, k)) for k in range(math.prod(shape))]
+        out = np.empty(len(entries), dtype=object)
+        out[:] = entries
+        return out.reshape(shape)
+
+    def lift(self, x: Any) -> Expr:
+        """``x`` as a node of this graph."""
+        if isinstance(x, Expr):
+            if x.graph is not self:
+                raise TraceError("two traces were mixed: a traced value was kept from one call and used in another.")
+            return x
+        if isinstance(x, Number) and not isinstance(x, bool):
+            return self.const(float(x))
+        if isinstance(x, np.ndarray) and x.shape == ():
+            return self.lift(x[()])
+        raise TraceError(f"a traced value met a {type(x).__name__} ({x!r}), expected a number or a traced value.")
+
+
+class Expr:
+    """A traced scalar. Arithmetic, comparison and the functions of ``sixd.spatial`` give new ones."""
+
+    __slots__ = ("args", "graph", "index", "op", "value")
+
+    def __init__(self, graph: Graph, index: int, op: Op, args: tuple[Expr, ...], value: Any) -> None:
+        self.graph, self.index, self.op, self.args, self.value = graph, index, op, args, value
+
+    @property
+    def is_const(self) -> bool:
+        """Whether it is a number."""
+        return self.op is Op.CONST
+
+    def is_value(self, x: float) -> bool:
+        """Whether it is this number."""
+        return self.op is Op.CONST and bool(self.value == x)
+
+    # arithmetic; an array on the other side does its own loop ----------------------------------------
+
+    def __add__(self, other: Any) -> Expr:
+        return NotImplemented if _is_array(other) else add(self, self.graph.lift(other))
+
+    def __radd__(self, other: Any) -> Expr:
+        return add(self.graph.lift(other), self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return NotImplemented if _is_array(other) else add(self, neg(self.graph.lift(other)))
+
+    def __rsub__(self, other: Any) -> Expr:
+        return add(self.graph.lift(other), neg(self))
+
+    def __mul__(self, other: Any) -> Expr:
+        return NotImplemented if _is_array(other) else mul(self, self.graph.lift(other))
+
+    def __rmul__(self, other: Any) -> Expr:
+        return mul(self.graph.lift(other), self)
+
+    def __truediv__(self, other: Any) -> Expr:
+        return NotImplemented if _is_array(other) else div(self, self.graph.lift(other))
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return div(self.graph.lift(other), self)
+
+    def __neg__(self) -> Expr:
+        return neg(self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return self.absolute()
+
+    def __pow__(self, exponent: Any) -> Expr:
+        return power(self, exponent)
+
+    # functions, by the names of sixd.spatial ---------------------------------------------------------
+
+    def sin(self) -> Expr:
+        return neg(self.args[0].sin()) if self.op is Op.NEG else unary(Op.SIN, self)
+
+    def cos(self) -> Expr:
+        return self.args[0].cos() if self.op is Op.NEG else unary(Op.COS, self)
+
+    def tan(self) -> Expr:
+        return unary(Op.TAN, self)
+
+    def asin(self) -> Expr:
+        return unary(Op.ASIN, self)
+
+    def acos(self) -> Expr:
+        return unary(Op.ACOS, self)
+
+    def atan2(self, x: Any) -> Expr:
+        return binary(Op.ATAN2, self, self.graph.lift(x))
+
+    def ratan2(self, y: Any) -> Expr:
+        return binary(Op.ATAN2, self.graph.lift(y), self)
+
+    def sqrt(self) -> Expr:
+        return unary(Op.SQRT, self)
+
+    def exp(self) -> Expr:
+        return unary(Op.EXP, self)
+
+    def log(self) -> Expr:
+        return unary(Op.LOG, self)
+
+    def sign(self) -> Expr:
+        return unary(Op.SIGN, self)
+
+    def absolute(self) -> Expr:
+        return unary(Op.ABS, self)
+
+    def minimum(self, other: Any) -> Expr:
+        return binary(Op.MIN, self, self.graph.lift(other))
+
+    def maximum(self, other: Any) -> Expr:
+        return binary(Op.MAX, self, self.graph.lift(other))
+
+    # comparisons give conditions for ``where`` -------------------------------------------------------
+
+    def __lt__(self, other: Any) -> Expr:
+        return compare(Op.LT, self, self.graph.lift(other))
+
+    def __gt__(self, other: Any) -> Expr:
+        return compare(Op.LT, self.graph.lift(other), self)
+
+    def __le__(self, other: Any) -> Expr:
+        return compare(Op.LE, self, self.graph.lift(other))
+
+    def __ge__(self, other: Any) -> Expr:
+        return compare(Op.LE, self.graph.lift(other), self)
+
+    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
+        return compare(Op.EQ, self, self.graph.lift(other))
+
+    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
+        return ~compare(Op.EQ, self, self.graph.lift(other))
+
+    __hash__ = object.__hash__
+
+    def __and__(self, other: Any) -> Expr:
+        return logic(Op.AND, self, self.graph.lift(other))
+
+    def __or__(self, other: Any) -> Expr:
+        return logic(Op.OR, self, self.graph.lift(other))
+
+    def __invert__(self) -> Expr:
+        return self.args[0] if self.op is Op.NOT else logic(Op.NOT, self)
+
+    def where(self, a: Any, b: Any) -> Expr:
+        """``a`` where this condition holds, else ``b``."""
+        return select(self, self.graph.lift(a), self.graph.lift(b))
+
+    # what only numbers have --------------------------------------------------------------------------
+
+    def __bool__(self) -> NoReturn:
+        raise TraceError(
+            "a traced value was asked whether it is true: `if`, `and`, `or`, min(), max() and np.where cannot look at "
+            "it. Write sixd.where(condition, a, b), and &, |, ~ for conditions."
+        )
+
+    def _closed(self, *_: Any) -> NoReturn:
+        raise TraceError(
+            "a traced value was asked for a number: float(), int(), math.* and NumPy's own functions need one. "
+            "Use the functions of sixd.spatial, such as sixd.spatial.sin."
+        )
+
+    __float__ = __int__ = __index__ = __complex__ = _closed
+
+    def __repr__(self) -> str:
+        if self.op is Op.CONST:
+            return f"{self.value:g}"
+        if self.op is Op.INPUT:
+            return f"{self.value[0]}[{self.value[1]}]"
+        return f"{self.op.word}({', '.join(f'%{a.index}' for a in self.args)})"
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.shape != ()

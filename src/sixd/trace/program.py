@@ -1,0 +1,133 @@
+"""Program: the live part of a graph, from named inputs to named outputs, ready to be evaluated or compiled."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ShapeError, TraceError
+from sixd.spatial.scalar import Array
+from sixd.trace.expr import Expr, Graph
+from sixd.trace.fold import FLOAT_FUNCTIONS
+from sixd.trace.ops import Op
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """An input or output array: its name, its shape, and its scalars in row-major order."""
+
+    name: str
+    shape: tuple[int, ...]
+    entries: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Inputs, outputs, and every node between them in an order in which arguments come first."""
+
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    nodes: tuple[Expr, ...]
+
+    def count(self) -> Counter[str]:
+        """Operations by kind, each node once; constants and inputs are none."""
+        return Counter(n.op.word for n in self.nodes if n.op not in (Op.CONST, Op.INPUT))
+
+    @property
+    def operations(self) -> int:
+        """Number of operations of all kinds."""
+        return sum(self.count().values())
+
+    def evaluate(self, *arrays: Any) -> tuple[Array, ...]:
+        """The outputs for NumPy arrays with leading batch dimensions: the reference for every target."""
+        values = [np.asarray(a, dtype=float) for a in arrays]
+        if len(values) != len(self.inputs):
+            raise ShapeError(f"evaluate: got {len(values)} arrays, expected {len(self.inputs)}.")
+        known: dict[int, Any] = {}
+        for slot, array in zip(self.inputs, values, strict=True):
+            core = len(slot.shape)
+            if array.shape[array.ndim - core :] != slot.shape:
+                raise ShapeError(f"evaluate: {slot.name} has shape {array.shape}, expected (..., {slot.shape}).")
+            flat = array.reshape((*array.shape[: array.ndim - core], math.prod(slot.shape)))
+            known |= {e.index: flat[..., k] for k, e in enumerate(slot.entries)}
+        with np.errstate(all="ignore"):
+            for node in self.nodes:
+                if node.op is Op.CONST:
+                    known[node.index] = np.float64(node.value)
+                elif node.op is not Op.INPUT:
+                    known[node.index] = FLOAT_FUNCTIONS[node.op](*(known[a.index] for a in node.args))
+        batch = np.broadcast_shapes(*(np.shape(known[e.index]) for s in self.inputs for e in s.entries))
+        return tuple(_gather([known[e.index] for e in slot.entries], slot.shape, batch) for slot in self.outputs)
+
+
+def _gather(entries: list[Any], shape: tuple[int, ...], batch: tuple[int, ...]) -> Array:
+    rows = [np.broadcast_to(np.asarray(x, dtype=float), batch) for x in entries]
+    return np.stack(rows, axis=-1).reshape(batch + shape) if rows else np.zeros(batch + shape)
+
+
+def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]]) -> Program:
+    """The program of ``function``, called once with arrays of traced scalars of these names and shapes.
+
+    It returns an array or a tuple of arrays, which are the outputs.
+    """
+    graph = Graph()
+    arrays = {name: graph.input(name, shape) for name, shape in inputs.items()}
+    result = function(*arrays.values())
+    results = result if isinstance(result, tuple) else (result,)
+    slots = [Slot(name, inputs[name], _entries(graph, a)) for name, a in arrays.items()]
+    outputs = [Slot(f"out{k}", np.shape(r), _entries(graph, r)) for k, r in enumerate(results)]
+    return make_program(slots, outputs)
+
+
+def make_program(inputs: list[Slot], outputs: list[Slot]) -> Program:
+    """A program of these slots; nodes that no output needs are left out."""
+    live = live_nodes([e for slot in outputs for e in slot.entries])
+    program = Program(tuple(inputs), tuple(outputs), tuple(live))
+    check(program)
+    return program
+
+
+def live_nodes(outputs: list[Expr]) -> list[Expr]:
+    """The nodes that the outputs need, in the order of their making."""
+    seen: dict[int, Expr] = {}
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node.index not in seen:
+            seen[node.index] = node
+            stack.extend(node.args)
+    return [seen[k] for k in sorted(seen)]
+
+
+def check(program: Program) -> None:
+    """Raise TraceError if the program is not well formed: run between the stages of a compiler."""
+    known: set[int] = set()
+    given = {e.index for slot in program.inputs for e in slot.entries}
+    for node in program.nodes:
+        if len(node.args) != node.op.arity:
+            raise TraceError(
+                f"check: %{node.index} = {node!r} has {len(node.args)} arguments, expected {node.op.arity}."
+            )
+        for k, a in enumerate(node.args):
+            if a.index not in known:
+                raise TraceError(f"check: %{node.index} = {node!r} uses %{a.index} before it is made.")
+            if node.op.argument_boolean(k) != a.op.boolean and not a.is_const:
+                raise TraceError(f"check: argument {k} of %{node.index} = {node!r} is a {a.op.word}.")
+        if node.op is Op.INPUT and node.index not in given:
+            raise TraceError(f"check: {node!r} is an input of no slot.")
+        if node.index in known:
+            raise TraceError(f"check: %{node.index} stands twice.")
+        known.add(node.index)
+    for slot in program.outputs:
+        for e in slot.entries:
+            if e.index not in known or e.op.boolean:
+                raise TraceError(f"check: output {slot.name} has {e!r}, expected a number that was computed.")
+
+
+def _entries(graph: Graph, array: Any) -> tuple[Expr, ...]:
+    return tuple(graph.lift(x) for x in np.asarray(array, dtype=object).ravel())
