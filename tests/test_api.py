@@ -252,3 +252,30 @@ NO_ARRAYS = {
 def test_things_that_are_no_arrays(kind):
     with pytest.raises(sixd.ScalarTypeError, match="gravity_force: q "):
         sixd.gravity_force(ARM, NO_ARRAYS[kind])
+
+
+def test_pivots_do_not_depend_on_units():
+    """A planet, a grain and a body far from its frame are regular, whatever the ratio of their moments to their mass."""
+    for inertia in (
+        sixd.Inertia(5.97e24, (0, 0, 0), (8.01e37, 8.01e37, 8.04e37)), sixd.Inertia(1.0, (0, 0, 0), (1e-14, 1e-14, 1e-14)),
+        sixd.Inertia(1.0, (1e4, 0, 0), (1, 1, 1)),
+    ):  # fmt: skip
+        builder = sixd.ModelBuilder("m", (0, 0, 0))
+        builder.add_body("b", "world", sixd.Free(), inertia=inertia)
+        model = builder.build()
+        assert_allclose(sixd.forward_dynamics(model, model.neutral(), np.zeros(6), np.zeros(6)), 0, atol=1e-20)
+
+
+def test_operational_inertia_row_by_row(rng):
+    """Far from the origin it is still found; a NaN row does not hide the singular ones."""
+    builder = sixd.ModelBuilder("m")
+    builder.add_body("drone", "world", sixd.Free(), inertia=sixd.Inertia(1.5, (0, 0, 0), (0.01, 0.01, 0.02)))
+    drone = builder.build()
+    q = np.array([1.0, 0, 0, 0, 1000, 0, 0])
+    inertia = sixd.operational_inertia(drone, q, "drone", expressed_in="world")
+    assert_allclose(inertia, sixd.composite_inertia(drone, q), rtol=1e-9)
+    arm = ARM.lock({"joint3": 0.1, "joint7": 0.2})
+    rows = rng.standard_normal((3, 5))
+    rows[0] = np.nan
+    with pytest.raises(sixd.SingularError, match=r"cannot move in all six directions there in row \(1,\)"):
+        sixd.operational_inertia(arm, rows, "tool")

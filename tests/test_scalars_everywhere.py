@@ -130,10 +130,10 @@ def test_symbols_in_joints_and_placements():
     )
     builder.add_frame("f", "b", sixd.placement((0, 0, x), rpy=(alpha, 0, 0)))
     model = builder.build()
-    assert [str(s) for s in model.symbols] == ["p", "r", "x"]
+    assert [str(s) for s in model.symbols] == ["alpha", "p", "r", "x"]
     q = sp.symbols("q0:2")
     tau = sixd.inverse_dynamics(model, q, [0, 1], [1, 0])
-    values = {p: 0.1, r: 0.2, x: 0.3}
+    values = {p: 0.1, r: 0.2, x: 0.3, alpha: 0.4}
     numeric = model.substitute(values)
     got = [float(t.subs(values).subs({q[0]: 0.4, q[1]: 0.5})) for t in tau]
     assert_allclose(got, sixd.inverse_dynamics(numeric, [0.4, 0.5], [0, 1], [1, 0]), atol=1e-12)

@@ -20,9 +20,10 @@ from sixd.algorithms import momentum as momenta
 from sixd.algorithms import solve as solves
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
 from sixd.evaluate import COORDINATES, require_choice, require_mass, require_model, run, run_framed, solve
+from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model
 from sixd.spatial.points import force_at_point
-from sixd.spatial.scalar import Array, is_object
+from sixd.spatial.scalar import Array, is_object, require_scalars
 from sixd.spatial.transform import rotate_both
 
 # dynamics ---------------------------------------------------------------------------------------
@@ -92,12 +93,16 @@ def hybrid_dynamics(
     def algorithm(model: Model, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Array | None = None) -> Any:
         return aba.hybrid(model, prescribed, q, qd, qdd, tau, f_ext=f_ext)
 
-    def used(values: Any, mask: Array) -> Any:
-        array = np.asarray(values)
-        return np.where(mask, array, 0) if array.shape[-1:] == mask.shape else values
-
-    qdd, tau = used(qdd, mask), used(tau, ~mask)
+    qdd, tau = _used(where, "qdd", qdd, mask), _used(where, "tau", tau, ~mask)
     return solve(where, algorithm, model, out, prescribed, q=q, qd=qd, qdd=qdd, tau=tau, f_ext=f_ext)
+
+
+def _used(where: str, name: str, values: Any, mask: Array) -> Any:
+    """``values`` with what the mask leaves out set to zero; what is no array of that length is left to the border."""
+    batch.require_unmasked(where, name, values)
+    require_scalars(f"{where}: {name}", values)
+    array = np.asarray(values)
+    return np.where(mask, array, 0) if array.shape[-1:] == mask.shape else values
 
 
 def mass_matrix(model: Model, q: Any, *, out: Any = None) -> Array:
@@ -214,13 +219,26 @@ def operational_inertia(model: Model, q: Any, frame: str, *, expressed_in: str =
     there too.
     """
     where = "operational_inertia"
-    W = inverse_operational_inertia(model, q, frame, expressed_in=expressed_in)
-    if not is_object(W) and np.isfinite(W).all() and (np.linalg.cond(W) > 1e13).any():
-        raise SingularError(
-            f"{where}: frame {frame!r} cannot move in all six directions there, so it has no operational inertia. "
+
+    def algorithm(model: Model, q: Array, frame: str, *, expressed_in: str) -> Array:
+        inertia = jacobians.operational_inertia(model, q, frame, expressed_in=expressed_in)
+        W = jacobians.inverse_operational_inertia(model, q, frame)
+        return inertia if is_object(W) or _has_full_rank(W) else inertia * np.nan
+
+    def explain(row: str, *_: Array) -> SingularError:
+        return SingularError(
+            f"{where}: frame {frame!r} cannot move in all six directions there{row}, so it has no operational inertia. "
             f"Use sixd.inverse_operational_inertia."
         )
-    return run_framed(where, jacobians.operational_inertia, model, frame, expressed_in, out, q=q)
+
+    by = partial(solve, explain=explain)
+    return run_framed(where, algorithm, model, frame, expressed_in, out, by, q=q)
+
+
+def _has_full_rank(W: Array) -> bool:
+    """Whether a symmetric 6×6 matrix is regular when each row and column is taken in its own scale."""
+    size = np.sqrt(np.diag(W))
+    return bool(np.isfinite(W).all() and size.all() and np.linalg.cond(W / np.outer(size, size)) < 1e13)
 
 
 def inverse_operational_inertia(
@@ -250,11 +268,14 @@ def external_force(
     f = model.frame(frame, where)
     if f.body == 0:
         raise ModelError(f"{where}: frame {frame!r} is fixed to the world, expected one on a moving body.")
+    require_scalars(f"{where}: wrench", wrench)
     width = np.shape(wrench)[-1] if np.ndim(wrench) else 0
     if width not in (3, 6):
         raise ShapeError(f"{where}: wrench has shape {np.shape(wrench)}, expected (..., 6), or (..., 3) for a force.")
 
     def one(q: Array, w: Array, *p: Array) -> Array:
+        if not is_object(q, w, *p):
+            model.require_numeric(where)
         force = w if width == 6 else np.concatenate([np.zeros(3, dtype=int), w])
         if p:
             force = np.concatenate([force[:3], np.zeros(3, dtype=int)]) + force_at_point(force[3:], p[0])
@@ -270,7 +291,7 @@ def external_force(
     arguments = [batch.Argument("q", q, (model.nq,), "nq"), batch.Argument("wrench", wrench, (width,))]
     if point is not None:
         arguments.append(batch.Argument("point", point, (3,)))
-    return batch.apply(where, one, arguments)
+    return batch.apply(where, one, arguments, explain=partial(nonfinite_error, model, where))
 
 
 def body_poses(model: Model, q: Any, *, out: Any = None) -> Array:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, require_scalars
 
 
 class Argument(NamedTuple):
@@ -79,8 +79,7 @@ def broadcast(where: str, arguments: list[Argument]) -> tuple[list[Array], tuple
 
 def _to_array(where: str, argument: Argument) -> Array:
     name, value, core, meaning = argument
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise ScalarTypeError(f"{where}: {name} is a masked array with gaps. Fill them: {name}.filled(numpy.nan).")
+    require_unmasked(where, name, value)
     try:
         array = np.asarray(value)
     except ValueError:
@@ -91,7 +90,11 @@ def _to_array(where: str, argument: Argument) -> Array:
             f"Convert it to a float array."
         )
     if array.dtype == object:
-        _require_scalars(where, name, array)
+        if array.shape == ():
+            raise ScalarTypeError(
+                f"{where}: {name} is a {type(value).__name__}, expected an array of shape {_dots(core)}."
+            )
+        require_scalars(f"{where}: {name}", array)
     k = len(core)
     if array.ndim < k or array.shape[array.ndim - k :] != core:
         raise ShapeError(
@@ -101,14 +104,10 @@ def _to_array(where: str, argument: Argument) -> Array:
     return array
 
 
-def _require_scalars(where: str, name: str, array: Array) -> None:
-    """An object array may hold symbols and traced scalars, but not None, text or containers."""
-    for x in array.ravel():
-        if x is None or isinstance(x, (str, bytes, dict, set, list, tuple, range)) or hasattr(x, "__next__"):
-            what = f"is a {type(x).__name__}" if array.shape == () else f"holds {x!r}"
-            raise ScalarTypeError(f"{where}: {name} {what}, expected an array of numbers (or SymPy expressions).")
-        if isinstance(x, int) and abs(x) > 2**1023:
-            raise ScalarTypeError(f"{where}: {name} holds a whole number too large for a float.")
+def require_unmasked(where: str, name: str, value: Any) -> None:
+    """Raise on a masked array with gaps, whose mask would be lost in silence."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ScalarTypeError(f"{where}: {name} is a masked array with gaps. Fill them: {name}.filled(numpy.nan).")
 
 
 def _hint(shape: tuple[int, ...], core: tuple[int, ...]) -> str:

@@ -60,6 +60,7 @@ def solve(
     model: Model,
     out: Any,
     prescribed: frozenset[int] = frozenset(),
+    explain: Callable[..., Exception] | None = None,
     **arrays: Any,
 ) -> Any:
     """:func:`run` for what divides by the mass matrix: raises where that is singular, to rounding."""
@@ -74,7 +75,7 @@ def solve(
             return tuple(x * np.nan for x in result) if isinstance(result, tuple) else result * np.nan
         return result
 
-    def explain(row: str, q: Array, *others: Array) -> SingularError:
+    def singular(row: str, q: Array, *others: Array) -> SingularError:
         with np.errstate(all="ignore"):
             names = [model.joint_names[i - 1] for i in vanishing_pivots(model, q, prescribed)]
         if not names:
@@ -84,7 +85,7 @@ def solve(
             f"others do not move already. Move away from it, or give the joints an armature."
         )
 
-    return run(where, checked, model, out, explain, **arrays)
+    return run(where, checked, model, out, explain or singular, **arrays)
 
 
 def require_model(where: str, model: Model) -> None:

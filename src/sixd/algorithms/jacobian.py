@@ -9,12 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 from sixd.algorithms.aba import inverse_small
-from sixd.algorithms.kinematics import ZERO6, express, path
+from sixd.algorithms.kinematics import ZERO6, express, frame_transform, path
 from sixd.algorithms.solve import solve_columns
 from sixd.model.model import Model
 from sixd.spatial.rotation import ZERO3
 from sixd.spatial.scalar import Array, common_dtype
-from sixd.spatial.transform import blocks, crm, inverse_transform, mirror_upper, rotate_both, transform_from_pose
+from sixd.spatial.transform import (
+    blocks,
+    congruence,
+    crm,
+    inverse_transform,
+    mirror_upper,
+    rotate_both,
+    transform_from_pose,
+)
 
 
 def jacobian(model: Model, q: Array, frame: str, *, expressed_in: str = "body") -> Array:
@@ -52,7 +60,13 @@ def jacobian_rate(model: Model, q: Array, qd: Array, frame: str, *, expressed_in
 
 def operational_inertia(model: Model, q: Array, frame: str, *, expressed_in: str = "body") -> Array:
     """Λ (6, 6) = (J M⁻¹ Jᵀ)⁻¹: the inertia felt at the frame. Needs six freedoms at the frame."""
-    return inverse_small(inverse_operational_inertia(model, q, frame, expressed_in=expressed_in))
+    # in the frame's own coordinates, where it is conditioned best, then carried over
+    inertia = inverse_small(inverse_operational_inertia(model, q, frame))
+    X_FW = frame_transform(model, q, frame)
+    if expressed_in == "aligned":
+        R = X_FW[:3, :3]
+        return congruence(blocks(R, ZERO3, ZERO3, R), inertia)
+    return congruence(X_FW, inertia) if expressed_in == "world" else inertia
 
 
 def inverse_operational_inertia(model: Model, q: Array, frame: str, *, expressed_in: str = "body") -> Array:

@@ -31,8 +31,9 @@ def vanishing_pivots(model: Model, q: Array, prescribed: AbstractSet[int] = froz
     for i in model.bodies:
         if i in prescribed or not len(D[i]) or not np.isfinite(D[i]).all():
             continue
-        size = np.abs(S[i].T @ Ic[i] @ S[i] + np.diag(model.armature[model.iv[i]])).max()
-        if abs(np.linalg.eigvalsh(D[i])[0]) <= _ROUNDING * size:
+        # each freedom in its own scale, so that metres and radians can be compared
+        size = np.sqrt(np.abs(np.diag(S[i].T @ Ic[i] @ S[i]) + model.armature[model.iv[i]]))
+        if not size.all() or abs(np.linalg.eigvalsh(D[i] / np.outer(size, size))[0]) <= _ROUNDING:
             found.append(i)
     return found
 

@@ -67,6 +67,8 @@ def _reordered(order: list[int], A: Array) -> Rule:
 
     def to_q(q: Array) -> Array:
         quaternion = q[..., :4]
+        if q.dtype != object:  # first to a size whose square is a float
+            quaternion = quaternion / np.abs(quaternion).max(axis=-1, keepdims=True)
         length = sqrt((quaternion * quaternion).sum(axis=-1, keepdims=True))
         return np.concatenate([quaternion / length, q[..., 4:]], axis=-1)[..., order]
 

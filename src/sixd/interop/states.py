@@ -27,8 +27,9 @@ def to_pinocchio(
     Parameters
     ----------
     q : (…, nq); qd, qdd, tau : (…, nv) or None, in sixd's conventions.
-    pinocchio_model : the ``pinocchio.Model``; joints are matched by name. Without it the order is that of Pinocchio's
-        own URDF reader: depth first over the links, siblings by the name of their joint.
+    pinocchio_model : the ``pinocchio.Model``; joints are matched by name. Without it the order is that in which
+        Pinocchio's own reader has the file that the model was loaded from: depth first over the links, siblings by
+        the name of their joint. Give it for a model that was built, edited, or written anew by ``to_urdf``.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import Model, ModelBuilder, Prismatic, Revolute
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import EYE3, axis_rotation
-from sixd.spatial.scalar import Array, Scalar, is_number
+from sixd.spatial.scalar import Array, Scalar, is_number, require_scalars
 from sixd.spatial.transform import placement
 
 _KEYS = (
@@ -62,7 +62,8 @@ def from_dh(
                 raise unknown_name(f"from_dh: row {k}", "key", key, _KEYS)
         alpha, a, d, theta = (row.get(key, 0) for key in ("alpha", "a", "d", "theta"))
         for key, value in zip(("alpha", "a", "d", "theta"), (alpha, a, d, theta), strict=True):
-            if isinstance(value, str) or (is_number(value) and not np.isfinite(float(value))):
+            require_scalars(f"from_dh: row {k}: {key}", value)
+            if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
                 raise ModelError(
                     f"from_dh: row {k}: {key} is {value!r}, expected a finite number or a SymPy expression."
                 )

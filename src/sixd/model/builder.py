@@ -14,7 +14,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import validate
-from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, parameters_of, verify_joint
+from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, numeric_joint, parameters_of, verify_joint
 from sixd.model.model import Model
 from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, Mimic, Shape, Visual
 from sixd.spatial.inertia import Inertia
@@ -194,17 +194,21 @@ class ModelBuilder:
             arrays[key] = np.concatenate([np.zeros(0), *(e.per_q[key] for e in moving[1:])])
         for key in PER_V:
             arrays[key] = np.concatenate([np.zeros(0), *(e.per_v[key] for e in moving[1:])])
+        joints = tuple(e.joint for e in moving)
+        if not symbols_in([*arrays.values(), *map(parameters_of, joints), *(f.pose for f in frames.values())]):
+            joints = tuple(map(numeric_joint, joints))
+            frames = {name: replace(f, pose=np.array(f.pose, dtype=float)) for name, f in frames.items()}
         return Model(
             name=self.name,
             parent=tuple(e.parent for e in moving),
-            joints=tuple(e.joint for e in moving),
+            joints=joints,
             body_names=tuple(e.name for e in moving[1:]),
             joint_names=tuple(e.joint_name for e in moving[1:]),
             frames=frames,
             constraints=tuple(c for c in self.constraints if set(c.joints) <= names),
             visuals=tuple(visuals),
             notes=tuple(self.notes),
-            **settle(arrays, [parameters_of(e.joint) for e in moving]),
+            **settle(arrays, [parameters_of(j) for j in joints]),
         )
 
     def _find(self, where: str, kind: str, name: str) -> Frame:

@@ -11,12 +11,12 @@ import numpy as np
 
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, unknown_name
 from sixd.model import validate
-from sixd.model.builder import Entry, ModelBuilder, settle
-from sixd.model.joints import Fixed, Joint, parameters_of
+from sixd.model.builder import Entry, ModelBuilder
+from sixd.model.joints import BUILT_IN, Fixed, numeric_joint, replace_parameters, verify_joint
 from sixd.model.model import Model
-from sixd.model.parts import PER_Q, PER_V, Frame
+from sixd.model.parts import PER_Q, PER_V, Frame, Mimic
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, exact, is_object, require_scalars
 from sixd.spatial.transform import compose, pose_from_transform
 
 
@@ -53,15 +53,18 @@ def lock(model: Model, joints: Mapping[str, Any]) -> Model:
     for name, value in joints.items():
         i = model.joint_index(name)
         joint = model.joints[i]
+        require_scalars(f"lock: joint {name!r}", value)
         q = np.atleast_1d(np.asarray(value))
         if q.shape != (joint.nq,):
             raise ShapeError(f"lock: joint {name!r} got shape {np.shape(value)}, expected {joint.nq} coordinates.")
-        if q.dtype.kind not in "fiuO":
-            raise ScalarTypeError(f"lock: joint {name!r} is {value!r}, expected numbers.")
         if q.dtype != object and not np.isfinite(q.astype(float)).all():
             raise ModelError(f"lock: joint {name!r} is {q.tolist()}, expected finite coordinates.")
         entry = builder.entries[i]
-        held = compose(entry.placement, pose_from_transform(np.asarray(joint.transform(q))))
+        with np.errstate(all="ignore"):
+            X = np.asarray(joint.transform(q))
+        if not is_object(X) and not np.isfinite(X).all():
+            raise ModelError(f"lock: joint {name!r} is {q.tolist()}, expected a configuration. Is its quaternion zero?")
+        held = compose(entry.placement, pose_from_transform(X))
         builder.entries[i] = dataclasses.replace(entry, joint=Fixed(), placement=held)
     _drop_constraints(builder, set(joints), "lock")
     return builder.build()
@@ -136,41 +139,70 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
 
 def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
     """See ``Model.substitute``."""
-    by_name = {str(s): s for s in model.symbols}
-    table = {}
-    for key, value in values.items():
-        if str(key) not in by_name:
-            raise unknown_name(f"substitute: model {model.name!r}", "symbol", str(key), by_name)
-        if isinstance(value, str) or (is_number(value) and not np.isfinite(float(value))):
-            raise ModelError(f"substitute: {key} is {value!r}, expected a finite number or an expression.")
-        table[by_name[str(key)]] = value
+    table = _table(model, values)
 
     def replaced(x: Any) -> Any:
-        if not hasattr(x, "subs"):
+        if not hasattr(x, "xreplace"):
             return x
-        new = x.subs(table)
-        return float(new) if not new.free_symbols and new.is_real else new
-
-    def joint_replaced(joint: Joint) -> Joint:
-        if not dataclasses.is_dataclass(joint):
-            return joint
-        fields = {f.name: getattr(joint, f.name) for f in dataclasses.fields(joint)}
-        new = {k: tuple(map(replaced, v)) if isinstance(v, tuple) else replaced(v) for k, v in fields.items()}
-        return dataclasses.replace(joint, **new)
+        new = x.xreplace(table)  # all at once, so that symbols can change places
+        if not new.free_symbols and not (new.is_real and new.is_finite):
+            raise ModelError(f"substitute: {x} becomes {new} in model {model.name!r}, expected a finite number.")
+        return new
 
     every = np.vectorize(replaced, otypes=[object])
-    joints = tuple(joint_replaced(j) for j in model.joints)
-    arrays = {
-        f.name: every(a) if a.size else a
-        for f in dataclasses.fields(model)
-        if isinstance(a := getattr(model, f.name), np.ndarray)
-    }
+    joints = tuple(replace_parameters(j, replaced) for j in model.joints)
+    arrays: dict[str, Any] = {name: exact(every(a)) if a.size else a for name, a in _arrays(model).items()}
     frames = {name: dataclasses.replace(f, pose=every(f.pose)) for name, f in model.frames.items()}
-    for name, f in frames.items():
-        if not any(hasattr(x, "free_symbols") for x in f.pose.ravel()):
-            frames[name] = dataclasses.replace(f, pose=f.pose.astype(float))
-    settled = settle(arrays, [parameters_of(j) for j in joints])
-    return dataclasses.replace(model, joints=joints, frames=frames, **settled)
+    constraints = tuple(
+        dataclasses.replace(c, multiplier=replaced(c.multiplier), offset=replaced(c.offset))
+        if isinstance(c, Mimic)
+        else c
+        for c in model.constraints
+    )
+    new = dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
+    return new if new.symbols else _numeric(new)
+
+
+def _table(model: Model, values: Mapping[Any, Any]) -> dict[Any, Any]:
+    """What each of the model's symbols becomes; a name stands for every symbol that is called so."""
+    import sympy
+
+    try:
+        pairs = dict(values).items()
+    except (TypeError, ValueError):
+        raise ScalarTypeError(f"substitute: got {values!r}, expected a mapping such as {{m1: 2.0}}.") from None
+    table: dict[Any, Any] = {}
+    for key, value in pairs:
+        found = [s for s in model.symbols if s == key or (isinstance(key, str) and str(s) == key)]
+        if not found:
+            names = dict.fromkeys(map(str, model.symbols))
+            raise unknown_name(f"substitute: model {model.name!r}", "symbol", str(key), names)
+        require_scalars(f"substitute: {key}", value)
+        new = sympy.sympify(value)
+        if not isinstance(new, sympy.Expr) or (new.is_number and not (new.is_real and new.is_finite)):
+            raise ModelError(f"substitute: {key} is {value!r}, expected a finite number or an expression.")
+        table |= dict.fromkeys(found, new)
+    return table
+
+
+def _numeric(model: Model) -> Model:
+    """The model, which has no symbols left, with floats throughout; joints of the user's are verified now."""
+    joints = tuple(map(numeric_joint, model.joints))
+    for joint, name in zip(joints[1:], model.joint_names, strict=True):
+        if type(joint) not in BUILT_IN:
+            verify_joint(joint, name=name)
+    arrays: dict[str, Any] = {name: array.astype(float) for name, array in _arrays(model).items()}
+    frames = {name: dataclasses.replace(f, pose=f.pose.astype(float)) for name, f in model.frames.items()}
+    relations = tuple(
+        dataclasses.replace(c, multiplier=float(c.multiplier), offset=float(c.offset)) if isinstance(c, Mimic) else c
+        for c in model.constraints
+    )
+    return dataclasses.replace(model, joints=joints, frames=frames, constraints=relations, **arrays)
+
+
+def _arrays(model: Model) -> dict[str, Array]:
+    fields = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
+    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
 
 
 def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str) -> None:

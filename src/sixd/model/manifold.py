@@ -57,9 +57,13 @@ def nonfinite_error(model: Model, where: str, row: str, *arrays: Array) -> Singu
     """The error for a result that is not finite although its arguments are; ``row`` says which, in words."""
     for q in arrays:
         for i in model.bodies if len(q) == model.nq else ():
-            if isinstance(model.joints[i], (Spherical, Free)) and not q[model.iq[i]][:4].any():
+            quaternion = q[model.iq[i]][:4] if isinstance(model.joints[i], (Spherical, Free)) else np.ones(4)
+            with np.errstate(all="ignore"):
+                square = quaternion @ quaternion
+            if not 1e-290 < square < np.inf:
+                what = "zero" if not quaternion.any() else "far too small or large"
                 return SingularError(
-                    f"{where}: the quaternion of joint {model.joint_names[i - 1]!r} is zero{row}, expected any other "
-                    f"length. Start from model.neutral(), not from zeros."
+                    f"{where}: the quaternion of joint {model.joint_names[i - 1]!r} is {what}{row}, expected a length "
+                    f"near 1. Start from model.neutral(), not from zeros."
                 )
     return SingularError(f"{where}: the result is not finite{row}. Are the arguments so large that they overflow?")

@@ -18,11 +18,11 @@ import numpy as np
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model import manifold, validate
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, JointRecord, Visual
+from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, JointRecord, Mimic, Visual
 from sixd.model.sparsity import expand_parent
 from sixd.model.tree import Tree
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, symbols_in
+from sixd.spatial.scalar import Array, exact, symbols_in
 from sixd.spatial.transform import transform_from_pose
 
 
@@ -217,7 +217,9 @@ class Model:
         """SymPy symbols in the parameters, sorted by name."""
         arrays = [v for v in self.__dict__.values() if isinstance(v, np.ndarray)]
         parameters = [parameters_of(j) for j in self.joints]
-        return tuple(sorted(symbols_in([*arrays, *parameters]), key=str))
+        poses = [f.pose for f in self.frames.values()]
+        relations = [np.array([c.multiplier, c.offset], dtype=object) for c in self.constraints if isinstance(c, Mimic)]
+        return tuple(sorted(symbols_in([*arrays, *parameters, *poses, *relations]), key=str))
 
     def require_numeric(self, where: str) -> None:
         """Raise if parameters are symbolic, naming the symbols."""
@@ -247,7 +249,10 @@ class Model:
         return submodel(self, body)
 
     def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
-        """This model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4); ``prefix`` marks its names."""
+        """This model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4); ``prefix`` marks its names.
+
+        Gravity is this model's; that of ``other`` is left behind with its world.
+        """
         from sixd.model.edit import attach
 
         return attach(self, other, frame, placement=placement, prefix=prefix)
@@ -265,7 +270,9 @@ class Model:
 
     def with_gravity(self, gravity: Any) -> Model:
         """The model in another field of gravity (3,) [m/s²]."""
-        return dataclasses.replace(self, gravity=validate.vector("with_gravity: gravity", gravity, 3, spread=False))
+        g = validate.vector("with_gravity: gravity", gravity, 3, spread=False)
+        symbolic = self.symbols or symbols_in([g])
+        return dataclasses.replace(self, gravity=exact(g) if symbolic else g.astype(float))
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.nb} bodies, nq = {self.nq}, nv = {self.nv}>"

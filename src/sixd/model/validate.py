@@ -7,21 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError
+from sixd.errors import ModelError
 from sixd.model.joints import Free, Joint, Spherical
 from sixd.model.parts import Constraint, Mimic
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, require_scalars
 
 
 def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool = True) -> Array:
     """``value`` as n numbers or symbols; one number is spread over all n unless ``spread`` is off. NaN is refused."""
+    require_scalars(what, value)
     array = np.asarray(value)
-    if array.dtype.kind not in "fiuO":
-        raise ScalarTypeError(f"{what} is {value!r}, expected {n} numbers.")
     if array.shape != (n,) and not (spread and array.shape == ()):
         raise ModelError(f"{what} has shape {array.shape}, expected {'a number or ' if spread else ''}({n},).")
-    if any(x is None or isinstance(x, (str, dict, list)) for x in array.ravel()):
-        raise ScalarTypeError(f"{what} is {value!r}, expected {n} numbers.")
     if array.dtype != object:
         array = array.astype(float)
         if np.isnan(array).any() or (finite and not np.isfinite(array).all()):

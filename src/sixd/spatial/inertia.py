@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
+from sixd.errors import ModelError, ShapeError, SingularError
 from sixd.spatial.rotation import EYE3, skew
-from sixd.spatial.scalar import Array, Scalar, exact, is_object, is_zero
+from sixd.spatial.scalar import Array, Scalar, exact, is_object, is_zero, require_scalars
 from sixd.spatial.transform import blocks
 
 
@@ -42,8 +42,7 @@ class Inertia:
 
     def __init__(self, mass: Scalar, com: Any = (0.0, 0.0, 0.0), about_com: Any = (0.0, 0.0, 0.0)) -> None:
         for name, x in (("mass", mass), ("com", com), ("about_com", about_com)):
-            if x is None or np.asarray(x).dtype.kind not in "fiuO":
-                raise ScalarTypeError(f"Inertia: {name} is {x!r}, expected numbers (or SymPy expressions).")
+            require_scalars(f"Inertia: {name}", x)
         c, I_C = np.asarray(com), np.asarray(about_com)
         if I_C.shape == (3,):
             I_C = np.diag(I_C)

@@ -10,6 +10,7 @@ every element, whatever the scalar's own ``__mul__`` does with arrays.
 
 from __future__ import annotations
 
+import decimal
 import numbers
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -24,6 +25,7 @@ Scalar = Any
 
 _SYMPY_NAMES = {"minimum": "Min", "maximum": "Max", "absolute": "Abs"}
 _SYMMETRIC = ("minimum", "maximum")
+_NO_SCALARS = (str, bytes, complex, np.complexfloating, decimal.Decimal, dict, set, type(None))
 
 
 def is_sympy(x: object) -> bool:
@@ -33,7 +35,30 @@ def is_sympy(x: object) -> bool:
 
 def is_number(x: Any) -> bool:
     """Whether ``x`` is a plain real number (not symbolic, not traced)."""
-    return isinstance(x, (numbers.Real, np.number, np.bool_)) and not is_sympy(x)
+    return isinstance(x, (numbers.Real, np.bool_)) and not is_sympy(x)
+
+
+def require_scalars(what: str, *values: Any) -> None:
+    """Raise unless every element is a real number, a SymPy expression or a foreign scalar."""
+    for value in values:
+        try:
+            elements = np.asarray(value).ravel()
+        except ValueError:
+            raise ScalarTypeError(f"{what} is {value!r}, expected numbers in a regular shape.") from None
+        plain = elements.dtype.kind in "fiu"
+        for x in () if plain else elements:
+            foreign = hasattr(x, "__mul__") and not isinstance(x, _NO_SCALARS) and not hasattr(x, "__len__")
+            if isinstance(x, (bool, np.bool_)) or not (is_number(x) or is_sympy(x) or foreign):
+                raise ScalarTypeError(f"{what} is {value!r}, expected numbers (or SymPy expressions).")
+            if isinstance(x, int) and abs(x) > 2**1023:
+                raise ScalarTypeError(f"{what} holds a whole number too large for a float.")
+
+
+def numeric(x: Any) -> Any:
+    """``x`` as a float if it is a SymPy or other exact number without symbols, else as it is."""
+    if is_sympy(x) and not getattr(x, "free_symbols", True) and getattr(x, "is_real", False):
+        return float(x)
+    return float(x) if isinstance(x, numbers.Rational) and not isinstance(x, int) else x
 
 
 def is_zero(x: Any) -> bool:

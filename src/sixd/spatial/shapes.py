@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError
+from sixd.errors import ModelError
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Scalar, is_number, is_sympy, is_zero
+from sixd.spatial.scalar import Scalar, is_number, is_sympy, is_zero, require_scalars
 
 Volume = Callable[[Scalar], Scalar]
 
@@ -21,8 +21,8 @@ Volume = Callable[[Scalar], Scalar]
 def _mass(shape: str, mass: Scalar | None, density: Scalar | None, volume: Volume, **dimensions: Scalar) -> Scalar:
     """The mass given, or density times ``volume(pi)``, pi being exact beside symbols."""
     for name, x in {**dimensions, "mass": mass, "density": density}.items():
-        if isinstance(x, (str, bytes, list, tuple, dict)) or (x is None and name in dimensions):
-            raise ScalarTypeError(f"{shape}: {name} is {x!r}, expected a number (or a SymPy expression).")
+        if x is not None or name in dimensions:
+            require_scalars(f"{shape}: {name}", x)
     for name, x in dimensions.items():
         if is_number(x) and not (x >= 0 and np.isfinite(float(x))):
             raise ModelError(f"{shape}: {name} is {x}, expected a finite length of at least 0 m.")

@@ -15,7 +15,7 @@ import numpy as np
 from sixd.errors import ModelError, ShapeError
 from sixd.spatial.euler import rotation_from_rpy
 from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, skew
-from sixd.spatial.scalar import Array, Scalar, exact, is_object
+from sixd.spatial.scalar import Array, Scalar, exact, is_object, require_scalars
 
 
 @lru_cache(maxsize=64)
@@ -100,6 +100,7 @@ def placement(xyz: Any = (0, 0, 0), rpy: Any = None, *, R: Any = None) -> Array:
     """
     if rpy is not None and R is not None:
         raise ModelError("placement: got both rpy and R, expected one of them. Leave one out.")
+    require_scalars("placement: xyz, rpy or R", xyz, () if rpy is None else rpy, () if R is None else R)
     R = rotation_from_rpy((0, 0, 0) if rpy is None else rpy) if R is None else np.asarray(R)
     p = np.asarray(xyz)
     if R.shape != (3, 3) or p.shape != (3,):

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
-from sixd.errors import ModelError, ShapeError, unknown_name
-from sixd.io.matlab import columns, numbers, single, vector, vectors
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
+from sixd.io.matlab import columns, count, numbers, single, vector, vectors
 from sixd.io.spatial_v2 import body_count, dimension, read
 from sixd.model.model import Model
 from sixd.spatial.points import transform_point
@@ -48,9 +48,15 @@ def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
     P, V = columns("gcontact", "p", p, d), columns("gcontact", "pd", pd, d)
     if P.shape != V.shape:
         raise ShapeError(f"gcontact: p has {P.shape[1]} columns, pd {V.shape[1]}; expected as many.")
-    K, D = numbers("gcontact", "K", K), numbers("gcontact", "D", D)
+    K, D, mu = (numbers("gcontact", name, x) for name, x in (("K", K), ("D", D), ("mu", mu)))
+    for name, x in (("K", K), ("D", D), ("mu", mu)):
+        if x.shape not in ((), (1,), (P.shape[1],)):
+            raise ShapeError(f"gcontact: {name} has shape {x.shape}, expected a number or one for each of the points.")
+        if not (x >= 0).all():
+            raise ModelError(f"gcontact: {name} is {x.tolist()}, expected at least 0.")
     s = np.sqrt(np.maximum(0.0, -P[-1]))
     fn = np.maximum(0.0, s * (-K * P[-1] - D * V[-1]))
+    fn = np.where(np.isnan(P[-1]) | np.isnan(V[-1]), np.nan, fn)  # nothing is known of such a point
     if not np.any(mu):
         return fn[0] if single(p) else fn
     if not np.all(D > 0):
@@ -62,12 +68,12 @@ def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
     U = columns("gcontact", "u", np.atleast_2d(u) if d == 2 else u, d - 1)
     if U.shape[1] != P.shape[1]:
         raise ShapeError(f"gcontact: u has {U.shape[1]} columns, p {P.shape[1]}; expected as many.")
-    f, ud, fcone = _friction(K, D, numbers("gcontact", "mu", mu), s, fn, V[:-1], U)
+    f, ud, fcone = _friction(K, D, mu, s, fn, V[:-1], U)
     return (f[:, 0], ud[:, 0], fcone[0]) if single(p) else (f, ud, fcone)
 
 
 def _friction(K: Array, D: Array, mu: Array, s: Array, fn: Array, pd: Array, u: Array) -> tuple[Array, Array, Array]:
-    touching = fn > 0
+    touching = (fn > 0) | np.isnan(fn)
     ft = -K * s * u - D * s * pd
     size, limit = np.sqrt((ft * ft).sum(axis=0)), mu * fn
     slipping = touching & (size > limit)
@@ -154,10 +160,15 @@ def contact_points(where: str, model: Mapping[str, Any], height: int) -> tuple[l
     gc = model.get("gc")
     if not gc:
         return [], np.zeros((height, 0))
+    if not isinstance(gc, Mapping):
+        raise ScalarTypeError(
+            f"{where}: the model's gc is a {type(gc).__name__}, expected a dictionary of body and point."
+        )
     if not {"body", "point"} <= set(gc):
         raise ModelError(f"{where}: the model's gc has the fields {', '.join(gc)}, expected body and point.")
     point = columns(where, "gc.point", gc["point"], height)
-    return [int(b) for b in vector(where, "gc.body", gc["body"], point.shape[1])], point
+    numbers_of = vector(where, "gc.body", gc["body"], point.shape[1])
+    return [count(where, "a number in gc.body", b) for b in numbers_of], point
 
 
 def _dynamics(chosen: Any) -> tuple[Callable[..., Any], bool]:

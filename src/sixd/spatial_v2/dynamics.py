@@ -59,7 +59,10 @@ def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None)
     if not callable(model.get("gamma_q")):
         raise ModelError("FDgq: the model has no function gamma_q, expected q, qd, G, g = gamma_q(model, q, qd).")
     q, qd, tau = vectors("FDgq", n, q=q, qd=qd, tau=tau)
-    q, qd, G, g = model["gamma_q"](model, q, qd)
+    result = model["gamma_q"](model, q, qd)
+    if not isinstance(result, (tuple, list)) or len(result) != 4:
+        raise ModelError("FDgq: gamma_q returned something else, expected q, qd, G, g = gamma_q(model, q, qd).")
+    q, qd, G, g = result
     G, g = numbers("FDgq", "G of gamma_q", G), vector("FDgq", "g of gamma_q", g, n)
     if G.ndim != 2 or len(G) != n:
         raise ShapeError(f"FDgq: G of gamma_q has shape {G.shape}, expected ({n}, independent variables).")
@@ -72,7 +75,7 @@ def HD(
 ) -> tuple[Array, Array]:
     """(qdd, tau), both complete: joints with fd(i) = 1 have their tau given, those with fd(i) = 0 their qdd.
 
-    The entries that are not given are ignored and may be anything  [RBDA Table 9.1].
+    The entries that are not given are ignored and may be anything  [RBDA section 9.2].
     """
     return _hybrid("HD", model, fd, q, qd, qdd, tau, f_ext)
 

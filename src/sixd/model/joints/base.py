@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sixd.errors import ModelError
 from sixd.spatial.rotation import unit_vector
-from sixd.spatial.scalar import Array, is_number, whole
+from sixd.spatial.scalar import Array, is_number, numeric, object_map, require_scalars, whole
 
 _LETTERS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
@@ -92,8 +93,8 @@ class Joint(ABC):
 
 def finite_parameter(joint: str, name: str, value: Any, unit: str) -> None:
     """Raise unless ``value`` is a finite number or a symbolic expression."""
-    symbolic = not is_number(value) and hasattr(value, "__mul__") and not isinstance(value, (str, bytes, list, tuple))
-    if not symbolic and not (is_number(value) and np.isfinite(float(value))):
+    require_scalars(f"{joint}: {name}", value)
+    if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
         raise ModelError(f"{joint}: {name} is {value!r}, expected a finite number [{unit}].")
 
 
@@ -103,6 +104,7 @@ def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
         if axis not in _LETTERS:
             raise ModelError(f"{joint}: axis is {axis!r}, expected 'x', 'y', 'z' or three numbers.")
         return _LETTERS[axis]
+    require_scalars(f"{joint}: axis", axis)
     try:
         # whole numbers stay exact, so that symbolic results are free of 1.0
         x, y, z = (whole(a) for a in unit_vector(axis, name="axis").tolist())
@@ -117,5 +119,26 @@ def parameters_of(joint: Joint) -> Array:
     if dataclasses.is_dataclass(joint):
         for field in dataclasses.fields(joint):
             value = getattr(joint, field.name)
-            values.extend(value if isinstance(value, tuple) else [value])
+            values.extend(
+                np.ravel(np.array(value, dtype=object)) if isinstance(value, (tuple, list, np.ndarray)) else [value]
+            )
     return np.array(values, dtype=object)
+
+
+def replace_parameters(joint: Joint, change: Callable[[Any], Any]) -> Joint:
+    """The joint with ``change`` applied to each of its dataclass fields, element by element; others as they are."""
+    if not dataclasses.is_dataclass(joint):
+        return joint
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)(changed(x) for x in value)
+        return object_map(change, value) if isinstance(value, np.ndarray) and value.size else change(value)
+
+    fields = {f.name: changed(getattr(joint, f.name)) for f in dataclasses.fields(joint)}
+    return dataclasses.replace(joint, **fields)
+
+
+def numeric_joint(joint: Joint) -> Joint:
+    """The joint with exact numbers (SymPy's, fractions) as floats, for a model without symbols."""
+    return joint if all(numeric(x) is x for x in parameters_of(joint)) else replace_parameters(joint, numeric)

@@ -12,49 +12,61 @@ import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.joints.base import Joint
+from sixd.spatial.scalar import Array
 from sixd.spatial.transform import crm, inverse_transform, pose_from_transform, transform_from_pose
 
 _STEP, _TOLERANCE = 1e-6, 1e-6  # central differences: truncation and rounding are both near 1e-10
 
 
 def verify_joint(joint: Joint, *, name: str = "", samples: int = 3) -> None:
-    """Raise ModelError if shapes, S, S° or integrate of ``joint`` contradict its transform."""
+    """Raise ModelError if shapes, S, S°, integrate or neutral of ``joint`` contradict its transform."""
     who = f"joint {name or type(joint).__name__!r} ({type(joint).__name__})"
-    rng = np.random.default_rng(0)
     for count in ("nq", "nv"):
-        if not isinstance(getattr(joint, count, None), int):
-            raise ModelError(
-                f"{who}: {count} is missing, expected a whole number. Write {count} = 1 in the class, say."
-            )
-    unlimited = np.full(joint.nq, np.inf)
-    _shape(who, "neutral()", joint.neutral(), (joint.nq,))
-    for _ in range(samples):
-        q, qd = joint.random(rng, -unlimited, unlimited), rng.standard_normal(joint.nv)
-        for method in (joint.transform, joint.subspace):
-            if not isinstance(method(q), np.ndarray):
-                raise ModelError(
-                    f"{who}: {method.__name__}(q) is a {type(method(q)).__name__}, expected a NumPy array."
-                )
-        X, S = joint.transform(q), joint.subspace(q)
-        _shape(who, "transform(q)", X, (6, 6))
-        _shape(who, "subspace(q)", S, (6, joint.nv))
-        _shape(who, "bias(q, qd)", joint.bias(q, qd), (6,))
-        E = X[:3, :3]
-        rigid = transform_from_pose(pose_from_transform(X))
-        if not np.allclose(E @ E.T, np.eye(3), atol=1e-9) or not np.allclose(X, rigid, atol=1e-9):
-            raise ModelError(f"{who}: transform(q) is not a Plücker transform; build it from rotx … xlt.")
-        ahead, behind = joint.integrate(q, _STEP * qd), joint.integrate(q, -_STEP * qd)
-        _shape(who, "integrate(q, dq)", ahead, (joint.nq,))
+        n = getattr(joint, count, None)
+        if not isinstance(n, int) or n < 0:
+            raise ModelError(f"{who}: {count} is {n}, expected a whole number. Write {count} = 1 in the class, say.")
+    rng, unlimited = np.random.default_rng(0), np.full(joint.nq, np.inf)
+    try:
+        neutral = np.asarray(joint.neutral())
+        _shape(who, "neutral()", neutral, (joint.nq,))
+        with np.errstate(all="ignore"):
+            for q in [*(joint.random(rng, -unlimited, unlimited) for _ in range(samples)), neutral]:
+                _verify_at(who, joint, q, rng.standard_normal(joint.nv))
+    except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(
+            f"{who}: its methods fail on floats: {error}. If nq and nv differ, define integrate, difference, neutral "
+            f"and random; if a parameter is a symbol, make the class a frozen dataclass."
+        ) from error
 
-        # dX/dt = -vJ× X
-        rate = (np.asarray(joint.transform(ahead)) - joint.transform(behind)) / (2 * _STEP)
-        _compare(who, "subspace", "the derivative of transform", -crm(S @ qd), rate @ inverse_transform(X))
-        rate = (np.asarray(joint.subspace(ahead)) - joint.subspace(behind)) / (2 * _STEP)
-        _compare(who, "bias", "S° qd (does S depend on q? define subspace_rate)", joint.bias(q, qd), rate @ qd)
-        if type(joint).bias is Joint.bias or joint.nv == 1:  # else S° is not there to be asked for
-            _compare(who, "subspace_rate", "the derivative of subspace", joint.subspace_rate(q, qd), rate)
-        back = joint.difference(q, joint.integrate(q, 0.1 * qd))
-        _compare(who, "difference", "the inverse of integrate", back, 0.1 * qd)
+
+def _verify_at(who: str, joint: Joint, q: Array, qd: Array) -> None:
+    for method in (joint.transform, joint.subspace):
+        if not isinstance(method(q), np.ndarray):
+            raise ModelError(f"{who}: {method.__name__}(q) is a {type(method(q)).__name__}, expected a NumPy array.")
+    X, S = joint.transform(q), joint.subspace(q)
+    _shape(who, "transform(q)", X, (6, 6))
+    _shape(who, "subspace(q)", S, (6, joint.nv))
+    _shape(who, "bias(q, qd)", joint.bias(q, qd), (6,))
+    E, rigid = X[:3, :3], transform_from_pose(pose_from_transform(X))
+    if not np.allclose(E @ E.T, np.eye(3), atol=1e-9) or not np.allclose(X, rigid, atol=1e-9):
+        raise ModelError(
+            f"{who}: transform(q) is not a Plücker transform at q = {np.round(q, 3).tolist()}; build it from rotx … "
+            f"xlt (and define neutral() if zeros are no configuration)."
+        )
+    ahead, behind = joint.integrate(q, _STEP * qd), joint.integrate(q, -_STEP * qd)
+    _shape(who, "integrate(q, dq)", ahead, (joint.nq,))
+
+    # dX/dt = -vJ× X
+    rate = (joint.transform(ahead) - joint.transform(behind)) / (2 * _STEP)
+    _compare(who, "subspace", "the derivative of transform", -crm(S @ qd), rate @ inverse_transform(X))
+    rate = (joint.subspace(ahead) - joint.subspace(behind)) / (2 * _STEP)
+    _compare(who, "bias", "S° qd (does S depend on q? define subspace_rate)", joint.bias(q, qd), rate @ qd)
+    if type(joint).bias is Joint.bias or joint.nv == 1:  # else S° is not there to be asked for
+        _compare(who, "subspace_rate", "the derivative of subspace", joint.subspace_rate(q, qd), rate)
+    back = joint.difference(q, joint.integrate(q, 0.1 * qd))
+    _compare(who, "difference", "the inverse of integrate", back, 0.1 * qd)
 
 
 def _shape(who: str, what: str, got: Any, expected: tuple[int, ...]) -> None:
