@@ -33,7 +33,7 @@ $(VENV)/.demo: $(VENV)/.uv pyproject.toml
 
 $(VENV)/.test: $(VENV)/.uv pyproject.toml
 	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e '.[all,test]'
-	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps dm-control  # for its robot files alone
+	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps 'dm-control>=1.0.50,<2'  # for its robot files alone
 	@touch $@ $(VENV)/.demo
 
 clean:
