@@ -37,4 +37,4 @@ $(VENV)/.test: $(VENV)/.uv pyproject.toml
 	@touch $@ $(VENV)/.demo
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
