@@ -66,7 +66,8 @@ def read_inertia(link: Element) -> Inertia | None:
     if matrix is not None:
         xx, xy, xz, yy, yz, zz = (matrix.number(k, 0.0) for k in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
         I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return Inertia(m, about_com=I).moved(read_origin(inertial))
+    inertia = Inertia(m, about_com=I)
+    return inertia if inertial.find("origin") is None else inertia.moved(read_origin(inertial))
 
 
 def incomplete_inertial(link: Element, name: str) -> Finding | None:
