@@ -19,9 +19,9 @@ from sixd.algorithms import jacobian as jacobians
 from sixd.algorithms import momentum as momenta
 from sixd.algorithms import solve as solves
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
-from sixd.evaluate import COORDINATES, require_choice, require_mass, require_model, run, run_framed, solve
+from sixd.evaluate import COORDINATES, require_choice, require_mass, run, run_framed, solve
 from sixd.model.manifold import nonfinite_error
-from sixd.model.model import Model
+from sixd.model.model import Model, require_model
 from sixd.spatial.points import force_at_point
 from sixd.spatial.scalar import Array, is_object, require_scalars
 from sixd.spatial.transform import rotate_both
@@ -221,8 +221,8 @@ def operational_inertia(model: Model, q: Any, frame: str, *, expressed_in: str =
     where = "operational_inertia"
 
     def algorithm(model: Model, q: Array, frame: str, *, expressed_in: str) -> Array:
-        inertia = jacobians.operational_inertia(model, q, frame, expressed_in=expressed_in)
         W = jacobians.inverse_operational_inertia(model, q, frame)
+        inertia = jacobians.inertia_of_inverse(model, q, frame, W, expressed_in)
         return inertia if is_object(W) or _has_full_rank(W) else inertia * np.nan
 
     def explain(row: str, *_: Array) -> SingularError:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from sixd.algorithms.singular import singular_joints
-from sixd.errors import ScalarTypeError
 from sixd.model.findings import inertia_finding
-from sixd.model.model import Model
+from sixd.model.model import Model, require_model
 from sixd.model.parts import PER_V, Finding
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import is_object
@@ -24,8 +23,7 @@ def check(model: Model) -> Findings:
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
     ``negative-property``, and what a loader had to leave out of a file. An empty list means that nothing was found.
     """
-    if not isinstance(model, Model):
-        raise ScalarTypeError(f"check: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
+    require_model("check", model)
     found = Findings(model.notes)
     known = {(f.code, f.where) for f in found}
 

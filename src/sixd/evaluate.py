@@ -13,9 +13,9 @@ import numpy as np
 
 from sixd import batch
 from sixd.algorithms.singular import singular_joints, vanishing_pivots
-from sixd.errors import ModelError, ScalarTypeError, SingularError, unknown_name
+from sixd.errors import ModelError, SingularError, unknown_name
 from sixd.model.manifold import nonfinite_error
-from sixd.model.model import Model
+from sixd.model.model import Model, require_model
 from sixd.spatial.scalar import Array, is_object
 
 _SUSPECT = 1e12
@@ -86,12 +86,6 @@ def solve(
         )
 
     return run(where, checked, model, out, explain or singular, **arrays)
-
-
-def require_model(where: str, model: Model) -> None:
-    """Raise unless ``model`` is one."""
-    if not isinstance(model, Model):
-        raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
 
 
 def require_choice(where: str, name: str, value: str, allowed: tuple[str, ...]) -> None:

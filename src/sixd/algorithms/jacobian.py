@@ -60,9 +60,12 @@ def jacobian_rate(model: Model, q: Array, qd: Array, frame: str, *, expressed_in
 
 def operational_inertia(model: Model, q: Array, frame: str, *, expressed_in: str = "body") -> Array:
     """Λ (6, 6) = (J M⁻¹ Jᵀ)⁻¹: the inertia felt at the frame. Needs six freedoms at the frame."""
-    # in the frame's own coordinates, where it is conditioned best, then carried over
-    inertia = inverse_small(inverse_operational_inertia(model, q, frame))
-    X_FW = frame_transform(model, q, frame)
+    return inertia_of_inverse(model, q, frame, inverse_operational_inertia(model, q, frame), expressed_in)
+
+
+def inertia_of_inverse(model: Model, q: Array, frame: str, W: Array, expressed_in: str) -> Array:
+    """Λ (6, 6) from Λ⁻¹ = W in the frame's own coordinates, where it is conditioned best, carried over to others."""
+    inertia, X_FW = inverse_small(W), frame_transform(model, q, frame)
     if expressed_in == "aligned":
         R = X_FW[:3, :3]
         return congruence(blocks(R, ZERO3, ZERO3, R), inertia)

@@ -8,6 +8,7 @@ from sixd.algorithms.crba import composite_inertias
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, joint_transforms, world_transforms
 from sixd.algorithms.passive import spring_energy
 from sixd.model.model import Model
+from sixd.spatial.inertia import first_moment
 from sixd.spatial.rotation import EYE3, ZERO3, skew
 from sixd.spatial.scalar import Array, Scalar
 from sixd.spatial.transform import blocks
@@ -20,11 +21,6 @@ def energy(model: Model, q: Array, qd: Array) -> tuple[Scalar, Scalar]:
     kinetic = sum((v[i] @ (model.inertia[i] @ v[i]) for i in model.bodies), model.armature @ (qd * qd)) / 2
     total = composite_inertias(model, kinematics.X)[0]
     return kinetic, spring_energy(model, q) - first_moment(total) @ model.gravity
-
-
-def first_moment(inertia: Array) -> Array:
-    """m c (3,) of a 6×6 inertia."""
-    return np.array([inertia[2, 4], inertia[0, 5], inertia[1, 3]])
 
 
 def composite_inertia(model: Model, q: Array) -> Array:

@@ -21,6 +21,7 @@ from sixd.interop.joints import (
 )
 from sixd.io.mjcf_names import BALL, FREE, HINGE, SLIDE, invented_names
 from sixd.model import Free, Model, Planar, Prismatic, Revolute, Spherical
+from sixd.model.model import require_model
 
 # how Pinocchio's class of the same joint begins, and its rule
 _PINOCCHIO: dict[type, tuple[str, Rule]] = {
@@ -58,7 +59,7 @@ class Layout(NamedTuple):
 
 def pinocchio_layout(where: str, model: Model, other: Any) -> Layout:
     """The layout of a ``pinocchio.Model``, or of the one that Pinocchio's URDF reader would make."""
-    _require_model(where, model)
+    require_model(where, model)
     if other is None:
         rules = [(i, _pinocchio_rule(where, model, i, None)) for i in pinocchio_order(model)]
         return _in_sequence(model, rules)
@@ -117,7 +118,7 @@ def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> Rule:
 
 def mujoco_layout(where: str, model: Model, other: Any) -> Layout:
     """The layout of a ``mujoco.MjModel``, or of one with the model's own order."""
-    _require_model(where, model)
+    require_model(where, model)
     rules = [(i, _mujoco_rule(where, model, i)) for i in model.bodies]
     if other is None:
         return _in_sequence(model, rules)
@@ -163,11 +164,6 @@ def _in_sequence(model: Model, rules: list[tuple[int, Rule]]) -> Layout:
 def _entry(model: Model, i: int, rule: Rule, iq: int, iv: int) -> Entry:
     there = slice(iq, iq + rule.nq), slice(iv, iv + model.joints[i].nv)
     return Entry(model.joint_names[i - 1], rule, model.iq[i], model.iv[i], *there)
-
-
-def _require_model(where: str, model: Model) -> None:
-    if not isinstance(model, Model):
-        raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
 
 
 def _match_names(where: str, model: Model, other: str, theirs: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ the body. What is not carried and acts on the dynamics is a warning each. ``mujo
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -41,11 +42,12 @@ def read_mjcf(source: Source) -> Model:
         reader.add_body(body)
     reader.add_sites()
     add_geoms(builder, compiled, reader.body_names)
-    reader.add_findings()
-    for note in builder.notes:
+    model = builder.build()
+    notes = [*builder.notes, *reader.findings(model)]
+    for note in notes:
         about = "" if note.where == builder.name else f"{note.where}: "
         warnings.warn(f"load: model {builder.name!r}: {about}{note.message}.", ModelWarning, stacklevel=3)
-    return builder.build()
+    return dataclasses.replace(model, notes=tuple(notes))
 
 
 def _import_mujoco() -> Any:
@@ -222,13 +224,12 @@ class _Reader:
                 parent = self.body_names[c.site_bodyid[s]]
                 self.builder.add_frame(name, parent, _pose(c.site_pos[s], c.site_quat[s]))
 
-    def add_findings(self) -> None:
+    def findings(self, model: Model) -> list[Finding]:
         """Notes about bodies that move and have no inertia, or one that cannot be."""
-        model = self.builder.build()
         carried = {model.frames[name].body for name in self.with_inertia}
-        self.builder.notes.extend(f for f in self.suspects if model.frames[f.where].body)
         bare = [model.body_names[i - 1] for i in model.bodies if i not in carried]
-        self.builder.notes.extend(missing_inertia(name) for name in bare if name not in self.between)
+        suspects = [f for f in self.suspects if model.frames[f.where].body]
+        return suspects + [missing_inertia(name) for name in bare if name not in self.between]
 
 
 def _pose(position: Array, quaternion: Array) -> Array:

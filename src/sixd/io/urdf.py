@@ -6,6 +6,7 @@ any length, planar, floating and spherical joints. What cannot be meant is one e
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Collection, Iterable
@@ -163,9 +164,9 @@ class _Reader:
         findings = [f for link, f in self.suspects if link in moving]
         carried: set[int] = {model.frames[link].body for link in self.with_inertial}
         findings += [missing_inertia(model.body_names[i - 1]) for i in model.bodies if i not in carried]
-        self.builder.notes.extend(findings)
-        _warn(model.name, self.builder.notes)
-        return self.builder.build() if self.builder.notes else model
+        notes = [*self.builder.notes, *findings]
+        _warn(model.name, notes)
+        return dataclasses.replace(model, notes=tuple(notes))
 
 
 def _warn(robot: str, notes: list[Finding]) -> None:

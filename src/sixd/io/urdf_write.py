@@ -9,9 +9,10 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from sixd.errors import ModelError, ModelWarning, ScalarTypeError
+from sixd.errors import ModelError, ModelWarning
 from sixd.io.files import write_atomically
 from sixd.model import Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
+from sixd.model.model import require_model
 from sixd.spatial.euler import rotation_to_rpy
 from sixd.spatial.scalar import Array
 
@@ -24,8 +25,7 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     URDF has no gravity, so a field other than 9.81 m/s² along -z is a warning. Where a body's named frame is not on its
     joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
     """
-    if not isinstance(model, Model):
-        raise ScalarTypeError(f"to_urdf: model is a {type(model).__name__}, expected a sixd.Model.")
+    require_model("to_urdf", model)
     model.require_numeric("to_urdf")
     for name in (model.name, *model.frames, *model.joint_names):
         if not all(c.isprintable() for c in name):

@@ -14,11 +14,12 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import validate
-from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, numeric_joint, parameters_of, verify_joint
+from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, parameters_of, verify_joint
 from sixd.model.model import Model
 from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, Mimic, Shape, Visual
+from sixd.model.settle import settled
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, exact, symbols_in
+from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import compose
 
 MASSLESS = Inertia(0.0)
@@ -185,7 +186,7 @@ class ModelBuilder:
         }
         visuals = [replace(v, body=body_of[v.body], pose=compose(pose_in[v.body], v.pose)) for v in self.visuals]
         names = {e.joint_name for e in moving[1:]}
-        arrays = {
+        arrays: dict[str, Any] = {
             "placement": np.array([e.placement for e in moving]),
             "inertia": np.array([i.matrix for i in inertia]),
             "gravity": self.gravity,
@@ -194,22 +195,19 @@ class ModelBuilder:
             arrays[key] = np.concatenate([np.zeros(0), *(e.per_q[key] for e in moving[1:])])
         for key in PER_V:
             arrays[key] = np.concatenate([np.zeros(0), *(e.per_v[key] for e in moving[1:])])
-        joints = tuple(e.joint for e in moving)
-        if not symbols_in([*arrays.values(), *map(parameters_of, joints), *(f.pose for f in frames.values())]):
-            joints = tuple(map(numeric_joint, joints))
-            frames = {name: replace(f, pose=np.array(f.pose, dtype=float)) for name, f in frames.items()}
-        return Model(
+        model = Model(
             name=self.name,
             parent=tuple(e.parent for e in moving),
-            joints=joints,
+            joints=tuple(e.joint for e in moving),
             body_names=tuple(e.name for e in moving[1:]),
             joint_names=tuple(e.joint_name for e in moving[1:]),
             frames=frames,
             constraints=tuple(c for c in self.constraints if set(c.joints) <= names),
             visuals=tuple(visuals),
             notes=tuple(self.notes),
-            **settle(arrays, [parameters_of(j) for j in joints]),
+            **arrays,
         )
+        return settled(model)
 
     def _find(self, where: str, kind: str, name: str) -> Frame:
         if not isinstance(name, str) or name not in self.frames:
@@ -220,16 +218,9 @@ class ModelBuilder:
         for kind, n in (("name", name), ("joint_name", joint_name)):
             if (n is not None or kind == "name") and (not isinstance(n, str) or not n):
                 raise ScalarTypeError(f"{where}: {kind} is {n!r}, expected a non-empty string.")
-        if isinstance(name, str) and name.startswith("joint:"):
+        if name.startswith("joint:"):
             raise ModelError(f"{where}: the prefix 'joint:' is kept for the frames of joints. Choose another name.")
         if name in self.frames:
             raise ModelError(f"{where}: a body or frame of that name exists already. Names must differ.")
         if joint_name is not None and joint_name in self._joint_names:
             raise ModelError(f"{where}: a joint named {joint_name!r} exists already. Give joint_name=….")
-
-
-def settle(arrays: dict[str, Array], parameters: list[Array]) -> dict[str, Any]:
-    """All arrays as floats; or, if any symbol is among them, with whole numbers exact, so that equations stay so."""
-    if not symbols_in([*arrays.values(), *parameters]):
-        return {key: np.array(a, dtype=float) for key, a in arrays.items()}
-    return {key: exact(a) for key, a in arrays.items()}

@@ -12,11 +12,12 @@ import numpy as np
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, unknown_name
 from sixd.model import validate
 from sixd.model.builder import Entry, ModelBuilder
-from sixd.model.joints import BUILT_IN, Fixed, numeric_joint, replace_parameters, verify_joint
+from sixd.model.joints import BUILT_IN, Fixed, replace_parameters, verify_joint
 from sixd.model.model import Model
 from sixd.model.parts import PER_Q, PER_V, Frame, Mimic
+from sixd.model.settle import arrays_of, settled
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, exact, is_object, require_scalars
+from sixd.spatial.scalar import Array, is_object, require_scalars
 from sixd.spatial.transform import compose, pose_from_transform
 
 
@@ -151,7 +152,7 @@ def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
 
     every = np.vectorize(replaced, otypes=[object])
     joints = tuple(replace_parameters(j, replaced) for j in model.joints)
-    arrays: dict[str, Any] = {name: exact(every(a)) if a.size else a for name, a in _arrays(model).items()}
+    arrays: dict[str, Any] = {name: every(a) if a.size else a for name, a in arrays_of(model).items()}
     frames = {name: dataclasses.replace(f, pose=every(f.pose)) for name, f in model.frames.items()}
     constraints = tuple(
         dataclasses.replace(c, multiplier=replaced(c.multiplier), offset=replaced(c.offset))
@@ -159,8 +160,11 @@ def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
         else c
         for c in model.constraints
     )
-    new = dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
-    return new if new.symbols else _numeric(new)
+    new = settled(dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays))
+    for i in new.bodies if not new.symbols else ():
+        if type(new.joints[i]) not in BUILT_IN:  # a symbolic parameter had put this off
+            verify_joint(new.joints[i], name=new.joint_names[i - 1])
+    return new
 
 
 def _table(model: Model, values: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -183,26 +187,6 @@ def _table(model: Model, values: Mapping[Any, Any]) -> dict[Any, Any]:
             raise ModelError(f"substitute: {key} is {value!r}, expected a finite number or an expression.")
         table |= dict.fromkeys(found, new)
     return table
-
-
-def _numeric(model: Model) -> Model:
-    """The model, which has no symbols left, with floats throughout; joints of the user's are verified now."""
-    joints = tuple(map(numeric_joint, model.joints))
-    for joint, name in zip(joints[1:], model.joint_names, strict=True):
-        if type(joint) not in BUILT_IN:
-            verify_joint(joint, name=name)
-    arrays: dict[str, Any] = {name: array.astype(float) for name, array in _arrays(model).items()}
-    frames = {name: dataclasses.replace(f, pose=f.pose.astype(float)) for name, f in model.frames.items()}
-    relations = tuple(
-        dataclasses.replace(c, multiplier=float(c.multiplier), offset=float(c.offset)) if isinstance(c, Mimic) else c
-        for c in model.constraints
-    )
-    return dataclasses.replace(model, joints=joints, frames=frames, constraints=relations, **arrays)
-
-
-def _arrays(model: Model) -> dict[str, Array]:
-    fields = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
-    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
 
 
 def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str) -> None:

@@ -22,7 +22,7 @@ from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, JointReco
 from sixd.model.sparsity import expand_parent
 from sixd.model.tree import Tree
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, exact, symbols_in
+from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import transform_from_pose
 
 
@@ -271,8 +271,9 @@ class Model:
     def with_gravity(self, gravity: Any) -> Model:
         """The model in another field of gravity (3,) [m/s²]."""
         g = validate.vector("with_gravity: gravity", gravity, 3, spread=False)
-        symbolic = self.symbols or symbols_in([g])
-        return dataclasses.replace(self, gravity=exact(g) if symbolic else g.astype(float))
+        from sixd.model.settle import settled
+
+        return settled(dataclasses.replace(self, gravity=g))
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.nb} bodies, nq = {self.nq}, nv = {self.nv}>"
@@ -281,6 +282,12 @@ class Model:
         from sixd.model.printing import render
 
         return render(self)
+
+
+def require_model(where: str, model: object) -> None:
+    """Raise unless ``model`` is a Model."""
+    if not isinstance(model, Model):
+        raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
 
 
 def _slices(counts: list[int]) -> tuple[slice, ...]:

@@ -24,6 +24,11 @@ def _require_symmetric(A: Array) -> None:
         )
 
 
+def first_moment(matrix: Array) -> Array:
+    """m c (3,) of a 6×6 inertia."""
+    return np.array([matrix[2, 4], matrix[0, 5], matrix[1, 3]])
+
+
 class Inertia:
     """Mass [kg], centre of mass (3,) [m] and matrix (3, 3) about the centre [kg m²], in one frame.
 
@@ -104,7 +109,7 @@ class Inertia:
         A = np.asarray(matrix)
         if A.shape != (6, 6):
             raise ShapeError(f"Inertia.from_matrix: got shape {A.shape}, expected (6, 6).")
-        new = cls.from_moments(A[3, 3], np.array([A[2, 4], A[0, 5], A[1, 3]]), A[:3, :3])
+        new = cls.from_moments(A[3, 3], first_moment(A), A[:3, :3])
         if A.dtype != object and np.abs(new.matrix - A).max() > 1e-9 * np.abs(A).max():
             raise ModelError(
                 "Inertia.from_matrix: the matrix is not that of a rigid body, expected [[I, h×], [-h×, m 1]]. "

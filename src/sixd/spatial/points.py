@@ -11,15 +11,14 @@ import numpy as np
 
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array
+from sixd.spatial.transform import pose_from_transform
 
 
 def transform_point(X_BA: Array, p_A: Any) -> Array:
     """Coordinates in B (3,) or (3, n) of points given in A [m]."""
-    E = X_BA[:3, :3]
-    S = -E.T @ X_BA[3:, :3]
-    r = np.array([S[2, 1], S[0, 2], S[1, 0]])
-    p = np.asarray(p_A)
-    return E @ (p - (r if p.ndim == 1 else r[:, None]))
+    T_AB, p = pose_from_transform(X_BA), np.asarray(p_A)
+    r = T_AB[:3, 3]
+    return T_AB[:3, :3].T @ (p - (r if p.ndim == 1 else r[:, None]))
 
 
 def point_velocity(v: Any, p: Any) -> Array:

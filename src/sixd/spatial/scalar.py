@@ -111,10 +111,10 @@ def object_map(function: Callable[..., Any], *arrays: Any) -> Any:
     return out
 
 
-def _dispatch(name: str, numeric: Callable[..., Any], doc: str) -> Callable[..., Any]:
+def _dispatch(name: str, on_floats: Callable[..., Any], doc: str) -> Callable[..., Any]:
     def one(*xs: Any) -> Any:
         if all(is_number(x) for x in xs):
-            return numeric(*(float(x) for x in xs))
+            return on_floats(*(float(x) for x in xs))
         if any(is_sympy(x) for x in xs):
             import sympy
 
@@ -132,7 +132,7 @@ def _dispatch(name: str, numeric: Callable[..., Any], doc: str) -> Callable[...,
 
     def function(*xs: Any) -> Any:
         if any(isinstance(x, (np.ndarray, list, tuple)) for x in xs):
-            return object_map(one, *xs) if is_object(*xs) else numeric(*xs)
+            return object_map(one, *xs) if is_object(*xs) else on_floats(*xs)
         return one(*xs)
 
     function.__name__ = function.__qualname__ = name

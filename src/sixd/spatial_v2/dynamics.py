@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.aba import articulated_inertias, hybrid
+from sixd.algorithms.aba import hybrid
 from sixd.algorithms.crba import composite_inertias, crba
-from sixd.algorithms.kinematics import body_velocities, joint_kinematics, joint_transforms, world_transforms
+from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
 from sixd.algorithms.rnea import bias_force, rnea
+from sixd.algorithms.singular import vanishing_pivots
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
 from sixd.io.matlab import numbers, square, vector, vectors
 from sixd.io.spatial_v2 import PLANAR_CODES, PLANE, Parts, joint_code, joint_of_type, parents, read
 from sixd.model.model import Model
+from sixd.spatial.inertia import first_moment
 from sixd.spatial.scalar import Array, Scalar
 from sixd.spatial_v2.structure import Struct, assemble
 
@@ -129,7 +131,7 @@ def jcalc(jtyp: Any, q: Any) -> tuple[Array, Array]:
 
 
 def apply_external_forces(parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], f_ext: Any = None) -> list[Array]:
-    """f_in(i) minus f_ext(i) taken from base to body coordinates, for each body  [RBDA 5.17].
+    """f_in(i) minus f_ext(i) taken from base to body coordinates, for each body  [RBDA section 5.3].
 
     ``Xup[i]`` is the transform from the parent's to body i's coordinates; spatial or planar.
     """
@@ -188,11 +190,8 @@ def complete(where: str, tree: Model, prescribed: frozenset[int], *state: Array,
     """
     with np.errstate(all="ignore"):
         qdd, tau = hybrid(tree, prescribed, *state, f_ext=f_ext)
-        if not np.isfinite(qdd).all():
-            articulated = articulated_inertias(tree, *joint_transforms(tree, state[0]), prescribed)
-            for D, D_inv in zip(articulated.D, articulated.D_inv, strict=True):
-                if np.isfinite(D).all() and not np.isfinite(D_inv).all():
-                    raise _singular(where)
+        if not np.isfinite(qdd).all() and vanishing_pivots(tree, state[0], prescribed):
+            raise _singular(where)
     return qdd, tau
 
 
@@ -221,7 +220,7 @@ def _mechanism(where: str, model: Mapping[str, Any], f_ext: Any) -> tuple[Model,
 def _mass_and_moment(inertia: Array) -> tuple[Scalar, Array]:
     """Mass and first moment of a spatial or planar inertia."""
     if len(inertia) == 6:
-        return inertia[5, 5], np.array([inertia[2, 4], inertia[0, 5], inertia[1, 3]])
+        return inertia[5, 5], first_moment(inertia)
     return inertia[2, 2], np.array([inertia[0, 2], -inertia[0, 1]])
 
 

@@ -6,19 +6,18 @@ whose colours stay their own; one list for the base and one a body.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from sixd import zoo
 from sixd.errors import ModelError
 from sixd.io.matlab import count, scalar
-from sixd.spatial import box, cylinder
+from sixd.model.model import Model
 from sixd.spatial.scalar import Array
-from sixd.spatial_v2.algebra import mcI, plnr, rotx, roty, rotz, xlt
+from sixd.spatial_v2.algebra import mcI, plnr
 from sixd.spatial_v2.floating import floatbase
-from sixd.spatial_v2.rotation import rx
 from sixd.spatial_v2.structure import Struct
 
 _NO_GRAVITY = (0.0, 0.0, 0.0)
@@ -34,15 +33,11 @@ def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struc
     bf, skew, taper = (scalar("autoTree", name, x) for name, x in (("bf", bf), ("skew", skew), ("taper", taper)))
     if not bf >= 1:
         raise ModelError(f"autoTree: bf is {bf}, expected a branching factor of at least 1.")
-    parent = [math.floor((i - 2 + math.ceil(bf)) / bf) for i in range(1, n + 1)]
     lengths = [taper**i for i in range(n)]
-    offsets = [xlt([lengths[p - 1], 0, 0]) if p else None for p in parent]
     return Struct(
         NB=n,
-        parent=np.array(parent),
         jtype=["R"] * n,
-        Xtree=[np.eye(6) if X is None else rotx(skew) @ X for X in offsets],
-        I=[_tube(l, taper ** (3 * i)) for i, l in enumerate(lengths)],
+        **_bodies(zoo.autotree(n, bf, skew, taper)),
         appearance=Struct(
             base=["box", np.array([[-0.2, -0.3, -0.2], [0.2, 0.3, -0.07]])],
             body=[[*_along(l, 0.05 * l), "cyl", _pair([0, 0, 0.07 * l]), 0.07 * l] for l in lengths],
@@ -71,9 +66,8 @@ def vee(L2: float = 1) -> Struct:
 
     The first has 1 m and 1 kg, the second length [m] and mass [kg] ``L2``.
     """
-    direction = rx(np.pi / 4).T @ [0, 1, 0]
-    second = {"Xtree": roty(np.pi / 2) @ rotz(np.pi / 4), "I": _rod(L2, direction)}
-    model = _floating([{"Xtree": np.eye(6), "I": _rod(1.0, np.array([1.0, 0, 0]))}, second], "R")
+    model = _floating(zoo.vee(L2), "R")
+    direction = np.array([0, 1, 1]) / np.sqrt(2)
     _draw(model, _along(1.0, 0.01), ["cyl", np.array([np.zeros(3), L2 * direction]), 0.01])
     model.camera = Struct(direction=np.array([0, -1, 0.3]), zoom=0.6)
     return model
@@ -81,8 +75,7 @@ def vee(L2: float = 1) -> Struct:
 
 def singlebody() -> Struct:
     """A box 3×2×1 m of 1 kg, one corner at its origin, floating without gravity."""
-    inertia = box(3, 2, 1, mass=1.0).translated((1.5, 1.0, 0.5)).matrix
-    model = _floating([{"Xtree": np.eye(6), "I": inertia}], "")
+    model = _floating(zoo.single_body())
     _draw(model, ["colour", np.array([0.7, 0.5, 0.3]), "box", np.array([[0, 0, 0], [3, 2, 1]])])
     model.camera = Struct(direction=np.array([0, -1, 0.4]), zoom=0.3)
     return model
@@ -90,9 +83,7 @@ def singlebody() -> Struct:
 
 def scissor() -> Struct:
     """Two plates 0.2×0.1×1 m of 1 kg, side by side, joined by the joint 7 about y; floating without gravity."""
-    plate = box(0.2, 0.1, 1.0, mass=1.0)
-    sides = [{"Xtree": np.eye(6), "I": plate.translated((0, side * 0.05, 0)).matrix} for side in (-1, 1)]
-    model = _floating(sides, "Ry")
+    model = _floating(zoo.scissor(), "Ry")
     _draw(model, *(["box", np.array([[-0.1, y, -0.5], [0.1, y + 0.1, 0.5]])] for y in (-0.1, 0.0)))
     return model
 
@@ -127,12 +118,11 @@ def rollingdisc(npt: int) -> Struct:
     """
     n = count("rollingdisc", "npt", npt, 1)
     R, T = 0.05, 0.01
-    inertia = cylinder(R, T, density=3000.0, axis="y").matrix
-    model = _floating([{"Xtree": np.eye(6), "I": inertia}], "")
+    disc = zoo.rolling_disc(n)
+    model = _floating(disc)
     del model["gravity"]
-    phi = 2 * np.pi * np.arange(n) / n
-    rims = [np.array([R * np.sin(phi), np.full(n, y), R * np.cos(phi)]) for y in (-T / 2, T / 2)]
-    model.gc = Struct(body=np.full(2 * n, 6), point=np.concatenate(rims, axis=1))
+    points = [disc.frames[f"contact{k}"].pose[:3, 3] for k in range(2 * n)]
+    model.gc = Struct(body=np.full(2 * n, 6), point=np.array(points).T)
     _draw(model, ["facets", n, "cyl", _pair([0, T / 2, 0]), R] if n >= 3 else ["cyl", _pair([0, T / 2, 0]), R])
     model.appearance["base"] = ["tiles", np.array([[-0.1, 1], [-0.3, 1], [0, 0]]), 0.1]
     model.camera = Struct(
@@ -166,23 +156,16 @@ def gfxExample(track: Any = None) -> Struct:
 # parts ------------------------------------------------------------------------------------------
 
 
-def _tube(length: float, mass: float) -> Array:
-    """A thin-walled tube along x, its radius a twentieth of its length."""
-    return mcI(mass, [length / 2, 0, 0], mass * length**2 * np.diag([0.0025, 1.015 / 12, 1.015 / 12]))
+def _bodies(model: Model) -> dict[str, Any]:
+    """Parents, Xtree and I of a sixd model, as fields."""
+    fields = {"Xtree": [np.array(X) for X in model.X_tree[1:]], "I": [np.array(I) for I in model.inertia[1:]]}
+    return {"parent": np.array(model.parent[1:]), **fields}
 
 
-def _rod(length: float, direction: Array, radius: float = 0.01) -> Array:
-    """A rod of 1 kg/m from the origin along a unit vector."""
-    along, across = length * radius**2 / 2, length * (length**2 + 3 * radius**2) / 12
-    moments = across * np.eye(3) + (along - across) * np.outer(direction, direction)
-    return mcI(length, length / 2 * direction, moments)
-
-
-def _floating(bodies: list[dict[str, Array]], jtype: str) -> Struct:
-    """One or two bodies on a floating base without gravity, the second on the first by ``jtype``."""
-    n = len(bodies)
-    cells = {key: [body[key] for body in bodies] for key in ("Xtree", "I")}
-    return floatbase(Struct(NB=n, parent=np.arange(n), jtype=["R", jtype][:n], **cells, gravity=np.array(_NO_GRAVITY)))
+def _floating(model: Model, *jtypes: str) -> Struct:
+    """A sixd model on a free joint, with ``jtypes`` for the others, as a floating-base model without gravity."""
+    gravity = np.array(_NO_GRAVITY)
+    return floatbase(Struct(NB=model.nb, jtype=["R", *jtypes], **_bodies(model), gravity=gravity))
 
 
 def _draw(model: Struct, *bodies: list[Any]) -> None:

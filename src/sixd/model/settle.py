@@ -1,0 +1,41 @@
+"""The numbers of a model: floats throughout, or, beside symbols, whole numbers kept exact."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from sixd.model.joints import numeric_joint
+from sixd.model.model import Model
+from sixd.model.parts import Mimic
+from sixd.spatial.scalar import Array, exact, is_object
+
+
+def settled(model: Model) -> Model:
+    """The model with floats in arrays, joints, frames and mimic relations; beside symbols, with exact arrays."""
+    settle_array = exact if model.symbols else _to_float
+    arrays: dict[str, Any] = {name: settle_array(array) for name, array in arrays_of(model).items()}
+    if model.symbols:
+        return dataclasses.replace(model, **arrays)
+    frames = {
+        name: dataclasses.replace(f, pose=f.pose.astype(float)) if is_object(f.pose) else f
+        for name, f in model.frames.items()
+    }
+    constraints = tuple(
+        dataclasses.replace(c, multiplier=float(c.multiplier), offset=float(c.offset)) if isinstance(c, Mimic) else c
+        for c in model.constraints
+    )
+    joints = tuple(map(numeric_joint, model.joints))
+    return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
+
+
+def _to_float(array: Array) -> Array:
+    return array.astype(float)
+
+
+def arrays_of(model: Model) -> dict[str, Array]:
+    """The fields of a model that are arrays, by name."""
+    fields = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
+    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
