@@ -27,6 +27,7 @@ from sixd.api import (
 )
 from sixd.check import check
 from sixd.errors import (
+    CacheWarning,
     FileError,
     LoadError,
     MissingPackageError,
@@ -40,6 +41,7 @@ from sixd.errors import (
     UnknownNameError,
 )
 from sixd.io import from_dh, load, to_urdf
+from sixd.kernel import Kernel, compile, export_c
 from sixd.model import (
     Constraint,
     Cylindrical,
@@ -58,6 +60,8 @@ from sixd.model import (
     Spherical,
     Universal,
 )
+from sixd.runtime.cache import cache_info, clear_cache
+from sixd.runtime.threads import get_num_threads, set_num_threads
 from sixd.spatial import (
     Inertia,
     box,

@@ -52,7 +52,7 @@ def apply(
     columns = list(zip(*results, strict=True)) if several else [tuple(results)]
     stacked = [np.array(c, dtype=dtype)[:count].reshape(batch + np.shape(c[0])) for c in columns]
     if out is not None:
-        return _write(where, stacked, out, several)
+        return write(where, stacked, out, several)
     final = tuple(x[()] for x in stacked)  # 0-d arrays become scalars
     return final if several else final[0]
 
@@ -68,22 +68,32 @@ def _require_finite(
         raise explain(f" in row {index}" if batch else "", *(r[k] for r in rows))
 
 
-def broadcast(where: str, arguments: list[Argument]) -> tuple[list[Array], tuple[int, ...], Any]:
-    """The arguments as float64 (or object) arrays of one batch shape; that shape; and the dtype of the results."""
+class Prepared(NamedTuple):
+    """Checked arrays, the shape to which their leading dimensions broadcast, and the dtype of the results."""
+
+    arrays: list[Array]
+    batch: tuple[int, ...]
+    dtype: Any
+
+
+def prepare(where: str, arguments: list[Argument]) -> Prepared:
+    """The arguments as arrays whose cores and batch dimensions fit."""
     arrays = [_to_array(where, a) for a in arguments]
-    shape = _batch_shape(where, arguments, arrays)
+    return Prepared(arrays, _batch_shape(where, arguments, arrays), _result_dtype(arrays))
+
+
+def broadcast(where: str, arguments: list[Argument]) -> Prepared:
+    """:func:`prepare`, with every array as float64 (or object) and of the common batch shape."""
+    arrays, shape, dtype = prepare(where, arguments)
     wide = [a if a.dtype == object else a.astype(float, copy=False) for a in arrays]
     same = [np.broadcast_to(a, shape + arg.core) for a, arg in zip(wide, arguments, strict=True)]
-    return same, shape, _result_dtype(arrays)
+    return Prepared(same, shape, dtype)
 
 
 def _to_array(where: str, argument: Argument) -> Array:
     name, value, core, meaning = argument
     require_unmasked(where, name, value)
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ShapeError(f"{where}: {name} is a ragged sequence, expected an array of shape {_dots(core)}.") from None
+    array = _as_numpy(where, name, value, core)
     if array.dtype.kind not in "fiuO":
         raise ScalarTypeError(
             f"{where}: {name} holds {array.dtype} values, expected real numbers (or SymPy expressions). "
@@ -102,6 +112,28 @@ def _to_array(where: str, argument: Argument) -> Array:
             + _hint(array.shape, core)
         )
     return array
+
+
+def _as_numpy(where: str, name: str, value: Any, core: tuple[int, ...]) -> Array:
+    """``value`` as a NumPy array; another library's array by ``__array__`` or, on the CPU, by DLPack."""
+    try:
+        if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+            return np.from_dlpack(value)
+        return np.asarray(value)
+    except ValueError:
+        if hasattr(value, "__dlpack__"):
+            raise _foreign(where, name, value) from None
+        raise ShapeError(f"{where}: {name} is a ragged sequence, expected an array of shape {_dots(core)}.") from None
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise _foreign(where, name, value) from error
+
+
+def _foreign(where: str, name: str, value: Any) -> ScalarTypeError:
+    kind = f"{type(value).__module__}.{type(value).__name__}"
+    return ScalarTypeError(
+        f"{where}: {name} is a {kind} that NumPy cannot read, expected an array in the memory of the CPU. "
+        f"Copy it there first."
+    )
 
 
 def require_unmasked(where: str, name: str, value: Any) -> None:
@@ -140,18 +172,26 @@ def _result_dtype(arrays: list[Array]) -> Any:
     return np.float32 if small else np.float64
 
 
-def _write(where: str, results: list[Array], out: Any, several: bool) -> Any:
-    targets = list(out) if several and isinstance(out, (tuple, list)) else [out]
-    if len(targets) != len(results):
-        raise ShapeError(f"{where}: out has {len(targets)} arrays, expected a tuple of {len(results)}.")
-    for target, result in zip(targets, results, strict=True):
+def targets(where: str, out: Any, shapes: list[tuple[int, ...]], dtype: Any, several: bool) -> list[Array]:
+    """The arrays of ``out``, checked: of these shapes, writeable, and of a dtype that takes the results."""
+    given = list(out) if several and isinstance(out, (tuple, list)) else [out]
+    if len(given) != len(shapes):
+        raise ShapeError(f"{where}: out has {len(given)} arrays, expected a tuple of {len(shapes)}.")
+    for target, shape in zip(given, shapes, strict=True):
         if not isinstance(target, np.ndarray):
             raise ScalarTypeError(f"{where}: out is a {type(target).__name__}, expected a NumPy array.")
-        if target.shape != result.shape:
-            raise ShapeError(f"{where}: out has shape {target.shape}, expected {result.shape}.")
-        if not np.can_cast(result.dtype, target.dtype, "same_kind"):
-            raise ScalarTypeError(f"{where}: out holds {target.dtype}, expected {result.dtype}.")
+        if target.shape != shape:
+            raise ShapeError(f"{where}: out has shape {target.shape}, expected {shape}.")
+        if not np.can_cast(dtype, target.dtype, "same_kind"):
+            raise ScalarTypeError(f"{where}: out holds {target.dtype}, expected {np.dtype(dtype)}.")
         if not target.flags.writeable:
             raise ShapeError(f"{where}: out is read-only, expected a writeable array.")
+    return given
+
+
+def write(where: str, results: list[Any], out: Any, several: bool) -> Any:
+    """Copy the results into ``out``, which is checked first, and return it."""
+    dtype = results[0].dtype
+    for target, result in zip(targets(where, out, [r.shape for r in results], dtype, several), results, strict=True):
         target[...] = result
     return out

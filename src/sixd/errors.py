@@ -57,6 +57,10 @@ class ModelWarning(UserWarning):
     """Something in a model is doubtful, but can be worked with; ``sixd.check`` lists it too."""
 
 
+class CacheWarning(UserWarning):
+    """Machine code cannot be kept on disk, so every process compiles its kernels anew."""
+
+
 def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """The error for a failed look-up: it suggests the nearest name, else lists what exists."""
     names = list(known)

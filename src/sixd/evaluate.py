@@ -1,134 +1,202 @@
-"""How the functions of ``api.py`` are evaluated: the plain algorithm on every row of validated arrays.
+"""How a function of the library is evaluated: on compiled code for numbers, by the plain algorithm for symbols.
 
-One place knows how a state's arrays are named and shaped, and what it means when a result is not finite.
+One row of float64 in plain arrays goes straight to its entry. Everything else is checked here, and so is what is suspect
+in a result: one place knows what it means when a result is not finite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sixd import batch
-from sixd.algorithms.singular import singular_joints, vanishing_pivots
-from sixd.errors import ModelError, SingularError, unknown_name
+from sixd.algorithms.singular import vanishing_pivots
+from sixd.compile import ENTRIES, Request, routine
+from sixd.errors import ModelError, ScalarTypeError, SingularError
+from sixd.library import LIBRARY, Function, meaning
+from sixd.model import manifold
 from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model, require_model
-from sixd.spatial.scalar import Array, is_object
+from sixd.runtime.routine import Routine, has_contiguous_core
+from sixd.spatial.scalar import Array
 
 _SUSPECT = 1e12
-COORDINATES = ("body", "aligned", "world")
-_MEANING = {"q": "nq", "qd": "nv", "qdd": "nv", "tau": "nv", "b": "nv", "f_ext": "nb, 6"}
 
 
-def run(
-    where: str,
-    algorithm: Callable[..., Any],
+def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, out: Any = None, *choices: Any) -> Any:
+    """The library's function of that name, on arrays with leading batch dimensions; ``choices`` in its own order."""
+    if f_ext is None and out is None:
+        try:
+            entry = ENTRIES.get((id(model), name, choices))
+        except TypeError:  # a choice that is no word: refused below
+            entry = None
+        if entry is not None:
+            result = entry(*arrays)
+            if result is not None:
+                return result
+    require_model(name, model)
+    function = LIBRARY[name]
+    settled = function.settle(model, choices)
+    result = evaluate(function, model, settled, arrays, f_ext, out)
+    # the next call of one row finds the entry, if there is one by now
+    if not function.check and not model.symbols:
+        made = routine(model, Request(function, settled, "float64", False))
+        if made.has_entry:
+            ENTRIES[id(model), name, choices] = made.entry
+    return result
+
+
+def evaluate(
+    function: Function,
     model: Model,
-    out: Any,
-    explain: Callable[..., Exception] | None = None,
-    **arrays: Any,
+    choices: tuple[Any, ...],
+    arrays: tuple[Any, ...],
+    f_ext: Any = None,
+    out: Any = None,
+    dtype: str | None = None,
+    made: Routine | None = None,
 ) -> Any:
-    """The algorithm on every row; ``arrays`` in the order in which the algorithm takes them, f_ext by keyword.
-
-    ``explain(row, q, …)`` makes the error for a row whose result is not finite although its arguments are.
-    """
-    require_model(where, model)
-    shapes = {"nq": (model.nq,), "nv": (model.nv,), "nb, 6": (model.nb, 6)}
-    with_force = arrays.get("f_ext") is not None
-    given = {name: value for name, value in arrays.items() if name != "f_ext" or with_force}
+    """:func:`call` with settled choices; ``dtype`` None takes that of the arrays, ``made`` is a routine at hand."""
+    where = function.name
+    if function.needs_mass and not model.symbols and model.mass == 0:
+        raise ModelError(f"{where}: model {model.name!r} has no mass, so no centre of mass. Give its bodies a mass.")
+    given = dict(zip(function.arrays, arrays, strict=True))
+    if f_ext is not None:
+        given["f_ext"] = f_ext
     arguments = [
-        batch.Argument(name, value, shapes[_MEANING[name]], f"{_MEANING[name]} of model {model.name!r}")
-        for name, value in given.items()
+        batch.Argument(name, x, function.core(model, name), f"{meaning(name)} of model {model.name!r}")
+        for name, x in given.items()
     ]
+    prepared = batch.prepare(where, arguments)
+    if prepared.dtype is object:
+        return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
+    model.require_numeric(where)
+    kind = dtype or np.dtype(prepared.dtype).name
+    made = made or routine(model, Request(function, choices, kind, f_ext is not None))
+    inputs = [_cast(where, name, x, a, kind) for (name, x), a in zip(given.items(), prepared.arrays, strict=True)]
+    results, suspect = _run(where, model, made, inputs, prepared.batch, None if function.check else out)
+    kept = function.check(where, choices, results) if function.check else results
+    if suspect and function.judged:
+        _inspect(function, model, choices, inputs, prepared.batch, results)
+    if function.check and out is not None:
+        return batch.write(where, kept, out, len(kept) > 1)
+    if out is not None:
+        return out
+    return tuple(kept) if len(kept) > 1 else kept[0]
+
+
+def _cast(where: str, name: str, value: Any, array: Array, dtype: str) -> Array:
+    """The array in the routine's dtype; float64 is not cut to float32 in silence."""
+    if array.dtype == dtype:
+        return array
+    if isinstance(value, np.ndarray) and not np.can_cast(array.dtype, dtype, "same_kind" if array.dtype.kind in "iu" else "safe"):
+        raise ScalarTypeError(
+            f"{where}: {name} holds {array.dtype}, expected {dtype}, for which this was compiled. Convert it by "
+            f"{name}.astype({dtype!r}), or compile with dtype={array.dtype.name!r}."
+        )
+    return array.astype(dtype)
+
+
+def _run(
+    where: str, model: Model, made: Routine, inputs: list[Array], shape: tuple[int, ...], out: Any
+) -> tuple[list[Any], bool]:
+    """The outputs of a routine, in ``out`` if that is given, and whether some are suspect."""
+    part = made.first_part(shape)
+    _require_regular(where, model, part.singular)
+    if out is None:
+        return made(inputs, shape, None)
+    shapes = [shape + core for core in part.outputs]
+    places = batch.targets(where, out, shapes, made.dtype, len(shapes) > 1)
+    if shape and all(_takes(p, len(core), made.dtype) for p, core in zip(places, part.outputs, strict=True)):
+        return made(inputs, shape, places)
+    results, suspect = made(inputs, shape, None)
+    for place, result in zip(places, results, strict=True):
+        place[...] = result
+    return results, suspect
+
+
+def _takes(place: Array, core: int, dtype: str) -> bool:
+    """Whether compiled code can write into an array itself."""
+    return place.dtype == dtype and place.flags.aligned and has_contiguous_core(place, core)
+
+
+def _evaluate_plainly(
+    function: Function,
+    model: Model,
+    choices: tuple[Any, ...],
+    arguments: list[batch.Argument],
+    force: bool,
+    out: Any,
+) -> Any:
+    """The algorithm itself on every row: for symbols and other scalars."""
+    bound = function.bind(choices)
 
     def one(*row: Array) -> Any:
-        if not is_object(*row):
-            model.require_numeric(where)
-        if with_force:
-            return algorithm(model, *row[:-1], f_ext=row[-1])
-        return algorithm(model, *row)
+        named = {"f_ext": row[-1]} if force else {}
+        result = function.algorithm(model, *(row[:-1] if force else row), **bound, **named)
+        if function.check is None:
+            return result
+        (kept,) = function.check(function.name, choices, [np.asarray(x) for x in result])
+        return kept
 
-    return batch.apply(where, one, arguments, out=out, explain=explain or partial(nonfinite_error, model, where))
+    return batch.apply(function.name, one, arguments, out=out)
 
 
-def solve(
-    where: str,
-    algorithm: Callable[..., Any],
+# what is suspect --------------------------------------------------------------------------------
+
+
+def _inspect(
+    function: Function,
     model: Model,
-    out: Any,
-    prescribed: frozenset[int] = frozenset(),
-    explain: Callable[..., Exception] | None = None,
-    **arrays: Any,
-) -> Any:
-    """:func:`run` for what divides by the mass matrix: raises where that is singular, to rounding."""
-    _require_regular(where, model, prescribed)
-
-    def checked(model: Model, q: Array, *row: Array, **force: Array) -> Any:
-        result = algorithm(model, q, *row, **force)
-        first = result[0] if isinstance(result, tuple) else result
+    choices: tuple[Any, ...],
+    inputs: list[Array],
+    shape: tuple[int, ...],
+    results: list[Any],
+) -> None:
+    """Raise for the first row whose arguments are finite and whose result is not, or has lost all its digits."""
+    prescribed = function.bind(choices).get("given", frozenset())
+    names = (*function.arrays, "f_ext")[: len(inputs)]
+    cores = [function.core(model, name) for name in names]
+    rows = [np.broadcast_to(a, shape + c).reshape((-1, *c)) for a, c in zip(inputs, cores, strict=True)]
+    flat = np.concatenate([np.reshape(r, (len(rows[0]), -1)) for r in results], axis=1)
+    given = np.all([np.isfinite(r.reshape(len(r), -1)).all(axis=1) for r in rows], axis=0)
+    with np.errstate(all="ignore"):
+        lost = ~np.isfinite(flat).all(axis=1)
         # only results this large can come from a pivot at rounding; they alone pay for the look
-        suspect = not is_object(first) and first.size and np.abs(first).max() > _SUSPECT
-        if suspect and vanishing_pivots(model, q, prescribed):
-            return tuple(x * np.nan for x in result) if isinstance(result, tuple) else result * np.nan
-        return result
+        large = (np.abs(flat) > _SUSPECT).any(axis=1) & function.solves
+    for k in np.flatnonzero(given & (lost | large)):
+        index = tuple(int(i) for i in np.unravel_index(k, shape)) if shape else ()
+        row = f" in row {index}" if shape else ""
+        state = [r[k].astype(float) for r in rows]
+        if function.solves:
+            _require_pivots(function.name, model, prescribed, state[names.index("q")], row)
+        if lost[k]:
+            raise nonfinite_error(model, function.name, row, *state)
 
-    def singular(row: str, q: Array, *others: Array) -> SingularError:
-        with np.errstate(all="ignore"):
-            names = [model.joint_names[i - 1] for i in vanishing_pivots(model, q, prescribed)]
-        if not names:
-            return nonfinite_error(model, where, row, q)
-        return SingularError(
+
+def _require_pivots(where: str, model: Model, prescribed: frozenset[int], q: Array, row: str) -> None:
+    with np.errstate(all="ignore"):
+        names = [model.joint_names[i - 1] for i in vanishing_pivots(model, q, prescribed)]
+    if names:
+        raise SingularError(
             f"{where}: the mass matrix is singular in this configuration{row}: there joints {names} move nothing that "
             f"others do not move already. Move away from it, or give the joints an armature."
         )
 
-    return run(where, checked, model, out, explain or singular, **arrays)
 
-
-def require_choice(where: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise, suggesting the nearest, unless ``value`` is one of the words allowed."""
-    if value not in allowed:
-        raise unknown_name(f"{where}: {name}", "choice", value, allowed)
-
-
-def run_framed(
-    where: str,
-    algorithm: Callable[..., Any],
-    model: Model,
-    frame: str,
-    expressed_in: str,
-    out: Any,
-    by: Callable[..., Any] = run,
-    **arrays: Any,
-) -> Array:
-    """:func:`run`, or another way ``by``, for an algorithm of a frame in one of the three coordinates."""
-    require_model(where, model)
-    require_choice(where, "expressed_in", expressed_in, COORDINATES)
-    model.frame(frame, where)
-
-    def bound(model: Model, *row: Array) -> Any:
-        return algorithm(model, *row, frame, expressed_in=expressed_in)
-
-    return by(where, bound, model, out, **arrays)
-
-
-def _require_regular(where: str, model: Model, prescribed: frozenset[int] = frozenset()) -> None:
-    require_model(where, model)
-    names = singular_joints(model, prescribed)
-    if names:
-        bodies = [model.body_names[model.joint_index(n) - 1] for n in names]
+def _require_regular(where: str, model: Model, singular: tuple[int, ...]) -> None:
+    if singular:
+        names, bodies = [model.joint_names[i - 1] for i in singular], [model.body_names[i - 1] for i in singular]
         raise SingularError(
-            f"{where}: the mass matrix of {model.name!r} is singular: joints {list(names)} move no inertia of "
-            f"their own (they carry {bodies}). Give those bodies a mass and a matrix, the joints an armature, or lock "
-            f"them with model.lock."
+            f"{where}: the mass matrix of {model.name!r} is singular: joints {names} move no inertia of their own (they "
+            f"carry {bodies}). Give those bodies a mass and a matrix, the joints an armature, or lock them with "
+            f"model.lock."
         )
 
 
-def require_mass(where: str, model: Model) -> None:
-    """Raise if the model has no mass, and so no centre of mass."""
-    require_model(where, model)
-    if not model.symbols and model.mass == 0:
-        raise ModelError(f"{where}: model {model.name!r} has no mass, so no centre of mass. Give its bodies a mass.")
+def _on_manifold(where: str, row: Any, model: Model, **arrays: Any) -> Array:
+    return call(where, model, tuple(arrays.values()))
+
+
+manifold.evaluate = _on_manifold

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -150,21 +150,24 @@ def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
             raise ModelError(f"substitute: {x} becomes {new} in model {model.name!r}, expected a finite number.")
         return new
 
-    every = np.vectorize(replaced, otypes=[object])
-    joints = tuple(replace_parameters(j, replaced) for j in model.joints)
-    arrays: dict[str, Any] = {name: every(a) if a.size else a for name, a in arrays_of(model).items()}
-    frames = {name: dataclasses.replace(f, pose=every(f.pose)) for name, f in model.frames.items()}
-    constraints = tuple(
-        dataclasses.replace(c, multiplier=replaced(c.multiplier), offset=replaced(c.offset))
-        if isinstance(c, Mimic)
-        else c
-        for c in model.constraints
-    )
-    new = settled(dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays))
+    new = settled(map_numbers(model, replaced))
     for i in new.bodies if not new.symbols else ():
         if type(new.joints[i]) not in BUILT_IN:  # a symbolic parameter had put this off
             verify_joint(new.joints[i], name=new.joint_names[i - 1])
     return new
+
+
+def map_numbers(model: Model, change: Callable[[Any], Any]) -> Model:
+    """The model with ``change`` applied to every number of its arrays, joints, frames and mimic relations."""
+    every = np.vectorize(change, otypes=[object])
+    joints = tuple(replace_parameters(j, change) for j in model.joints)
+    arrays: dict[str, Any] = {name: every(a) if a.size else a for name, a in arrays_of(model).items()}
+    frames = {name: dataclasses.replace(f, pose=every(f.pose)) for name, f in model.frames.items()}
+    constraints = tuple(
+        dataclasses.replace(c, multiplier=change(c.multiplier), offset=change(c.offset)) if isinstance(c, Mimic) else c
+        for c in model.constraints
+    )
+    return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
 
 
 def _table(model: Model, values: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,26 +32,36 @@ def random_configuration(model: Model, rng: Any) -> Array:
     return np.concatenate([np.zeros(0), *parts])
 
 
+def integrate_row(model: Model, q: Array, dq: Array) -> Array:
+    """The configuration (nq,) reached from q by dq (nv,)."""
+    parts = [model.joints[i].integrate(q[model.iq[i]], dq[model.iv[i]]) for i in model.bodies]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def difference_row(model: Model, q0: Array, q1: Array) -> Array:
+    """The dq (nv,) that leads from q0 to q1 (nq,)."""
+    parts = [model.joints[i].difference(q0[model.iq[i]], q1[model.iq[i]]) for i in model.bodies]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _row_by_row(where: str, row: Callable[..., Array], model: Model, **arrays: Any) -> Array:
+    meaning = {"q": "nq", "q0": "nq", "q1": "nq", "dq": "nv"}
+    arguments = [Argument(name, x, (getattr(model, meaning[name]),), meaning[name]) for name, x in arrays.items()]
+    return apply(where, partial(row, model), arguments, explain=partial(nonfinite_error, model, where))
+
+
+# how a batch is evaluated: one who knows a faster way may say so
+evaluate: Callable[..., Array] = _row_by_row
+
+
 def integrate(model: Model, q: Any, dq: Any) -> Array:
     """See ``Model.integrate``."""
-
-    def one(q: Array, dq: Array) -> Array:
-        parts = [model.joints[i].integrate(q[model.iq[i]], dq[model.iv[i]]) for i in model.bodies]
-        return np.concatenate([np.zeros(0), *parts])
-
-    arguments = [Argument("q", q, (model.nq,), "nq"), Argument("dq", dq, (model.nv,), "nv")]
-    return apply("integrate", one, arguments, explain=partial(nonfinite_error, model, "integrate"))
+    return evaluate("integrate", integrate_row, model, q=q, dq=dq)
 
 
 def difference(model: Model, q0: Any, q1: Any) -> Array:
     """See ``Model.difference``."""
-
-    def one(q0: Array, q1: Array) -> Array:
-        parts = [model.joints[i].difference(q0[model.iq[i]], q1[model.iq[i]]) for i in model.bodies]
-        return np.concatenate([np.zeros(0), *parts])
-
-    arguments = [Argument("q0", q0, (model.nq,), "nq"), Argument("q1", q1, (model.nq,), "nq")]
-    return apply("difference", one, arguments, explain=partial(nonfinite_error, model, "difference"))
+    return evaluate("difference", difference_row, model, q0=q0, q1=q1)
 
 
 def nonfinite_error(model: Model, where: str, row: str, *arrays: Array) -> SingularError:

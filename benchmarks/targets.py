@@ -1,0 +1,127 @@
+"""Targets: what the compiler was asked to reach, beside what this run measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from benchmarks.session import Key, Session
+from benchmarks.tasks import ALL
+from benchmarks.timing import digits
+
+ROWS = 4096
+_BATCH = {"ur5": 30.0, "panda": 25.0, "talos": 15.0}
+_MASS_MATRIX = {"ur5": 20.0, "panda": 20.0, "talos": 6.0}
+_OPERATIONS = {
+    "rnea": {"ur5": 630, "panda": 1014, "talos": 5044},
+    "aba": {"ur5": 1461, "panda": 2183, "talos": 10665},
+}
+_SINGLE = {"kernel": 0.3, "public": 0.6}
+_START = (
+    ("cold RNEA of an arm", 0.5, [("rnea", "ur5", "cold"), ("rnea", "panda", "cold")]),
+    ("cold ABA of talos", 3.0, [("aba", "talos", "cold")]),
+    ("cold 200-body chain", 30.0, [("rnea", "chain of 200", "cold"), ("aba", "chain of 200", "cold")]),
+    ("warm start of an arm", 0.05, [("rnea", "ur5", "warm"), ("rnea", "panda", "warm"), ("aba", "panda", "warm")]),
+    ("warm start of talos", 0.3, [("rnea", "talos", "warm"), ("aba", "talos", "warm")]),
+    ("`import sixd`", 0.3, [("import", "sixd")]),
+)
+
+
+class Target(NamedTuple):
+    """A line of the table: what, the bound, what was measured (None: not in this run), whether it holds."""
+
+    what: str
+    required: str
+    measured: str | None
+    reached: bool
+
+
+def show(session: Session) -> bool:
+    """The table of targets; whether all were measured and reached."""
+    targets = [*_batches(session), *_singles(session), *_starts(session), *_threads(session), *_operations(session)]
+    session.report.heading("Targets")
+    if session.quick:
+        session.report.paragraph(f"Only {session.rounds} rounds: for trying, the verdicts mean little.")
+    rows = [[t.what, t.required, t.measured or "not measured", _verdict(t)] for t in targets]
+    session.report.table(["what", "required", "measured", "reached"], rows)
+    return all(t.reached for t in targets)
+
+
+def _verdict(target: Target) -> str:
+    return "–" if target.measured is None else "yes" if target.reached else "**no**"
+
+
+def _batches(session: Session) -> list[Target]:
+    """Asked for batches of 4096 rows: another size says nothing."""
+    found = []
+    for word in ("rnea", "aba"):
+        for robot, least in _BATCH.items():
+            value = _of_batch(session, word, robot, "Pinocchio batch")
+            found.append(_at_least(f"{word.upper()} of {robot}, times Pinocchio's batch call", least, value))
+    for robot, least in _MASS_MATRIX.items():
+        value = _of_batch(session, "crba", robot, "Pinocchio net")
+        found.append(_at_least(f"CRBA of {robot}, times Pinocchio's call less the empty call", least, value))
+    return found
+
+
+def _of_batch(session: Session, word: str, robot: str, peer: str) -> float | None:
+    return _quotient(session, ("batch", word, robot), peer, "sixd") if session.rows == ROWS else None
+
+
+def _singles(session: Session) -> list[Target]:
+    """The worst of the fixed-base robots in this run, for each function."""
+    found = []
+    robots = [name for name, floating in session.robot_names if not floating]
+    for entry, most in _SINGLE.items():
+        for task in ALL:
+            values = {r: _quotient(session, ("single", task.word, r), entry, "Pinocchio") for r in robots}
+            known = {r: value for r, value in values.items() if value is not None}
+            worst = max(known, key=lambda r: known[r], default=None)
+            what = f"single {task.title}, {entry} / Pinocchio's call"
+            if worst is not None:
+                what += f", worst of {', '.join(known)}: {worst}" if len(known) > 1 else f", {worst}"
+            found.append(_at_most(what, most, known.get(worst or "")))
+    return found
+
+
+def _starts(session: Session) -> list[Target]:
+    """The slowest of the cases that a line stands for, if all of them were measured."""
+    found = []
+    for what, most, keys in _START:
+        times = [session.measured.get(("start", *key)) for key in keys]
+        known = [t for t in times if t is not None]
+        slowest = max(known) if len(known) == len(keys) else None
+        found.append(_at_most(what, most, slowest, "s", lambda x: f"{x:.3f}"))
+    return found
+
+
+def _threads(session: Session) -> list[Target]:
+    value = _quotient(session, ("threads",), "1", "2") if session.rows == ROWS else None
+    return [_at_least("two threads, times one thread, RNEA of the panda, 100,000 rows", 1.8, value)]
+
+
+def _operations(session: Session) -> list[Target]:
+    found = []
+    for word, robots in _OPERATIONS.items():
+        for robot, known in robots.items():
+            value = session.measured.get(("operations", word, robot))
+            found.append(
+                _at_most(f"operations, {word.upper()} of {robot}", 1.05 * known, value, "", lambda x: f"{x:.0f}")
+            )
+    return found
+
+
+def _quotient(session: Session, key: Key, over: str, under: str) -> float | None:
+    top, bottom = session.measured.get((*key, over)), session.measured.get((*key, under))
+    return top / bottom if top is not None and bottom else None
+
+
+def _at_least(what: str, least: float, value: float | None) -> Target:
+    return Target(what, f"≥ {least:g}", None if value is None else digits(value), value is not None and value >= least)
+
+
+def _at_most(
+    what: str, most: float, value: float | None, unit: str = "", text: Callable[[float], str] = digits
+) -> Target:
+    words = None if value is None else f"{text(value)} {unit}".strip()
+    return Target(what, f"≤ {most:g} {unit}".strip(), words, value is not None and value <= most)

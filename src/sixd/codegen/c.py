@@ -1,0 +1,347 @@
+"""C99 from programs: one function in one self-contained file, with a header, straight-line and without state.
+
+It needs <math.h> alone, and is C++ as well. No argument is ``restrict``: outputs are written after all else, so that
+an output array may overlap an input array. A long program is cut into parts, static functions that pass values on in
+an array on the stack, because compilers take more than linear time over one long function. Knows no robot.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from sixd.errors import FileError, ScalarTypeError, ShapeError
+from sixd.trace import Expr, Op, Program, Slot, check
+
+# {f} is the suffix of float's functions; arguments are names, elements or constants, so need no brackets
+C_EXPR: dict[Op, str] = {
+    Op.ADD: "{0} + {1}", Op.SUB: "{0} - {1}", Op.MUL: "{0} * {1}", Op.DIV: "{0} / {1}", Op.NEG: "-{0}",
+    Op.SIN: "sin{f}({0})", Op.COS: "cos{f}({0})", Op.TAN: "tan{f}({0})", Op.ASIN: "asin{f}({0})",
+    Op.ACOS: "acos{f}({0})", Op.ATAN2: "atan2{f}({0}, {1})", Op.SQRT: "sqrt{f}({0})", Op.EXP: "exp{f}({0})",
+    Op.LOG: "log{f}({0})", Op.ABS: "fabs{f}({0})",
+    # NaN is handed on, as NumPy does; C's own fmin and fmax would drop it
+    Op.SIGN: "{0} > 0 ? 1 : {0} < 0 ? -1 : {0} == 0 ? 0 : {0}",
+    Op.MIN: "({0} <= {1} || {0} != {0}) ? {0} : {1}", Op.MAX: "({0} >= {1} || {0} != {0}) ? {0} : {1}",
+    Op.LT: "{0} < {1}", Op.LE: "{0} <= {1}", Op.EQ: "{0} == {1}",
+    Op.NOT: "!{0}", Op.AND: "{0} & {1}", Op.OR: "{0} | {1}", Op.SELECT: "{0} ? {1} : {2}",
+}  # fmt: skip
+
+# a program of up to WHOLE statements is one function, a longer one has parts of PART statements. gcc 12 -O1 took for
+# 10,000 / 35,000 / 94,000 operations 4 / 37 / 60 s as one function, 1 / 4 / 10 s in parts (241,000: 31 s); the code
+# is as fast, and parts of 250 or 1000 do not differ. If clang 22 -O2 inlined the parts, it took three times as long.
+WHOLE, PART = 2000, 500
+NO_INLINE = """#if defined(__GNUC__)
+#define SIXD_PART __attribute__((noinline)) static void
+#else
+#define SIXD_PART static void
+#endif"""
+
+# keywords of C and C++; then macros that <math.h> and compilers bring along, and what the code itself uses
+_WORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+    alignas alignof asm bool catch char8_t char16_t char32_t class concept const_cast consteval constexpr constinit
+    co_await co_return co_yield decltype delete dynamic_cast explicit export false friend mutable namespace new noexcept
+    nullptr operator private protected public reinterpret_cast requires static_assert static_cast template this
+    thread_local throw true try typeid typename typeof typeof_unqual using virtual wchar_t and and_eq bitand bitor compl
+    not not_eq or or_eq xor xor_eq
+    FP_FAST_FMA FP_FAST_FMAF FP_FAST_FMAL FP_ILOGB0 FP_ILOGBNAN FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO HUGE
+    HUGE_VAL HUGE_VALF HUGE_VALL INFINITY MATH_ERREXCEPT MATH_ERRNO MAXFLOAT NAN NULL M_1_PI M_2_PI M_2_SQRTPI M_E
+    M_LN10 M_LN2 M_LOG10E M_LOG2E M_PI M_PI_2 M_PI_4 M_SQRT1_2 M_SQRT2 DOMAIN OVERFLOW PLOSS SING TLOSS UNDERFLOW
+    far i386 linux math_errhandling near signgam unix SIXD_PART work"""
+_CALLED = {f"{word}{f}" for text in C_EXPR.values() for word in re.findall(r"\w+(?={f})", text) for f in ("", "f")}
+RESERVED = frozenset(_WORDS.split()) | _CALLED
+# names that a function of ours would clash with: of <math.h>, of the library, and of headers that ours would hide
+_MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs
+    fdim finite floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p
+    log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow pow10 remainder remquo rint round scalb scalbln
+    scalbn significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn"""
+_LIBRARY = """fpclassify isfinite isgreater isgreaterequal isinf isless islessequal islessgreater isnan isnormal
+    isunordered signbit abort abs atexit calloc clock div exit fprintf fputc fputs free fscanf fwrite getenv index main
+    malloc memchr memcmp memcpy memmove memset printf putc putchar puts qsort rand random realloc remove rename scanf
+    signal snprintf sprintf sscanf strcat strchr strcmp strcpy strlen strncat strncmp strncpy strstr system time
+    assert complex ctype errno features limits math stddef stdint stdio stdlib string"""
+RESERVED_FUNCTIONS = RESERVED | {w + end for w in _MATH.split() for end in ("", "f", "l")} | set(_LIBRARY.split())
+
+T = TypeVar("T")
+
+
+class _Float(NamedTuple):
+    word: str
+    suffix: str
+    kind: type[np.floating]
+
+
+FLOATS = {"float64": _Float("double", "", np.float64), "float32": _Float("float", "f", np.float32)}
+
+
+@dataclass(frozen=True)
+class CSource:
+    """C code of one function: the text of its file and of its header."""
+
+    name: str
+    source: str = field(repr=False)
+    header: str = field(repr=False)
+
+    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
+        """Write ``<name>.c`` and ``<name>.h`` into an existing folder, each whole or not at all; their paths."""
+        place = Path(folder)
+        if not place.is_dir():
+            raise FileError(f"save: {str(folder)!r} is no folder, expected one that exists. Make it first.")
+        targets = {place / f"{self.name}.c": self.source, place / f"{self.name}.h": self.header}
+        mark = secrets.token_hex(4)
+        drafts = {path: path.with_name(f".{path.name}.{mark}.tmp") for path in targets}
+        try:
+            for path, text in targets.items():
+                drafts[path].write_text(text, encoding="ascii", newline="\n")
+            for path, draft in drafts.items():
+                os.replace(draft, path)
+        except OSError as error:
+            raise FileError(f"save: cannot write into {str(folder)!r}: {error.strerror}. Check the folder.") from None
+        finally:
+            for draft in drafts.values():
+                draft.unlink(missing_ok=True)
+        path_c, path_h = targets
+        return path_c, path_h
+
+
+def emit(
+    program: Program,
+    name: str,
+    *,
+    dtype: Any = "float64",
+    comment: str = "",
+    output_names: Sequence[str] | None = None,
+) -> CSource:
+    """The C function ``void name(const double input[size], ..., double output[size])`` of a program.
+
+    Arrays are row-major, a scalar is an array of one; inputs come in the program's order, then outputs in theirs.
+    ``comment`` goes into the header. Names that C cannot take are changed, and the header says which is which.
+
+    >>> from sixd.trace import trace
+    >>> emit(trace(lambda x: x * x, {"x": ()}), "square").name
+    'square'
+    """
+    _require_function_name(name)
+    check(program)
+    outputs = program.outputs
+    if output_names is not None:
+        if len(output_names) != len(outputs):
+            raise ShapeError(
+                f"emit: output_names has {len(output_names)} names, expected {len(outputs)}, one an output."
+            )
+        outputs = tuple(Slot(n, s.shape, s.entries) for n, s in zip(output_names, outputs, strict=True))
+    code = _Code(name, _float(dtype), program, outputs)
+    return CSource(name, code.source(), code.header(comment))
+
+
+class _Code:
+    """The text of one function: its arrays, its statements cut into parts, and where values pass between parts."""
+
+    def __init__(self, name: str, real: _Float, program: Program, outputs: Sequence[Slot]) -> None:
+        names = _safe_names([s.name for s in (*program.inputs, *outputs)], name)
+        self.name, self.real = name, real
+        self.inputs = dict(zip(names, program.inputs, strict=False))
+        self.outputs = dict(zip(names[len(self.inputs) :], outputs, strict=True))
+        self.element = {e.index: (a, k) for a, slot in self.inputs.items() for k, e in enumerate(slot.entries)}
+        self.results = [(a, k, e) for a, slot in self.outputs.items() for k, e in enumerate(slot.entries)]
+        # an input that is also a result is a statement, so that it is read before any result is written
+        returned = {e.index for _, _, e in self.results}
+        nodes = [n for n in program.nodes if n.args or (n.op is Op.INPUT and n.index in returned)]
+        self.local = {n.index: f"t{k}" for k, n in enumerate(nodes)}
+        self.whole = len(nodes) + len(self.results) <= WHOLE
+        self.parts = [nodes] if self.whole else _cut(nodes)
+        self.place, self.size = ({}, 0) if self.whole else _places(self.parts, returned)
+
+    def value(self, node: Expr, here: Collection[int], used: set[str], *, condition: bool = False) -> str:
+        """What a value is called in a function that computes those ``here``; the array it lies in joins ``used``."""
+        if node.op is Op.CONST:
+            return str(int(node.value != 0)) if condition else _literal(node.value, self.real)
+        if node.index in here:
+            return self.local[node.index]
+        array, k = ("work", self.place[node.index]) if node.index in self.place else self.element[node.index]
+        used.add(array)
+        return f"({array}[{k}] != 0)" if condition else f"{array}[{k}]"
+
+    def statements(self, part: Sequence[Expr], used: set[str]) -> Iterator[str]:
+        """One line an operation, then one for each value that later parts read."""
+        here = {n.index for n in part}
+        for n in part:
+            if n.op is Op.INPUT:
+                array, k = self.element[n.index]
+                used.add(array)
+                text = f"{array}[{k}]"
+            else:
+                args = [self.value(a, here, used, condition=n.op.argument_boolean(k)) for k, a in enumerate(n.args)]
+                text = C_EXPR[n.op].format(*args, f=self.real.suffix)
+            yield f"const {'int' if n.op.boolean else self.real.word} {self.local[n.index]} = {text};"
+        for n in part:
+            if n.index in self.place:
+                used.add("work")
+                yield f"work[{self.place[n.index]}] = {self.local[n.index]}{' ? 1 : 0' if n.op.boolean else ''};"
+
+    def writes(self, results: Iterable[tuple[str, int, Expr]], used: set[str]) -> Iterator[str]:
+        """One line a result."""
+        for array, k, e in results:
+            used.add(array)
+            yield f"{array}[{k}] = {self.value(e, self.local if self.whole else (), used)};"
+
+    def pieces(self) -> Iterator[tuple[list[str], set[str]]]:
+        """The lines of each part, and the arrays that they name; writing the results comes last."""
+        used: set[str]
+        for part in self.parts:
+            yield list(self.statements(part, used := set())), used
+        for results in _cut(self.results):
+            yield list(self.writes(results, used := set())), used
+
+    def source(self) -> str:
+        """The file."""
+        top = [
+            f"/* {self.name}: its arguments are described in {self.name}.h. Written by sixd. */",
+            "#include <math.h>",
+        ]
+        used: set[str] = set()
+        if self.whole:
+            body = [*self.statements(self.parts[0], used), *self.writes(self.results, used)]
+        else:
+            top.append(NO_INLINE)
+            body = []
+            for lines, arrays in self.pieces():
+                own = f"{self.name}_part{len(body)}"
+                given = [a for a in (*self.inputs, *self.outputs, "work") if a in arrays]
+                heads = [f"{'const ' * (a in self.inputs)}{self.real.word} *{a}" for a in given]
+                top += ["", *_function(f"SIXD_PART {own}({', '.join(heads)})", lines)]
+                body.append(f"{own}({', '.join(given)});")
+                used |= arrays
+            if self.size:
+                body.insert(0, f"{self.real.word} work[{self.size}];")
+        unused = [f"(void){a};" for a in (*self.inputs, *self.outputs) if a not in used]
+        return "\n".join([*top, "", *self.declaration(), "", *_function(self.prototype(), [*body, *unused]), ""])
+
+    def header(self, comment: str) -> str:
+        """The header: what the function computes, its arguments in order, its declaration."""
+        lines = [f"{self.name}: {comment}" if comment else self.name, ""]
+        for title, slots in (("Inputs", self.inputs), ("Outputs", self.outputs)):
+            lines.append(f"{title}, in order:" if slots else f"{title}: none.")
+            lines += [f"  {array}: {_describe(array, slot)}" for array, slot in slots.items()]
+        lines += [
+            "",
+            "Arrays are row-major: the last index of a shape runs fastest. An output may overlap inputs, but no other",
+            "output. The function allocates nothing and keeps no state, so that threads may call it at the same time;",
+            f"its work array on the stack has {self.size} numbers. Written by sixd.",
+        ]
+        guard = f"SIXD_{self.name}_H"
+        text = ["/*", *(f" * {line}".rstrip() for part in lines for line in _plain(part)), " */"]
+        return "\n".join([*text, f"#ifndef {guard}", f"#define {guard}", "", *self.declaration(), "", "#endif", ""])
+
+    def prototype(self) -> str:
+        """The function's head."""
+        heads = [_parameter(f"const {self.real.word}", a, slot) for a, slot in self.inputs.items()]
+        heads += [_parameter(self.real.word, a, slot) for a, slot in self.outputs.items()]
+        return f"void {self.name}({', '.join(heads) or 'void'})"
+
+    def declaration(self) -> list[str]:
+        """Its declaration, with C's linkage in C++ too."""
+        plus = "#ifdef __cplusplus"
+        return [plus, 'extern "C" {', "#endif", f"{self.prototype()};", plus, "}", "#endif"]
+
+
+# parts of a long program ---------------------------------------------------------------------------
+
+
+def _cut(items: Sequence[T]) -> list[Sequence[T]]:
+    return [items[k : k + PART] for k in range(0, len(items), PART)]
+
+
+def _places(parts: Sequence[Sequence[Expr]], returned: Iterable[int]) -> tuple[dict[int, int], int]:
+    """A place in ``work`` for each value that a later part reads, and the length of ``work``."""
+    last = {a.index: k for k, part in enumerate(parts) for n in part for a in n.args}
+    last |= dict.fromkeys(returned, len(parts))
+    place: dict[int, int] = {}
+    free: list[int] = []
+    ends: dict[int, list[int]] = defaultdict(list)
+    size = 0
+    for k, part in enumerate(parts):
+        # a part stores after all it reads, so it may store over what it is the last to read
+        free += ends[k]
+        for n in part:
+            if last.get(n.index, k) > k:
+                if not free:
+                    free, size = [size], size + 1
+                place[n.index] = free.pop()
+                ends[last[n.index]].append(place[n.index])
+    return place, size
+
+
+# pieces of text ------------------------------------------------------------------------------------
+
+
+def _function(head: str, lines: Iterable[str]) -> list[str]:
+    return [head, "{", *(f"    {line}" for line in lines), "}"]
+
+
+def _parameter(kind: str, array: str, slot: Slot) -> str:
+    # C has no arrays of length 0
+    return f"{kind} {array}[{len(slot.entries)}]" if slot.entries else f"{kind} *{array}"
+
+
+def _describe(array: str, slot: Slot) -> str:
+    size = f"{len(slot.entries)} numbers, shape {slot.shape}" if slot.shape else "1 number, a scalar"
+    empty = "" if slot.entries else "; never touched, may be NULL"
+    return f"{size}{empty}" if array == slot.name else f"{size}{empty}; in the program its name is {slot.name!r}"
+
+
+def _literal(x: float, real: _Float) -> str:
+    """A number as the shortest decimal that reads back as the same one."""
+    with np.errstate(over="ignore"):
+        y = real.kind(x)
+    if np.isnan(y):
+        return "NAN"
+    text = "INFINITY" if np.isinf(y) else f"{abs(y)!s}{real.suffix}"
+    return f"(-{text})" if np.signbit(y) else text
+
+
+def _plain(text: str) -> list[str]:
+    """Lines that may stand in a comment: printable ASCII, neither ends nor begins of comments, no trigraphs."""
+    lines = ["".join(c if " " <= c <= "~" else ascii(c)[1:-1] for c in line) for line in text.splitlines()] or [""]
+    return [re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)", " ", line) for line in lines]
+
+
+# what is asked of the arguments ---------------------------------------------------------------------
+
+
+def _float(dtype: Any) -> _Float:
+    try:
+        return FLOATS[np.dtype(dtype).name]
+    except (KeyError, TypeError):
+        raise ScalarTypeError(f"emit: dtype is {dtype!r}, expected {' or '.join(map(repr, FLOATS))}.") from None
+
+
+def _require_function_name(name: str) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        raise ScalarTypeError(
+            f"emit: name is {name!r}, expected a C identifier: ASCII letters, digits and underscores, a letter first."
+        )
+    if name in RESERVED_FUNCTIONS:
+        raise ScalarTypeError(
+            f"emit: name is {name!r}, which C, C++ or their library keeps for itself. Choose another."
+        )
+
+
+def _safe_names(names: Iterable[str], function: str) -> list[str]:
+    """Names that C can take, each once and none the function's own; those that can stay do."""
+    safe: list[str] = []
+    for name in names:
+        word = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        word = word if word[:1].isalpha() else f"x{word}"
+        while word in RESERVED or word in safe or re.fullmatch(rf"t\d+|{function}(_part\d+)?", word):
+            word += "_"
+        safe.append(word)
+    return safe

@@ -1,0 +1,123 @@
+"""The entry of an unbatched call: a function in CPython's fast-call convention that evaluates one row in scalar code.
+
+It takes the very arrays that a user has most often (NumPy's own class, native float, contiguous, of the right shape) and
+declines everything else, and every suspect result, by returning None; the caller then goes the long way. It knows
+where the fields of an array lie; ``sixd.runtime.layout`` checks them before such code is run.
+"""
+
+from __future__ import annotations
+
+from sixd.codegen.context import offset
+from sixd.codegen.ir import Code, Module, Type, Value
+from sixd.codegen.llvm import BYTES, KINDS, Body
+from sixd.trace.program import Program, Slot
+
+# bytes from the start of an object
+TYPE, DATA, NDIM, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
+PAYLOAD = 32  # of a bytes object, which holds the context
+CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
+TYPE_NUMBER = {"float64": 12, "float32": 11}
+WORD, INT, POINTER = Type("i64"), Type("i32"), Type("ptr")
+
+
+def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True) -> str:
+    """The module with ``PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``."""
+    module = Module(has_fma)
+    code = Code(module)
+    code.do(f"%context = getelementptr i8, ptr %self, i64 {PAYLOAD}")
+    _require(code, Value(code, WORD, "%nargs").compare("eq", len(program.inputs)))
+    objects = [_load(code, "%args", 8 * k, POINTER) for k in range(len(program.inputs))]
+    array_type, descr = _word(code, "array_type"), _word(code, "descr")
+    # all classes first: only an array has the other fields
+    for obj in objects:
+        _require(code, _load(code, obj.text, TYPE, POINTER).compare("eq", array_type))
+    for obj, slot in zip(objects, program.inputs, strict=True):
+        _require(code, _load(code, obj.text, DESCR, POINTER).compare("eq", descr))
+        _require(code, (_load(code, obj.text, FLAGS, INT) & CONTIGUOUS_ALIGNED).compare("eq", CONTIGUOUS_ALIGNED))
+        _require(code, _load(code, obj.text, NDIM, INT).compare("eq", len(slot.shape)))
+        shape = _load(code, obj.text, SHAPE, POINTER)
+        for k, n in enumerate(slot.shape):
+            _require(code, _load(code, shape.text, 8 * k, WORD).compare("eq", n))
+    inputs = [_load(code, obj.text, DATA, POINTER) for obj in objects]
+    result, arrays = _make_results(code, program.outputs, dtype)
+    outputs = [_load(code, array.text, DATA, POINTER) for array in arrays]
+
+    # the row itself
+    type = Type(KINDS[dtype])
+    size = BYTES[type.kind]
+
+    def load(k: int, j: int) -> Value:
+        place = code.emit(POINTER, f"getelementptr i8, {inputs[k]}, i64 {size * j}")
+        return code.emit(type, f"load {type}, {place}, align {size}, !invariant.load !1")
+
+    def store(k: int, j: int, value: Value) -> None:
+        place = code.emit(POINTER, f"getelementptr i8, {outputs[k]}, i64 {size * j}")
+        code.do(f"store {value}, {place}, align {size}")
+
+    suspect = Body(program, code, type).write(load, store, limit)
+    good = code.label("good")
+    code.do(f"br i1 {suspect.text}, label %bad, label %{good}")
+    code.begin(good)
+    code.do(f"ret {result}")
+
+    code.begin("bad")
+    _call(code, "void", "decref", f"{result}")
+    code.do("br label %decline")
+    code.begin("failed")
+    code.do("ret ptr null")
+    code.begin("decline")
+    none = _word(code, "none")
+    _call(code, "void", "incref", f"{none}")
+    code.do(f"ret {none}")
+    module.define("entry", "ptr @entry(ptr %self, ptr %args, i64 %nargs) nounwind", code)
+    return str(module)
+
+
+def _make_results(code: Code, slots: tuple[Slot, ...], dtype: str) -> tuple[Value, list[Value]]:
+    """What is returned in the end, an array or a tuple, and the arrays."""
+    pack = _checked(code, _call(code, "ptr", "tuple_new", f"i64 {len(slots)}")) if len(slots) != 1 else None
+    arrays = []
+    for k, slot in enumerate(slots):
+        n = len(slot.shape)
+        numbers = ", ".join(f"i64 {m}" for m in slot.shape)
+        code.module.define_raw(f"@shape{k} = private unnamed_addr constant [{n} x i64] [{numbers}]")
+        kind = f"{_word(code, 'array_type')}, i32 {n}, ptr @shape{k}, i32 {TYPE_NUMBER[dtype]}"
+        array = _call(code, "ptr", "array_new", f"{kind}, ptr null, ptr null, i32 0, i32 0, ptr null")
+        if pack is not None:
+            _call(code, "i32", "tuple_set", f"{pack}, i64 {k}, {array}")
+        arrays.append(_checked(code, array))
+    return pack or arrays[0], arrays
+
+
+def _require(code: Code, condition: Value) -> None:
+    """Go on if the condition holds, else decline."""
+    after = code.label("ok")
+    code.do(f"br {condition}, label %{after}, label %decline")
+    code.begin(after)
+
+
+def _checked(code: Code, pointer: Value) -> Value:
+    """The pointer; if it is null, Python has set an error, which is handed on."""
+    after = code.label("ok")
+    code.do(f"br {pointer.compare('eq', 0)}, label %failed, label %{after}")
+    code.begin(after)
+    return pointer
+
+
+def _load(code: Code, base: str, byte: int, type: Type) -> Value:
+    place = code.emit(POINTER, f"getelementptr i8, ptr {base}, i64 {byte}")
+    return code.emit(type, f"load {type}, {place}, align 4")
+
+
+def _word(code: Code, name: str) -> Value:
+    return _load(code, "%context", offset(name), POINTER)
+
+
+def _call(code: Code, returns: str, name: str, arguments: str) -> Value:
+    """Call a function of the context."""
+    function = _word(code, name)
+    call = f"call {returns} {function.text}({arguments})"
+    if returns == "void":
+        code.do(call)
+        return function
+    return code.emit(Type(returns), call)

@@ -1,0 +1,282 @@
+"""LLVM's intermediate code as text: values with operators, in blocks of one function.
+
+A value is a vector of ``lanes`` numbers, or one number if there is one lane; code written on values serves both, and
+both float widths. No instruction carries a fast-math flag, so that a result does not depend on the number of lanes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Type(NamedTuple):
+    """A scalar kind of LLVM ("double", "float", "i64", "i32", "i1", "ptr") and how many stand side by side."""
+
+    kind: str
+    lanes: int = 1
+
+    def __str__(self) -> str:
+        return self.kind if self.lanes == 1 else f"<{self.lanes} x {self.kind}>"
+
+    def of(self, kind: str) -> Type:
+        """The type of that kind with as many lanes."""
+        return Type(kind, self.lanes)
+
+    @property
+    def suffix(self) -> str:
+        """The name in intrinsics: v8f64, f32, …"""
+        short = {"double": "f64", "float": "f32", "ptr": "p0"}.get(self.kind, self.kind)
+        return short if self.lanes == 1 else f"v{self.lanes}{short}"
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it holds floating-point numbers."""
+        return self.kind in ("double", "float")
+
+
+class Value:
+    """A value of the code being written: its type and its name there. Operators write instructions."""
+
+    __slots__ = ("code", "text", "type")
+
+    def __init__(self, code: Code, type: Type, text: str) -> None:
+        self.code, self.type, self.text = code, type, text
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.text}"
+
+    def _two(self, other: Any, on_float: str, on_int: str) -> Value:
+        right = self.code.lift(other, self.type)
+        word = on_float if self.type.is_float else on_int
+        return self.code.emit(self.type, f"{word} {self}, {right.text}")
+
+    def __add__(self, other: Any) -> Value:
+        return self._two(other, "fadd", "add")
+
+    def __radd__(self, other: Any) -> Value:
+        return self.code.lift(other, self.type) + self
+
+    def __sub__(self, other: Any) -> Value:
+        return self._two(other, "fsub", "sub")
+
+    def __rsub__(self, other: Any) -> Value:
+        return self.code.lift(other, self.type) - self
+
+    def __mul__(self, other: Any) -> Value:
+        return self._two(other, "fmul", "mul")
+
+    def __rmul__(self, other: Any) -> Value:
+        return self.code.lift(other, self.type) * self
+
+    def __truediv__(self, other: Any) -> Value:
+        return self._two(other, "fdiv", "sdiv")
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self.code.lift(other, self.type) / self
+
+    def __neg__(self) -> Value:
+        return self.code.emit(self.type, f"fneg {self}") if self.type.is_float else 0 - self
+
+    # whole numbers and truth values ------------------------------------------------------------------
+
+    def __and__(self, other: Any) -> Value:
+        return self._two(other, "", "and")
+
+    def __or__(self, other: Any) -> Value:
+        return self._two(other, "", "or")
+
+    def __xor__(self, other: Any) -> Value:
+        return self._two(other, "", "xor")
+
+    def __lshift__(self, other: Any) -> Value:
+        return self._two(other, "", "shl")
+
+    def __rshift__(self, other: Any) -> Value:
+        return self._two(other, "", "ashr")
+
+    def __invert__(self) -> Value:
+        return self ^ (1 if self.type.kind == "i1" else -1)
+
+    # comparisons; false if a number is NaN ------------------------------------------------------------
+
+    def __lt__(self, other: Any) -> Value:
+        return self.compare("olt", other)
+
+    def __le__(self, other: Any) -> Value:
+        return self.compare("ole", other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self.compare("ogt", other)
+
+    def __ge__(self, other: Any) -> Value:
+        return self.compare("oge", other)
+
+    def compare(self, word: str, other: Any) -> Value:
+        """LLVM's comparison of that name (``olt``, ``ugt``, ``uno``, … of floats; ``eq``, ``slt``, … of integers)."""
+        right = self.code.lift(other, self.type)
+        verb = "fcmp" if self.type.is_float else "icmp"
+        return self.code.emit(self.type.of("i1"), f"{verb} {word} {self}, {right.text}")
+
+    def where(self, a: Any, b: Any) -> Value:
+        """``a`` where this truth value holds, else ``b``; one of them is a value."""
+        type = next(x.type for x in (a, b) if isinstance(x, Value))
+        a, b = self.code.lift(a, type), self.code.lift(b, type)
+        return self.code.emit(type, f"select {self}, {a}, {b}")
+
+    # other readings of the same lanes ----------------------------------------------------------------
+
+    def bitcast(self, kind: str) -> Value:
+        """The same bits as another kind."""
+        type = self.type.of(kind)
+        return self.code.emit(type, f"bitcast {self} to {type}")
+
+    def convert(self, kind: str) -> Value:
+        """The same number as another kind: integers to floats, floats cut to integers, wider, narrower."""
+        type = self.type.of(kind)
+        narrow = kind in ("float", "i32")
+        word = {
+            (True, True): "fptrunc" if narrow else "fpext",
+            (True, False): "fptosi",
+            (False, True): "sitofp",
+            (False, False): "trunc" if narrow else "sext",
+        }[self.type.is_float, type.is_float]
+        return self.code.emit(type, f"{word} {self} to {type}")
+
+
+class Code:
+    """The body of one function under way: numbered values in lines, and the block that is being filled.
+
+    ``memo`` lets an operation keep what a later one can use again, such as the reduction of an angle for sin and cos.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.lines: list[str] = []
+        self.memo: dict[Any, Any] = {}
+        self.block = "entry"
+        self._count = 0
+
+    def emit(self, type: Type, instruction: str) -> Value:
+        """Append an instruction that yields a value."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return Value(self, type, name)
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction that yields nothing."""
+        self.lines.append(f"  {instruction}")
+
+    def label(self, word: str) -> str:
+        """A new name for a block."""
+        self._count += 1
+        return f"{word}{self._count}"
+
+    def begin(self, label: str) -> None:
+        """Start the block of that name; the one before must have ended in a branch."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    # constants ---------------------------------------------------------------------------------------
+
+    def const(self, x: float, type: Type) -> Value:
+        """A number in every lane."""
+        return Value(self, type, literal(x, type))
+
+    def lift(self, x: Any, type: Type) -> Value:
+        """``x`` as a value of that type."""
+        return x if isinstance(x, Value) else self.const(x, type)
+
+    # functions of LLVM -------------------------------------------------------------------------------
+
+    def intrinsic(self, name: str, *args: Value) -> Value:
+        """``llvm.<name>`` of values of one type, yielding that type."""
+        type = args[0].type
+        full = f"@llvm.{name}.{type.suffix}"
+        self.module.declare(f"declare {type} {full}({', '.join([str(type)] * len(args))})")
+        return self.emit(type, f"call {type} {full}({', '.join(map(str, args))})")
+
+    def fma(self, a: Value, b: Any, c: Any) -> Value:
+        """a b + c, rounded once; with two roundings if the processor has no such instruction."""
+        if not self.module.has_fma:
+            return a * b + c
+        return self.intrinsic("fma", a, self.lift(b, a.type), self.lift(c, a.type))
+
+    def polynomial(self, x: Value, coefficients: Iterable[float]) -> Value:
+        """Horner's rule; the coefficient of the highest power comes last."""
+        *rest, high = coefficients
+        result: Any = self.const(high, x.type)
+        for c in reversed(rest):
+            result = self.fma(result, x, c)
+        return result
+
+    def absolute(self, x: Value) -> Value:
+        """|x|."""
+        return self.intrinsic("fabs", x)
+
+    def any(self, condition: Value) -> Value:
+        """Whether a truth value holds in some lane."""
+        if condition.type.lanes == 1:
+            return condition
+        full = f"@llvm.vector.reduce.or.{condition.type.suffix}"
+        self.module.declare(f"declare i1 {full}({condition.type})")
+        return self.emit(Type("i1"), f"call i1 {full}({condition})")
+
+    def rarely(self, condition: Value, usual: Value, function: str, *args: Value) -> Value:
+        """``usual``, but if the condition holds in some lane, ``function`` of the module of (args…, usual, condition).
+
+        That is a cold call out of line, which gets all lanes, and returns a value of ``usual``'s type.
+        """
+        cold, after, before = self.label("cold"), self.label("after"), self.block
+        self.do(f"br i1 {self.any(condition).text}, label %{cold}, label %{after}, !prof !0")
+        self.begin(cold)
+        given = ", ".join(map(str, (*args, usual, condition)))
+        rare = self.emit(usual.type, f"call {usual.type} @{function}({given}, ptr %context)")
+        self.do(f"br label %{after}")
+        self.begin(after)
+        return self.emit(usual.type, f"phi {usual.type} [ {usual.text}, %{before} ], [ {rare.text}, %{cold} ]")
+
+
+class Module:
+    """Functions and declarations under way, as text, and what the processor offers."""
+
+    def __init__(self, has_fma: bool = True) -> None:
+        self.has_fma = has_fma
+        self._declared: dict[str, None] = {}
+        self._functions: dict[str, str] = {}
+
+    def declare(self, line: str) -> None:
+        """Add a declaration, once."""
+        self._declared[line] = None
+
+    def has(self, name: str) -> bool:
+        """Whether a function of that name was defined."""
+        return name in self._functions
+
+    def define(self, name: str, head: str, code: Code) -> None:
+        """Add a function: ``head`` is what stands between ``define`` and the brace."""
+        self._functions[name] = "\n".join([f"define {head} {{", "entry:", *code.lines, "}"])
+
+    def define_raw(self, text: str) -> None:
+        """Add a definition as it stands."""
+        self._functions[text] = text
+
+    def __str__(self) -> str:
+        weights = '!0 = !{!"branch_weights", i32 1, i32 1000000}'
+        return "\n".join([*self._declared, *self._functions.values(), weights, "!1 = !{}", ""])
+
+
+def literal(x: float, type: Type) -> str:
+    """A number in every lane, as LLVM writes constants: floats by their bits."""
+    if type.is_float:
+        rounded = float(np.float32(x)) if type.kind == "float" else float(x)
+        word = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+    else:
+        word = "null" if type.kind == "ptr" else str(int(x))
+    if type.lanes == 1:
+        return word
+    return f"splat ({type.kind} {word})"

@@ -1,0 +1,215 @@
+"""The junction: a function, a model and a target give a routine.
+
+Routines of a model live here, in a map that forgets a model when it is gone; compiled code also lives on disk. A library
+function of a model made of library joints has a key that needs no tracing; any other is traced, and its graph is the key.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.algorithms.singular import singular_joints
+from sixd.library import Function
+from sixd.model.joints import BUILT_IN, parameters_of
+from sixd.model.model import Model
+from sixd.runtime import cache as disk
+from sixd.runtime.image import Image, make_image
+from sixd.runtime.routine import Part, Routine
+from sixd.trace.ops import Op
+from sixd.trace.program import Program, check, trace
+
+# the sum of squares above which results are looked at: for solves, results beyond 1e12 can come from a pivot at rounding
+_SUSPECT = {"float64": 1e300, "float32": 1e37}
+_SUSPECT_SOLVE = 1e24
+_FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
+
+
+class Request(NamedTuple):
+    """What is to be compiled for a model: a function with its choices settled, a dtype, with f_ext or without."""
+
+    function: Function
+    choices: tuple[Any, ...]
+    dtype: str
+    force: bool
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """Names of the arrays that the routine takes."""
+        return self.function.arrays + (("f_ext",) if self.force else ())
+
+
+_LOCK = threading.RLock()
+_ROUTINES: dict[int, dict[Request, Routine]] = {}
+_ALIVE: dict[int, weakref.ref[Model]] = {}
+# (id of the model, name of the function, choices as given) -> entry, for calls of one row of float64 without f_ext
+ENTRIES: dict[tuple[int, str, tuple[Any, ...]], Callable[..., Any]] = {}
+
+
+def routine(model: Model, request: Request) -> Routine:
+    """The routine of a request, made at the first call."""
+    known = _ROUTINES.get(id(model))
+    found = known.get(request) if known is not None else None
+    return found or _new_routine(model, request)
+
+
+def _new_routine(model: Model, request: Request) -> Routine:
+    with _LOCK:
+        if id(model) not in _ALIVE:
+            _ALIVE[id(model)] = weakref.ref(model, lambda _, key=id(model): _forget(key))
+            _ROUTINES[id(model)] = {}
+        table = _ROUTINES[id(model)]
+        if request not in table:
+            table[request] = make_routine(model, request)
+        return table[request]
+
+
+def _forget(key: int) -> None:
+    with _LOCK:
+        _ALIVE.pop(key, None)
+        _ROUTINES.pop(key, None)
+        for entry in [e for e in ENTRIES if e[0] == key]:
+            ENTRIES.pop(entry, None)
+
+
+def make_routine(model: Model, request: Request) -> Routine:
+    """A routine that compiles when it must; it does not keep the model alive."""
+    function = request.function
+    shapes = tuple(function.core(model, name) for name in request.arrays)
+    return Routine(function.name, shapes, request.dtype, _Provider(weakref.ref(model), request))
+
+
+class _Provider:
+    """Gives the parts of a routine, from the disk if they are there; the caller of the routine holds the model."""
+
+    def __init__(self, model: weakref.ref[Model], request: Request) -> None:
+        self.model, self.request = model, request
+        self._program: Program | None = None
+
+    def __call__(self, form: str) -> Part:
+        model = self.model()
+        assert model is not None
+        key = self._key(model, form)
+        entry = disk.read(key)
+        part = None if entry is None else _unpack(entry)
+        if part is None:
+            part = self._compile(model, form)
+            disk.write(key, _pack(part, self.request.function.name, model.name))
+        return part
+
+    def program(self, model: Model) -> Program:
+        """The traced program, traced once."""
+        if self._program is None:
+            self._program = trace_request(model, self.request)
+        return self._program
+
+    def _key(self, model: Model, form: str) -> str:
+        text = _model_key(model) if self.request.function.named else None
+        if text is None:
+            what = ("graph", graph_text(self.program(model)), str(self.request.function.solves))
+        else:
+            what = ("library", self.request.function.name, text, _choices_key(model, self.request))
+        return disk.digest(*what, form, self.request.dtype, disk.fingerprint(), _cpu())
+
+    def _compile(self, model: Model, form: str) -> Part:
+        # imported here: a warm start needs no code generator
+        from sixd.codegen.entry import emit_entry
+        from sixd.codegen.loop import emit_loop
+        from sixd.codegen.machine import assemble, host
+
+        function, dtype = self.request.function, self.request.dtype
+        singular = singular_joints(model, _prescribed(self.request)) if function.solves else ()
+        program = self.program(model)
+        limit = _SUSPECT_SOLVE if function.solves else _SUSPECT[dtype]
+        machine = host()
+        if form == "entry":
+            module = emit_entry(program, dtype, limit, machine.has_fma)
+        else:
+            module = emit_loop(program, dtype, machine.lanes(dtype), limit, machine.has_fma)
+        image = make_image(assemble(module, machine))
+        outputs = tuple(slot.shape for slot in program.outputs)
+        return Part(image, outputs, program.operations, tuple(model.joint_index(n) for n in singular))
+
+
+def trace_request(model: Model, request: Request) -> Program:
+    """The program of a request."""
+    function, choices = request.function, request.function.bind(request.choices)
+
+    def one(*row: Any) -> Any:
+        if request.force:
+            return function.algorithm(model, *row[:-1], f_ext=row[-1], **choices)
+        return function.algorithm(model, *row, **choices)
+
+    program = trace(one, {name: function.core(model, name) for name in request.arrays})
+    check(program)
+    return program
+
+
+def graph_text(program: Program) -> bytes:
+    """A program as bytes: equal for equal graphs in every process."""
+    place = {node.index: k for k, node in enumerate(program.nodes)}
+    lines = [f"{[(s.name, s.shape) for s in program.inputs]}"]
+    for n in program.nodes:
+        value = n.value.hex() if n.op is Op.CONST else n.value
+        lines.append(f"{n.op.word} {value} {[place[a.index] for a in n.args]}")
+    lines += [f"{s.shape} {[place[e.index] for e in s.entries]}" for s in program.outputs]
+    return "\n".join(lines).encode()
+
+
+def _prescribed(request: Request) -> frozenset[int]:
+    return request.function.bind(request.choices).get("given", frozenset())
+
+
+def _model_key(model: Model) -> bytes | None:
+    """The numbers of a model that any function uses, as bytes; None if a joint or a symbol is not the library's."""
+    if model.symbols or not all(type(j) in BUILT_IN for j in model.joints):
+        return None
+    joints = [(type(j).__name__, [float(x).hex() for x in parameters_of(j)]) for j in model.joints]
+    parts = [repr((model.parent, joints)).encode()]
+    parts += [np.ascontiguousarray(getattr(model, name), dtype=float).tobytes() for name in _FIELDS]
+    return b"|".join(parts)
+
+
+def _choices_key(model: Model, request: Request) -> str:
+    """The choices in words that do not depend on names."""
+    words: list[Any] = [request.force, sorted(request.function.shapes.items()), request.arrays]
+    for name, value in request.function.bind(request.choices).items():
+        if name == "frame":
+            frame = model.frame(value)
+            words.append((frame.body, [float(x).hex() for x in frame.pose.ravel()]))
+        else:
+            words.append(sorted(value) if isinstance(value, frozenset) else value)
+    return repr(words)
+
+
+@cache
+def _cpu() -> str:
+    """The processor's features as NumPy knows them: enough to tell processors apart, without LLVM."""
+    import platform
+
+    from numpy._core._multiarray_umath import __cpu_features__ as features
+
+    return platform.machine() + platform.system() + repr(sorted(name for name, there in features.items() if there))
+
+
+def _pack(part: Part, name: str, model: str) -> disk.Entry:
+    header = {
+        "name": name, "model": model, "functions": part.image.functions, "linked": part.image.linked,
+        "outputs": part.outputs, "operations": part.operations, "singular": part.singular,
+    }  # fmt: skip
+    return disk.Entry(header, part.image.code)
+
+
+def _unpack(entry: disk.Entry) -> Part | None:
+    try:
+        h = entry.header
+        image = Image(entry.image, {str(k): int(v) for k, v in h["functions"].items()}, bool(h["linked"]))
+        outputs = tuple(tuple(int(n) for n in shape) for shape in h["outputs"])
+        return Part(image, outputs, int(h["operations"]), tuple(int(i) for i in h["singular"]))
+    except (KeyError, TypeError, ValueError):
+        return None  # of another version: built anew

@@ -1,0 +1,250 @@
+"""Machine code kept on disk between processes.
+
+One file per kernel, ``<digest of the key>.sixd``: magic, length of the JSON, JSON of [key, header], image, checksum.
+The image gets executed, so a file counts only if its checksum and key hold and nobody but its owner can write it.
+Environment: ``SIXD_CACHE_DIR`` (a folder, or ``off``) and ``SIXD_CACHE_MB`` (size limit); looked up at each use.
+Trouble with the disk never stops a computation: reading gives None, writing warns once per process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+import time
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sixd.errors import CacheWarning
+
+MAGIC = b"sixd\x00\xf1\r\n"  # a new layout of the file takes another number than f1
+CHECKSUM = 32  # bytes
+DEFAULT_MB = 1024.0
+
+_NAME = re.compile(r"[0-9a-f]{40}(\.sixd|\.[0-9a-f]{16}\.tmp)")
+_CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no links; a pipe must not block
+_BAD_FILE = (OSError, ValueError, TypeError, MemoryError, RecursionError)
+_writes, _warnings = count(), count()  # of this process; next() is atomic among threads
+_failed: set[Path] = set()  # folders that could not be written: not tried again
+
+
+class Entry(NamedTuple):
+    """One kernel: what is to be known of it (JSON: tuples return as lists) and its machine code."""
+
+    header: dict[str, Any]
+    image: bytes
+
+
+@dataclass(frozen=True, repr=False)
+class CacheInfo:
+    """State of the cache: how many kernels it holds, their size, and which were used last."""
+
+    folder: Path
+    enabled: bool
+    entries: int
+    bytes: int
+    recent: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        if not self.enabled:
+            return "sixd cache: off, by SIXD_CACHE_DIR"
+        sizes = f"  entries: {self.entries}, {self.bytes / 2**20:.2f} MiB of {_limit() / 2**20:g} MiB"
+        more = self.entries - len(self.recent)
+        lines = [*self.recent, f"… and {more} more"] if more else self.recent
+        return "\n    ".join([f"sixd cache: {self.folder}\n{sizes}", *lines])
+
+
+def folder() -> Path:
+    """Where the cache lies, or would lie were it not off. Begins with ``~`` if there is no home folder."""
+    if not _off() and (chosen := os.environ.get("SIXD_CACHE_DIR")):
+        return Path(os.path.expanduser(chosen))
+    if os.path.isabs(xdg := os.environ.get("XDG_CACHE_HOME", "")):  # the XDG standard ignores relative ones
+        return Path(xdg, "sixd")
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local"), "sixd", "Cache")
+    return Path(os.path.expanduser("~/Library/Caches" if sys.platform == "darwin" else "~/.cache"), "sixd")
+
+
+def read(key: str) -> Entry | None:
+    """The entry of that key, or None if there is none that can be trusted."""
+    path = os.path.join(where := folder(), digest(key) + ".sixd")
+    try:
+        if _off() or _shared(os.stat(where)):
+            return None
+        found, entry = _load(path)
+    except _BAD_FILE:
+        return None
+    with suppress(OSError):  # the time of last use decides what goes when the cache is full
+        os.utime(path)
+    return entry if found == key else None
+
+
+def write(key: str, entry: Entry) -> None:
+    """Store an entry for other processes; an older one of that key is replaced at once, never by halves."""
+    if _off() or (where := folder()) in _failed:
+        return
+    import json  # not loaded by NumPy (1.5 ms)
+
+    text = json.dumps([key, entry.header]).encode()
+    body = b"".join((MAGIC, len(text).to_bytes(8, "little"), text, entry.image))
+    try:
+        if str(where).startswith("~"):  # expanduser found nobody
+            raise OSError("there is no home folder")
+        os.makedirs(where, mode=0o700, exist_ok=True)
+        if _shared(os.stat(where)):
+            raise OSError("it belongs to another user, or others can write to it: chmod go-w")
+        _store(os.path.join(where, digest(key)), body + _hash(CHECKSUM, body))
+        if next(_writes) % 32 == 0:  # listing a full folder takes some milliseconds
+            _clean()
+    except OSError as error:
+        _failed.add(where)
+        if next(_warnings) == 0:
+            lost = f"{where} cannot be used ({error.strerror or error}), so kernels are compiled anew in every process"
+            mend = "Set SIXD_CACHE_DIR to a folder of your own, or to 'off' for no cache."
+            warnings.warn(f"cache.write: {lost}. {mend}", CacheWarning, stacklevel=2)
+
+
+def cache_info() -> CacheInfo:
+    """What the cache of compiled kernels holds; print it. ``SIXD_CACHE_DIR`` moves it or turns it ``off``."""
+    files = [] if _off() else _files(".sixd")
+    recent = tuple(f"{size / 2**20:6.2f} MiB  {_title(path)}" for _, size, path in reversed(files[-10:]))
+    return CacheInfo(folder(), not _off(), len(files), sum(size for _, size, _ in files), recent)
+
+
+def clear_cache() -> int:
+    """Remove all compiled kernels from the cache and return their number; other files in its folder stay."""
+    removed = 0
+    for _, _, path in [] if _off() else _files((".sixd", ".tmp")):
+        with suppress(OSError):
+            os.unlink(path)
+            removed += path.endswith(".sixd")
+    return removed
+
+
+def digest(*parts: bytes | str) -> str:
+    """A key of 40 hex digits from texts and bytes; ("ab", "c") and ("a", "bc") differ."""
+    data = [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in parts]
+    return _hash(20, b"".join(len(part).to_bytes(8, "little") + part for part in data)).hex()
+
+
+@cache
+def fingerprint() -> str:
+    """Changes with sixd's own source: its version, and path, size and time of each file when imported."""
+    import sixd
+
+    return digest(sixd.__version__, *_SOURCES)
+
+
+def _sources(root: str, inside: str = "", depth: int = 0) -> list[str]:
+    """One line per Python file of a package; none where it lies in no folder (a zip, a frozen program)."""
+    lines = []
+    with suppress(OSError), os.scandir(root) as listing:
+        for item in listing:
+            # linked folders count too, and links may go in circles: hence the depth
+            if item.is_dir() and depth < 6 and item.name != "__pycache__":
+                lines += _sources(item.path, f"{inside}{item.name}/", depth + 1)
+            elif item.name.endswith(".py") and item.is_file():  # editors leave dangling links of that ending
+                info = item.stat()
+                lines.append(f"{inside}{item.name} {info.st_size} {info.st_mtime_ns}")
+    return sorted(lines)
+
+
+# at import (0.4 ms): kernels of the code already loaded must not bear the stamp of a later edit
+_SOURCES = _sources(os.path.dirname(os.path.dirname(globals().get("__file__", ""))))
+
+
+def _off() -> bool:
+    return os.environ.get("SIXD_CACHE_DIR", "on").strip().lower() in ("", "off")
+
+
+def _hash(size: int, data: bytes | memoryview) -> bytes:
+    from hashlib import blake2b  # not loaded by NumPy (3 ms)
+
+    return blake2b(data, digest_size=size, usedforsecurity=False).digest()  # 0.1 ms for 100 kB
+
+
+def _shared(info: os.stat_result) -> bool:
+    """Whether others may have written a file or folder."""
+    return os.name == "posix" and (info.st_uid != os.geteuid() or bool(info.st_mode & 0o022))
+
+
+def _load(path: str) -> tuple[str, Entry]:
+    """Key and entry in a file; one of _BAD_FILE if anything is amiss."""
+    import json
+
+    with open(path, "rb", buffering=0, opener=lambda name, flags: os.open(name, flags | _CAREFUL)) as file:
+        info = os.fstat(file.fileno())
+        data = memoryview(file.read() if stat.S_ISREG(info.st_mode) and not _shared(info) else b"")
+    body, checksum = data[:-CHECKSUM], data[-CHECKSUM:]
+    if body[:8] != MAGIC or _hash(CHECKSUM, body) != checksum:
+        raise ValueError("damaged, or of another format")
+    end = 16 + int.from_bytes(body[8:16], "little")
+    key, header = json.loads(bytes(body[16:end]))
+    return key, Entry({**header}, bytes(body[end:]))
+
+
+def _store(stem: str, data: bytes) -> None:
+    temporary, path = f"{stem}.{os.urandom(8).hex()}.tmp", f"{stem}.sixd"
+    try:
+        # no fsync (milliseconds): a file torn by a power cut fails its checksum
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        # no trouble if another process cleared the cache, or (on Windows) reads the old file, which is as good
+        cleared = isinstance(error, FileNotFoundError) and error.filename2  # named by os.replace only
+        held = os.name == "nt" and isinstance(error, PermissionError) and os.path.isfile(path)
+        if not (cleared or held):
+            raise
+
+
+def _files(ending: str | tuple[str, ...]) -> list[tuple[int, int, str]]:
+    """Time [ns], size and path of our files, least recently used first; no links, nothing foreign."""
+    found = []
+    with suppress(OSError), os.scandir(folder()) as listing:
+        for item in listing:
+            if _NAME.fullmatch(item.name) and item.name.endswith(ending) and item.is_file(follow_symlinks=False):
+                with suppress(OSError):  # another process may have removed it
+                    info = item.stat(follow_symlinks=False)
+                    found.append((info.st_mtime_ns, info.st_size, item.path))
+    return sorted(found)
+
+
+def _clean() -> None:
+    """Remove what crashed processes left, and once over the limit the entries not used for longest."""
+    yesterday, limit, files = time.time_ns() - 86_400 * 10**9, _limit(), _files(".sixd")
+    rest = sum(size for _, size, _ in files)
+    old = [path for used, _, path in _files(".tmp") if used < yesterday]
+    for _, size, path in files if rest > limit else []:
+        if rest > 0.75 * limit:
+            old.append(path)
+            rest -= size
+    for path in old:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _limit() -> float:
+    """Bytes that the cache may take."""
+    with suppress(ValueError):
+        if (megabytes := float(os.environ.get("SIXD_CACHE_MB", DEFAULT_MB))) >= 0:  # false for nan
+            return megabytes * 2**20
+    return DEFAULT_MB * 2**20
+
+
+def _title(path: str) -> str:
+    """What an entry is, for people; names may come from a hostile robot file."""
+    try:
+        header = _load(path)[1].header
+    except _BAD_FILE:
+        return "(damaged)"
+    text = " of ".join(str(header[part]) for part in ("name", "model") if header.get(part)) or "(no name)"
+    return "".join(c if c.isprintable() else "?" for c in text[:80])

@@ -1,0 +1,142 @@
+"""What compiled code and CPython's and NumPy's C interfaces need of each other, by ctypes.
+
+Makes a context for compiled code, a NumPy generalised ufunc of an inner loop, and a Python function of an entry. An
+entry reads fields of arrays directly: ``layout_is_known`` checks that they lie where ``sixd.codegen.entry`` expects.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sixd.codegen import entry
+from sixd.codegen.context import CONTEXT, MATH
+
+_ARRAY_NEW = 93  # places in NumPy's tables of functions
+_UFUNC_FROM_SIGNATURE = 31
+_METH_FASTCALL = 0x80
+
+
+@cache
+def _table(name: str) -> Any:
+    """A table of NumPy's C interface, as an array of addresses."""
+    from numpy._core import _multiarray_umath as core
+
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return (ctypes.c_void_p * 128).from_address(pointer(getattr(core, name), None))
+
+
+@cache
+def addresses(dtype: str) -> tuple[int, ...]:
+    """The words of a context for kernels of that dtype; the count is zero."""
+    libm = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
+    api = ctypes.pythonapi
+    values = {
+        "array_type": id(np.ndarray),
+        "descr": id(np.dtype(dtype)),
+        "none": id(None),
+        "array_new": _table("_ARRAY_API")[_ARRAY_NEW],
+        "tuple_new": _address(api.PyTuple_New),
+        "tuple_set": _address(api.PyTuple_SetItem),
+        "incref": _address(api.Py_IncRef),
+        "decref": _address(api.Py_DecRef),
+        **{name: _address(getattr(libm, name)) for name in MATH},
+    }
+    return tuple(values.get(name, 0) for name in CONTEXT)
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+class Context(bytes):
+    """A context that an entry owns; ``owner`` keeps the code alive as long as the function made of it."""
+
+    owner: Any
+
+
+def make_function(address: int, name: str, dtype: str, owner: Any) -> Callable[..., Any]:
+    """The Python function whose code, in the fast-call convention, is at ``address``."""
+    context = Context(struct.pack(f"<{len(CONTEXT)}Q", *addresses(dtype)))
+    label = name.encode()
+    # a PyMethodDef: name, function, flags, documentation
+    method = (ctypes.c_void_p * 4)(ctypes.cast(ctypes.c_char_p(label), ctypes.c_void_p).value, address, _METH_FASTCALL)
+    context.owner = (owner, method, label)
+    new = ctypes.pythonapi.PyCMethod_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p]
+    return new(ctypes.addressof(method), context, None, None)
+
+
+class GeneralizedUfunc:
+    """A NumPy generalised ufunc of an inner loop at ``address``: call ``ufunc``; ``count`` grows with suspect results."""
+
+    def __init__(
+        self, address: int, name: str, dtype: str, inputs: int, outputs: int, signature: str, owner: Any
+    ) -> None:
+        self._owner = owner  # of the code
+        self._context = (ctypes.c_uint64 * len(CONTEXT))(*addresses(dtype))
+        self._functions = (ctypes.c_void_p * 1)(address)
+        self._data = (ctypes.c_void_p * 1)(ctypes.addressof(self._context))
+        number = entry.TYPE_NUMBER[dtype]
+        self._types = ctypes.create_string_buffer(bytes([number] * (inputs + outputs)))
+        self._texts = (ctypes.create_string_buffer(name.encode()), ctypes.create_string_buffer(signature.encode()))
+        make = ctypes.PYFUNCTYPE(
+            ctypes.py_object, *[ctypes.c_void_p] * 3, *[ctypes.c_int] * 4, *[ctypes.c_void_p] * 2, ctypes.c_int,
+            ctypes.c_void_p,
+        )(_table("_UFUNC_API")[_UFUNC_FROM_SIGNATURE])  # fmt: skip
+        at = ctypes.addressof
+        label, text = map(at, self._texts)
+        # one loop, no identity (-1), no documentation
+        self.ufunc = make(
+            at(self._functions), at(self._data), at(self._types), 1, inputs, outputs, -1, label, None, 0, text
+        )
+
+    @property
+    def count(self) -> int:
+        """How many calls of the loop have met a suspect result so far."""
+        return self._context[0]
+
+
+def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
+    """NumPy's text for core shapes, such as ``(7),(7),(7)->(7)``."""
+
+
+    def one(shape: tuple[int, ...]) -> str:
+        return "(" + ",".join(str(n) if n else "none" for n in shape) + ")"  # NumPy knows no fixed length of zero
+
+    return ",".join(map(one, inputs)) + "->" + ",".join(map(one, outputs))
+
+
+@cache
+def layout_is_known() -> bool:
+    """Whether arrays and bytes keep their fields where entries look for them: on CPython with NumPy 2, yes."""
+    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sys.byteorder != "little":
+        return False
+    if getattr(sys, "_is_gil_enabled", lambda: True)() is False or object.__basicsize__ != 16:
+        return False
+
+    def read(obj: Any, at: int, kind: Any) -> int:
+        return kind.from_address(id(obj) + at).value
+
+    for array in (np.arange(6.0).reshape(2, 3), np.zeros(5, dtype=np.float32)[::2]):
+        shape = read(array, entry.SHAPE, ctypes.c_void_p)
+        flags = entry.CONTIGUOUS_ALIGNED if array.flags.c_contiguous else 0x100
+        good = (
+            read(array, entry.TYPE, ctypes.c_void_p) == id(np.ndarray)
+            and read(array, entry.DATA, ctypes.c_void_p) == array.ctypes.data
+            and read(array, entry.NDIM, ctypes.c_int) == array.ndim
+            and tuple((ctypes.c_ssize_t * array.ndim).from_address(shape)) == array.shape
+            and read(array, entry.DESCR, ctypes.c_void_p) == id(array.dtype)
+            and read(array, entry.FLAGS, ctypes.c_int) & entry.CONTIGUOUS_ALIGNED == flags
+        )
+        if not good:
+            return False
+    sample = Context(b"sixdsixd")
+    return ctypes.string_at(id(sample) + entry.PAYLOAD, 8) == b"sixdsixd"

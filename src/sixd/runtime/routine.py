@@ -1,0 +1,143 @@
+"""Routine: the compiled code of one program, called with arrays.
+
+One row goes through the entry, batches through a generalised ufunc, large ones on several threads. Each form is
+provided (from the disk or by compiling) when it is first needed, once, whatever the number of threads that ask.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.runtime import threads
+from sixd.runtime.image import Image, Loaded
+from sixd.runtime.python_api import GeneralizedUfunc, layout_is_known, make_function, signature
+from sixd.spatial.scalar import Array
+
+# rows times operations above which threads pay: handing over takes some 50 us, in which a core does 3e6 operations
+_LARGE = 1e7
+
+
+class Part(NamedTuple):
+    """One form of a program's code: the image, the shapes of the outputs, the number of operations, and what its maker
+    wants to remember (which joints make the program singular)."""
+
+    image: Image
+    outputs: tuple[tuple[int, ...], ...]
+    operations: int
+    singular: tuple[int, ...] = ()
+
+
+class Routine:
+    """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
+
+    def __init__(
+        self, name: str, inputs: tuple[tuple[int, ...], ...], dtype: str, provide: Callable[[str], Part]
+    ) -> None:
+        self.name, self.inputs, self.dtype = name, inputs, dtype
+        self.entry: Callable[..., Any] = _decline
+        self._provide = provide
+        self._lock = threading.Lock()
+        self._parts: dict[str, Part] = {}
+        self._loop: GeneralizedUfunc | None = None
+
+    @property
+    def has_entry(self) -> bool:
+        """Whether the entry is there by now."""
+        return self.entry is not _decline
+
+    def first_part(self, batch: tuple[int, ...]) -> Part:
+        """The part that arrays of this batch shape need."""
+        return self.part("loop" if batch or not layout_is_known() else "entry")
+
+    def part(self, form: str) -> Part:
+        """The part of that form, provided at the first call."""
+        if form not in self._parts:
+            with self._lock:
+                if form not in self._parts:
+                    self._parts[form] = self._install(form)
+        return self._parts[form]
+
+    def _install(self, form: str) -> Part:
+        part = self._provide(form)
+        loaded = Loaded(part.image)
+        if form == "entry":
+            entry = make_function(loaded.address("entry"), self.name, self.dtype, loaded)
+            self.entry = entry if all(part.outputs) else _Unpacked(entry)
+        else:
+            text = signature(self.inputs, part.outputs)
+            self._loop = GeneralizedUfunc(
+                loaded.address("loop"), self.name, self.dtype, len(self.inputs), len(part.outputs), text, loaded
+            )
+        return part
+
+    def __call__(self, arrays: list[Array], batch: tuple[int, ...], out: list[Array] | None) -> tuple[list[Any], bool]:
+        """The outputs for arrays of this dtype whose leading dimensions broadcast to ``batch``, and whether some are
+        suspect. ``out``, if given, has the right shapes, dtype and contiguous cores."""
+        if not batch and out is None and layout_is_known():
+            self.part("entry")
+            result = self.entry(*(np.array(a, dtype=self.dtype, order="C") for a in arrays))
+            if result is not None:
+                return list(result) if isinstance(result, tuple) else [result], False
+        part = self.part("loop")
+        loop = self._loop
+        assert loop is not None
+        results = out or [np.empty(batch + shape, self.dtype) for shape in part.outputs]
+        before = loop.count
+        inputs = [_with_contiguous_core(a, len(core)) for a, core in zip(arrays, self.inputs, strict=True)]
+        self._run(loop.ufunc, inputs, batch, results, part.operations)
+        return ([x[()] for x in results] if out is None else list(out)), loop.count != before
+
+    def _run(self, ufunc: Any, inputs: list[Array], batch: tuple[int, ...], results: list[Array], ops: int) -> None:
+        rows, count = math.prod(batch), threads.get_num_threads()
+        if count == 1 or rows * ops < _LARGE:
+            _call(ufunc, inputs, results)
+            return
+        axis = int(np.argmax(batch))
+        edges = np.linspace(0, batch[axis], count + 1).astype(int)
+        index: tuple[Any, ...] = (slice(None),) * axis
+        whole = [np.broadcast_to(a, batch + core) for a, core in zip(inputs, self.inputs, strict=True)]
+        tasks = [
+            lambda cut=slice(a, b): _call(ufunc, [x[(*index, cut)] for x in whole], [x[(*index, cut)] for x in results])
+            for a, b in zip(edges[:-1], edges[1:], strict=True)
+        ]
+        threads.spread(tasks)
+
+
+def _decline(*_: Any) -> None:
+    """The entry before it is there."""
+
+
+class _Unpacked:
+    """An entry some of whose outputs are scalars."""
+
+    def __init__(self, entry: Callable[..., Any]) -> None:
+        self._entry = entry
+
+    def __call__(self, *arrays: Any) -> Any:
+        result = self._entry(*arrays)
+        return tuple(x[()] for x in result) if isinstance(result, tuple) else None if result is None else result[()]
+
+
+def _call(ufunc: Any, inputs: list[Array], results: list[Array]) -> None:
+    # a row with NaN gives NaN in that row; the caller looks at suspect results himself
+    with np.errstate(all="ignore"):
+        ufunc(*inputs, out=tuple(results))
+
+
+def has_contiguous_core(array: Array, core: int) -> bool:
+    """Whether the last ``core`` dimensions lie in memory one number after the other."""
+    step = array.itemsize
+    for k in range(array.ndim - 1, array.ndim - 1 - core, -1):
+        if array.strides[k] != step and array.shape[k] != 1:
+            return False
+        step *= array.shape[k]
+    return True
+
+
+def _with_contiguous_core(array: Array, core: int) -> Array:
+    return array if has_contiguous_core(array, core) else np.ascontiguousarray(array)

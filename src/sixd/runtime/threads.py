@@ -1,0 +1,72 @@
+"""Large batches on several threads: NumPy releases the GIL inside a ufunc, so Python's own threads do."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from sixd.errors import ScalarTypeError
+
+_LOCK = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_threads: int | None = None
+
+
+def available() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def get_num_threads() -> int:
+    """How many threads a large batch is spread over."""
+    return _threads or available()
+
+
+def set_num_threads(n: int | None) -> None:
+    """Spread large batches over ``n`` threads; 1 for none, None for all cores (the default).
+
+    Small batches run in the calling thread whatever the number, since handing them over would take longer.
+    """
+    global _threads, _pool
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+        raise ScalarTypeError(f"set_num_threads: n is {n!r}, expected a whole number of at least 1, or None.")
+    with _LOCK:
+        _threads = n
+        if _pool is not None:
+            _pool.shutdown(wait=False)
+        _pool = None
+
+
+def spread(tasks: list[Callable[[], Any]]) -> None:
+    """Do all the tasks, the last in this thread; the first error is raised when all have ended."""
+    futures = [_get_pool().submit(task) for task in tasks[:-1]]
+    try:
+        tasks[-1]()
+    finally:
+        errors = [f.exception() for f in futures]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+def _get_pool() -> ThreadPoolExecutor:
+    global _pool
+    with _LOCK:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(max_workers=max(get_num_threads() - 1, 1), thread_name_prefix="sixd")
+        return _pool
+
+
+def _forget_pool() -> None:
+    """After a fork the threads are the parent's."""
+    global _pool, _LOCK
+    _pool, _LOCK = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
