@@ -1,11 +1,14 @@
 """Every example runs, and every example in a docstring says what it prints."""
 
+import contextlib
 import doctest
 import importlib
+import io
 import pkgutil
 import re
 import runpy
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -54,3 +57,25 @@ def test_readme_snippets_run(tmp_path, monkeypatch):
     assert len(blocks) >= 2
     for block in blocks:
         exec(block, {})
+
+
+def test_how_it_works_prints_what_it_shows(tmp_path, monkeypatch):
+    """The Python of docs/how_it_works.md runs in order in one namespace; a block in another language is what was printed."""
+    monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path))  # the text sets it as well; undone here
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    text = (ROOT / "docs" / "how_it_works.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 20
+    names: dict = {}
+    printed = ""
+    for language, block in blocks:
+        if language == "python":
+            assert printed == ""
+            with contextlib.redirect_stdout(io.StringIO()) as out, np.printoptions():
+                exec(block, names)
+            printed = out.getvalue()
+        else:
+            # numbers of LLVM values shift with any change of the code generator
+            assert re.sub(r"%v\d+", "%v", printed) == re.sub(r"%v\d+", "%v", block)
+            printed = ""
+    assert printed == ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -47,8 +46,8 @@ class Request(NamedTuple):
 _LOCK = threading.RLock()
 _ROUTINES: dict[int, dict[Request, Routine]] = {}
 _ALIVE: dict[int, weakref.ref[Model]] = {}
-# (id of the model, name of the function, choices as given) -> entry, for calls of one row of float64 without f_ext
-ENTRIES: dict[tuple[int, str, tuple[Any, ...]], Callable[..., Any]] = {}
+# (id of the model, name of the function, choices as given): what serves calls with float64 and without f_ext
+SHORTCUTS: dict[tuple[int, str, tuple[Any, ...]], Routine] = {}
 
 
 def routine(model: Model, request: Request) -> Routine:
@@ -73,8 +72,8 @@ def _forget(key: int) -> None:
     with _LOCK:
         _ALIVE.pop(key, None)
         _ROUTINES.pop(key, None)
-        for entry in [e for e in ENTRIES if e[0] == key]:
-            ENTRIES.pop(entry, None)
+        for entry in [e for e in SHORTCUTS if e[0] == key]:
+            SHORTCUTS.pop(entry, None)
 
 
 def make_routine(model: Model, request: Request) -> Routine:

@@ -1,6 +1,6 @@
 """How a function of the library is evaluated: on compiled code for numbers, by the plain algorithm for symbols.
 
-One row of float64 in plain arrays goes straight to its entry. Everything else is checked here, and so is what is suspect
+One row, or a plain batch, of float64 goes straight to its code. Everything else is checked here, and so is what is suspect
 in a result: one place knows what it means when a result is not finite.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from sixd import batch
 from sixd.algorithms.singular import vanishing_pivots
-from sixd.compile import ENTRIES, Request, routine
+from sixd.compile import SHORTCUTS, Request, routine
 from sixd.errors import ModelError, ScalarTypeError, SingularError
 from sixd.library import LIBRARY, Function, meaning
 from sixd.model import manifold
@@ -26,24 +26,23 @@ _SUSPECT = 1e12
 
 def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, out: Any = None, *choices: Any) -> Any:
     """The library's function of that name, on arrays with leading batch dimensions; ``choices`` in its own order."""
-    if f_ext is None and out is None:
+    if f_ext is None:
         try:
-            entry = ENTRIES.get((id(model), name, choices))
+            made = SHORTCUTS.get((id(model), name, choices))
         except TypeError:  # a choice that is no word: refused below
-            entry = None
-        if entry is not None:
-            result = entry(*arrays)
+            made = None
+        if made is not None:
+            result = made.entry(*arrays) if out is None else None
+            if result is None:
+                result = made.quick(arrays, out)
             if result is not None:
                 return result
     require_model(name, model)
     function = LIBRARY[name]
     settled = function.settle(model, choices)
     result = evaluate(function, model, settled, arrays, f_ext, out)
-    # the next call of one row finds the entry, if there is one by now
     if not function.check and not model.symbols:
-        made = routine(model, Request(function, settled, "float64", False))
-        if made.has_entry:
-            ENTRIES[id(model), name, choices] = made.entry
+        SHORTCUTS[id(model), name, choices] = routine(model, Request(function, settled, "float64", False))
     return result
 
 

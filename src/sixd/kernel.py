@@ -41,8 +41,10 @@ class Kernel:
         self._direct = function.check is None
 
     def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
-        if f_ext is None and out is None and not named and self._direct:
-            result = self._plain.entry(*arrays)
+        if f_ext is None and not named and self._direct:
+            result = self._plain.entry(*arrays) if out is None else None
+            if result is None:
+                result = self._plain.quick(arrays, out)
             if result is not None:
                 return result
         ordered = self._order(arrays, named)

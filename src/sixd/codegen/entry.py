@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from sixd.codegen.context import offset
 from sixd.codegen.ir import Code, Module, Type, Value
-from sixd.codegen.llvm import BYTES, KINDS, Body
+from sixd.codegen.llvm import KINDS, Body
+from sixd.codegen.schedule import Group
 from sixd.trace.program import Program, Slot
 
 # bytes from the start of an object
@@ -25,6 +26,7 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     module = Module(has_fma)
     code = Code(module)
     code.do(f"%context = getelementptr i8, ptr %self, i64 {PAYLOAD}")
+    code.do("%always = icmp ne ptr %self, null")
     _require(code, Value(code, WORD, "%nargs").compare("eq", len(program.inputs)))
     objects = [_load(code, "%args", 8 * k, POINTER) for k in range(len(program.inputs))]
     array_type, descr = _word(code, "array_type"), _word(code, "descr")
@@ -42,19 +44,10 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     result, arrays = _make_results(code, program.outputs, dtype)
     outputs = [_load(code, array.text, DATA, POINTER) for array in arrays]
 
-    # the row itself
     type = Type(KINDS[dtype])
-    size = BYTES[type.kind]
-
-    def load(k: int, j: int) -> Value:
-        place = code.emit(POINTER, f"getelementptr i8, {inputs[k]}, i64 {size * j}")
-        return code.emit(type, f"load {type}, {place}, align {size}, !invariant.load !1")
-
-    def store(k: int, j: int, value: Value) -> None:
-        place = code.emit(POINTER, f"getelementptr i8, {outputs[k]}, i64 {size * j}")
-        code.do(f"store {value}, {place}, align {size}")
-
-    suspect = Body(program, code, type).write(load, store, limit)
+    body = Body(program, code, type, _Row(code, type, program, inputs, outputs))
+    suspect = body.write(limit, "decline")
+    code.first_lines.append(body.work_array)
     good = code.label("good")
     code.do(f"br i1 {suspect.text}, label %bad, label %{good}")
     code.begin(good)
@@ -71,6 +64,30 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     code.do(f"ret {none}")
     module.define("entry", "ptr @entry(ptr %self, ptr %args, i64 %nargs) nounwind", code)
     return str(module)
+
+
+class _Row:
+    """The memory of one row: every entry is a group of its own."""
+
+    def __init__(self, code: Code, type: Type, program: Program, inputs: list[Value], outputs: list[Value]) -> None:
+        self.code, self.type, self.sources, self.places = code, type, inputs, outputs
+        self.inputs, self.outputs = (
+            [(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
+            for slots in (program.inputs, program.outputs)
+        )
+
+    def load(self, group: Group) -> list[Value]:
+        """An entry of an input."""
+        place = self._at(self.sources, group)
+        return [self.code.emit(self.type, f"load {self.type}, {place}, align {self.type.bytes}, !invariant.load !1")]
+
+    def store(self, group: Group, values: list[Value]) -> None:
+        """Put an entry of an output into its array."""
+        self.code.do(f"store {values[0]}, {self._at(self.places, group)}, align {self.type.bytes}")
+
+    def _at(self, bases: list[Value], group: Group) -> Value:
+        k, j, _ = group
+        return self.code.emit(POINTER, f"getelementptr i8, {bases[k]}, i64 {self.type.bytes * j}")
 
 
 def _make_results(code: Code, slots: tuple[Slot, ...], dtype: str) -> tuple[Value, list[Value]]:

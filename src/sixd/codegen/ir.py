@@ -33,6 +33,11 @@ class Type(NamedTuple):
         return short if self.lanes == 1 else f"v{self.lanes}{short}"
 
     @property
+    def bytes(self) -> int:
+        """Its size in memory."""
+        return {"double": 8, "float": 4, "i64": 8, "i32": 4, "ptr": 8}[self.kind] * self.lanes
+
+    @property
     def is_float(self) -> bool:
         """Whether it holds floating-point numbers."""
         return self.kind in ("double", "float")
@@ -155,6 +160,7 @@ class Code:
 
     def __init__(self, module: Module) -> None:
         self.module = module
+        self.first_lines: list[str] = []  # known only when the rest is written
         self.lines: list[str] = []
         self.memo: dict[Any, Any] = {}
         self.block = "entry"
@@ -175,6 +181,15 @@ class Code:
         """A new name for a block."""
         self._count += 1
         return f"{word}{self._count}"
+
+    def cut(self, other: str) -> None:
+        """Go on in a new block; ``other``, another block, is never gone to, but LLVM does not know that.
+
+        Much in its code generator takes the square of a block's length.
+        """
+        after = self.label("part")
+        self.do(f"br i1 %always, label %{after}, label %{other}")
+        self.begin(after)
 
     def begin(self, label: str) -> None:
         """Start the block of that name; the one before must have ended in a branch."""
@@ -259,7 +274,7 @@ class Module:
 
     def define(self, name: str, head: str, code: Code) -> None:
         """Add a function: ``head`` is what stands between ``define`` and the brace."""
-        self._functions[name] = "\n".join([f"define {head} {{", "entry:", *code.lines, "}"])
+        self._functions[name] = "\n".join([f"define {head} {{", "entry:", *code.first_lines, *code.lines, "}"])
 
     def define_raw(self, text: str) -> None:
         """Add a definition as it stands."""

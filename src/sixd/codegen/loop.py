@@ -6,15 +6,14 @@ spare lanes. So nothing outside the arrays is touched, and every row is computed
 
 from __future__ import annotations
 
-from functools import cache
-
 from sixd.codegen.context import offset
 from sixd.codegen.ir import Code, Module, Type, Value
-from sixd.codegen.llvm import BYTES, KINDS, Body
+from sixd.codegen.llvm import KINDS, Body
+from sixd.codegen.schedule import Group
 from sixd.codegen.tiles import load_tile, store_tile, tiles
-from sixd.trace.program import Program, Slot
+from sixd.trace.program import Program
 
-WORD, POINTER = Type("i64"), Type("ptr")
+WORD, FLAG, POINTER = Type("i64"), Type("i1"), Type("ptr")
 WIDE = '"min-legal-vector-width"="512" "prefer-vector-width"="512"'
 
 
@@ -24,85 +23,97 @@ def emit_loop(program: Program, dtype: str, lanes: int, limit: float, has_fma: b
     Rows whose outputs have a sum of squares above ``limit``, or NaN, are told of by adding 1 to the context's count.
     """
     module = Module(has_fma)
-    code = Code(module)
     type = Type(KINDS[dtype], lanes)
-    flag = type.of("i1")
-    slots = (*program.inputs, *program.outputs)
+    _define_vector(module, program, type, limit)
+    _define_loop(module, len(program.inputs) + len(program.outputs), lanes)
+    return str(module)
 
+
+def _define_vector(module: Module, program: Program, type: Type, limit: float) -> None:
+    """``i1 vector(ptr rows_of, ptr context)``: one vector of rows, whose addresses are in a table, array by array.
+
+    A function of its own, so that LLVM does not move its constants out of the loop, where they would fill the registers.
+    """
+    code = Code(module)
+    code.do("%always = icmp ne ptr %context, null")
+    body = Body(program, code, type, _Rows(code, type, program))
+    suspect = body.write(limit, "leave")
+    code.first_lines.append(body.work_array)
+    code.do(f"ret {code.any(suspect)}")
+    code.begin("leave")
+    code.do("ret i1 true")
+    module.define("vector", f"internal i1 @vector(ptr %rows_of, ptr %context) noinline {WIDE}", code)
+
+
+def _define_loop(module: Module, arrays: int, lanes: int) -> None:
+    code = Code(module)
     count = _word(code, "%dims", 0, WORD)
-    code.do(f"br i1 {(count.compare('sgt', 0)).text}, label %start, label %done")
+    # the rows' addresses wait in memory: there are more of them than registers
+    code.do(f"%rows_of = alloca [{arrays * lanes} x ptr], align 8")
+    code.do(f"br {count.compare('sgt', 0)}, label %start, label %done")
     code.begin("start")
-    bases = [_word(code, "%args", k, POINTER) for k in range(len(slots))]
-    steps = [_word(code, "%steps", k, WORD) for k in range(len(slots))]
+    bases = [_word(code, "%args", k, POINTER) for k in range(arrays)]
+    steps = [_word(code, "%steps", k, WORD) for k in range(arrays)]
     spare = [code.intrinsic("smin", code.const(lane, WORD), count - 1) for lane in range(lanes)]
     shifts = [[lane * step for lane in spare] for step in steps]
     final = count - lanes
     code.do("br label %rows")
 
     code.begin("rows")
-    row = code.emit(WORD, "phi i64 [ 0, %start ], [ %next, %end ]")
-    seen = code.emit(flag, f"phi {flag} [ {code.const(0, flag).text}, %start ], [ %seen, %end ]")
-    memory = _Memory(code, type, slots, len(program.inputs))
-    for base, step, shift in zip(bases, steps, shifts, strict=True):
+    row = code.emit(WORD, "phi i64 [ 0, %start ], [ %next, %rows ]")
+    seen = code.emit(FLAG, "phi i1 [ false, %start ], [ %some, %rows ]")
+    for k, (base, step, shift) in enumerate(zip(bases, steps, shifts, strict=True)):
         first = code.emit(POINTER, f"getelementptr i8, {base}, {row * step}")
-        memory.rows.append([code.emit(POINTER, f"getelementptr i8, {first}, {s}") for s in shift])
-    suspect = Body(program, code, type).write(memory.load, memory.store, limit)
-    code.do("br label %end")
-
-    code.begin("end")
-    code.do(f"%seen = or {seen}, {suspect.text}")
+        for lane, s in enumerate(shift):
+            pointer = code.emit(POINTER, f"getelementptr i8, {first}, {s}")
+            code.do(f"store {pointer}, {_at(code, '%rows_of', k * lanes + lane)}, align 8")
+    suspect = code.emit(FLAG, "call i1 @vector(ptr %rows_of, ptr %context)")
+    code.do(f"%some = or {seen}, {suspect.text}")
     after = row + lanes
-    nearest = code.intrinsic("smin", after, final)
-    code.do(f"%next = add {nearest}, 0")
-    code.do(f"br i1 {after.compare('slt', count).text}, label %rows, label %finish")
+    code.do(f"%next = call i64 @llvm.smin.i64({after}, {final})")
+    code.do(f"br {after.compare('slt', count)}, label %rows, label %finish")
 
     code.begin("finish")
-    some = code.any(Value(code, flag, "%seen"))
-    code.do(f"br i1 {some.text}, label %tell, label %done")
+    code.do("br i1 %some, label %tell, label %done")
     code.begin("tell")
     code.do(f"%counter = getelementptr i8, ptr %context, i64 {offset('count')}")
     code.do("%before = atomicrmw add ptr %counter, i64 1 monotonic")
     code.do("br label %done")
     code.begin("done")
     code.do("ret void")
-    module.define("loop", f"void @loop(ptr %args, ptr %dims, ptr %steps, ptr %context) {WIDE}", code)
-    return str(module)
+    module.define("loop", "void @loop(ptr %args, ptr %dims, ptr %steps, ptr %context)", code)
 
 
-class _Memory:
-    """Loads and stores of one vector of rows; a tile is loaded when first asked for, stored when complete."""
+class _Rows:
+    """The memory of one vector of rows: groups are tiles."""
 
-    def __init__(self, code: Code, type: Type, slots: tuple[Slot, ...], inputs: int) -> None:
-        self.code, self.type, self.inputs = code, type, inputs
-        self.size = BYTES[type.kind]
-        self.rows: list[list[Value]] = []  # of each array, a pointer to each row
-        self.tiles = [_places(len(slot.entries), type.lanes) for slot in slots]
-        self.known: dict[tuple[int, int], dict[int, Value]] = {}
+    def __init__(self, code: Code, type: Type, program: Program) -> None:
+        self.code, self.type, self.shift = code, type, len(program.inputs)
+        self.inputs, self.outputs = (
+            [(k, first, width) for k, s in enumerate(slots) for first, width in tiles(len(s.entries), type.lanes)]
+            for slots in (program.inputs, program.outputs)
+        )
+        self.size = Type(type.kind).bytes
 
-    def load(self, k: int, j: int) -> Value:
-        """Entry j of input k."""
-        first, width = self.tiles[k][j]
-        if (k, first) not in self.known:
-            columns = load_tile(self.code, self.rows[k], self.type, width, first * self.size, self.size)
-            self.known[k, first] = dict(enumerate(columns, first))
-        return self.known[k, first][j]
+    def load(self, group: Group) -> list[Value]:
+        """The entries of an input's tile."""
+        k, first, width = group
+        return load_tile(self.code, self._rows(k), self.type, width, first * self.size, self.size)
 
-    def store(self, k: int, j: int, value: Value) -> None:
-        """Entry j of output k."""
-        k += self.inputs
-        first, width = self.tiles[k][j]
-        columns = self.known.setdefault((k, first), {})
-        columns[j] = value
-        if len(columns) == width:
-            store_tile(self.code, self.rows[k], [columns[first + i] for i in range(width)], first * self.size, self.size)
+    def store(self, group: Group, values: list[Value]) -> None:
+        """Put an output's tile into the rows."""
+        k, first, _ = group
+        store_tile(self.code, self._rows(self.shift + k), values, first * self.size, self.size)
+
+    def _rows(self, k: int) -> list[Value]:
+        """The addresses of the rows of array k."""
+        lanes = range(k * self.type.lanes, (k + 1) * self.type.lanes)
+        return [_word(self.code, "%rows_of", place, POINTER) for place in lanes]
 
 
-@cache
-def _places(size: int, lanes: int) -> tuple[tuple[int, int], ...]:
-    """The tile (first entry, width) of each entry."""
-    return tuple((first, width) for first, width in tiles(size, lanes) for _ in range(width))
+def _at(code: Code, base: str, k: int) -> Value:
+    return code.emit(POINTER, f"getelementptr i8, ptr {base}, i64 {8 * k}")
 
 
 def _word(code: Code, base: str, k: int, type: Type) -> Value:
-    place = code.emit(POINTER, f"getelementptr i8, ptr {base}, i64 {8 * k}")
-    return code.emit(type, f"load {type}, {place}, align 8")
+    return code.emit(type, f"load {type}, {_at(code, base, k)}, align 8")
