@@ -1,7 +1,41 @@
 """Fixtures shared by all tests."""
 
+import os
+import tempfile
+
 import numpy as np
 import pytest
+
+from plain import PlainRoutine
+
+# laws and oracles run on compiled code and on the plain algorithms
+BOTH_TARGETS = {
+    "test_laws", "test_pinocchio", "test_frames", "test_momentum", "test_mjcf", "test_cases", "test_cases_a",
+}  # fmt: skip
+
+
+def pytest_configure(config):
+    """A cache of compiled code for this run alone, shared by its processes."""
+    if "SIXD_CACHE_DIR" not in os.environ:
+        config.sixd_cache = tempfile.TemporaryDirectory(prefix="sixd-test-")
+        os.environ["SIXD_CACHE_DIR"] = config.sixd_cache.name
+
+
+def pytest_generate_tests(metafunc):
+    if metafunc.module.__name__ in BOTH_TARGETS:
+        metafunc.parametrize("target", ["compiled", "plain"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def target(request, monkeypatch):
+    """How the public functions are evaluated: "compiled" or "plain"."""
+    kind = getattr(request, "param", "compiled")
+    if kind == "plain":
+        import sixd.evaluate as evaluate
+
+        monkeypatch.setattr(evaluate, "routine", PlainRoutine)
+        monkeypatch.setattr(evaluate, "SHORTCUTS", {})
+    return kind
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def _as_numpy(where: str, name: str, value: Any, core: tuple[int, ...]) -> Array
         if hasattr(value, "__dlpack__"):
             raise _foreign(where, name, value) from None
         raise ShapeError(f"{where}: {name} is a ragged sequence, expected an array of shape {_dots(core)}.") from None
-    except (BufferError, RuntimeError, TypeError) as error:
+    except (AttributeError, BufferError, RuntimeError, TypeError) as error:
         raise _foreign(where, name, value) from error
 
 
@@ -168,7 +168,7 @@ def _batch_shape(where: str, arguments: list[Argument], arrays: list[Array]) -> 
 def _result_dtype(arrays: list[Array]) -> Any:
     if any(a.dtype == object for a in arrays):
         return object
-    small = all(a.dtype == np.float32 for a in arrays) and bool(arrays)
+    small = all(a.dtype.kind == "f" and a.dtype.itemsize == 4 for a in arrays) and bool(arrays)  # of any byte order
     return np.float32 if small else np.float64
 
 

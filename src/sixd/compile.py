@@ -1,14 +1,15 @@
 """The junction: a function, a model and a target give a routine.
 
-Routines of a model live here, in a map that forgets a model when it is gone; compiled code also lives on disk. A library
-function of a model made of library joints has a key that needs no tracing; any other is traced, and its graph is the key.
+Routines of a model live here, in a map that forgets a model when it is gone; compiled code also lives on disk. A
+library function of a model made of library joints has a key that needs no tracing; any other is traced, and its graph
+is the key.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +22,12 @@ from sixd.runtime import cache as disk
 from sixd.runtime.image import Image, make_image
 from sixd.runtime.routine import Part, Routine
 from sixd.trace.ops import Op
-from sixd.trace.program import Program, check, trace
+from sixd.trace.program import Program, trace
 
-# the sum of squares above which results are looked at: for solves, results beyond 1e12 can come from a pivot at rounding
-_SUSPECT = {"float64": 1e300, "float32": 1e37}
-_SUSPECT_SOLVE = 1e24
+# results that a user should not get unseen: not finite, or, of what divides by the mass matrix, so large that they can
+# come from a pivot at rounding. Compiled code compares the sum of squares, which overflows first
+LARGE_SOLUTION = 1e12
+_LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
 _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
 
 
@@ -60,7 +62,7 @@ def routine(model: Model, request: Request) -> Routine:
 def _new_routine(model: Model, request: Request) -> Routine:
     with _LOCK:
         if id(model) not in _ALIVE:
-            _ALIVE[id(model)] = weakref.ref(model, lambda _, key=id(model): _forget(key))
+            _ALIVE[id(model)] = weakref.ref(model, partial(_forget, id(model)))
             _ROUTINES[id(model)] = {}
         table = _ROUTINES[id(model)]
         if request not in table:
@@ -68,7 +70,7 @@ def _new_routine(model: Model, request: Request) -> Routine:
         return table[request]
 
 
-def _forget(key: int) -> None:
+def _forget(key: int, _: object) -> None:
     with _LOCK:
         _ALIVE.pop(key, None)
         _ROUTINES.pop(key, None)
@@ -88,34 +90,25 @@ class _Provider:
 
     def __init__(self, model: weakref.ref[Model], request: Request) -> None:
         self.model, self.request = model, request
-        self._program: Program | None = None
 
     def __call__(self, form: str) -> Part:
-        model = self.model()
+        model, request = self.model(), self.request
         assert model is not None
-        key = self._key(model, form)
+        numbers = _model_key(model) if request.function.named else None
+        program = trace_request(model, request) if numbers is None else None
+        if program is not None:
+            what: tuple[bytes | str, ...] = ("graph", graph_text(program), str(request.function.solves))
+        else:
+            what = ("library", request.function.name, numbers or b"", _choices_key(model, request))
+        key = disk.digest(*what, form, request.dtype, disk.fingerprint(), _cpu())
         entry = disk.read(key)
         part = None if entry is None else _unpack(entry)
         if part is None:
-            part = self._compile(model, form)
-            disk.write(key, _pack(part, self.request.function.name, model.name))
+            part = self._compile(model, program or trace_request(model, request), form)
+            disk.write(key, _pack(part, request.function.name, model.name))
         return part
 
-    def program(self, model: Model) -> Program:
-        """The traced program, traced once."""
-        if self._program is None:
-            self._program = trace_request(model, self.request)
-        return self._program
-
-    def _key(self, model: Model, form: str) -> str:
-        text = _model_key(model) if self.request.function.named else None
-        if text is None:
-            what = ("graph", graph_text(self.program(model)), str(self.request.function.solves))
-        else:
-            what = ("library", self.request.function.name, text, _choices_key(model, self.request))
-        return disk.digest(*what, form, self.request.dtype, disk.fingerprint(), _cpu())
-
-    def _compile(self, model: Model, form: str) -> Part:
+    def _compile(self, model: Model, program: Program, form: str) -> Part:
         # imported here: a warm start needs no code generator
         from sixd.codegen.entry import emit_entry
         from sixd.codegen.loop import emit_loop
@@ -123,8 +116,7 @@ class _Provider:
 
         function, dtype = self.request.function, self.request.dtype
         singular = singular_joints(model, _prescribed(self.request)) if function.solves else ()
-        program = self.program(model)
-        limit = _SUSPECT_SOLVE if function.solves else _SUSPECT[dtype]
+        limit = LARGE_SOLUTION**2 if function.solves else _LARGE_SQUARES[dtype]
         machine = host()
         if form == "entry":
             module = emit_entry(program, dtype, limit, machine.has_fma)
@@ -144,9 +136,7 @@ def trace_request(model: Model, request: Request) -> Program:
             return function.algorithm(model, *row[:-1], f_ext=row[-1], **choices)
         return function.algorithm(model, *row, **choices)
 
-    program = trace(one, {name: function.core(model, name) for name in request.arrays})
-    check(program)
-    return program
+    return trace(one, {name: function.core(model, name) for name in request.arrays})
 
 
 def graph_text(program: Program) -> bytes:

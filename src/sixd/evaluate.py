@@ -1,7 +1,7 @@
 """How a function of the library is evaluated: on compiled code for numbers, by the plain algorithm for symbols.
 
-One row, or a plain batch, of float64 goes straight to its code. Everything else is checked here, and so is what is suspect
-in a result: one place knows what it means when a result is not finite.
+One row, or a plain batch, of float64 goes straight to its code. Everything else is checked here, and so is what is
+suspect in a result: one place knows what it means when a result is not finite.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from sixd import batch
 from sixd.algorithms.singular import vanishing_pivots
-from sixd.compile import SHORTCUTS, Request, routine
+from sixd.compile import LARGE_SOLUTION, SHORTCUTS, Request, routine
 from sixd.errors import ModelError, ScalarTypeError, SingularError
 from sixd.library import LIBRARY, Function, meaning
 from sixd.model import manifold
@@ -20,8 +20,6 @@ from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model, require_model
 from sixd.runtime.routine import Routine, has_contiguous_core
 from sixd.spatial.scalar import Array
-
-_SUSPECT = 1e12
 
 
 def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, out: Any = None, *choices: Any) -> Any:
@@ -70,10 +68,13 @@ def evaluate(
     prepared = batch.prepare(where, arguments)
     if prepared.dtype is object:
         return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
-    model.require_numeric(where)
+    if any(str(s) not in function.arrays for s in model.symbols):
+        model.require_numeric(where)
     kind = dtype or np.dtype(prepared.dtype).name
     made = made or routine(model, Request(function, choices, kind, f_ext is not None))
     inputs = [_cast(where, name, x, a, kind) for (name, x), a in zip(given.items(), prepared.arrays, strict=True)]
+    if out is not None:
+        inputs = _apart(inputs, out)
     results, suspect = _run(where, model, made, inputs, prepared.batch, None if function.check else out)
     kept = function.check(where, choices, results) if function.check else results
     if suspect and function.judged:
@@ -85,14 +86,25 @@ def evaluate(
     return tuple(kept) if len(kept) > 1 else kept[0]
 
 
+def _apart(inputs: list[Array], out: Any) -> list[Array]:
+    """The inputs, copied where ``out`` may lie over them: compiled code, and a look at its results, need them whole."""
+    places = [x for x in (out if isinstance(out, (tuple, list)) else (out,)) if isinstance(x, np.ndarray)]
+    return [x.copy() if any(np.may_share_memory(x, place) for place in places) else x for x in inputs]
+
+
 def _cast(where: str, name: str, value: Any, array: Array, dtype: str) -> Array:
     """The array in the routine's dtype; float64 is not cut to float32 in silence."""
     if array.dtype == dtype:
         return array
-    if isinstance(value, np.ndarray) and not np.can_cast(array.dtype, dtype, "same_kind" if array.dtype.kind in "iu" else "safe"):
+    if (
+        dtype == "float32"
+        and array.dtype.kind == "f"
+        and array.itemsize > 4
+        and not isinstance(value, (list, tuple, float))
+    ):
         raise ScalarTypeError(
             f"{where}: {name} holds {array.dtype}, expected {dtype}, for which this was compiled. Convert it by "
-            f"{name}.astype({dtype!r}), or compile with dtype={array.dtype.name!r}."
+            f"{name}.astype({dtype!r}), or compile with dtype='float64'."
         )
     return array.astype(dtype)
 
@@ -163,7 +175,7 @@ def _inspect(
     with np.errstate(all="ignore"):
         lost = ~np.isfinite(flat).all(axis=1)
         # only results this large can come from a pivot at rounding; they alone pay for the look
-        large = (np.abs(flat) > _SUSPECT).any(axis=1) & function.solves
+        large = (np.abs(flat) > LARGE_SOLUTION).any(axis=1) & function.solves
     for k in np.flatnonzero(given & (lost | large)):
         index = tuple(int(i) for i in np.unravel_index(k, shape)) if shape else ()
         row = f" in row {index}" if shape else ""
@@ -188,8 +200,8 @@ def _require_regular(where: str, model: Model, singular: tuple[int, ...]) -> Non
     if singular:
         names, bodies = [model.joint_names[i - 1] for i in singular], [model.body_names[i - 1] for i in singular]
         raise SingularError(
-            f"{where}: the mass matrix of {model.name!r} is singular: joints {names} move no inertia of their own (they "
-            f"carry {bodies}). Give those bodies a mass and a matrix, the joints an armature, or lock them with "
+            f"{where}: the mass matrix of {model.name!r} is singular: joints {names} move no inertia of their own "
+            f"(they carry {bodies}). Give those bodies a mass and a matrix, the joints an armature, or lock them with "
             f"model.lock."
         )
 

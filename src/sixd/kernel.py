@@ -25,9 +25,9 @@ _KNOWN = ("q", "qd", "qdd", "tau", "dq", "f_ext")
 class Kernel:
     """A function compiled for one model: call it like the function, without the model.
 
-    Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is filled
-    if given. Compiled when first called, separately for one row and for batches. Many threads may call it at once. It
-    cannot be pickled: pickle the model and compile again, which takes a moment if the code is on disk.
+    Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
+    filled if given. Compiled when first called, separately for one row and for batches. Many threads may call it at
+    once. It cannot be pickled: pickle the model and compile again, which takes a moment if the code is on disk.
     """
 
     def __init__(self, function: Function, model: Model, choices: tuple[Any, ...], dtype: str) -> None:
@@ -93,11 +93,11 @@ def compile(
 
     Parameters
     ----------
-    function : a function of the library, such as ``sixd.inverse_dynamics``; a function of your own of arrays, written in
-        NumPy style on the functions of ``sixd.spatial``, which may call the library's; or several of these in a tuple,
-        which then share their common work in one kernel that returns a tuple.
+    function : a function of the library, such as ``sixd.inverse_dynamics``; a function of your own of arrays, written
+        in NumPy style on the functions of ``sixd.spatial``, which may call the library's; or several of these in a
+        tuple, which then share their common work in one kernel that returns a tuple.
     dtype : "float64" or "float32".
-    parameters : names of what shall be trailing inputs of the kernel instead of constants: "inertia" (nb, 10) with a row
+    parameters : names of what shall be trailing inputs of the kernel instead of constants: "inertia" (nb, 10) with rows
         m, hx, hy, hz, Ixx, Iyy, Izz, Iyz, Ixz, Ixy about the body's origin; "gravity" (3,); "placements" (nb, 4, 4);
         "damping", "friction", "armature" (nv,); or the name of a symbol of the model ().
     shapes : of the arrays of your own function whose names are not q, qd, qdd, tau or f_ext.
@@ -126,8 +126,9 @@ def export_c(
 ) -> Any:
     """The function for one model as C99: ``.source`` and ``.header``, one self-contained function of plain arrays.
 
-    No allocation, no dependencies but the C library's mathematics. Arguments as for ``compile``; ``name`` is that of the C
-    function. ``.save(folder)`` writes both files. Where the mass matrix is singular the C function gives inf or NaN.
+    No allocation, no dependencies but the C library's mathematics. Arguments as for ``compile``; ``name`` is that of
+    the C function; ``f_ext=True`` adds external forces as the last input. ``.save(folder)`` writes both files. Where
+    the mass matrix is singular the C function gives inf or NaN.
     """
     from sixd.codegen.c import emit
 
@@ -189,7 +190,9 @@ def _part(where: str, function: Any, model: Model, shapes: dict[str, Any], stati
     values = tuple(static.get(choice, default) for choice, default in made.choices.items())
     for choice, value in zip(made.choices, values, strict=True):
         if value is ...:
-            raise ScalarTypeError(f"{where}: {name} needs {choice}, such as sixd.compile(sixd.{name}, model, {choice}=…).")
+            raise ScalarTypeError(
+                f"{where}: {name} needs {choice}, such as sixd.compile(sixd.{name}, model, {choice}=…)."
+            )
     return _Part(made, made.settle(model, values), tuple(made.choices))
 
 
@@ -210,8 +213,8 @@ def _own(
     names = [a.name for a in arguments]
     for unknown in [a for a in arrays if a not in shapes and a not in _KNOWN]:
         raise ScalarTypeError(
-            f"{where}: the shape of {unknown!r}, an argument of {name}, is not known. Give shapes={{{unknown!r}: (3,)}}, "
-            f"say, or fix it: {unknown}=…. Known are {', '.join(_KNOWN)}."
+            f"{where}: the shape of {unknown!r}, an argument of {name}, is not known. Give, say, "
+            f"shapes={{{unknown!r}: (3,)}}, or fix it: {unknown}=…. Known are {', '.join(_KNOWN)}."
         )
     fixed = {k: x for k, x in static.items() if k in names}
     takes_model = "model" in names
@@ -220,7 +223,9 @@ def _own(
         given = {**dict(zip(arrays, row, strict=True)), **fixed}
         return function(**given, **({"model": model} if takes_model else {}))
 
-    sizes = {a: tuple(int(n) for n in np.atleast_1d(shapes[a])) if a in shapes else core_shape(model, a) for a in arrays}
+    sizes = {
+        a: tuple(int(n) for n in np.atleast_1d(shapes[a])) if a in shapes else core_shape(model, a) for a in arrays
+    }
     return _Part(
         Function(name, algorithm, tuple(arrays), named=False, judged=False, shapes=sizes), (), tuple(names), takes_model
     )
@@ -233,13 +238,15 @@ def _join(where: str, parts: list[_Part], model: Model, parameters: tuple[str, .
             raise ScalarTypeError(f"{where}: {part.function.name} is compiled by itself, without others or parameters.")
         if parameters and not part.takes_model:
             raise ScalarTypeError(
-                f"{where}: {part.function.name} takes no model, so it cannot see the parameters {list(parameters)}. Give it "
-                f"an argument named model, and use that inside."
+                f"{where}: {part.function.name} takes no model, so it cannot see the parameters {list(parameters)}. "
+                f"Give it an argument named model, and use that inside."
             )
     shapes = {a: part.function.core(model, a) for part in parts for a in part.function.arrays}
     clash = sorted(set(shapes) & set(parameters))
     if clash or len(set(parameters)) != len(parameters):
-        raise ScalarTypeError(f"{where}: parameters are {list(parameters)}, expected each once and no name of an array.")
+        raise ScalarTypeError(
+            f"{where}: parameters are {list(parameters)}, expected each once and no name of an array."
+        )
     arrays = tuple(shapes)
     shapes |= {name: parameter_shape(where, model, name) for name in parameters}
 

@@ -1,7 +1,7 @@
 """The library's functions as data: which algorithm each runs on a row, on which arrays, with which fixed choices.
 
-``api.py`` documents and calls them, ``compile.py`` traces them, ``evaluate.py`` runs them; a user's own function becomes
-one of them too.
+``api.py`` documents and calls them, ``compile.py`` traces them, ``evaluate.py`` runs them; a user's own function
+becomes one of them too.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Function:
     """A function of a model and arrays: ``algorithm(model, *arrays, **choices)`` evaluates one row.
 
     ``choices`` are its fixed arguments and their defaults (... if there is none); ``force`` says whether it takes
-    f_ext too, ``solves`` whether it divides by the mass matrix, ``check(name, choices, results)`` gives what a user gets of
-    its results, or raises; ``shapes`` are the core shapes of arrays whose names do not tell them. ``named`` says that
-    its name and its choices tell what it computes, ``judged`` that results which are not finite are errors.
+    f_ext too, ``solves`` whether it divides by the mass matrix, ``check(name, choices, results)`` gives what a user
+    gets of its results, or raises; ``shapes`` are the core shapes of arrays whose names do not tell them. ``named``
+    says that its name and its choices tell what it computes, ``judged`` that results which are not finite are errors.
     """
 
     name: str

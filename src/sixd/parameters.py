@@ -69,7 +69,7 @@ def _with_symbols(model: Model, values: Mapping[str, Any]) -> Model:
     import sympy
 
     names = {sympy.Symbol(f"_{k}"): s for k, s in enumerate(sorted(model.symbols, key=str))}
-    given = [values[str(s)][()] if str(s) in values else s for s in names.values()]
+    given = [values.get(str(s), s) for s in names.values()]
     functions = {theirs: getattr(spatial, ours) for theirs, ours in _FUNCTIONS.items()}
 
     def change(x: Any) -> Any:

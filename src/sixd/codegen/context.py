@@ -1,6 +1,8 @@
-"""The context: a table of eight-byte words that compiled code reaches by a pointer, so that it links to nothing.
+"""What compiled code knows of the process it runs in: the context, and where the fields of an array lie.
 
-Compiled code adds to ``count`` when a result is suspect (not finite, or very large); the others are addresses.
+The context is a table of eight-byte words that compiled code reaches by a pointer, so that it links to nothing. It adds
+to ``count`` when a result is suspect (not finite, or very large); the other words are addresses. The places of fields
+are checked before code that uses them is run, by ``sixd.runtime.python_api.layout_is_known``.
 """
 
 from __future__ import annotations
@@ -8,6 +10,12 @@ from __future__ import annotations
 MATH = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log")  # of libm, for float64
 PYTHON = ("array_type", "descr", "none", "array_new", "tuple_new", "tuple_set", "incref", "decref")
 CONTEXT = ("count", *MATH, *PYTHON)
+
+# bytes from the start of an object of NumPy's array class
+TYPE, DATA, NDIM, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
+PAYLOAD = 32  # of a bytes object, which holds the context of an entry
+CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
+TYPE_NUMBER = {"float64": 12, "float32": 11}
 
 
 def offset(name: str) -> int:

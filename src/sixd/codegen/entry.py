@@ -1,23 +1,28 @@
 """The entry of an unbatched call: a function in CPython's fast-call convention that evaluates one row in scalar code.
 
-It takes the very arrays that a user has most often (NumPy's own class, native float, contiguous, of the right shape) and
-declines everything else, and every suspect result, by returning None; the caller then goes the long way. It knows
-where the fields of an array lie; ``sixd.runtime.layout`` checks them before such code is run.
+It takes the very arrays that a user has most often (NumPy's own class, native float, contiguous, of the right shape)
+and declines everything else, and every suspect result, by returning None; the caller then goes the long way.
 """
 
 from __future__ import annotations
 
-from sixd.codegen.context import offset
+from sixd.codegen.context import (
+    CONTIGUOUS_ALIGNED,
+    DATA,
+    DESCR,
+    FLAGS,
+    NDIM,
+    PAYLOAD,
+    SHAPE,
+    TYPE,
+    TYPE_NUMBER,
+    offset,
+)
 from sixd.codegen.ir import Code, Module, Type, Value
 from sixd.codegen.llvm import KINDS, Body
 from sixd.codegen.schedule import Group
 from sixd.trace.program import Program, Slot
 
-# bytes from the start of an object
-TYPE, DATA, NDIM, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
-PAYLOAD = 32  # of a bytes object, which holds the context
-CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
-TYPE_NUMBER = {"float64": 12, "float32": 11}
 WORD, INT, POINTER = Type("i64"), Type("i32"), Type("ptr")
 
 
@@ -25,8 +30,7 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     """The module with ``PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``."""
     module = Module(has_fma)
     code = Code(module)
-    code.do(f"%context = getelementptr i8, ptr %self, i64 {PAYLOAD}")
-    code.do("%always = icmp ne ptr %self, null")
+    code.first_lines.append(f"  %context = getelementptr i8, ptr %self, i64 {PAYLOAD}")
     _require(code, Value(code, WORD, "%nargs").compare("eq", len(program.inputs)))
     objects = [_load(code, "%args", 8 * k, POINTER) for k in range(len(program.inputs))]
     array_type, descr = _word(code, "array_type"), _word(code, "descr")
@@ -47,7 +51,6 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     type = Type(KINDS[dtype])
     body = Body(program, code, type, _Row(code, type, program, inputs, outputs))
     suspect = body.write(limit, "decline")
-    code.first_lines.append(body.work_array)
     good = code.label("good")
     code.do(f"br i1 {suspect.text}, label %bad, label %{good}")
     code.begin(good)

@@ -1,8 +1,8 @@
 """LLVM code of a program: every operation once, one state per vector lane.
 
-Two forms. ``loop`` is a NumPy generalised ufunc's inner loop over rows, a vector of rows at a time; ``row`` (file
-``entry``) evaluates one row in scalar code behind a Python call. Both compute every number by the same instructions, so
-that a row's bits do not depend on where it stands. Arrays have contiguous cores; rows may have any stride.
+Two forms are made of it: ``loop``, a NumPy generalised ufunc's inner loop, a vector of rows at a time; and ``entry``,
+one row in scalar code behind a Python call. Both compute every number by the same instructions, so that a row's bits do
+not depend on where it stands. Arrays have contiguous cores; rows may have any stride.
 """
 
 from __future__ import annotations
@@ -89,6 +89,9 @@ class Body:
                     if node.index in outputs:
                         squares = code.fma(value, value, squares)
             self.free += [self.slots.pop(index) for index in list(self.slots) if last[index] == b]
+        # at the start of the function: the work array, and a truth that LLVM cannot see through
+        code.first_lines.append(f"  %work = alloca [{self.size * self.type.bytes} x i8], align {self.type.bytes}")
+        code.first_lines.append("  %always = icmp ne ptr %context, null")
         return squares.compare("ugt", limit)
 
     def _do(self, task: Task) -> list[Value]:
@@ -97,7 +100,9 @@ class Body:
         assert task.group is not None
         k, first, width = task.group
         if task.is_load:
-            loaded = dict(zip(self.program.inputs[k].entries[first : first + width], self.memory.load(task.group), strict=True))
+            loaded = dict(
+                zip(self.program.inputs[k].entries[first : first + width], self.memory.load(task.group), strict=True)
+            )
             return [loaded[e] for e in task.gives]
         self.memory.store(task.group, [self._value(e) for e in self.program.outputs[k].entries[first : first + width]])
         return []
@@ -140,8 +145,3 @@ class Body:
         if a.op is Op.CONST and node.op.argument_boolean(k):
             return self.code.const(a.value, self.type.of("i1"))
         return self._value(a)
-
-    @property
-    def work_array(self) -> str:
-        """The instruction that makes the work array; it belongs at the start of the function."""
-        return f"  %work = alloca [{self.size * self.type.bytes} x i8], align {self.type.bytes}"

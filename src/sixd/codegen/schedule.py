@@ -1,7 +1,7 @@
 """The order of work in straight-line code: depth first from the outputs, so that few values live at a time.
 
-The work is cut into blocks: a code generator takes more than proportional time for long ones. A value that a later block
-needs is passed in memory.
+Long work is cut into blocks: a code generator takes more than proportional time for long ones. A value that a later
+block needs is passed in memory.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def tasks(program: Program, inputs: Sequence[Group], outputs: Sequence[Group], f
     product = {n.index: p for n in order if fuse and (p := fused_product(n, uses)) is not None}
     absorbed = {p.index for p in product.values()}
     live = {n.index for n in order}
-    loads = {}
+    loads: dict[int, Task] = {}
     for group in inputs:
         entries = _entries(program.inputs, group)
         made = Task(None, group, (), tuple(e for e in entries if e.index in live))

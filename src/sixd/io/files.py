@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -62,6 +61,8 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Write the file whole or not at all: to a temporary file beside it, then rename."""
     target = Path(path)
     try:
+        import tempfile
+
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     except OSError as error:
         raise FileError(f"cannot write {str(path)!r}: {error.strerror}. Check the folder.") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -194,3 +193,9 @@ def _fixed_frames(model: Model) -> list[str]:
         message = f"to_urdf: the frames {', '.join(moved)} are not on their joints and are written as NAME_frame."
         warnings.warn(message, ModelWarning, stacklevel=3)
     return lines
+
+
+def quoteattr(text: str) -> str:
+    """``text`` as the value of an XML attribute, in quotes. (``xml.sax.saxutils`` would bring in a web client.)"""
+    escapes = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+    return '"' + "".join(escapes.get(c, c) for c in text) + '"'

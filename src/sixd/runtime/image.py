@@ -62,7 +62,9 @@ def link(obj: bytes) -> tuple[bytes, dict[str, int]]:
                 raise LinkError(f"relocation {info & 0xFFFFFFFF} of {symbols[info >> 32]}")
             where = start[s.info] + place
             struct.pack_into("<i", code, where, start[section] + value + addend - where)
-    functions = {name: start[section] + value for name, section, value in symbols if section in start and name and name[0] != "."}
+    functions = {
+        name: start[section] + value for name, section, value in symbols if section in start and name and name[0] != "."
+    }
     return bytes(code), functions
 
 
@@ -82,9 +84,7 @@ def _sections(obj: bytes) -> list[_Section]:
     size, count, names = struct.unpack_from("<HHH", obj, 58)
     raw = [struct.unpack_from("<IIQQQQIIQQ", obj, table + k * size) for k in range(count)]
     strings = raw[names][4]
-    return [
-        _Section(_string(obj, strings + r[0]), r[1], r[2], r[4], r[5], r[7], r[8], r[6]) for r in raw
-    ]
+    return [_Section(_string(obj, strings + r[0]), r[1], r[2], r[4], r[5], r[7], r[8], r[6]) for r in raw]
 
 
 def _symbols(obj: bytes, sections: list[_Section]) -> list[tuple[str, int, int]]:

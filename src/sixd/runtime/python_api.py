@@ -1,7 +1,7 @@
 """What compiled code and CPython's and NumPy's C interfaces need of each other, by ctypes.
 
-Makes a context for compiled code, a NumPy generalised ufunc of an inner loop, and a Python function of an entry. An
-entry reads fields of arrays directly: ``layout_is_known`` checks that they lie where ``sixd.codegen.entry`` expects.
+Makes a context for compiled code, a NumPy generalised ufunc of an inner loop, and a Python function of an fields. An
+entry reads fields of arrays directly: ``layout_is_known`` checks that they lie where it expects.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sixd.codegen import entry
+from sixd.codegen import context as fields
 from sixd.codegen.context import CONTEXT, MATH
 
+Shape = tuple[int, ...]
 _ARRAY_NEW = 93  # places in NumPy's tables of functions
 _UFUNC_FROM_SIGNATURE = 31
 _METH_FASTCALL = 0x80
@@ -75,18 +76,19 @@ def make_function(address: int, name: str, dtype: str, owner: Any) -> Callable[.
 
 
 class GeneralizedUfunc:
-    """A NumPy generalised ufunc of an inner loop at ``address``: call ``ufunc``; ``count`` grows with suspect results."""
+    """A NumPy generalised ufunc of an inner loop at ``address``: call ``ufunc``; ``count`` grows by suspect results."""
 
     def __init__(
-        self, address: int, name: str, dtype: str, inputs: int, outputs: int, signature: str, owner: Any
+        self, address: int, name: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], owner: Any
     ) -> None:
         self._owner = owner  # of the code
         self._context = (ctypes.c_uint64 * len(CONTEXT))(*addresses(dtype))
         self._functions = (ctypes.c_void_p * 1)(address)
         self._data = (ctypes.c_void_p * 1)(ctypes.addressof(self._context))
-        number = entry.TYPE_NUMBER[dtype]
-        self._types = ctypes.create_string_buffer(bytes([number] * (inputs + outputs)))
-        self._texts = (ctypes.create_string_buffer(name.encode()), ctypes.create_string_buffer(signature.encode()))
+        number = fields.TYPE_NUMBER[dtype]
+        self._types = ctypes.create_string_buffer(bytes([number] * (len(inputs) + len(outputs))))
+        texts = (name, signature(inputs, outputs))
+        self._texts = [ctypes.create_string_buffer(text.encode()) for text in texts]
         make = ctypes.PYFUNCTYPE(
             ctypes.py_object, *[ctypes.c_void_p] * 3, *[ctypes.c_int] * 4, *[ctypes.c_void_p] * 2, ctypes.c_int,
             ctypes.c_void_p,
@@ -94,9 +96,8 @@ class GeneralizedUfunc:
         at = ctypes.addressof
         label, text = map(at, self._texts)
         # one loop, no identity (-1), no documentation
-        self.ufunc = make(
-            at(self._functions), at(self._data), at(self._types), 1, inputs, outputs, -1, label, None, 0, text
-        )
+        counts = (len(inputs), len(outputs))
+        self.ufunc = make(at(self._functions), at(self._data), at(self._types), 1, *counts, -1, label, None, 0, text)
 
     @property
     def count(self) -> int:
@@ -104,11 +105,10 @@ class GeneralizedUfunc:
         return self._context[0]
 
 
-def signature(inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> str:
+def signature(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> str:
     """NumPy's text for core shapes, such as ``(7),(7),(7)->(7)``."""
 
-
-    def one(shape: tuple[int, ...]) -> str:
+    def one(shape: Shape) -> str:
         return "(" + ",".join(str(n) if n else "none" for n in shape) + ")"  # NumPy knows no fixed length of zero
 
     return ",".join(map(one, inputs)) + "->" + ",".join(map(one, outputs))
@@ -126,17 +126,17 @@ def layout_is_known() -> bool:
         return kind.from_address(id(obj) + at).value
 
     for array in (np.arange(6.0).reshape(2, 3), np.zeros(5, dtype=np.float32)[::2]):
-        shape = read(array, entry.SHAPE, ctypes.c_void_p)
-        flags = entry.CONTIGUOUS_ALIGNED if array.flags.c_contiguous else 0x100
+        shape = read(array, fields.SHAPE, ctypes.c_void_p)
+        flags = fields.CONTIGUOUS_ALIGNED if array.flags.c_contiguous else 0x100
         good = (
-            read(array, entry.TYPE, ctypes.c_void_p) == id(np.ndarray)
-            and read(array, entry.DATA, ctypes.c_void_p) == array.ctypes.data
-            and read(array, entry.NDIM, ctypes.c_int) == array.ndim
+            read(array, fields.TYPE, ctypes.c_void_p) == id(np.ndarray)
+            and read(array, fields.DATA, ctypes.c_void_p) == array.ctypes.data
+            and read(array, fields.NDIM, ctypes.c_int) == array.ndim
             and tuple((ctypes.c_ssize_t * array.ndim).from_address(shape)) == array.shape
-            and read(array, entry.DESCR, ctypes.c_void_p) == id(array.dtype)
-            and read(array, entry.FLAGS, ctypes.c_int) & entry.CONTIGUOUS_ALIGNED == flags
+            and read(array, fields.DESCR, ctypes.c_void_p) == id(array.dtype)
+            and read(array, fields.FLAGS, ctypes.c_int) & fields.CONTIGUOUS_ALIGNED == flags
         )
         if not good:
             return False
     sample = Context(b"sixdsixd")
-    return ctypes.string_at(id(sample) + entry.PAYLOAD, 8) == b"sixdsixd"
+    return ctypes.string_at(id(sample) + fields.PAYLOAD, 8) == b"sixdsixd"

@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sixd.runtime import threads
 from sixd.runtime.image import Image, Loaded
-from sixd.runtime.python_api import GeneralizedUfunc, layout_is_known, make_function, signature
+from sixd.runtime.python_api import GeneralizedUfunc, layout_is_known, make_function
 from sixd.spatial.scalar import Array
 
 # rows times operations above which threads pay: handing over takes some 50 us, in which a core does 3e6 operations
@@ -70,14 +72,12 @@ class Routine:
             entry = make_function(loaded.address("entry"), self.name, self.dtype, loaded)
             self.entry = entry if all(part.outputs) else _Unpacked(entry)
         else:
-            text = signature(self.inputs, part.outputs)
-            self._loop = GeneralizedUfunc(
-                loaded.address("loop"), self.name, self.dtype, len(self.inputs), len(part.outputs), text, loaded
-            )
+            address = loaded.address("loop")
+            self._loop = GeneralizedUfunc(address, self.name, self.dtype, self.inputs, part.outputs, loaded)
         return part
 
     def quick(self, arrays: tuple[Any, ...], out: Any) -> Any:
-        """The result for the commonest batch: contiguous arrays of this dtype, as many rows in each; None for any other.
+        """The result for the commonest batch, contiguous arrays of this dtype and as many rows; None for any other.
 
         The long way checks and prepares whatever there is, in some 30 us; 4096 rows of an arm's dynamics take 100 us.
         """
@@ -98,8 +98,11 @@ class Routine:
             flags = array.flags
             if not (flags.c_contiguous and flags.aligned):
                 return None
-        if out is not None and not all(x.flags.writeable for x in results):
-            return None
+        if out is not None:
+            if type(out) is tuple and len(out) == 1:
+                return None
+            if not all(x.flags.writeable and not _shares(x, arrays) for x in results):
+                return None
         before = loop.count
         _call(loop.ufunc, arrays, results)
         if loop.count != before:
@@ -108,7 +111,8 @@ class Routine:
 
     def __call__(self, arrays: list[Array], batch: tuple[int, ...], out: list[Array] | None) -> tuple[list[Any], bool]:
         """The outputs for arrays of this dtype whose leading dimensions broadcast to ``batch``, and whether some are
-        suspect. ``out``, if given, has the right shapes, dtype and contiguous cores."""
+        suspect. ``out``, if given, has the right shapes, dtype and contiguous cores, and lies apart from the inputs:
+        rows are read after others are written, and some twice."""
         if not batch and out is None and layout_is_known():
             self.part("entry")
             result = self.entry(*(np.array(a, dtype=self.dtype, order="C") for a in arrays))
@@ -132,11 +136,12 @@ class Routine:
         edges = np.linspace(0, batch[axis], count + 1).astype(int)
         index: tuple[Any, ...] = (slice(None),) * axis
         whole = [np.broadcast_to(a, batch + core) for a, core in zip(inputs, self.inputs, strict=True)]
-        tasks = [
-            lambda cut=slice(a, b): _call(ufunc, [x[(*index, cut)] for x in whole], [x[(*index, cut)] for x in results])
-            for a, b in zip(edges[:-1], edges[1:], strict=True)
-        ]
-        threads.spread(tasks)
+
+        def part(arrays: list[Array], cut: slice) -> list[Array]:
+            return [x[(*index, cut)] for x in arrays]
+
+        cuts = [slice(a, b) for a, b in pairwise(edges)]
+        threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in cuts])
 
 
 def _decline(*_: Any) -> None:
@@ -158,6 +163,10 @@ def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None
     # a row with NaN gives NaN in that row; the caller looks at suspect results himself
     with np.errstate(all="ignore"):
         ufunc(*inputs, out=tuple(results))
+
+
+def _shares(array: Array, others: Sequence[Array]) -> bool:
+    return any(np.may_share_memory(array, x) for x in others)
 
 
 def has_contiguous_core(array: Array, core: int) -> bool:

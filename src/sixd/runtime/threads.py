@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _LOCK = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
@@ -36,10 +38,8 @@ def set_num_threads(n: int | None) -> None:
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         raise ScalarTypeError(f"set_num_threads: n is {n!r}, expected a whole number of at least 1, or None.")
     with _LOCK:
-        _threads = n
-        if _pool is not None:
-            _pool.shutdown(wait=False)
-        _pool = None
+        # no shutdown: others may be handing it tasks; its threads end when nobody holds it
+        _threads, _pool = n, None
 
 
 def spread(tasks: list[Callable[[], Any]]) -> None:
@@ -56,6 +56,8 @@ def spread(tasks: list[Callable[[], Any]]) -> None:
 
 def _get_pool() -> ThreadPoolExecutor:
     global _pool
+    from concurrent.futures import ThreadPoolExecutor  # brings in logging, 10 ms
+
     with _LOCK:
         if _pool is None:
             _pool = ThreadPoolExecutor(max_workers=max(get_num_threads() - 1, 1), thread_name_prefix="sixd")

@@ -1,0 +1,49 @@
+"""The plain algorithms in the place of compiled code: every law and oracle holds for both."""
+
+import math
+
+import numpy as np
+
+from sixd.algorithms.singular import singular_joints
+from sixd.runtime.routine import Part
+
+
+class PlainRoutine:
+    """Stands for a Routine: evaluates the algorithm on every row, and has every result looked at."""
+
+    def __init__(self, model, request):
+        self.model, self.request, self.dtype = model, request, request.dtype
+
+    def entry(self, *arrays):
+        """No short way in."""
+
+    def quick(self, arrays, out):
+        """No short way in."""
+
+    def first_part(self, batch):
+        function, model = self.request.function, self.model
+        outputs = [np.shape(x) for x in self._row(*(np.zeros(function.core(model, n)) for n in self.request.arrays))]
+        prescribed = function.bind(self.request.choices).get("given", frozenset())
+        singular = singular_joints(model, prescribed) if function.solves else ()
+        return Part(None, tuple(outputs), 0, tuple(model.joint_index(n) for n in singular))
+
+    def __call__(self, arrays, batch, out):
+        cores = [self.request.function.core(self.model, name) for name in self.request.arrays]
+        count = math.prod(batch)
+        rows = [
+            np.broadcast_to(a, batch + c).reshape((count, *c)).astype(float) for a, c in zip(arrays, cores, strict=True)
+        ]
+        results = [self._row(*(r[k] for r in rows)) for k in range(count)]
+        shapes = self.first_part(batch).outputs
+        columns = [np.array([r[j] for r in results], dtype=self.dtype) for j in range(len(shapes))]
+        made = [c.reshape(batch + s) for c, s in zip(columns, shapes, strict=True)]
+        for place, result in zip(out or (), made, strict=bool(out)):
+            place[...] = result
+        return [x[()] for x in made] if out is None else list(out), True
+
+    def _row(self, *row):
+        function, choices = self.request.function, self.request.function.bind(self.request.choices)
+        force = {"f_ext": row[-1]} if self.request.force else {}
+        with np.errstate(all="ignore"):
+            result = function.algorithm(self.model, *(row[:-1] if force else row), **choices, **force)
+        return result if isinstance(result, tuple) else (result,)
