@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test lint check format clean
+.PHONY: demo test bench lint check format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/00_first_look.py
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -35,6 +38,10 @@ $(VENV)/.test: $(VENV)/.uv pyproject.toml
 	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e '.[all,test]'
 	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps 'dm-control>=1.0.50,<2'  # for its robot files alone
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.bench: $(VENV)/.test pyproject.toml
+	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e '.[all,test,bench]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

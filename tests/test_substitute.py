@@ -9,7 +9,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import sixd
-from sixd.spatial import xlt
+from sixd.spatial import atan2, cos, plucker, sin, xlt
 
 a, b = sp.symbols("a b")
 
@@ -122,19 +122,17 @@ class Circle(sixd.Joint):
 
     def transform(self, q):
         c, s = q
-        X = np.eye(6)
-        X[:2, :2] = X[3:5, 3:5] = [[c, s], [-s, c]]
-        return X
+        return plucker(np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]]), [0, 0, 0])
 
     def subspace(self, q):
         return np.eye(6)[:, 2:3]
 
     def integrate(self, q, dq):
-        c, s = np.cos(dq[0]), np.sin(dq[0])
+        c, s = cos(dq[0]), sin(dq[0])
         return np.array([q[0] * c - q[1] * s, q[1] * c + q[0] * s])
 
     def difference(self, q0, q1):
-        return np.array([np.arctan2(q0[0] * q1[1] - q0[1] * q1[0], q0 @ q1)])
+        return np.array([atan2(q0[0] * q1[1] - q0[1] * q1[0], q0 @ q1)])
 
     def random(self, rng, lower, upper):
         return self.integrate(np.array([1.0, 0.0]), rng.uniform(-3, 3, 1))
@@ -164,6 +162,22 @@ def test_manifold_joints_of_the_user():
         builder.add_body("b", "world", Unlike())
     builder.add_body("b", "world", Whole(), inertia=sixd.sphere(1, mass=2.5), stiffness=2.0)
     model = builder.build()
-    q = [np.cos(0.5), np.sin(0.5)]
+    q = np.array([np.cos(0.5), np.sin(0.5)])
     assert_allclose(sixd.bias_force(model, q, [0.0]), [1.0])
     assert_allclose(sixd.energy(model, q, [0.0])[1], 0.25)
+    assert_allclose(model.difference(q, model.integrate(q, [0.3])), [0.3])
+
+
+class OnFloats(Whole):
+    def transform(self, q):
+        X = np.eye(6)
+        X[:2, :2] = X[3:5, 3:5] = [[q[0], q[1]], [-q[1], q[0]]]
+        return X
+
+
+def test_joints_that_cannot_be_traced():
+    """A joint that works on floats alone is told how to be written."""
+    builder = sixd.ModelBuilder("m")
+    builder.add_body("b", "world", OnFloats(), inertia=sixd.sphere(1, mass=2.5))
+    with pytest.raises(sixd.TraceError, match=r"bias_force: a traced value was asked for a number.*\['OnFloats'\]"):
+        sixd.bias_force(builder.build(), [1.0, 0.0], [0.0])

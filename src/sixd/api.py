@@ -2,7 +2,8 @@
 
 Each is compiled for a model at the first call and runs on machine code; ``sixd.library`` names the algorithm behind
 it. State arrays may have leading batch dimensions, which broadcast; ``out=`` is filled if given;
-float32 in, float32 out; object arrays (SymPy) in, object arrays out. NaN in a state gives NaN in its row.
+float32 in, float32 out; object arrays (SymPy) in, object arrays out. NaN in a state gives NaN in its row,
+in every result that depends on it.
 """
 
 from __future__ import annotations

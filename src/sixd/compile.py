@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.algorithms.singular import singular_joints
+from sixd.errors import TraceError
 from sixd.library import Function
 from sixd.model.joints import BUILT_IN, parameters_of
 from sixd.model.model import Model
@@ -136,7 +137,12 @@ def trace_request(model: Model, request: Request) -> Program:
             return function.algorithm(model, *row[:-1], f_ext=row[-1], **choices)
         return function.algorithm(model, *row, **choices)
 
-    return trace(one, {name: function.core(model, name) for name in request.arrays})
+    try:
+        return trace(one, {name: function.core(model, name) for name in request.arrays})
+    except TraceError as error:
+        own = sorted({type(j).__name__ for j in model.joints if type(j) not in BUILT_IN})
+        hint = f" The model has joints of your own, {own}, which must be written so, too." if own else ""
+        raise TraceError(f"{function.name}: {error}{hint}") from error
 
 
 def graph_text(program: Program) -> bytes:
