@@ -762,7 +762,9 @@ def test_a_new_model_in_the_place_of_an_old_one():
             for _ in range(2):
                 assert_allclose(sixd.mass_matrix(model, np.zeros(1)), [[mass / 3]], rtol=1e-14)
                 assert_allclose(sixd.center_of_mass(model, np.zeros((2, 1))), [[0, 0, -0.5]] * 2, rtol=1e-14)
-                assert_allclose(sixd.momentum(model, np.zeros(1), np.ones(1))[[1, 3]], [mass / 3, -mass / 2], rtol=1e-14)
+                assert_allclose(
+                    sixd.momentum(model, np.zeros(1), np.ones(1))[[1, 3]], [mass / 3, -mass / 2], rtol=1e-14
+                )
             del model
         return len(places)
 

@@ -138,7 +138,8 @@ def trace_request(model: Model, request: Request) -> Program:
         return function.algorithm(model, *row, **choices)
 
     try:
-        return trace(one, {name: function.core(model, name) for name in request.arrays})
+        with np.errstate(all="ignore"):  # constants of a singular model may divide by zero
+            return trace(one, {name: function.core(model, name) for name in request.arrays})
     except TraceError as error:
         own = sorted({type(j).__name__ for j in model.joints if type(j) not in BUILT_IN})
         hint = f" The model has joints of your own, {own}, which must be written so, too." if own else ""
