@@ -257,21 +257,19 @@ def test_the_operations_are_all_there():
 
 @pytest.mark.skipif(os.name != "posix", reason="the C library's fma")
 def test_products_in_sums_are_rounded_once(rng):
-    """x y + z, x y - z and z - x y are C's fma where the processor has it, else two operations."""
+    """x y + z and z - x y are C's fma where the processor has it, else two operations."""
     library = ctypes.CDLL(None)
     library.fma.restype, library.fma.argtypes = ctypes.c_double, [ctypes.c_double] * 3
-    program = trace(
-        lambda x, y, z: np.array([x * y + z, x * y - z * 1.5, z - 2.5 * x * y]), {"x": (), "y": (), "z": ()}
-    )
+    program = trace(lambda x, y, z: np.array([x * y + z, z - 2.5 * x * y]), {"x": (), "y": (), "z": ()})
     x, y = rng.uniform(-1, 1, (2, 200))
     z = -x * y * (1 + rng.uniform(-1e-15, 1e-15, 200))
     (fused,) = run(make(program, "float64", host()), x, y, z)
     (parted,) = run(make(program, "float64", dataclasses.replace(host(), has_fma=False)), x, y, z)
     assert np.array_equal(parted[:, 0], x * y + z)
-    assert np.array_equal(parted[:, 2], z - x * 2.5 * y)
+    assert np.array_equal(parted[:, 1], z - x * 2.5 * y)
     if host().has_fma:
         assert [library.fma(*v) for v in zip(x, y, z, strict=True)] == fused[:, 0].tolist()
-        assert np.array_equal(fused[:, 2], [library.fma(-(a * 2.5), b, c) for a, b, c in zip(x, y, z, strict=True)])
+        assert np.array_equal(fused[:, 1], [library.fma(-(a * 2.5), b, c) for a, b, c in zip(x, y, z, strict=True)])
 
 
 # programs of odd form --------------------------------------------------------------------------------------------
@@ -543,7 +541,7 @@ def test_the_number_of_threads_may_change_while_others_compute(rng, small_tasks)
 
     def compute(_):
         try:
-            return all(same(sixd.inverse_dynamics(ARM, q, qd, qdd), expected) for _ in range(60))
+            return all(same(sixd.inverse_dynamics(ARM, q, qd, qdd), expected) for _ in range(20))
         finally:
             stop.set()
 
@@ -750,25 +748,39 @@ def test_a_model_that_dies_while_others_are_used():
         junction.SHORTCUTS.update(others)
 
 
+def check_pendulum(model, mass):
+    """A rod of one metre, by functions of three names."""
+    for _ in range(2):
+        assert_allclose(sixd.mass_matrix(model, np.zeros(1)), [[mass / 3]], rtol=1e-14)
+        assert_allclose(sixd.momentum(model, np.zeros(1), np.ones(1))[[1, 3]], [mass / 3, -mass / 2], rtol=1e-14)
+        level = sixd.bias_force(model, np.full((2, 1), np.pi / 2), np.zeros(1))
+        assert_allclose(level, np.full((2, 1), mass * 9.81 / 2), rtol=1e-14)
+
+
 def test_a_new_model_in_the_place_of_an_old_one():
-    """Many models, one after another at the same addresses: each has its own results, from every thread."""
+    """Models that come to lie at the address of one that is gone have results of their own."""
+    masses = np.arange(1.0, 9.0)
+    templates = [sixd.zoo.pendulum(1, mass=mass) for mass in masses]
+    places = set()
+    for template, mass in zip(templates, masses, strict=True):
+        model = copy.copy(template)  # made at once, so that the last one's memory is used again
+        places.add(id(model))
+        check_pendulum(model, mass)
+        del model
+    assert len(places) < 8 or sys.implementation.name != "cpython"
+
+
+def test_models_come_and_go_in_many_threads():
+    """Each thread makes, uses and drops models of its own."""
 
     def task(k):
-        places = set()
-        for j in range(12):
-            mass = 1.0 + 100 * k + j
-            model = sixd.zoo.pendulum(1, mass=mass)
-            places.add(id(model))
-            for _ in range(2):
-                assert_allclose(sixd.mass_matrix(model, np.zeros(1)), [[mass / 3]], rtol=1e-14)
-                assert_allclose(sixd.center_of_mass(model, np.zeros((2, 1))), [[0, 0, -0.5]] * 2, rtol=1e-14)
-                assert_allclose(
-                    sixd.momentum(model, np.zeros(1), np.ones(1))[[1, 3]], [mass / 3, -mass / 2], rtol=1e-14
-                )
-            del model
-        return len(places)
+        for mass in 10.0 * k + np.arange(1, 6):
+            check_pendulum(sixd.zoo.pendulum(1, mass=mass), mass)
 
-    assert min(at_once(3, task)) < 12
+    at_once(3, task)
+    gc.collect()
+    assert all(reference() is not None for reference in junction._ALIVE.values())
+    assert {e[0] for e in junction.SHORTCUTS} <= set(junction._ALIVE) == set(junction._ROUTINES)
 
 
 COPIES = {

@@ -14,12 +14,12 @@ from sixd import batch
 from sixd.algorithms.singular import vanishing_pivots
 from sixd.compile import LARGE_SOLUTION, SHORTCUTS, Request, routine
 from sixd.errors import ModelError, ScalarTypeError, SingularError
-from sixd.library import LIBRARY, Function, meaning
+from sixd.library import LIBRARY, Function, core_shape, meaning
 from sixd.model import manifold
 from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model, require_model
 from sixd.runtime.routine import Routine, has_contiguous_core
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_zero
 
 
 def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, out: Any = None, *choices: Any) -> Any:
@@ -56,16 +56,19 @@ def evaluate(
 ) -> Any:
     """:func:`call` with settled choices; ``dtype`` None takes that of the arrays, ``made`` is a routine at hand."""
     where = function.name
-    if function.needs_mass and not model.symbols and model.mass == 0:
+    if function.needs_mass and is_zero(model.mass):
         raise ModelError(f"{where}: model {model.name!r} has no mass, so no centre of mass. Give its bodies a mass.")
     given = dict(zip(function.arrays, arrays, strict=True))
     if f_ext is not None:
         given["f_ext"] = f_ext
     arguments = [
-        batch.Argument(name, x, function.core(model, name), f"{meaning(name)} of model {model.name!r}")
+        batch.Argument(name, x, function.core(model, name), _meaning(function, model, name))
         for name, x in given.items()
     ]
     prepared = batch.prepare(where, arguments)
+    if prepared.dtype is not object and _is_traced(model):
+        arguments = [a._replace(value=x.astype(object)) for a, x in zip(arguments, prepared.arrays, strict=True)]
+        return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
     if prepared.dtype is object:
         return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
     if any(str(s) not in function.arrays for s in model.symbols):
@@ -84,6 +87,18 @@ def evaluate(
     if out is not None:
         return out
     return tuple(kept) if len(kept) > 1 else kept[0]
+
+
+def _is_traced(model: Model) -> bool:
+    """Whether a model's numbers are being traced: those of a kernel's parameters, inside a user's function."""
+    arrays = (model.inertia, model.placement, model.gravity, model.damping, model.friction, model.armature)
+    return any(a.dtype == object for a in arrays) and not model.symbols
+
+
+def _meaning(function: Function, model: Model, name: str) -> str:
+    """What the core shape of an array means, in words, if it has the usual one."""
+    usual = function.core(model, name) == core_shape(model, name)
+    return f"{meaning(name)} of model {model.name!r}" if usual else ""
 
 
 def _apart(inputs: list[Array], out: Any) -> list[Array]:

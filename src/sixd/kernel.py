@@ -47,6 +47,8 @@ class Kernel:
                 result = self._plain.quick(arrays, out)
             if result is not None:
                 return result
+        if f_ext is not None and "f_ext" in self.inputs:  # a user's function may name an array so
+            named, f_ext = {**named, "f_ext": f_ext}, None
         ordered = self._order(arrays, named)
         if f_ext is not None and not self._function.force:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
@@ -110,8 +112,8 @@ def compile(
     >>> M.shape, h.shape
     ((2, 2), (2,))
     """
-    request = _request("compile", function, model, target, dtype, tuple(parameters), shapes, static)
-    return Kernel(request.function, model, request.choices, dtype)
+    request = _request("compile", function, model, target, dtype, parameters, shapes, static)
+    return Kernel(request.function, model, request.choices, request.dtype)
 
 
 def export_c(
@@ -133,10 +135,10 @@ def export_c(
     from sixd.codegen.c import emit
 
     with_force = bool(static.pop("f_ext", False))
-    request = _request("export_c", function, model, "cpu", dtype, tuple(parameters), shapes, static)
+    request = _request("export_c", function, model, "cpu", dtype, parameters, shapes, static)
     program = trace_request(model, request._replace(force=with_force))
     label = name or request.function.name.replace("+", "_and_")
-    return emit(program, label, dtype=dtype, comment=f"{request.function.name} of {model.name}")
+    return emit(program, label, dtype=request.dtype, comment=f"{request.function.name} of {model.name}")
 
 
 # from what a user writes to a request -----------------------------------------------------------------
@@ -147,13 +149,14 @@ def _request(
     function: Any,
     model: Model,
     target: str,
-    dtype: str,
-    parameters: tuple[str, ...],
+    dtype: Any,
+    parameters: Sequence[str],
     shapes: Mapping[str, tuple[int, ...]] | None,
     static: dict[str, Any],
 ) -> Request:
     require_model(where, model)
-    for name, value, allowed in (("target", target, TARGETS), ("dtype", str(dtype), DTYPES)):
+    dtype = _dtype_name(dtype)
+    for name, value, allowed in (("target", target, TARGETS), ("dtype", dtype, DTYPES)):
         if value not in allowed:
             raise unknown_name(f"{where}: {name}", "choice", value, allowed)
     if isinstance(parameters, str):
@@ -162,13 +165,25 @@ def _request(
     if not several:
         raise ScalarTypeError(f"{where}: got no function, expected one, or some in a tuple.")
     parts = [_part(where, f, model, dict(shapes or {}), static) for f in several]
+    own = [name for part in parts if not part.function.named for name in part.function.arrays]
+    for name in shapes or ():
+        if name not in own:
+            raise unknown_name(f"{where}: shapes", "array", name, own)
     known = {name for part in parts for name in part.takes}
     for name in static:
         if name not in known:
             raise unknown_name(where, "argument", name, known)
     if len(parts) == 1 and not parameters:
         return Request(parts[0].function, parts[0].choices, dtype, False)
-    return Request(_join(where, parts, model, parameters), (), dtype, False)
+    return Request(_join(where, parts, model, tuple(parameters)), (), dtype, False)
+
+
+def _dtype_name(dtype: Any) -> str:
+    """The name of what NumPy takes for a dtype: "float32", numpy.float32, …"""
+    try:
+        return "None" if dtype is None else str(np.dtype(dtype))
+    except TypeError:
+        return str(dtype)
 
 
 class _Part(NamedTuple):
@@ -223,12 +238,17 @@ def _own(
         given = {**dict(zip(arrays, row, strict=True)), **fixed}
         return function(**given, **({"model": model} if takes_model else {}))
 
-    sizes = {
-        a: tuple(int(n) for n in np.atleast_1d(shapes[a])) if a in shapes else core_shape(model, a) for a in arrays
-    }
+    sizes = {a: _core(where, a, shapes[a]) if a in shapes else core_shape(model, a) for a in arrays}
     return _Part(
         Function(name, algorithm, tuple(arrays), named=False, judged=False, shapes=sizes), (), tuple(names), takes_model
     )
+
+
+def _core(where: str, name: str, shape: Any) -> tuple[int, ...]:
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in sizes):
+        raise ScalarTypeError(f"{where}: the shape of {name!r} is {shape!r}, expected whole numbers, such as (3,).")
+    return tuple(int(n) for n in sizes)
 
 
 def _join(where: str, parts: list[_Part], model: Model, parameters: tuple[str, ...]) -> Function:
@@ -241,7 +261,14 @@ def _join(where: str, parts: list[_Part], model: Model, parameters: tuple[str, .
                 f"{where}: {part.function.name} takes no model, so it cannot see the parameters {list(parameters)}. "
                 f"Give it an argument named model, and use that inside."
             )
-    shapes = {a: part.function.core(model, a) for part in parts for a in part.function.arrays}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for function, *_ in parts:
+        for name in function.arrays:
+            core = function.core(model, name)
+            if shapes.setdefault(name, core) != core:
+                raise ScalarTypeError(
+                    f"{where}: {name} has shape {core} in {function.name}, {shapes[name]} before. Give it another name."
+                )
     clash = sorted(set(shapes) & set(parameters))
     if clash or len(set(parameters)) != len(parameters):
         raise ScalarTypeError(
@@ -256,7 +283,8 @@ def _join(where: str, parts: list[_Part], model: Model, parameters: tuple[str, .
             model = with_parameters(model, {name: given[name] for name in parameters})
         results: list[Any] = []
         for function, choices, *_ in parts:
-            force = {"f_ext": f_ext} if function.force else {}
+            # an array of that name, which a user's function takes, acts on the library's too
+            force = {"f_ext": given.get("f_ext", f_ext)} if function.force else {}
             result = function.algorithm(model, *(given[a] for a in function.arrays), **function.bind(choices), **force)
             results.extend(result if isinstance(result, tuple) else [result])
         return tuple(results) if len(results) > 1 else results[0]

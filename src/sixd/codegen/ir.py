@@ -282,7 +282,7 @@ class Module:
 
     def __str__(self) -> str:
         weights = '!0 = !{!"branch_weights", i32 1, i32 1000000}'
-        return "\n".join([*self._declared, *self._functions.values(), weights, "!1 = !{}", ""])
+        return "\n".join([*self._declared, *self._functions.values(), weights, "!1 = !{}", "!2 = !{i32 1}", ""])
 
 
 def literal(x: float, type: Type) -> str:

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from sixd.codegen.ir import Code, Type, Value
 
 
-def tiles(size: int, lanes: int) -> list[tuple[int, int]]:
-    """(first entry, width) of the tiles that cover an array of ``size`` entries, widest first."""
+def tiles(size: int, lanes: int, shift: int = 0) -> list[tuple[int, int]]:
+    """(first entry, width) of the tiles that cover an array of ``size`` entries; full ones begin at entry ``shift``."""
     found, first = [], 0
-    width = lanes
     while first < size:
-        while width > size - first:
+        end = size if first >= shift else shift
+        width = lanes
+        while width > end - first:
             width //= 2
         found.append((first, width))
         first += width
@@ -32,14 +33,24 @@ def load_tile(code: Code, pointers: Sequence[Value], type: Type, width: int, byt
     return transpose(code, blocks)
 
 
-def store_tile(code: Code, pointers: Sequence[Value], columns: Sequence[Value], byte: int, align: int) -> None:
-    """The reverse of :func:`load_tile`."""
+def rows_of_tile(code: Code, columns: Sequence[Value]) -> list[Value]:
+    """The reverse of what :func:`load_tile` does in registers: each row's entries from vectors of all rows' entries."""
     width, type = len(columns), columns[0].type
     part = Type(type.kind, width)
-    for r, block in enumerate(transpose(code, columns)):
-        for b, pointer in enumerate(pointers[r::width]):
-            row = _extract(code, block, b * width, part)
-            code.do(f"store {row}, {_at(code, pointer, byte)}, align {align}")
+    blocks = transpose(code, columns)
+    return [_extract(code, blocks[row % width], row // width * width, part) for row in range(type.lanes)]
+
+
+def store_rows(code: Code, pointers: Sequence[Value], rows: Sequence[Value], byte: int, flags: str) -> None:
+    """Each row's entries to its place, from ``byte`` on."""
+    for pointer, row in zip(pointers, rows, strict=True):
+        code.do(f"store {row}, {_at(code, pointer, byte)}, {flags}")
+
+
+def prefetch_to_write(code: Code, place: Value) -> None:
+    """Ask for a line of memory that will be written; places outside of arrays do no harm."""
+    code.module.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    code.do(f"call void @llvm.prefetch.p0({place}, i32 1, i32 3, i32 1)")  # to write, keep it close, data
 
 
 def transpose(code: Code, registers: Sequence[Value]) -> list[Value]:

@@ -82,6 +82,7 @@ class GeneralizedUfunc:
         self, address: int, name: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], owner: Any
     ) -> None:
         self._owner = owner  # of the code
+        self.outputs, self.cores = tuple(outputs), (*inputs, *outputs)
         self._context = (ctypes.c_uint64 * len(CONTEXT))(*addresses(dtype))
         self._functions = (ctypes.c_void_p * 1)(address)
         self._data = (ctypes.c_void_p * 1)(ctypes.addressof(self._context))

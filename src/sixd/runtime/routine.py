@@ -47,6 +47,7 @@ class Routine:
         self._lock = threading.Lock()
         self._parts: dict[str, Part] = {}
         self._loop: GeneralizedUfunc | None = None
+        self._many = 0.0  # rows
 
     @property
     def has_entry(self) -> bool:
@@ -73,7 +74,9 @@ class Routine:
             self.entry = entry if all(part.outputs) else _Unpacked(entry)
         else:
             address = loaded.address("loop")
-            self._loop = GeneralizedUfunc(address, self.name, self.dtype, self.inputs, part.outputs, loaded)
+            loop = GeneralizedUfunc(address, self.name, self.dtype, self.inputs, part.outputs, loaded)
+            self._many = _LARGE / max(part.operations, 1)
+            self._loop = None if part.singular else loop
         return part
 
     def quick(self, arrays: tuple[Any, ...], out: Any) -> Any:
@@ -81,33 +84,32 @@ class Routine:
 
         The long way checks and prepares whatever there is, in some 30 us; 4096 rows of an arm's dynamics take 100 us.
         """
-        part, loop = self._parts.get("loop"), self._loop
-        if part is None or loop is None or part.singular or len(arrays) != len(self.inputs):
+        loop = self._loop
+        if loop is None or type(arrays[0]) is not np.ndarray or not arrays[0].ndim:
             return None
-        rows = arrays[0].shape[:1] if type(arrays[0]) is np.ndarray else ()
-        results = (out,) if type(out) is np.ndarray else out
-        if results is None and rows:
-            results = tuple([np.empty(rows + core, self.dtype) for core in part.outputs])
-        if not rows or type(results) is not tuple or len(results) != len(part.outputs):
+        rows = arrays[0].shape[:1]
+        if out is None:
+            results: Any = tuple([np.empty(rows + core, self.dtype) for core in loop.outputs])
+        else:
+            results = out if type(out) is tuple and len(out) > 1 else (out,)
+        every = (*arrays, *results)
+        if len(every) != len(loop.cores) or (rows[0] >= self._many and threads.get_num_threads() > 1):
             return None
-        if rows[0] * part.operations >= _LARGE and threads.get_num_threads() > 1:
-            return None
-        for array, core in zip((*arrays, *results), (*self.inputs, *part.outputs), strict=True):
+        for array, core in zip(every, loop.cores):  # noqa: B905  (of equal length by now)
             if type(array) is not np.ndarray or array.dtype is not self._kind or array.shape != rows + core:
                 return None
             flags = array.flags
             if not (flags.c_contiguous and flags.aligned):
                 return None
-        if out is not None:
-            if type(out) is tuple and len(out) == 1:
-                return None
-            if not all(x.flags.writeable and not _shares(x, arrays) for x in results):
+        for result in results if out is not None else ():
+            if not result.flags.writeable or _shares(result, arrays):
                 return None
         before = loop.count
-        _call(loop.ufunc, arrays, results)
+        with np.errstate(all="ignore"):
+            loop.ufunc(*every)
         if loop.count != before:
             return None
-        return (results if len(results) > 1 else results[0]) if out is None else out
+        return out if out is not None else results if len(results) > 1 else results[0]
 
     def __call__(self, arrays: list[Array], batch: tuple[int, ...], out: list[Array] | None) -> tuple[list[Any], bool]:
         """The outputs for arrays of this dtype whose leading dimensions broadcast to ``batch``, and whether some are
@@ -166,7 +168,10 @@ def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None
 
 
 def _shares(array: Array, others: Sequence[Array]) -> bool:
-    return any(np.may_share_memory(array, x) for x in others)
+    for other in others:
+        if np.may_share_memory(array, other):
+            return True
+    return False
 
 
 def has_contiguous_core(array: Array, core: int) -> bool:
