@@ -689,6 +689,19 @@ def test_rows_of_nothing_but_nan(way):
         assert np.isnan(call(*arrays)).all()
 
 
+@each_way
+@each_dtype
+def test_numpys_error_state_does_not_matter(way, dtype, rng):
+    """Where NumPy is told to raise for NaN and overflow, rows with them are still just rows."""
+    call, arrays = caller(way, "forward_dynamics", dtype), draw(MODEL, "forward_dynamics", rng, (5,), dtype)
+    arrays[1][2], arrays[2][3, 0] = np.nan, np.inf
+    expected = call(*arrays)
+    with np.errstate(all="raise"):
+        assert same(call(*arrays), expected)
+        assert same(call(*(x[2] for x in arrays)), expected[2])
+        assert same(call(*(x[3:] for x in arrays)), expected[3:])
+
+
 # size and borders ------------------------------------------------------------------------------------------------
 
 

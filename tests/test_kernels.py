@@ -510,9 +510,10 @@ def test_first_calls_from_many_threads_compile_once(batch, rng, compilations):
     arrays = draw(model, rng, batch)
     results = at_once(8, lambda k: sixd.inverse_dynamics(model, *arrays))
     assert len(compilations) == 1
-    kernel = sixd.compile(sixd.inverse_dynamics, model)
-    results += at_once(8, lambda k: kernel(*arrays))
-    assert len(compilations) == 2
+    for made in range(2, 8):
+        kernel = sixd.compile(sixd.inverse_dynamics, model)
+        results += at_once(8, lambda k, kernel=kernel: kernel(*arrays))
+        assert len(compilations) == made
     assert all(same(x, results[0]) for x in results)
 
 
@@ -710,6 +711,46 @@ def test_a_model_that_dies_is_forgotten(cyclic):
     assert key not in junction._ALIVE
     assert key not in junction._ROUTINES
     assert not [e for e in junction.SHORTCUTS if e[0] == key]
+
+
+def executable_pages():
+    """How many pieces of machine code without a file this process has mapped."""
+    with open("/proc/self/maps") as maps:
+        lines = [line.split() for line in maps]
+    return sum("x" in line[1] and (len(line) == 5 or line[5] == "/dev/zero") for line in lines)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="Linux tells what is mapped")
+def test_a_kernel_that_dies_leaves_nothing(rng):
+    """Its code and its model go with it, whatever it was used for."""
+    arrays = draw(ARM, rng, (4,))
+    gc.collect()
+    before, gone = executable_pages(), []
+    for k in range(5):
+        model = sixd.zoo.pendulum(2, mass=1.0 + k)
+        kernel = sixd.compile(sixd.inverse_dynamics, model)
+        for _ in range(3):
+            kernel(*(x[0] for x in arrays))
+            kernel(*arrays)
+        kernel(*arrays, f_ext=np.zeros((2, 6)))
+        sixd.inverse_dynamics(model, *arrays)
+        gone += [weakref.ref(x) for x in (model, kernel)]
+        assert executable_pages() > before
+        del model, kernel
+        gc.collect()
+        assert executable_pages() == before
+    assert [reference() for reference in gone] == [None] * 10
+
+
+def test_code_outlives_its_kernel_while_it_runs(rng):
+    """A kernel dropped by all but the threads that are in it."""
+    arrays = draw(ARM, rng, (20_000,))
+    expected = sixd.inverse_dynamics(ARM, *arrays)
+
+    def task(_):
+        return all(same(sixd.compile(sixd.inverse_dynamics, sixd.zoo.planar(2))(*arrays), expected) for _ in range(5))
+
+    assert all(at_once(4, task))
 
 
 def test_a_kernel_keeps_its_model():

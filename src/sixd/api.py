@@ -15,7 +15,7 @@ import numpy as np
 
 from sixd.batch import require_unmasked
 from sixd.errors import ModelError, ShapeError
-from sixd.evaluate import call, evaluate
+from sixd.evaluate import call, evaluate, shortcut
 from sixd.library import EXTERNAL_FORCE, LIBRARY
 from sixd.model.model import Model, require_model
 from sixd.spatial.scalar import Array, require_scalars
@@ -23,6 +23,7 @@ from sixd.spatial.scalar import Array, require_scalars
 # dynamics ---------------------------------------------------------------------------------------
 
 
+@shortcut
 def inverse_dynamics(model: Model, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, out: Any = None) -> Array:
     """Joint forces that produce the accelerations: tau = M qdd + h.
 
@@ -49,6 +50,7 @@ def inverse_dynamics(model: Model, q: Any, qd: Any, qdd: Any, *, f_ext: Any = No
     return call("inverse_dynamics", model, (q, qd, qdd), f_ext, out)
 
 
+@shortcut
 def forward_dynamics(model: Model, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, out: Any = None) -> Array:
     """Accelerations under joint forces: qdd = M⁻¹ (tau - h).
 
@@ -91,26 +93,31 @@ def _used(where: str, name: str, values: Any, mask: Array) -> Any:
     return np.where(mask, array, 0) if array.shape[-1:] == mask.shape else values
 
 
+@shortcut
 def mass_matrix(model: Model, q: Any, *, out: Any = None) -> Array:
     """Mass matrix M (…, nv, nv), armature included; composite-rigid-body algorithm  [RBDA Table 6.2]."""
     return call("mass_matrix", model, (q,), None, out)
 
 
+@shortcut
 def bias_force(model: Model, q: Any, qd: Any, *, f_ext: Any = None, out: Any = None) -> Array:
     """h (…, nv): inverse dynamics at zero acceleration (velocity terms, gravity, passive forces, -Jᵀf_ext)."""
     return call("bias_force", model, (q, qd), f_ext, out)
 
 
+@shortcut
 def gravity_force(model: Model, q: Any, *, out: Any = None) -> Array:
     """g (…, nv): the joint forces that hold the mechanism against gravity alone."""
     return call("gravity_force", model, (q,), None, out)
 
 
+@shortcut
 def inverse_mass_matrix(model: Model, q: Any, *, out: Any = None) -> Array:
     """M⁻¹ (…, nv, nv); raises ``SingularError`` where M is singular."""
     return call("inverse_mass_matrix", model, (q,), None, out)
 
 
+@shortcut
 def mass_matrix_solve(model: Model, q: Any, b: Any, *, out: Any = None) -> Array:
     """M⁻¹ b (…, nv) for b (…, nv), in O(n) by the articulated-body recursion.
 
@@ -122,26 +129,31 @@ def mass_matrix_solve(model: Model, q: Any, b: Any, *, out: Any = None) -> Array
 # energy and momentum ----------------------------------------------------------------------------
 
 
+@shortcut
 def energy(model: Model, q: Any, qd: Any, *, out: Any = None) -> tuple[Any, Any]:
     """(kinetic, potential) [J], each (…). Zero potential: centre of mass at height 0, springs at rest."""
     return call("energy", model, (q, qd), None, out)
 
 
+@shortcut
 def momentum(model: Model, q: Any, qd: Any, *, out: Any = None) -> Array:
     """Spatial momentum [k; p] (…, 6) of all bodies, world axes, about the world's origin."""
     return call("momentum", model, (q, qd), None, out)
 
 
+@shortcut
 def center_of_mass(model: Model, q: Any, *, out: Any = None) -> Array:
     """Centre of mass (…, 3) of the moving bodies in the world [m]."""
     return call("center_of_mass", model, (q,), None, out)
 
 
+@shortcut
 def centroidal_matrix(model: Model, q: Any, *, out: Any = None) -> Array:
     """A_G (…, 6, nv): momentum about the centre of mass, world axes, is A_G qd."""
     return call("centroidal_matrix", model, (q,), None, out)
 
 
+@shortcut
 def composite_inertia(model: Model, q: Any, *, out: Any = None) -> Array:
     """Inertia (…, 6, 6) of the whole mechanism with its joints held, in world coordinates."""
     return call("composite_inertia", model, (q,), None, out)
@@ -150,11 +162,13 @@ def composite_inertia(model: Model, q: Any, *, out: Any = None) -> Array:
 # frames -----------------------------------------------------------------------------------------
 
 
+@shortcut
 def pose(model: Model, q: Any, frame: str, *, out: Any = None) -> Array:
     """T_WF (…, 4, 4): the place of a frame in the world; ``model.frame_names`` lists the frames."""
     return call("pose", model, (q,), None, out, frame)
 
 
+@shortcut
 def jacobian(model: Model, q: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
     """J (…, 6, nv), angular rows first: the frame's spatial velocity is J qd.
 
@@ -163,16 +177,19 @@ def jacobian(model: Model, q: Any, frame: str, *, expressed_in: str = "body", ou
     return call("jacobian", model, (q,), None, out, frame, expressed_in)
 
 
+@shortcut
 def jacobian_rate(model: Model, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
     """dJ/dt (…, 6, nv), component by component in the chosen coordinates."""
     return call("jacobian_rate", model, (q, qd), None, out, frame, expressed_in)
 
 
+@shortcut
 def velocity(model: Model, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
     """Spatial velocity [ω; v] (…, 6) of a frame [rad/s, m/s]."""
     return call("velocity", model, (q, qd), None, out, frame, expressed_in)
 
 
+@shortcut
 def acceleration(
     model: Model,
     q: Any,
@@ -192,6 +209,7 @@ def acceleration(
     return call("acceleration", model, (q, qd, qdd), None, out, frame, expressed_in, kind)
 
 
+@shortcut
 def operational_inertia(model: Model, q: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
     """Λ (…, 6, 6) = (J M⁻¹ Jᵀ)⁻¹, the inertia felt at a frame.
 
@@ -201,6 +219,7 @@ def operational_inertia(model: Model, q: Any, frame: str, *, expressed_in: str =
     return call("operational_inertia", model, (q,), None, out, frame, expressed_in)
 
 
+@shortcut
 def inverse_operational_inertia(
     model: Model, q: Any, frame: str, *, expressed_in: str = "body", out: Any = None
 ) -> Array:
@@ -234,6 +253,7 @@ def external_force(
     return evaluate(function, model, function.settle(model, (frame, expressed_in)), arrays)
 
 
+@shortcut
 def body_poses(model: Model, q: Any, *, out: Any = None) -> Array:
     """T_WB (…, nb, 4, 4) of all bodies in the world."""
     return call("body_poses", model, (q,), None, out)

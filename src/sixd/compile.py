@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import defaultdict
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -49,8 +51,11 @@ class Request(NamedTuple):
 _LOCK = threading.RLock()
 _ROUTINES: dict[int, dict[Request, Routine]] = {}
 _ALIVE: dict[int, weakref.ref[Model]] = {}
-# (id of the model, name of the function, choices as given): what serves calls with float64 and without f_ext
+# by id of the model, name of the function and choices as given: what serves calls with float64 and without f_ext
 SHORTCUTS: dict[tuple[int, str, tuple[Any, ...]], Routine] = {}
+# by name of the function, then by id of the model, or that and the frame: what serves calls of one row, other choices at
+# their defaults
+ENTRIES: defaultdict[str, dict[Any, Callable[..., Any]]] = defaultdict(dict)
 
 
 def routine(model: Model, request: Request) -> Routine:
@@ -75,8 +80,11 @@ def _forget(key: int, _: object) -> None:
     with _LOCK:
         _ALIVE.pop(key, None)
         _ROUTINES.pop(key, None)
-        for entry in [e for e in SHORTCUTS if e[0] == key]:
-            SHORTCUTS.pop(entry, None)
+        for call in [c for c in SHORTCUTS if c[0] == key]:
+            SHORTCUTS.pop(call, None)
+        for entries in ENTRIES.values():
+            for call in [c for c in entries if c == key or (isinstance(c, tuple) and c[0] == key)]:
+                entries.pop(call, None)
 
 
 def make_routine(model: Model, request: Request) -> Routine:

@@ -6,13 +6,15 @@ suspect in a result: one place knows what it means when a result is not finite.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from sixd import batch
 from sixd.algorithms.singular import vanishing_pivots
-from sixd.compile import LARGE_SOLUTION, SHORTCUTS, Request, routine
+from sixd.compile import ENTRIES, LARGE_SOLUTION, SHORTCUTS, Request, routine
 from sixd.errors import ModelError, ScalarTypeError, SingularError
 from sixd.library import LIBRARY, Function, core_shape, meaning
 from sixd.model import manifold
@@ -20,6 +22,35 @@ from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model, require_model
 from sixd.runtime.routine import Routine, has_contiguous_core
 from sixd.spatial.scalar import Array, is_zero
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def shortcut(function: F) -> F:
+    """Answer a call of one row by compiled code at once, when that is there; every other call goes on to the function."""
+    name = function.__name__
+    entries = ENTRIES[name]
+
+    def plain(model: Model, *given: Any, **options: Any) -> Any:
+        if not options:
+            entry = entries.get(id(model))
+            if entry is not None:
+                result = entry(*given)
+                if result is not None:
+                    return result
+        return function(model, *given, **options)
+
+    def framed(model: Model, *given: Any, **options: Any) -> Any:
+        if not options and given:
+            entry = entries.get((id(model), given[-1]))
+            if entry is not None:
+                result = entry(*given[:-1])
+                if result is not None:
+                    return result
+        return function(model, *given, **options)
+
+    return cast(F, wraps(function)(framed if LIBRARY[name].choices else plain))
 
 
 def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, out: Any = None, *choices: Any) -> Any:
@@ -40,7 +71,9 @@ def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, ou
     settled = function.settle(model, choices)
     result = evaluate(function, model, settled, arrays, f_ext, out)
     if not function.check and not model.symbols:
-        SHORTCUTS[id(model), name, choices] = routine(model, Request(function, settled, "float64", False))
+        made = SHORTCUTS[id(model), name, choices] = routine(model, Request(function, settled, "float64", False))
+        if made.has_entry and choices[1:] == tuple(function.choices.values())[1:]:
+            ENTRIES[name][(id(model), *choices[:1]) if choices else id(model)] = made.entry
     return result
 
 

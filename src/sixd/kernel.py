@@ -34,17 +34,21 @@ class Kernel:
         self.name, self.model, self.dtype = function.name, model, dtype
         self.inputs = function.arrays
         self._function, self._choices = function, choices
-        requests = {force: Request(function, choices, dtype, force) for force in (False, True)}
-        self._requests = requests
-        self._routines = {force: make_routine(model, requests[force]) for force in (False, True)}
-        self._plain = self._routines[False]
-        self._direct = function.check is None
+        self._requests = {force: Request(function, choices, dtype, force) for force in (False, True)}
+        self._routines = {force: make_routine(model, request) for force, request in self._requests.items()}
+
+    def __new__(cls, *args: Any) -> Kernel:
+        # a class of its own, for an entry of its own: see _long_way
+        return super().__new__(type("Kernel", (cls,), {"__doc__": cls.__doc__}))
 
     def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
-        if f_ext is None and not named and self._direct:
-            result = self._plain.entry(*arrays) if out is None else None
-            if result is None:
-                result = self._plain.quick(arrays, out)
+        return self._long_way(*arrays, f_ext=f_ext, out=out, **named)
+
+    def _long_way(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
+        """A call that is not, or not yet, for the entry."""
+        plain = self._routines[False]
+        if f_ext is None and not named and self._function.check is None:
+            result = plain.quick(arrays, out)
             if result is not None:
                 return result
         if f_ext is not None and "f_ext" in self.inputs:  # a user's function may name an array so
@@ -53,7 +57,12 @@ class Kernel:
         if f_ext is not None and not self._function.force:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
         made = self._routines[f_ext is not None]
-        return evaluate(self._function, self.model, self._choices, ordered, f_ext, out, self.dtype, made)
+        result = evaluate(self._function, self.model, self._choices, ordered, f_ext, out, self.dtype, made)
+        if plain.make_entry is not None and not plain.part("entry").singular and self._function.check is None:
+            # from now on a call goes to compiled code at once: the entry is no method, and is called without self
+            type(self).__call__ = plain.make_entry(self._long_way)  # type: ignore[method-assign]
+            plain.make_entry = None
+        return result
 
     def _order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         given = dict(zip(self.inputs, arrays, strict=False))

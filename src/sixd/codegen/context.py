@@ -8,7 +8,9 @@ are checked before code that uses them is run, by ``sixd.runtime.python_api.layo
 from __future__ import annotations
 
 MATH = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log")  # of libm, for float64
-PYTHON = ("array_type", "descr", "none", "array_new", "tuple_new", "tuple_set", "incref", "decref")
+PYTHON = (
+    "array_type", "descr", "array_new", "array_return", "tuple_new", "tuple_set", "decref", "vectorcall", "fallback",
+)  # fmt: skip
 CONTEXT = ("count", *MATH, *PYTHON)
 
 # bytes from the start of an object of NumPy's array class

@@ -1,7 +1,7 @@
 """The entry of an unbatched call: a function in CPython's fast-call convention that evaluates one row in scalar code.
 
-It takes the very arrays that a user has most often (NumPy's own class, native float, contiguous, of the right shape)
-and declines everything else, and every suspect result, by returning None; the caller then goes the long way.
+It takes the very arrays that a user has most often (NumPy's own class, native float, contiguous, of the right shape).
+Everything else, and every suspect result, it leaves to the fallback in its context, a Python callable.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ WORD, INT, POINTER = Type("i64"), Type("i32"), Type("ptr")
 
 
 def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True) -> str:
-    """The module with ``PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``."""
+    """The module with ``PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)``."""
     module = Module(has_fma)
     code = Code(module)
     code.first_lines.append(f"  %context = getelementptr i8, ptr %self, i64 {PAYLOAD}")
     _require(code, Value(code, WORD, "%nargs").compare("eq", len(program.inputs)))
+    _require(code, Value(code, POINTER, "%kwnames").compare("eq", 0))
     objects = [_load(code, "%args", 8 * k, POINTER) for k in range(len(program.inputs))]
     array_type, descr = _word(code, "array_type"), _word(code, "descr")
     # all classes first: only an array has the other fields
@@ -45,7 +46,7 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
         for k, n in enumerate(slot.shape):
             _require(code, _load(code, shape.text, 8 * k, WORD).compare("eq", n))
     inputs = [_load(code, obj.text, DATA, POINTER) for obj in objects]
-    result, arrays = _make_results(code, program.outputs, dtype)
+    arrays = [_new_array(code, k, slot, dtype) for k, slot in enumerate(program.outputs)]
     outputs = [_load(code, array.text, DATA, POINTER) for array in arrays]
 
     type = Type(KINDS[dtype])
@@ -54,18 +55,18 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     good = code.label("good")
     code.do(f"br i1 {suspect.text}, label %bad, label %{good}")
     code.begin(good)
-    code.do(f"ret {result}")
+    code.do(f"ret {_finish(code, program.outputs, arrays)}")
 
     code.begin("bad")
-    _call(code, "void", "decref", f"{result}")
+    for array in arrays:
+        _call(code, "void", "decref", f"{array}")
     code.do("br label %decline")
     code.begin("failed")
     code.do("ret ptr null")
     code.begin("decline")
-    none = _word(code, "none")
-    _call(code, "void", "incref", f"{none}")
-    code.do(f"ret {none}")
-    module.define("entry", "ptr @entry(ptr %self, ptr %args, i64 %nargs) nounwind", code)
+    fallback = _word(code, "fallback")
+    code.do(f"ret {_call(code, 'ptr', 'vectorcall', f'{fallback}, ptr %args, i64 %nargs, ptr %kwnames')}")
+    module.define("entry", "ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind", code)
     return str(module)
 
 
@@ -93,20 +94,27 @@ class _Row:
         return self.code.emit(POINTER, f"getelementptr i8, {bases[k]}, i64 {self.type.bytes * j}")
 
 
-def _make_results(code: Code, slots: tuple[Slot, ...], dtype: str) -> tuple[Value, list[Value]]:
-    """What is returned in the end, an array or a tuple, and the arrays."""
-    pack = _checked(code, _call(code, "ptr", "tuple_new", f"i64 {len(slots)}")) if len(slots) != 1 else None
-    arrays = []
-    for k, slot in enumerate(slots):
-        n = len(slot.shape)
-        numbers = ", ".join(f"i64 {m}" for m in slot.shape)
-        code.module.define_raw(f"@shape{k} = private unnamed_addr constant [{n} x i64] [{numbers}]")
-        kind = f"{_word(code, 'array_type')}, i32 {n}, ptr @shape{k}, i32 {TYPE_NUMBER[dtype]}"
-        array = _call(code, "ptr", "array_new", f"{kind}, ptr null, ptr null, i32 0, i32 0, ptr null")
-        if pack is not None:
-            _call(code, "i32", "tuple_set", f"{pack}, i64 {k}, {array}")
-        arrays.append(_checked(code, array))
-    return pack or arrays[0], arrays
+def _new_array(code: Code, k: int, slot: Slot, dtype: str) -> Value:
+    """A new array for an output."""
+    n = len(slot.shape)
+    numbers = ", ".join(f"i64 {m}" for m in slot.shape)
+    code.module.define_raw(f"@shape{k} = private unnamed_addr constant [{n} x i64] [{numbers}]")
+    kind = f"{_word(code, 'array_type')}, i32 {n}, ptr @shape{k}, i32 {TYPE_NUMBER[dtype]}"
+    return _checked(code, _call(code, "ptr", "array_new", f"{kind}, ptr null, ptr null, i32 0, i32 0, ptr null"))
+
+
+def _finish(code: Code, slots: tuple[Slot, ...], arrays: list[Value]) -> Value:
+    """What is returned: arrays of no dimension become scalars, several outputs a tuple."""
+    results = [
+        array if slot.shape else _call(code, "ptr", "array_return", f"{array}")
+        for slot, array in zip(slots, arrays, strict=True)
+    ]
+    if len(results) == 1:
+        return results[0]
+    pack = _checked(code, _call(code, "ptr", "tuple_new", f"i64 {len(results)}"))
+    for k, result in enumerate(results):
+        _call(code, "i32", "tuple_set", f"{pack}, i64 {k}, {result}")
+    return pack
 
 
 def _require(code: Code, condition: Value) -> None:

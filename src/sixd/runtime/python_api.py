@@ -19,9 +19,9 @@ from sixd.codegen import context as fields
 from sixd.codegen.context import CONTEXT, MATH
 
 Shape = tuple[int, ...]
-_ARRAY_NEW = 93  # places in NumPy's tables of functions
+_ARRAY_NEW, _ARRAY_RETURN = 93, 76  # places in NumPy's tables of functions
 _UFUNC_FROM_SIGNATURE = 31
-_METH_FASTCALL = 0x80
+_FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
 
 
 @cache
@@ -42,12 +42,12 @@ def addresses(dtype: str) -> tuple[int, ...]:
     values = {
         "array_type": id(np.ndarray),
         "descr": id(np.dtype(dtype)),
-        "none": id(None),
         "array_new": _table("_ARRAY_API")[_ARRAY_NEW],
+        "array_return": _table("_ARRAY_API")[_ARRAY_RETURN],
         "tuple_new": _address(api.PyTuple_New),
         "tuple_set": _address(api.PyTuple_SetItem),
-        "incref": _address(api.Py_IncRef),
         "decref": _address(api.Py_DecRef),
+        "vectorcall": _address(api.PyObject_Vectorcall),
         **{name: _address(getattr(libm, name)) for name in MATH},
     }
     return tuple(values.get(name, 0) for name in CONTEXT)
@@ -63,13 +63,25 @@ class Context(bytes):
     owner: Any
 
 
-def make_function(address: int, name: str, dtype: str, owner: Any) -> Callable[..., Any]:
-    """The Python function whose code, in the fast-call convention, is at ``address``."""
-    context = Context(struct.pack(f"<{len(CONTEXT)}Q", *addresses(dtype)))
+def decline(*_: Any, **__: Any) -> None:
+    """The fallback by default: the caller sees None and goes the long way."""
+
+
+def make_function(
+    address: int, name: str, dtype: str, owner: Any, fallback: Callable[..., Any] = decline
+) -> Callable[..., Any]:
+    """The Python function whose code, in the fast-call convention, is at ``address``.
+
+    ``fallback`` is called with the same arguments when that code cannot serve them, or doubts its results.
+    """
+    words = [id(fallback) if word == "fallback" else x for word, x in zip(CONTEXT, addresses(dtype), strict=True)]
+    context = Context(struct.pack(f"<{len(CONTEXT)}Q", *words))
     label = name.encode()
     # a PyMethodDef: name, function, flags, documentation
-    method = (ctypes.c_void_p * 4)(ctypes.cast(ctypes.c_char_p(label), ctypes.c_void_p).value, address, _METH_FASTCALL)
-    context.owner = (owner, method, label)
+    method = (ctypes.c_void_p * 4)(
+        ctypes.cast(ctypes.c_char_p(label), ctypes.c_void_p).value, address, _FASTCALL_WITH_KEYWORDS
+    )
+    context.owner = (owner, method, label, fallback)
     new = ctypes.pythonapi.PyCMethod_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p]
     return new(ctypes.addressof(method), context, None, None)

@@ -17,11 +17,12 @@ import numpy as np
 
 from sixd.runtime import threads
 from sixd.runtime.image import Image, Loaded
-from sixd.runtime.python_api import GeneralizedUfunc, layout_is_known, make_function
+from sixd.runtime.python_api import GeneralizedUfunc, decline, layout_is_known, make_function
 from sixd.spatial.scalar import Array
 
 # rows times operations above which threads pay: handing over takes some 50 us, in which a core does 3e6 operations
 _LARGE = 1e7
+_PIECES = 4  # that each thread gets, more or fewer as other work on its core allows
 
 
 class Part(NamedTuple):
@@ -38,11 +39,16 @@ class Routine:
     """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
 
     def __init__(
-        self, name: str, inputs: tuple[tuple[int, ...], ...], dtype: str, provide: Callable[[str], Part]
+        self,
+        name: str,
+        inputs: tuple[tuple[int, ...], ...],
+        dtype: str,
+        provide: Callable[[str], Part],
     ) -> None:
         self.name, self.inputs, self.dtype = name, inputs, dtype
         self._kind = np.dtype(dtype)
-        self.entry: Callable[..., Any] = _decline
+        self.entry: Callable[..., Any] = decline
+        self.make_entry: Callable[..., Any] | None = None  # of a fallback other than declining
         self._provide = provide
         self._lock = threading.Lock()
         self._parts: dict[str, Part] = {}
@@ -52,7 +58,7 @@ class Routine:
     @property
     def has_entry(self) -> bool:
         """Whether the entry is there by now."""
-        return self.entry is not _decline
+        return self.entry is not decline
 
     def first_part(self, batch: tuple[int, ...]) -> Part:
         """The part that arrays of this batch shape need."""
@@ -70,8 +76,8 @@ class Routine:
         part = self._provide(form)
         loaded = Loaded(part.image)
         if form == "entry":
-            entry = make_function(loaded.address("entry"), self.name, self.dtype, loaded)
-            self.entry = entry if all(part.outputs) else _Unpacked(entry)
+            self.make_entry = partial(make_function, loaded.address("entry"), self.name, self.dtype, loaded)
+            self.entry = self.make_entry()
         else:
             address = loaded.address("loop")
             loop = GeneralizedUfunc(address, self.name, self.dtype, self.inputs, part.outputs, loaded)
@@ -135,7 +141,8 @@ class Routine:
             _call(ufunc, inputs, results)
             return
         axis = int(np.argmax(batch))
-        edges = np.linspace(0, batch[axis], count + 1).astype(int)
+        pieces = min(count * _PIECES, batch[axis])
+        edges = np.linspace(0, batch[axis], pieces + 1).astype(int)
         index: tuple[Any, ...] = (slice(None),) * axis
         whole = [np.broadcast_to(a, batch + core) for a, core in zip(inputs, self.inputs, strict=True)]
 
@@ -144,21 +151,6 @@ class Routine:
 
         cuts = [slice(a, b) for a, b in pairwise(edges)]
         threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in cuts])
-
-
-def _decline(*_: Any) -> None:
-    """The entry before it is there."""
-
-
-class _Unpacked:
-    """An entry some of whose outputs are scalars."""
-
-    def __init__(self, entry: Callable[..., Any]) -> None:
-        self._entry = entry
-
-    def __call__(self, *arrays: Any) -> Any:
-        result = self._entry(*arrays)
-        return tuple(x[()] for x in result) if isinstance(result, tuple) else None if result is None else result[()]
 
 
 def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +44,26 @@ def set_num_threads(n: int | None) -> None:
 
 
 def spread(tasks: list[Callable[[], Any]]) -> None:
-    """Do all the tasks, the last in this thread; the first error is raised when all have ended."""
-    futures = [_get_pool().submit(task) for task in tasks[:-1]]
+    """Do all the tasks, in this thread and in others, each taking the next when it is free.
+
+    The first error is raised when all have ended.
+    """
+    left = deque(tasks)
+
+    def work() -> None:
+        while True:
+            try:
+                task = left.popleft()
+            except IndexError:
+                return
+            task()
+
+    pool = _get_pool()
+    futures = [pool.submit(work) for _ in range(min(get_num_threads(), len(tasks)) - 1)]
     try:
-        tasks[-1]()
+        work()
     finally:
+        left.clear()
         errors = [f.exception() for f in futures]
     for error in errors:
         if error is not None:
