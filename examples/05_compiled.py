@@ -1,7 +1,7 @@
 """Compiled functions: batches, kernels, a controller of your own, parameters as inputs, and C.
 
-Every public function compiles for a model at its first call. ``sixd.compile`` gives the kernel itself: it joins functions,
-takes yours, and turns numbers of the model into inputs. Times are printed to give a feeling; they vary from run to run.
+Every public function compiles for a model at its first call. ``sixd.compile`` gives the kernel itself: it joins
+functions, takes yours, and turns numbers of the model into inputs. The times printed vary from run to run.
 """
 
 import time
@@ -49,4 +49,5 @@ spread = identify(q[0], nominal * scale)
 print(f"\ntorque that holds joint 2, masses within 20 %: {spread[:, 1].mean():.2f} ± {spread[:, 1].std():.2f} N m")
 
 # the same as C
-print("\n" + sixd.export_c(sixd.gravity_force, arm).header.splitlines()[-9])
+prototype = next(line for line in sixd.export_c(sixd.gravity_force, arm).header.splitlines() if "void" in line)
+print(f"\n{prototype}")

@@ -53,8 +53,8 @@ _ROUTINES: dict[int, dict[Request, Routine]] = {}
 _ALIVE: dict[int, weakref.ref[Model]] = {}
 # by id of the model, name of the function and choices as given: what serves calls with float64 and without f_ext
 SHORTCUTS: dict[tuple[int, str, tuple[Any, ...]], Routine] = {}
-# by name of the function, then by id of the model, or that and the frame: what serves calls of one row, other choices at
-# their defaults
+# by name of the function, then by id of the model, or that and the frame: what serves calls of one row, with other
+# choices at their defaults
 ENTRIES: defaultdict[str, dict[Any, Callable[..., Any]]] = defaultdict(dict)
 
 

@@ -23,12 +23,11 @@ from sixd.model.model import Model, require_model
 from sixd.runtime.routine import Routine, has_contiguous_core
 from sixd.spatial.scalar import Array, is_zero
 
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def shortcut(function: F) -> F:
-    """Answer a call of one row by compiled code at once, when that is there; every other call goes on to the function."""
+    """Answer a call of one row by compiled code at once, if that is there; every other call goes on to the function."""
     name = function.__name__
     entries = ENTRIES[name]
 

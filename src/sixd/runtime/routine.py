@@ -160,10 +160,7 @@ def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None
 
 
 def _shares(array: Array, others: Sequence[Array]) -> bool:
-    for other in others:
-        if np.may_share_memory(array, other):
-            return True
-    return False
+    return any(np.may_share_memory(array, other) for other in others)
 
 
 def has_contiguous_core(array: Array, core: int) -> bool:
