@@ -14,6 +14,10 @@ BOTH_TARGETS = {
 }  # fmt: skip
 
 
+# files, states of other programs and models from models: compiling for each would take minutes and show no more
+PLAIN = {"test_interop", "test_urdf_write", "test_model"}
+
+
 def pytest_configure(config):
     """A cache of compiled code for this run alone, shared by its processes."""
     if "SIXD_CACHE_DIR" not in os.environ:
@@ -22,8 +26,9 @@ def pytest_configure(config):
 
 
 def pytest_generate_tests(metafunc):
-    if metafunc.module.__name__ in BOTH_TARGETS:
-        metafunc.parametrize("target", ["compiled", "plain"], indirect=True)
+    module = metafunc.module.__name__
+    if module in BOTH_TARGETS | PLAIN:
+        metafunc.parametrize("target", ["compiled", "plain"] if module in BOTH_TARGETS else ["plain"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
