@@ -14,6 +14,8 @@ class PlainRoutine:
     def __init__(self, model, request):
         self.model, self.request, self.dtype = model, request, request.dtype
 
+    has_entry = False
+
     def entry(self, *arrays):
         """No short way in."""
 

@@ -58,8 +58,9 @@ PUBLIC = [name for name in LIBRARY if name not in ("integrate", "difference")]  
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_function_of_the_library(name, dtype, rng):
     """A kernel gives the bits of the public function, for each choice of its fixed arguments."""
-    function, model = LIBRARY[name], FREE
-    assert model.joint_names == ("joint1", "joint2")
+    function = LIBRARY[name]
+    # a frame with an operational inertia moves in all six directions
+    model = sixd.zoo.random_tree(2, kinds=("free",) if name == "operational_inertia" else ("spherical", "revolute"))
     for static in STATIC.get(name, [{}])[: None if dtype == "float64" else 1]:
         if "frame" in function.choices:
             static = {"frame": model.frame_names[-1], **static}
@@ -688,10 +689,21 @@ def test_wrong_calls_of_kernels(case):
     """The number and the names of the arrays are told."""
     call, message = CALLS[case]
     kernel = sixd.compile(sixd.inverse_dynamics, ARM)
-    for x in (np.zeros(2), np.zeros((3, 2))):
+    for x in (np.zeros(2), np.zeros((3, 2)), np.zeros(2), np.zeros((3, 2))):
         with pytest.raises(sixd.SixdError, match=message):
             call(kernel, x)
         kernel(x, x, x)
+
+
+def test_results_among_the_arguments_are_refused():
+    """An array too many is no place for a result, nor is one of ``out`` an argument."""
+    kernel, q, place = sixd.compile(sixd.energy, ARM), np.zeros((3, 2)), np.zeros(3)
+    for _ in range(2):
+        with pytest.raises(sixd.ScalarTypeError, match="got 3 arrays, expected 2"):
+            kernel(q, q, place, out=place)
+        with pytest.raises(sixd.ScalarTypeError, match="got 1 arrays, expected 2"):
+            kernel(q, out=(q, place, place.copy()))
+        kernel(q, q)
 
 
 def test_wrong_parameters_are_named():

@@ -724,6 +724,51 @@ def test_a_million_rows(dtype, rng):
     assert np.array_equal(out, whole)
 
 
+@each_dtype
+@pytest.mark.parametrize("threads", [1, 2])
+def test_wide_outputs_of_large_batches(threads, dtype, monkeypatch, rng):
+    """Rows of some thousand bytes, which large batches write past the cache: at any alignment, and nothing beside them."""
+    width = 2048 // np.dtype(dtype).itemsize
+
+    def spread(q):
+        return np.array([q[k % 2] * (k + 1) + q[k // 2 % 2] for k in range(width)]), q[0] * q[1]
+
+    monkeypatch.setattr("sixd.runtime.routine._LARGE", 1)
+    monkeypatch.setattr("sixd.runtime.threads._threads", 1)
+    call = sixd.compile(spread, ARM, dtype=dtype)
+    q = rng.uniform(-1, 1, (5003, 2)).astype(dtype)
+    q[17] = np.nan
+    expected = [np.concatenate(part) for part in zip(*(call(q[k : k + 100]) for k in range(0, 5003, 100)), strict=True)]
+    monkeypatch.setattr("sixd.runtime.threads._threads", threads)
+    assert same(call(q), tuple(expected))
+    buffer = np.empty(5003 * width + 40, dtype)
+    for first in range(17):
+        for rows in (4100, 5003):
+            buffer[...] = 77
+            wide, narrow = buffer[first : first + rows * width].reshape(rows, width), np.empty(rows, dtype)
+            call(q[:rows], out=(wide, narrow))
+            assert same((wide, narrow), tuple(x[:rows] for x in expected))
+            assert (buffer[:first] == 77).all()
+            assert (buffer[first + rows * width :] == 77).all()
+
+
+@pytest.mark.parametrize(
+    "frame", [["link1"], np.zeros(2), None, 3, {"link1"}, ("link1",), object()], ids=lambda x: type(x).__name__
+)
+def test_frames_that_are_no_names(frame):
+    """Whatever is given for a frame's name: a clear error, compiled or not."""
+    q = np.zeros(2)
+    for x in (q, np.zeros((3, 2))):
+        for _ in range(2):
+            sixd.pose(ARM, x, "link1")
+            with pytest.raises(sixd.SixdError, match="pose: model 'planar2': no frame named"):
+                sixd.pose(ARM, x, frame)
+            with pytest.raises(sixd.SixdError, match="no frame named"):
+                sixd.velocity(ARM, x, x, frame=frame)
+            with pytest.raises(TypeError, match="missing 1 required positional argument: 'frame'"):
+                sixd.pose(ARM, x)
+
+
 BORDER = """
     import ctypes, mmap, sys
     import numpy as np

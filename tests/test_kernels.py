@@ -58,8 +58,13 @@ def no_cache(monkeypatch):
 
 @pytest.fixture
 def small_tasks(monkeypatch):
-    """Threads are used for the smallest batch."""
+    """Threads are used for the smallest batch of a model that is made now; a list of the numbers of tasks."""
+    from sixd.runtime import threads
+
+    handed, spread = [], threads.spread
     monkeypatch.setattr("sixd.runtime.routine._LARGE", 1)
+    monkeypatch.setattr(threads, "spread", lambda tasks: handed.append(len(tasks)) or spread(tasks))
+    return handed
 
 
 @pytest.fixture
@@ -426,20 +431,23 @@ def test_the_number_of_threads():
 @pytest.mark.parametrize("batch", [(1,), (2,), (37,), (1, 19), (3, 7), (5, 1, 4)], ids=str)
 def test_threads_do_not_change_bits(batch, dtype, rng, small_tasks):
     """One, two, three or fifty threads give the same bits, in new arrays and in ``out``, if a row is NaN too."""
-    q, qd, tau = (x.astype(dtype) for x in draw(MODEL, rng, batch))
+    model = copy.copy(MODEL)
+    q, qd, tau = (x.astype(dtype) for x in draw(model, rng, batch))
     for row in (None, 0):
         if row is not None:
             qd.reshape(-1, MODEL.nv)[row, 0] = np.nan
         sixd.set_num_threads(1)
-        expected = sixd.forward_dynamics(MODEL, q, qd, tau)
+        expected = sixd.forward_dynamics(model, q, qd, tau)
+        small_tasks.clear()
         for n in (2, 3, 50, None):
             sixd.set_num_threads(n)
-            assert same(sixd.forward_dynamics(MODEL, q, qd, tau), expected)
+            assert same(sixd.forward_dynamics(model, q, qd, tau), expected)
             out = np.full((2, *expected.shape), np.nan, dtype)[::-1][1]
-            assert sixd.forward_dynamics(MODEL, q, qd, tau, out=out) is out
+            assert sixd.forward_dynamics(model, q, qd, tau, out=out) is out
             assert same(out, expected)
-            one = sixd.forward_dynamics(MODEL, q, qd[..., :1, :], tau)
+            one = sixd.forward_dynamics(model, q, qd[..., :1, :], tau)
             assert same(one[..., 0, :], expected[..., 0, :])
+        assert len(small_tasks) >= 9
 
 
 def test_errors_in_threads_name_the_row(small_tasks):
@@ -530,8 +538,9 @@ def test_different_functions_compile_side_by_side(rng, compilations):
 
 def test_the_number_of_threads_may_change_while_others_compute(rng, small_tasks):
     """Setting it takes no pool of threads away from those who use it."""
-    q, qd, qdd = draw(ARM, rng, (40,))
-    expected = sixd.inverse_dynamics(ARM, q, qd, qdd)
+    model = copy.copy(ARM)
+    q, qd, qdd = draw(model, rng, (40,))
+    expected = sixd.inverse_dynamics(model, q, qd, qdd)
     stop = threading.Event()
 
     def change(_):
@@ -542,19 +551,19 @@ def test_the_number_of_threads_may_change_while_others_compute(rng, small_tasks)
 
     def compute(_):
         try:
-            return all(same(sixd.inverse_dynamics(ARM, q, qd, qdd), expected) for _ in range(20))
+            return all(same(sixd.inverse_dynamics(model, q, qd, qdd), expected) for _ in range(20))
         finally:
             stop.set()
 
     assert all(at_once(4, lambda k: change(k) if k == 0 else compute(k)))
 
 
-def in_child(connection, arrays, expected):
+def in_child(connection, model, arrays, expected):
     """What a forked process does: known code, on threads, and new code."""
     try:
-        good = same(sixd.inverse_dynamics(ARM, *arrays), expected)
-        sixd.set_num_threads(2)
-        good = good and same(sixd.inverse_dynamics(ARM, *arrays), expected)
+        good = same(sixd.inverse_dynamics(model, *arrays), expected)
+        sixd.set_num_threads(3)
+        good = good and same(sixd.inverse_dynamics(model, *arrays), expected)
         good = good and np.isfinite(sixd.forward_dynamics(sixd.zoo.pendulum(2), *arrays)).all()
         connection.send(bool(good))
     except BaseException as error:
@@ -566,12 +575,14 @@ def in_child(connection, arrays, expected):
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_after_a_fork(rng, small_tasks, no_cache):
     """A forked child computes on threads of its own, and compiles; the parent goes on."""
-    arrays = draw(ARM, rng, (30,))
+    model = copy.copy(ARM)
+    arrays = draw(model, rng, (30,))
     sixd.set_num_threads(2)
-    expected = sixd.inverse_dynamics(ARM, *arrays)
+    expected = sixd.inverse_dynamics(model, *arrays)
+    assert small_tasks
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
-    child = context.Process(target=in_child, args=(theirs, arrays, expected))
+    child = context.Process(target=in_child, args=(theirs, model, arrays, expected))
     child.start()
     try:
         assert ours.poll(60), "the child hangs"
@@ -579,7 +590,7 @@ def test_after_a_fork(rng, small_tasks, no_cache):
     finally:
         child.join(1)
         child.kill()
-    assert same(sixd.inverse_dynamics(ARM, *arrays), expected)
+    assert same(sixd.inverse_dynamics(model, *arrays), expected)
 
 
 # what runs behind a call -----------------------------------------------------------------------------------------
@@ -627,7 +638,8 @@ def public_call(name, model, arrays):
 @pytest.mark.parametrize("name", LIBRARY)
 def test_public_functions_run_on_compiled_code(name, rng, compilations):
     """The first call traces, on traced scalars alone; later calls of any form run no algorithm of the library."""
-    model = sixd.zoo.random_tree(2, kinds=("free", "revolute"))  # its end can move in all directions
+    # a frame with an operational inertia moves in all six directions
+    model = sixd.zoo.random_tree(2, kinds=("free",) if name == "operational_inertia" else ("revolute", "helical"))
     function = LIBRARY[name]
     cores = {a: function.core(model, a) for a in function.arrays}
 
@@ -637,9 +649,6 @@ def test_public_functions_run_on_compiled_code(name, rng, compilations):
             a: draw(model, rng, batch, 0)[0] for a in cores if a.startswith("q") and cores[a] == (model.nq,)
         }
 
-    if name == "operational_inertia":
-        model = sixd.zoo.random_tree(2, kinds=("free",))
-        cores = {"q": (model.nq,)}
     first, later = Watch(), Watch()
     with first.on():
         public_call(name, model, draw_arrays(()))

@@ -28,6 +28,7 @@ from sixd.api import (
 from sixd.check import check
 from sixd.errors import (
     CacheWarning,
+    CompileWarning,
     FileError,
     LoadError,
     MissingPackageError,

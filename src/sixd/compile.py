@@ -8,6 +8,7 @@ is the key.
 from __future__ import annotations
 
 import threading
+import warnings
 import weakref
 from collections import defaultdict
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.algorithms.singular import singular_joints
-from sixd.errors import TraceError
+from sixd.errors import CompileWarning, SixdError, TraceError
 from sixd.library import Function
 from sixd.model.joints import BUILT_IN, parameters_of
 from sixd.model.model import Model
@@ -31,6 +32,7 @@ from sixd.trace.program import Program, trace
 # come from a pivot at rounding. Compiled code compares the sum of squares, which overflows first
 LARGE_SOLUTION = 1e12
 _LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
+_LONG = 150_000  # operations, from which a user is told that it takes a while
 _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
 
 
@@ -80,10 +82,10 @@ def _forget(key: int, _: object) -> None:
     with _LOCK:
         _ALIVE.pop(key, None)
         _ROUTINES.pop(key, None)
-        for call in [c for c in SHORTCUTS if c[0] == key]:
+        for call in [c for c in list(SHORTCUTS) if c[0] == key]:  # others may add to it meanwhile
             SHORTCUTS.pop(call, None)
-        for entries in ENTRIES.values():
-            for call in [c for c in entries if c == key or (isinstance(c, tuple) and c[0] == key)]:
+        for entries in list(ENTRIES.values()):
+            for call in [c for c in list(entries) if c == key or (isinstance(c, tuple) and c[0] == key)]:
                 entries.pop(call, None)
 
 
@@ -125,6 +127,13 @@ class _Provider:
 
         function, dtype = self.request.function, self.request.dtype
         singular = singular_joints(model, _prescribed(self.request)) if function.solves else ()
+        if program.operations > _LONG:
+            warnings.warn(
+                f"{function.name}: compiling {program.operations:,} operations for {model.name!r} takes about "
+                f"{program.operations * 1e-4:.0f} s, once: the code is kept on disk.",
+                CompileWarning,
+                stacklevel=2,
+            )
         limit = LARGE_SOLUTION**2 if function.solves else _LARGE_SQUARES[dtype]
         machine = host()
         if form == "entry":
@@ -152,6 +161,15 @@ def trace_request(model: Model, request: Request) -> Program:
         own = sorted({type(j).__name__ for j in model.joints if type(j) not in BUILT_IN})
         hint = f" The model has joints of your own, {own}, which must be written so, too." if own else ""
         raise TraceError(f"{function.name}: {error}{hint}") from error
+    except SixdError:
+        raise
+    except (TypeError, ValueError, AttributeError) as error:
+        if function.named:
+            raise
+        raise TraceError(
+            f"{function.name}: it cannot be run on traced scalars: {error}. Use the functions of sixd.spatial (sin, "
+            f"sqrt, where …) in the place of NumPy's, and return numbers in an array or in a tuple of arrays."
+        ) from error
 
 
 def graph_text(program: Program) -> bytes:

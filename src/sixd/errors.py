@@ -57,6 +57,10 @@ class ModelWarning(UserWarning):
     """Something in a model is doubtful, but can be worked with; ``sixd.check`` lists it too."""
 
 
+class CompileWarning(UserWarning):
+    """A program is so long that compiling it takes a while."""
+
+
 class CacheWarning(UserWarning):
     """Machine code cannot be kept on disk, so every process compiles its kernels anew."""
 

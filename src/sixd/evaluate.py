@@ -6,6 +6,7 @@ suspect in a result: one place knows what it means when a result is not finite.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -41,7 +42,7 @@ def shortcut(function: F) -> F:
         return function(model, *given, **options)
 
     def framed(model: Model, *given: Any, **options: Any) -> Any:
-        if not options and given:
+        if not options and given and type(given[-1]) is str:
             entry = entries.get((id(model), given[-1]))
             if entry is not None:
                 result = entry(*given[:-1])
@@ -216,9 +217,14 @@ def _inspect(
     prescribed = function.bind(choices).get("given", frozenset())
     names = (*function.arrays, "f_ext")[: len(inputs)]
     cores = [function.core(model, name) for name in names]
-    rows = [np.broadcast_to(a, shape + c).reshape((-1, *c)) for a, c in zip(inputs, cores, strict=True)]
-    flat = np.concatenate([np.reshape(r, (len(rows[0]), -1)) for r in results], axis=1)
-    given = np.all([np.isfinite(r.reshape(len(r), -1)).all(axis=1) for r in rows], axis=0)
+    count = math.prod(shape)
+
+    def table(x: Any, core: tuple[int, ...]) -> Array:
+        return np.reshape(x, (count, math.prod(core)))
+
+    rows = [np.broadcast_to(a, shape + c).reshape((count, *c)) for a, c in zip(inputs, cores, strict=True)]
+    flat = np.concatenate([table(r, np.shape(r)[len(shape) :]) for r in results], axis=1)
+    given = np.all([np.isfinite(table(r, c)).all(axis=1) for r, c in zip(rows, cores, strict=True)], axis=0)
     with np.errstate(all="ignore"):
         lost = ~np.isfinite(flat).all(axis=1)
         # only results this large can come from a pivot at rounding; they alone pay for the look

@@ -58,9 +58,10 @@ class Kernel:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
         made = self._routines[f_ext is not None]
         result = evaluate(self._function, self.model, self._choices, ordered, f_ext, out, self.dtype, made)
-        if plain.make_entry is not None and not plain.part("entry").singular and self._function.check is None:
+        make = plain.make_entry  # another thread may take it meanwhile
+        if make is not None and not plain.part("entry").singular and self._function.check is None:
             # from now on a call goes to compiled code at once: the entry is no method, and is called without self
-            type(self).__call__ = plain.make_entry(self._long_way)  # type: ignore[method-assign]
+            type(self).__call__ = make(self._long_way)  # type: ignore[method-assign]
             plain.make_entry = None
         return result
 

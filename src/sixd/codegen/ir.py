@@ -288,7 +288,8 @@ class Module:
 def literal(x: float, type: Type) -> str:
     """A number in every lane, as LLVM writes constants: floats by their bits."""
     if type.is_float:
-        rounded = float(np.float32(x)) if type.kind == "float" else float(x)
+        with np.errstate(over="ignore"):  # a number too large for float32 is infinite there
+            rounded = float(np.float32(x)) if type.kind == "float" else float(x)
         word = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
     else:
         word = "null" if type.kind == "ptr" else str(int(x))

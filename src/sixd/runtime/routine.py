@@ -91,7 +91,7 @@ class Routine:
         The long way checks and prepares whatever there is, in some 30 us; 4096 rows of an arm's dynamics take 100 us.
         """
         loop = self._loop
-        if loop is None or type(arrays[0]) is not np.ndarray or not arrays[0].ndim:
+        if loop is None or len(arrays) != len(self.inputs) or type(arrays[0]) is not np.ndarray or not arrays[0].ndim:
             return None
         rows = arrays[0].shape[:1]
         if out is None:

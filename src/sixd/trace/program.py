@@ -79,6 +79,8 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]]) -
     arrays = {name: graph.input(name, shape) for name, shape in inputs.items()}
     result = function(*arrays.values())
     results = result if isinstance(result, tuple) else (result,)
+    if not results:
+        raise TraceError("the function returns an empty tuple, expected an array or some in a tuple.")
     slots = [Slot(name, inputs[name], _entries(graph, a)) for name, a in arrays.items()]
     outputs = [Slot(f"out{k}", np.shape(r), _entries(graph, r)) for k, r in enumerate(results)]
     return make_program(slots, outputs)
