@@ -7,6 +7,7 @@ is the key.
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 import weakref
@@ -33,6 +34,7 @@ from sixd.trace.program import Program, trace
 LARGE_SOLUTION = 1e12
 _LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
 _LONG = 150_000  # operations, from which a user is told that it takes a while
+MOST_ARRAYS = 64  # of a NumPy ufunc
 _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
 
 
@@ -58,6 +60,15 @@ SHORTCUTS: dict[tuple[int, str, tuple[Any, ...]], Routine] = {}
 # by name of the function, then by id of the model, or that and the frame: what serves calls of one row, with other
 # choices at their defaults
 ENTRIES: defaultdict[str, dict[Any, Callable[..., Any]]] = defaultdict(dict)
+
+
+def _renew_lock() -> None:
+    global _LOCK
+    _LOCK = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # another thread may hold it when a process forks
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def routine(model: Model, request: Request) -> Routine:
@@ -89,24 +100,26 @@ def _forget(key: int, _: object) -> None:
                 entries.pop(call, None)
 
 
-def make_routine(model: Model, request: Request) -> Routine:
-    """A routine that compiles when it must; it does not keep the model alive."""
+def make_routine(model: Model, request: Request, program: Program | None = None) -> Routine:
+    """A routine that compiles when it must; it does not keep the model alive. ``program``: if it is traced already."""
     function = request.function
     shapes = tuple(function.core(model, name) for name in request.arrays)
-    return Routine(function.name, shapes, request.dtype, _Provider(weakref.ref(model), request))
+    return Routine(function.name, shapes, request.dtype, _Provider(weakref.ref(model), request, program))
 
 
 class _Provider:
     """Gives the parts of a routine, from the disk if they are there; the caller of the routine holds the model."""
 
-    def __init__(self, model: weakref.ref[Model], request: Request) -> None:
-        self.model, self.request = model, request
+    def __init__(self, model: weakref.ref[Model], request: Request, program: Program | None) -> None:
+        self.model, self.request, self.program = model, request, program
 
     def __call__(self, form: str) -> Part:
         model, request = self.model(), self.request
         assert model is not None
         numbers = _model_key(model) if request.function.named else None
-        program = trace_request(model, request) if numbers is None else None
+        if numbers is None and self.program is None:  # traced once: what a user's function closes over may change
+            self.program = trace_request(model, request)
+        program = self.program
         if program is not None:
             what: tuple[bytes | str, ...] = ("graph", graph_text(program), str(request.function.solves))
         else:
@@ -156,7 +169,7 @@ def trace_request(model: Model, request: Request) -> Program:
 
     try:
         with np.errstate(all="ignore"):  # constants of a singular model may divide by zero
-            return trace(one, {name: function.core(model, name) for name in request.arrays})
+            program = trace(one, {name: function.core(model, name) for name in request.arrays})
     except TraceError as error:
         own = sorted({type(j).__name__ for j in model.joints if type(j) not in BUILT_IN})
         hint = f" The model has joints of your own, {own}, which must be written so, too." if own else ""
@@ -164,12 +177,19 @@ def trace_request(model: Model, request: Request) -> Program:
     except SixdError:
         raise
     except (TypeError, ValueError, AttributeError) as error:
-        if function.named:
+        traced = any(word in str(error) for word in ("Expr", "ufunc", "dtype('O')", "inhomogeneous"))
+        if function.named or not traced:  # a mistake of another kind
             raise
         raise TraceError(
             f"{function.name}: it cannot be run on traced scalars: {error}. Use the functions of sixd.spatial (sin, "
             f"sqrt, where …) in the place of NumPy's, and return numbers in an array or in a tuple of arrays."
         ) from error
+    if not program.outputs:
+        raise TraceError(f"{function.name}: it returns an empty tuple, expected an array or some in a tuple.")
+    count = len(program.inputs) + len(program.outputs)
+    if count > MOST_ARRAYS:
+        raise TraceError(f"{function.name}: {count} arrays go in and out, expected at most {MOST_ARRAYS}. Join some.")
+    return program
 
 
 def graph_text(program: Program) -> bytes:

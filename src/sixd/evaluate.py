@@ -7,7 +7,7 @@ suspect in a result: one place knows what it means when a result is not finite.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -22,7 +22,7 @@ from sixd.model import manifold
 from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model, require_model
 from sixd.runtime.routine import Routine, has_contiguous_core
-from sixd.spatial.scalar import Array, is_zero
+from sixd.spatial.scalar import Array, is_number, is_zero
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -99,6 +99,9 @@ def evaluate(
         for name, x in given.items()
     ]
     prepared = batch.prepare(where, arguments)
+    if dtype is not None and prepared.dtype is object and all(map(is_number, _elements(prepared.arrays))):
+        arguments = [a._replace(value=x.astype(float)) for a, x in zip(arguments, prepared.arrays, strict=True)]
+        prepared = batch.prepare(where, arguments)
     if prepared.dtype is not object and _is_traced(model):
         arguments = [a._replace(value=x.astype(object)) for a, x in zip(arguments, prepared.arrays, strict=True)]
         return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
@@ -138,6 +141,10 @@ def _apart(inputs: list[Array], out: Any) -> list[Array]:
     """The inputs, copied where ``out`` may lie over them: compiled code, and a look at its results, need them whole."""
     places = [x for x in (out if isinstance(out, (tuple, list)) else (out,)) if isinstance(x, np.ndarray)]
     return [x.copy() if any(np.may_share_memory(x, place) for place in places) else x for x in inputs]
+
+
+def _elements(arrays: list[Array]) -> Iterator[Any]:
+    return (x for array in arrays for x in array.ravel())
 
 
 def _cast(where: str, name: str, value: Any, array: Array, dtype: str) -> Array:

@@ -28,6 +28,11 @@ class Kernel:
     Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
     filled if given. Compiled when first called, separately for one row and for batches. Many threads may call it at
     once. It cannot be pickled: pickle the model and compile again, which takes a moment if the code is on disk.
+    A kernel of library functions raises where they do; one of your own function, or with parameters, returns inf or NaN
+    where it divides by zero.
+
+    Made by ``sixd.compile``. ``name``, ``model``, ``dtype`` and ``inputs`` (names of its arrays, in order) tell what it
+    is, ``program`` what it computes.
     """
 
     def __init__(self, function: Function, model: Model, choices: tuple[Any, ...], dtype: str) -> None:
@@ -35,7 +40,14 @@ class Kernel:
         self.inputs = function.arrays
         self._function, self._choices = function, choices
         self._requests = {force: Request(function, choices, dtype, force) for force in (False, True)}
-        self._routines = {force: make_routine(model, request) for force, request in self._requests.items()}
+        if any(str(s) not in function.arrays for s in model.symbols):
+            model.require_numeric(f"compile: {function.name}")
+        # a function that its name does not tell is traced here and now: what it closes over may change later
+        self._program = None if function.named else trace_request(model, self._requests[False])
+        self._routines = {
+            False: make_routine(model, self._requests[False], self._program),
+            True: make_routine(model, self._requests[True]),
+        }
 
     def __new__(cls, *args: Any) -> Kernel:
         # a class of its own, for an entry of its own: see _long_way
@@ -82,7 +94,7 @@ class Kernel:
     @property
     def program(self) -> Program:
         """The traced program: its operations, counted by ``program.count()``."""
-        return trace_request(self.model, self._requests[False])
+        return self._program or trace_request(self.model, self._requests[False])
 
     def __reduce__(self) -> Any:
         raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")
@@ -108,12 +120,19 @@ def compile(
     function : a function of the library, such as ``sixd.inverse_dynamics``; a function of your own of arrays, written
         in NumPy style on the functions of ``sixd.spatial``, which may call the library's; or several of these in a
         tuple, which then share their common work in one kernel that returns a tuple.
+    model : the model for which it is compiled; a function of your own gets it if it has an argument named model.
+    target : "cpu".
     dtype : "float64" or "float32".
     parameters : names of what shall be trailing inputs of the kernel instead of constants: "inertia" (nb, 10) with rows
         m, hx, hy, hz, Ixx, Iyy, Izz, Iyz, Ixz, Ixy about the body's origin; "gravity" (3,); "placements" (nb, 4, 4);
         "damping", "friction", "armature" (nv,); or the name of a symbol of the model ().
-    shapes : of the arrays of your own function whose names are not q, qd, qdd, tau or f_ext.
-    static : fixed arguments of the function: ``compile(sixd.pose, model, frame="tool")``.
+    shapes : core shapes of the arrays of your own function whose names are not q, qd, qdd, tau, dq or f_ext.
+    static : fixed arguments of the function: ``compile(sixd.pose, model, frame="tool")``. Arguments of your own
+        function with a default are fixed at that, unless ``shapes`` names them.
+
+    A function of your own is run once, here, on scalars that record what is done to them: what it closes over is fixed
+    from then on. ``sixd.spatial`` has sin, cos, tan, asin, acos, atan2, sqrt, exp, log, sign, absolute, minimum,
+    maximum and where; conditions are made of single numbers (``where(q[0] > 0, a, b)``), not of whole arrays.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.planar(2)
@@ -144,10 +163,11 @@ def export_c(
     """
     from sixd.codegen.c import emit
 
-    with_force = bool(static.pop("f_ext", False))
+    with_force = static.pop("f_ext", None) not in (None, False)
     request = _request("export_c", function, model, "cpu", dtype, parameters, shapes, static)
     program = trace_request(model, request._replace(force=with_force))
-    label = name or request.function.name.replace("+", "_and_")
+    own = request.function.name.replace("+", "_and_")
+    label = name or (own if own.isidentifier() else "function")
     return emit(program, label, dtype=request.dtype, comment=f"{request.function.name} of {model.name}")
 
 
@@ -215,9 +235,8 @@ def _part(where: str, function: Any, model: Model, shapes: dict[str, Any], stati
     values = tuple(static.get(choice, default) for choice, default in made.choices.items())
     for choice, value in zip(made.choices, values, strict=True):
         if value is ...:
-            raise ScalarTypeError(
-                f"{where}: {name} needs {choice}, such as sixd.compile(sixd.{name}, model, {choice}=…)."
-            )
+            got = f" Got {', '.join(static)}." if static else ""
+            raise ScalarTypeError(f"{where}: {name} needs {choice}: sixd.{where}(sixd.{name}, model, {choice}=…).{got}")
     return _Part(made, made.settle(model, values), tuple(made.choices))
 
 
@@ -231,8 +250,10 @@ def _own(
         raise ScalarTypeError(f"{where}: the arguments of {name} cannot be read, expected a Python function.") from None
     arrays: list[str] = []
     for a in arguments:
-        if a.kind in (a.VAR_POSITIONAL, a.VAR_KEYWORD):
-            raise ScalarTypeError(f"{where}: {name} takes *{a.name}, expected arguments with names.")
+        if a.kind in (a.VAR_POSITIONAL, a.VAR_KEYWORD, a.POSITIONAL_ONLY) or a.name == "out":
+            raise ScalarTypeError(
+                f"{where}: {name} takes {a}, expected arguments that can be given by name, none of them called out."
+            )
         if a.name not in static and a.name != "model" and (a.default is a.empty or a.name in shapes):
             arrays.append(a.name)
     names = [a.name for a in arguments]

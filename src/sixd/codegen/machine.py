@@ -6,12 +6,22 @@ speed. llvmlite is imported when the first kernel is compiled, not before.
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 _LOCK = threading.Lock()
+
+
+def _renew_lock() -> None:
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # another thread may hold it when a process forks
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 @dataclass(frozen=True)

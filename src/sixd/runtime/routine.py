@@ -7,11 +7,13 @@ provided (from the disk or by compiling) when it is first needed, once, whatever
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -35,6 +37,9 @@ class Part(NamedTuple):
     singular: tuple[int, ...] = ()
 
 
+_ROUTINES: WeakSet[Routine] = WeakSet()
+
+
 class Routine:
     """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
 
@@ -51,6 +56,7 @@ class Routine:
         self.make_entry: Callable[..., Any] | None = None  # of a fallback other than declining
         self._provide = provide
         self._lock = threading.Lock()
+        _ROUTINES.add(self)
         self._parts: dict[str, Part] = {}
         self._loop: GeneralizedUfunc | None = None
         self._many = 0.0  # rows
@@ -151,6 +157,16 @@ class Routine:
 
         cuts = [slice(a, b) for a, b in pairwise(edges)]
         threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in cuts])
+
+
+def _renew_locks() -> None:
+    """After a fork, a lock that another thread held would stay locked for ever."""
+    for routine in _ROUTINES:
+        routine._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None:

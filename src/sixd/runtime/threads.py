@@ -6,6 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
@@ -36,7 +37,7 @@ def set_num_threads(n: int | None) -> None:
     Small batches run in the calling thread whatever the number, since handing them over would take longer.
     """
     global _threads, _pool
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+    if n is not None and (isinstance(n, bool) or not isinstance(n, Integral) or n < 1):
         raise ScalarTypeError(f"set_num_threads: n is {n!r}, expected a whole number of at least 1, or None.")
     with _LOCK:
         # no shutdown: others may be handing it tasks; its threads end when nobody holds it

@@ -159,6 +159,12 @@ class Expr:
     def maximum(self, other: Any) -> Expr:
         return binary(Op.MAX, self, self.graph.lift(other))
 
+    # NumPy calls these for its own functions on arrays of objects
+    arcsin, arccos, arctan2 = asin, acos, atan2
+
+    def arctan(self) -> Expr:
+        return self.atan2(1)
+
     # comparisons give conditions for ``where`` -------------------------------------------------------
 
     def __lt__(self, other: Any) -> Expr:
@@ -198,14 +204,16 @@ class Expr:
 
     def __bool__(self) -> NoReturn:
         raise TraceError(
-            "a traced value was asked whether it is true: `if`, `and`, `or`, min(), max() and np.where cannot look at "
-            "it. Write sixd.where(condition, a, b), and &, |, ~ for conditions."
+            "a traced value was asked whether it is true: `if`, `and`, `or`, min(), np.minimum, np.where and "
+            "comparisons of whole arrays cannot look at it. Compare element by element, with sixd.where(q[0] > 0, a, "
+            "b), sixd.spatial.minimum, maximum, sign or absolute, and &, |, ~ for conditions."
         )
 
     def _closed(self, *_: Any) -> NoReturn:
         raise TraceError(
-            "a traced value was asked for a number: float(), int(), math.* and NumPy's own functions need one. "
-            "Use the functions of sixd.spatial, such as sixd.spatial.sin."
+            "a traced value was asked for a number: float(), int(), math.*, NumPy's own functions and arrays of floats "
+            "need one. Use the functions of sixd.spatial, such as sixd.spatial.sin, and np.zeros_like(q) or "
+            "dtype=object for arrays that take traced values."
         )
 
     __float__ = __int__ = __index__ = __complex__ = _closed

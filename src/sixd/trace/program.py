@@ -61,7 +61,9 @@ class Program:
                     known[node.index] = np.float64(node.value)
                 elif node.op is not Op.INPUT:
                     known[node.index] = FLOAT_FUNCTIONS[node.op](*(known[a.index] for a in node.args))
-        batch = np.broadcast_shapes(*(np.shape(known[e.index]) for s in self.inputs for e in s.entries))
+        batch = np.broadcast_shapes(
+            *(a.shape[: a.ndim - len(slot.shape)] for slot, a in zip(self.inputs, values, strict=True))
+        )
         return tuple(_gather([known[e.index] for e in slot.entries], slot.shape, batch) for slot in self.outputs)
 
 
@@ -77,13 +79,25 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]]) -
     """
     graph = Graph()
     arrays = {name: graph.input(name, shape) for name, shape in inputs.items()}
-    result = function(*arrays.values())
+    # copies, so that a function may change its arguments
+    result = function(*(a.copy() if isinstance(a, np.ndarray) else a for a in arrays.values()))
     results = result if isinstance(result, tuple) else (result,)
-    if not results:
-        raise TraceError("the function returns an empty tuple, expected an array or some in a tuple.")
+    for r in results:
+        _require_numbers(r)
     slots = [Slot(name, inputs[name], _entries(graph, a)) for name, a in arrays.items()]
     outputs = [Slot(f"out{k}", np.shape(r), _entries(graph, r)) for k, r in enumerate(results)]
     return make_program(slots, outputs)
+
+
+def _require_numbers(result: Any) -> None:
+    if isinstance(result, (np.ndarray, list, tuple, float, int, np.generic)):
+        return
+    if isinstance(result, Expr):
+        if result.op.boolean:
+            raise TraceError("it returns a condition, expected numbers. Return sixd.where(condition, 1, 0).")
+        return
+    hint = " Is a return missing?" if result is None else ""
+    raise TraceError(f"it returns a {type(result).__name__}, expected an array or a tuple of arrays.{hint}")
 
 
 def make_program(inputs: list[Slot], outputs: list[Slot]) -> Program:
