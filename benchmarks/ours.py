@@ -44,8 +44,9 @@ def _batched(
     name: str, task: Task, robot: Robot, model: sixd.Model, states: States, rows: int, dtype: Any
 ) -> Contender:
     arrays = resized(states, rows, dtype)
-    out = np.zeros((rows, *task.result_shape(model)), dtype=dtype)
-    names = {**_names(task, robot, arrays), "function": task.function, "model": model, "out": out}
+    names = {**_names(task, robot, arrays), "function": task.function, "model": model}
+    exec(f"out = function(model, {_arguments(task)})", names)  # results go where those of an earlier call went
+    out = names["out"]
     statement = f"function(model, {_arguments(task)}, out=out)"
 
     def result() -> Array:

@@ -27,6 +27,7 @@ LAYERS = [
     "library",
     "compile",
     "evaluate",
+    "request",
     "kernel",
     "api",
     "spatial_v2",

@@ -12,7 +12,6 @@ import threading
 import warnings
 import weakref
 from collections import defaultdict
-from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -57,9 +56,9 @@ _ROUTINES: dict[int, dict[Request, Routine]] = {}
 _ALIVE: dict[int, weakref.ref[Model]] = {}
 # by id of the model, name of the function and choices as given: what serves calls with float64 and without f_ext
 SHORTCUTS: dict[tuple[int, str, tuple[Any, ...]], Routine] = {}
-# by name of the function, then by id of the model, or that and the frame: what serves calls of one row, with other
-# choices at their defaults
-ENTRIES: defaultdict[str, dict[Any, Callable[..., Any]]] = defaultdict(dict)
+# by name of the function, then by id of the model (and then by frame, if it has one): what serves calls of one row,
+# with other choices at their defaults
+ENTRIES: defaultdict[str, dict[int, Any]] = defaultdict(dict)
 
 
 def _renew_lock() -> None:
@@ -96,8 +95,7 @@ def _forget(key: int, _: object) -> None:
         for call in [c for c in list(SHORTCUTS) if c[0] == key]:  # others may add to it meanwhile
             SHORTCUTS.pop(call, None)
         for entries in list(ENTRIES.values()):
-            for call in [c for c in list(entries) if c == key or (isinstance(c, tuple) and c[0] == key)]:
-                entries.pop(call, None)
+            entries.pop(key, None)
 
 
 def make_routine(model: Model, request: Request, program: Program | None = None) -> Routine:

@@ -42,12 +42,14 @@ def shortcut(function: F) -> F:
         return function(model, *given, **options)
 
     def framed(model: Model, *given: Any, **options: Any) -> Any:
-        if not options and given and type(given[-1]) is str:
-            entry = entries.get((id(model), given[-1]))
-            if entry is not None:
-                result = entry(*given[:-1])
-                if result is not None:
-                    return result
+        if not options:
+            frames = entries.get(id(model))
+            if frames is not None and given and type(given[-1]) is str:
+                entry = frames.get(given[-1])
+                if entry is not None:
+                    result = entry(*given[:-1])
+                    if result is not None:
+                        return result
         return function(model, *given, **options)
 
     return cast(F, wraps(function)(framed if LIBRARY[name].choices else plain))
@@ -73,7 +75,10 @@ def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, ou
     if not function.check and not model.symbols:
         made = SHORTCUTS[id(model), name, choices] = routine(model, Request(function, settled, "float64", False))
         if made.has_entry and choices[1:] == tuple(function.choices.values())[1:]:
-            ENTRIES[name][(id(model), *choices[:1]) if choices else id(model)] = made.entry
+            if choices:
+                ENTRIES[name].setdefault(id(model), {})[choices[0]] = made.entry
+            else:
+                ENTRIES[name][id(model)] = made.entry
     return result
 
 

@@ -13,6 +13,8 @@ PYTHON = (
 )  # fmt: skip
 CONTEXT = ("count", *MATH, *PYTHON)
 
+# memory [bytes]: a line of it, what a cache holds, and where in a line a large array begins as glibc makes it
+LINE, CACHE, MALLOC = 64, 8 << 20, 16
 # bytes from the start of an object of NumPy's array class
 TYPE, DATA, NDIM, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
 PAYLOAD = 32  # of a bytes object, which holds the context of an entry

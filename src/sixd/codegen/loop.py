@@ -6,7 +6,7 @@ spare lanes. So nothing outside the arrays is touched, and every row is computed
 
 from __future__ import annotations
 
-from sixd.codegen.context import offset
+from sixd.codegen.context import CACHE, LINE, MALLOC, offset
 from sixd.codegen.ir import Code, Module, Type, Value
 from sixd.codegen.llvm import KINDS, Body
 from sixd.codegen.schedule import Group
@@ -20,8 +20,6 @@ ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512"'
 # before it is overwritten: a humanoid's mass matrix takes 490 ns a row instead of 890. That pays when the output is
 # larger than a cache, and asks for whole lines; large arrays begin MALLOC bytes into one, and tiles are cut so.
 WIDE = 2048  # bytes of a row
-CACHE = 8 << 20  # bytes
-LINE, MALLOC = 64, 16  # bytes
 
 
 def is_wide(slot: Slot, type: Type) -> bool:

@@ -17,6 +17,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from sixd.codegen.context import CACHE, LINE, MALLOC
 from sixd.runtime import threads
 from sixd.runtime.image import Image, Loaded
 from sixd.runtime.python_api import GeneralizedUfunc, decline, layout_is_known, make_function
@@ -101,7 +102,7 @@ class Routine:
             return None
         rows = arrays[0].shape[:1]
         if out is None:
-            results: Any = tuple([np.empty(rows + core, self.dtype) for core in loop.outputs])
+            results: Any = tuple([new_array(rows + core, self._kind) for core in loop.outputs])
         else:
             results = out if type(out) is tuple and len(out) > 1 else (out,)
         every = (*arrays, *results)
@@ -135,7 +136,7 @@ class Routine:
         part = self.part("loop")
         loop = self._loop
         assert loop is not None
-        results = out or [np.empty(batch + shape, self.dtype) for shape in part.outputs]
+        results = out or [new_array(batch + shape, self._kind) for shape in part.outputs]
         before = loop.count
         inputs = [_with_contiguous_core(a, len(core)) for a, core in zip(arrays, self.inputs, strict=True)]
         self._run(loop.ufunc, inputs, batch, results, part.operations)
@@ -173,6 +174,16 @@ def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None
     # a row with NaN gives NaN in that row; the caller looks at suspect results himself
     with np.errstate(all="ignore"):
         ufunc(*inputs, out=tuple(results))
+
+
+def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array for results; a large one begins where compiled code likes it, as memory fresh from the system does."""
+    size = math.prod(shape) * dtype.itemsize
+    if size <= CACHE:
+        return np.empty(shape, dtype)
+    memory = np.empty(size + LINE, np.uint8)
+    start = (MALLOC - memory.ctypes.data) % LINE
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 def _shares(array: Array, others: Sequence[Array]) -> bool:
