@@ -6,6 +6,7 @@ suspect in a result: one place knows what it means when a result is not finite.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -28,31 +29,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def shortcut(function: F) -> F:
-    """Answer a call of one row by compiled code at once, if that is there; every other call goes on to the function."""
-    name = function.__name__
-    entries = ENTRIES[name]
+    """Answer a call of one row by compiled code at once, if that is there; every other call goes on to the function.
 
-    def plain(model: Model, *given: Any, **options: Any) -> Any:
-        if not options:
-            entry = entries.get(id(model))
-            if entry is not None:
-                result = entry(*given)
-                if result is not None:
-                    return result
-        return function(model, *given, **options)
-
-    def framed(model: Model, *given: Any, **options: Any) -> Any:
-        if not options:
-            frames = entries.get(id(model))
-            if frames is not None and given and type(given[-1]) is str:
-                entry = frames.get(given[-1])
-                if entry is not None:
-                    result = entry(*given[:-1])
-                    if result is not None:
-                        return result
-        return function(model, *given, **options)
-
-    return cast(F, wraps(function)(framed if LIBRARY[name].choices else plain))
+    The function in front has the very arguments of the one behind, in written-out code: a call through ``*args`` and
+    ``**options`` would take 0.15 us longer, half as long as an arm's dynamics.
+    """
+    parameters = list(inspect.signature(function).parameters.values())
+    names = [p.name for p in parameters]
+    options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    places = [name for name in names if name not in options]
+    library = LIBRARY[function.__name__]
+    frame = "frame" if library.choices else ""
+    source = f"""
+def front({", ".join(places)}, *, {", ".join(f"{name}=default_{name}" for name in options)}):
+    if {" and ".join(f"{name} is default_{name}" for name in options)}:
+        entry = entries.get(id(model))
+        {"if entry is not None: entry = entry.get(frame) if type(frame) is str else None" if frame else ""}
+        if entry is not None:
+            result = entry({", ".join(library.arrays)})
+            if result is not None:
+                return result
+    return function({", ".join(places)}, {", ".join(f"{name}={name}" for name in options)})
+"""
+    space: dict[str, Any] = {f"default_{name}": x for name, x in options.items()}
+    space |= {"entries": ENTRIES[function.__name__], "function": function}
+    exec(source, space)
+    return cast(F, wraps(function)(space["front"]))
 
 
 def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, out: Any = None, *choices: Any) -> Any:
