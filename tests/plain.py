@@ -25,8 +25,7 @@ class PlainRoutine:
     def first_part(self, batch):
         function, model = self.request.function, self.model
         outputs = [np.shape(x) for x in self._row(*(np.zeros(function.core(model, n)) for n in self.request.arrays))]
-        prescribed = function.bind(self.request.choices).get("given", frozenset())
-        singular = singular_joints(model, prescribed) if function.solves else ()
+        singular = singular_joints(model, function.prescribed(self.request.choices)) if function.solves else ()
         return Part(None, tuple(outputs), 0, tuple(model.joint_index(n) for n in singular))
 
     def __call__(self, arrays, batch, out):
@@ -44,8 +43,7 @@ class PlainRoutine:
         return [x[()] for x in made] if out is None else list(out), True
 
     def _row(self, *row):
-        function, choices = self.request.function, self.request.function.bind(self.request.choices)
-        force = {"f_ext": row[-1]} if self.request.force else {}
+        request = self.request
         with np.errstate(all="ignore"):
-            result = function.algorithm(self.model, *(row[:-1] if force else row), **choices, **force)
+            result = request.function.row(self.model, request.choices, *request.split(row))
         return result if isinstance(result, tuple) else (result,)

@@ -12,6 +12,8 @@ SOURCE = Path(sixd.__file__).parent
 # each layer may import from itself and from those before it
 LAYERS = [
     "errors",
+    "locks",
+    "atomic",
     "spatial",
     "trace",
     "codegen",

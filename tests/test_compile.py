@@ -17,13 +17,20 @@ from sixd.algorithms.aba import aba
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import rnea
 from sixd.library import LIBRARY
-from sixd.parameters import PARAMETERS, parameter_values
+from sixd.parameters import PARAMETERS
 from sixd.spatial import atan2, cos, maximum, placement, sin, sqrt, where, xlt
 
 ARM = sixd.zoo.planar(2)
 MODEL = single_joint("spherical")
 FREE = sixd.zoo.random_tree(2, kinds=("free", "revolute"))
 BATCHES = ((), (1,), (6,), (2, 3))
+
+
+def parameter_values(model, name):
+    """What a parameter of ``PARAMETERS`` is in a model."""
+    if name == "inertia":
+        return np.array([sixd.Inertia.from_matrix(model.inertia[i]).parameters for i in model.bodies]).reshape(-1, 10)
+    return model.placement[1:] if name == "placements" else getattr(model, name)
 
 
 def draw(model, rng, batch=(), count=2):

@@ -123,7 +123,7 @@ def run(routine, *arrays):
 
 
 def supports(*features):
-    known = machines._llvm().get_host_cpu_features()
+    known = machines.load_llvm().get_host_cpu_features()
     return platform.machine() in ("x86_64", "AMD64") and all(known.get(f) for f in features)
 
 

@@ -31,12 +31,10 @@ def apply(
     arguments: list[Argument],
     *,
     out: Any = None,
-    explain: Callable[..., Exception] | None = None,
 ) -> Any:
     """``function`` of every row; float32 in gives float32 out, objects in give objects out.
 
-    The function may return one array or a tuple of arrays; ``out`` has the same form. A row of finite numbers whose
-    result is not finite raises ``explain(row, *arrays)``, ``row`` being its place in words; NaN in gives NaN out.
+    The function may return one array or a tuple of arrays; ``out`` has the same form. NaN in gives NaN out.
     """
     arrays, batch, dtype = broadcast(where, arguments)
     count = math.prod(batch)
@@ -46,8 +44,6 @@ def apply(
             results = [function(*(r[k] for r in rows)) for k in range(count)]
         else:  # no rows: one evaluation tells the shapes
             results = [function(*(np.zeros(arg.core) for arg in arguments))]
-    if explain is not None and dtype is not object:
-        _require_finite(results[:count], rows, batch, explain)
     several = isinstance(results[0], tuple)
     columns = list(zip(*results, strict=True)) if several else [tuple(results)]
     stacked = [np.array(c, dtype=dtype)[:count].reshape(batch + np.shape(c[0])) for c in columns]
@@ -55,17 +51,6 @@ def apply(
         return write(where, stacked, out, several)
     final = tuple(x[()] for x in stacked)  # 0-d arrays become scalars
     return final if several else final[0]
-
-
-def _require_finite(
-    results: list[Any], rows: list[Array], batch: tuple[int, ...], explain: Callable[..., Exception]
-) -> None:
-    for k, result in enumerate(results):
-        parts = result if isinstance(result, tuple) else (result,)
-        if all(np.isfinite(x).all() for x in parts) or not all(np.isfinite(r[k]).all() for r in rows):
-            continue
-        index = tuple(int(i) for i in np.unravel_index(k, batch)) if batch else ()
-        raise explain(f" in row {index}" if batch else "", *(r[k] for r in rows))
 
 
 class Prepared(NamedTuple):

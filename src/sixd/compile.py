@@ -7,8 +7,6 @@ is the key.
 
 from __future__ import annotations
 
-import os
-import threading
 import warnings
 import weakref
 from collections import defaultdict
@@ -20,6 +18,7 @@ import numpy as np
 from sixd.algorithms.singular import singular_joints
 from sixd.errors import CompileWarning, SixdError, TraceError
 from sixd.library import Function
+from sixd.locks import Lock
 from sixd.model.joints import BUILT_IN, parameters_of
 from sixd.model.model import Model
 from sixd.runtime import cache as disk
@@ -50,8 +49,12 @@ class Request(NamedTuple):
         """Names of the arrays that the routine takes."""
         return self.function.arrays + (("f_ext",) if self.force else ())
 
+    def split(self, row: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+        """The arrays that the routine takes as the function's own and f_ext, which may be None."""
+        return (row[:-1], row[-1]) if self.force else (row, None)
 
-_LOCK = threading.RLock()
+
+_LOCK = Lock()
 _ROUTINES: dict[int, dict[Request, Routine]] = {}
 _ALIVE: dict[int, weakref.ref[Model]] = {}
 # by id of the model, name of the function and choices as given: what serves calls with float64 and without f_ext
@@ -59,15 +62,6 @@ SHORTCUTS: dict[tuple[int, str, tuple[Any, ...]], Routine] = {}
 # by name of the function, then by id of the model (and then by frame, if it has one): what serves calls of one row,
 # with other choices at their defaults
 ENTRIES: defaultdict[str, dict[int, Any]] = defaultdict(dict)
-
-
-def _renew_lock() -> None:
-    global _LOCK
-    _LOCK = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):  # another thread may hold it when a process forks
-    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def routine(model: Model, request: Request) -> Routine:
@@ -137,7 +131,7 @@ class _Provider:
         from sixd.codegen.machine import assemble, host
 
         function, dtype = self.request.function, self.request.dtype
-        singular = singular_joints(model, _prescribed(self.request)) if function.solves else ()
+        singular = singular_joints(model, function.prescribed(self.request.choices)) if function.solves else ()
         if program.operations > _LONG:
             warnings.warn(
                 f"{function.name}: compiling {program.operations:,} operations for {model.name!r} takes about "
@@ -158,12 +152,10 @@ class _Provider:
 
 def trace_request(model: Model, request: Request) -> Program:
     """The program of a request."""
-    function, choices = request.function, request.function.bind(request.choices)
+    function = request.function
 
     def one(*row: Any) -> Any:
-        if request.force:
-            return function.algorithm(model, *row[:-1], f_ext=row[-1], **choices)
-        return function.algorithm(model, *row, **choices)
+        return function.row(model, request.choices, *request.split(row))
 
     try:
         with np.errstate(all="ignore"):  # constants of a singular model may divide by zero
@@ -201,10 +193,6 @@ def graph_text(program: Program) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _prescribed(request: Request) -> frozenset[int]:
-    return request.function.bind(request.choices).get("given", frozenset())
-
-
 def _model_key(model: Model) -> bytes | None:
     """The numbers of a model that any function uses, as bytes; None if a joint or a symbol is not the library's."""
     if model.symbols or not all(type(j) in BUILT_IN for j in model.joints):
@@ -218,7 +206,7 @@ def _model_key(model: Model) -> bytes | None:
 def _choices_key(model: Model, request: Request) -> str:
     """The choices in words that do not depend on names."""
     words: list[Any] = [request.force, sorted(request.function.shapes.items()), request.arrays]
-    for name, value in request.function.bind(request.choices).items():
+    for name, value in zip(request.function.choices, request.choices, strict=True):
         if name == "frame":
             frame = model.frame(value)
             words.append((frame.body, [float(x).hex() for x in frame.pose.ravel()]))

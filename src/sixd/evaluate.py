@@ -22,7 +22,7 @@ from sixd.library import LIBRARY, Function, core_shape, meaning
 from sixd.model import manifold
 from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model, require_model
-from sixd.runtime.routine import Routine, has_contiguous_core
+from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number, is_zero
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -109,13 +109,12 @@ def evaluate(
     if dtype is not None and prepared.dtype is object and all(map(is_number, _elements(prepared.arrays))):
         arguments = [a._replace(value=x.astype(float)) for a, x in zip(arguments, prepared.arrays, strict=True)]
         prepared = batch.prepare(where, arguments)
-    if prepared.dtype is not object and _is_traced(model):
+    traced = prepared.dtype is not object and _is_traced(model)
+    if traced:
         arguments = [a._replace(value=x.astype(object)) for a, x in zip(arguments, prepared.arrays, strict=True)]
+    if traced or prepared.dtype is object:
         return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
-    if prepared.dtype is object:
-        return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
-    if any(str(s) not in function.arrays for s in model.symbols):
-        model.require_numeric(where)
+    function.require_numeric(where, model)
     kind = dtype or np.dtype(prepared.dtype).name
     made = made or routine(model, Request(function, choices, kind, f_ext is not None))
     inputs = [_cast(where, name, x, a, kind) for (name, x), a in zip(given.items(), prepared.arrays, strict=True)]
@@ -147,7 +146,7 @@ def _meaning(function: Function, model: Model, name: str) -> str:
 def _apart(inputs: list[Array], out: Any) -> list[Array]:
     """The inputs, copied where ``out`` may lie over them: compiled code, and a look at its results, need them whole."""
     places = [x for x in (out if isinstance(out, (tuple, list)) else (out,)) if isinstance(x, np.ndarray)]
-    return [x.copy() if any(np.may_share_memory(x, place) for place in places) else x for x in inputs]
+    return [x.copy() if shares_memory(x, places) else x for x in inputs]
 
 
 def _elements(arrays: list[Array]) -> Iterator[Any]:
@@ -203,11 +202,10 @@ def _evaluate_plainly(
     out: Any,
 ) -> Any:
     """The algorithm itself on every row: for symbols and other scalars."""
-    bound = function.bind(choices)
+    request = Request(function, choices, "object", force)
 
     def one(*row: Array) -> Any:
-        named = {"f_ext": row[-1]} if force else {}
-        result = function.algorithm(model, *(row[:-1] if force else row), **bound, **named)
+        result = function.row(model, choices, *request.split(row))
         if function.check is None:
             return result
         (kept,) = function.check(function.name, choices, [np.asarray(x) for x in result])
@@ -228,7 +226,7 @@ def _inspect(
     results: list[Any],
 ) -> None:
     """Raise for the first row whose arguments are finite and whose result is not, or has lost all its digits."""
-    prescribed = function.bind(choices).get("given", frozenset())
+    prescribed = function.prescribed(choices)
     names = (*function.arrays, "f_ext")[: len(inputs)]
     cores = [function.core(model, name) for name in names]
     count = math.prod(shape)
@@ -273,8 +271,4 @@ def _require_regular(where: str, model: Model, singular: tuple[int, ...]) -> Non
         )
 
 
-def _on_manifold(where: str, row: Any, model: Model, **arrays: Any) -> Array:
-    return call(where, model, tuple(arrays.values()))
-
-
-manifold.evaluate = _on_manifold
+manifold.evaluate = call

@@ -32,8 +32,7 @@ class Kernel:
         self.inputs = function.arrays
         self._function, self._choices = function, choices
         self._requests = {force: Request(function, choices, dtype, force) for force in (False, True)}
-        if any(str(s) not in function.arrays for s in model.symbols):
-            model.require_numeric(f"compile: {function.name}")
+        function.require_numeric(f"compile: {function.name}", model)
         # a function that its name does not tell is traced here and now: what it closes over may change later
         self._program = None if function.named else trace_request(model, self._requests[False])
         self._routines = {
@@ -44,9 +43,6 @@ class Kernel:
     def __new__(cls, *args: Any) -> Kernel:
         # a class of its own, for an entry of its own: see _long_way
         return super().__new__(type("Kernel", (cls,), {"__doc__": cls.__doc__}))
-
-    def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
-        return self._long_way(*arrays, f_ext=f_ext, out=out, **named)
 
     def _long_way(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
         """A call that is not, or not yet, for the entry."""
@@ -68,6 +64,8 @@ class Kernel:
             type(self).__call__ = make(self._long_way)  # type: ignore[method-assign]
             plain.make_entry = None
         return result
+
+    __call__ = _long_way
 
     def _order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         given = dict(zip(self.inputs, arrays, strict=False))

@@ -67,9 +67,19 @@ class Function:
         """The choices checked, and in a form that can be a key."""
         return tuple(_SETTLE[name](self.name, model, x) for name, x in zip(self.choices, given, strict=True))
 
-    def bind(self, settled: tuple[Any, ...]) -> dict[str, Any]:
-        """The choices as the algorithm's keywords."""
-        return dict(zip(self.choices, settled, strict=True))
+    def row(self, model: Model, choices: tuple[Any, ...], arrays: Iterable[Array], f_ext: Any = None) -> Any:
+        """The algorithm on one row, with settled choices."""
+        force = {} if f_ext is None else {"f_ext": f_ext}
+        return self.algorithm(model, *arrays, **dict(zip(self.choices, choices, strict=True)), **force)
+
+    def prescribed(self, choices: tuple[Any, ...]) -> frozenset[int]:
+        """Bodies whose joints have their motion given, by settled choices."""
+        return dict(zip(self.choices, choices, strict=True)).get("given", frozenset())
+
+    def require_numeric(self, where: str, model: Model) -> None:
+        """Raise if the model has symbols that are not inputs of this function."""
+        if any(str(s) not in self.arrays for s in model.symbols):
+            model.require_numeric(where)
 
 
 def _word(name: str, allowed: tuple[str, ...]) -> Callable[[str, Model, Any], str]:

@@ -13,7 +13,6 @@ from sixd.errors import unknown_name
 from sixd.model.edit import map_numbers
 from sixd.model.model import Model
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array
 
 # what a model's numbers can be called, with the shape of the input
 PARAMETERS = {
@@ -38,13 +37,6 @@ def parameter_shape(where: str, model: Model, name: str) -> tuple[int, ...]:
     if name not in symbols:
         raise unknown_name(f"{where}: parameters", "parameter", name, (*PARAMETERS, *symbols))
     return ()
-
-
-def parameter_values(model: Model, name: str) -> Array:
-    """What a parameter of ``PARAMETERS`` is in a model."""
-    if name == "inertia":
-        return np.array([Inertia.from_matrix(model.inertia[i]).parameters for i in model.bodies]).reshape(-1, 10)
-    return model.placement[1:] if name == "placements" else getattr(model, name)
 
 
 def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:

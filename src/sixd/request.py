@@ -161,8 +161,8 @@ def _join(where: str, parts: list[_Part], model: Model, parameters: tuple[str, .
         results: list[Any] = []
         for function, choices, *_ in parts:
             # an array of that name, which a user's function takes, acts on the library's too
-            force = {"f_ext": given.get("f_ext", f_ext)} if function.force else {}
-            result = function.algorithm(model, *(given[a] for a in function.arrays), **function.bind(choices), **force)
+            force = given.get("f_ext", f_ext) if function.force else None
+            result = function.row(model, choices, (given[a] for a in function.arrays), force)
             results.extend(result if isinstance(result, tuple) else [result])
         return tuple(results) if len(results) > 1 else results[0]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from sixd.atomic import write_together
 from sixd.errors import FileError, ScalarTypeError, ShapeError
 from sixd.trace import Expr, Op, Program, Slot, check
 
@@ -96,18 +96,12 @@ class CSource:
         if not place.is_dir():
             raise FileError(f"save: {str(folder)!r} is no folder, expected one that exists. Make it first.")
         targets = {place / f"{self.name}.c": self.source, place / f"{self.name}.h": self.header}
-        mark = secrets.token_hex(4)
-        drafts = {path: path.with_name(f".{path.name}.{mark}.tmp") for path in targets}
         try:
-            for path, text in targets.items():
-                drafts[path].write_text(text, encoding="ascii", newline="\n")
-            for path, draft in drafts.items():
-                os.replace(draft, path)
+            write_together(targets)
         except OSError as error:
-            raise FileError(f"save: cannot write into {str(folder)!r}: {error.strerror}. Check the folder.") from None
-        finally:
-            for draft in drafts.values():
-                draft.unlink(missing_ok=True)
+            raise FileError(
+                f"save: cannot write into {str(folder)!r}: {error.strerror or error}. Check the folder."
+            ) from None
         path_c, path_h = targets
         return path_c, path_h
 

@@ -18,12 +18,12 @@ from sixd.codegen.context import (
     TYPE_NUMBER,
     offset,
 )
-from sixd.codegen.ir import Code, Module, Type, Value
+from sixd.codegen.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm import KINDS, Body
 from sixd.codegen.schedule import Group
 from sixd.trace.program import Program, Slot
 
-WORD, INT, POINTER = Type("i64"), Type("i32"), Type("ptr")
+INT = Type("i32")
 
 
 def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True) -> str:
@@ -83,7 +83,7 @@ class _Row:
     def load(self, group: Group) -> list[Value]:
         """An entry of an input."""
         place = self._at(self.sources, group)
-        return [self.code.emit(self.type, f"load {self.type}, {place}, align {self.type.bytes}, !invariant.load !1")]
+        return [self.code.load(self.type, place, f"align {self.type.bytes}, !invariant.load !1")]
 
     def store(self, group: Group, values: list[Value]) -> None:
         """Put an entry of an output into its array."""
@@ -91,7 +91,7 @@ class _Row:
 
     def _at(self, bases: list[Value], group: Group) -> Value:
         k, j, _ = group
-        return self.code.emit(POINTER, f"getelementptr i8, {bases[k]}, i64 {self.type.bytes * j}")
+        return self.code.at(bases[k], self.type.bytes * j)
 
 
 def _new_array(code: Code, k: int, slot: Slot, dtype: str) -> Value:
@@ -133,8 +133,7 @@ def _checked(code: Code, pointer: Value) -> Value:
 
 
 def _load(code: Code, base: str, byte: int, type: Type) -> Value:
-    place = code.emit(POINTER, f"getelementptr i8, ptr {base}, i64 {byte}")
-    return code.emit(type, f"load {type}, {place}, align 4")
+    return code.load(type, code.at(base, byte), "align 4")
 
 
 def _word(code: Code, name: str) -> Value:

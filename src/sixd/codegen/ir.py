@@ -43,6 +43,9 @@ class Type(NamedTuple):
         return self.kind in ("double", "float")
 
 
+WORD, POINTER = Type("i64"), Type("ptr")
+
+
 class Value:
     """A value of the code being written: its type and its name there. Operators write instructions."""
 
@@ -195,6 +198,17 @@ class Code:
         """Start the block of that name; the one before must have ended in a branch."""
         self.lines.append(f"{label}:")
         self.block = label
+
+    # memory ------------------------------------------------------------------------------------------
+
+    def at(self, base: Value | str, byte: Value | int) -> Value:
+        """The address so many bytes from a pointer."""
+        start = base if isinstance(base, Value) else f"ptr {base}"
+        return self.emit(POINTER, f"getelementptr i8, {start}, {self.lift(byte, WORD)}")
+
+    def load(self, type: Type, place: Value, flags: str) -> Value:
+        """What lies at an address; ``flags``: its alignment and the like."""
+        return self.emit(type, f"load {type}, {place}, {flags}")
 
     # constants ---------------------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ class Body:
         self.code.do(f"store {value}, {self._place(index)}, align {self.type.bytes}")
 
     def _place(self, index: int) -> Value:
-        return self.code.emit(Type("ptr"), f"getelementptr i8, ptr %work, i64 {self.slots[index] * self.type.bytes}")
+        return self.code.at("%work", self.slots[index] * self.type.bytes)
 
     def _value(self, node: Expr) -> Value:
         """The value of a node in this block."""
@@ -124,8 +124,8 @@ class Body:
         if node.op.boolean:
             return self.truths[node.index]
         if node.index not in self.values:
-            load = f"load {self.type}, {self._place(node.index)}, align {self.type.bytes}"
-            self.values[node.index] = self.code.emit(self.type, load)
+            place = self._place(node.index)
+            self.values[node.index] = self.code.load(self.type, place, f"align {self.type.bytes}")
         return self.values[node.index]
 
     def _operation(self, node: Expr) -> Value:

@@ -6,22 +6,13 @@ speed. llvmlite is imported when the first kernel is compiled, not before.
 
 from __future__ import annotations
 
-import os
-import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-_LOCK = threading.Lock()
+from sixd.locks import Lock
 
-
-def _renew_lock() -> None:
-    global _LOCK
-    _LOCK = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):  # another thread may hold it when a process forks
-    os.register_at_fork(after_in_child=_renew_lock)
+_LOCK = Lock()
 
 
 @dataclass(frozen=True)
@@ -41,7 +32,7 @@ class Machine:
 @cache
 def host() -> Machine:
     """This computer's processor, with the widest vectors that it has."""
-    llvm = _llvm()
+    llvm = load_llvm()
     features = llvm.get_host_cpu_features()
     wide = all(features.get(f) for f in ("avx512f", "avx512dq", "avx512vl"))
     bits = 512 if wide else 256 if features.get("avx") else 128
@@ -52,7 +43,7 @@ def host() -> Machine:
 
 def assemble(module: str, machine: Machine) -> bytes:
     """The object file of a module of LLVM code."""
-    llvm = _llvm()
+    llvm = load_llvm()
     with _LOCK:
         parsed = llvm.parse_assembly(module)
         target = llvm.Target.from_triple(llvm.get_process_triple())
@@ -61,7 +52,8 @@ def assemble(module: str, machine: Machine) -> bytes:
 
 
 @cache
-def _llvm() -> Any:
+def load_llvm() -> Any:
+    """llvmlite's binding, ready for this processor."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()

@@ -27,7 +27,7 @@ def tiles(size: int, lanes: int, shift: int = 0) -> list[tuple[int, int]]:
 def load_tile(code: Code, pointers: Sequence[Value], type: Type, width: int, byte: int, align: int) -> list[Value]:
     """``width`` vectors: entry j of every row, from ``byte`` on in each row."""
     part = Type(type.kind, width)
-    rows = [code.emit(part, f"load {part}, {_at(code, p, byte)}, align {align}, !invariant.load !1") for p in pointers]
+    rows = [code.load(part, code.at(p, byte), f"align {align}, !invariant.load !1") for p in pointers]
     # register r holds the rows r, r + width, …, one after the other
     blocks = [concatenate(code, rows[r::width]) for r in range(width)]
     return transpose(code, blocks)
@@ -44,7 +44,7 @@ def rows_of_tile(code: Code, columns: Sequence[Value]) -> list[Value]:
 def store_rows(code: Code, pointers: Sequence[Value], rows: Sequence[Value], byte: int, flags: str) -> None:
     """Each row's entries to its place, from ``byte`` on."""
     for pointer, row in zip(pointers, rows, strict=True):
-        code.do(f"store {row}, {_at(code, pointer, byte)}, {flags}")
+        code.do(f"store {row}, {code.at(pointer, byte)}, {flags}")
 
 
 def prefetch_to_write(code: Code, place: Value) -> None:
@@ -98,7 +98,3 @@ def _extract(code: Code, block: Value, first: int, part: Type) -> Value:
 def _shuffle(code: Code, a: Value, b: Value, sources: Sequence[int]) -> Value:
     mask = ", ".join(f"i32 {k}" for k in sources)
     return code.emit(Type(a.type.kind, len(sources)), f"shufflevector {a}, {b}, <{len(sources)} x i32> <{mask}>")
-
-
-def _at(code: Code, pointer: Value, byte: int) -> Value:
-    return code.emit(Type("ptr"), f"getelementptr i8, {pointer}, i64 {byte}")

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from sixd.atomic import write_together
 from sixd.errors import FileError, LoadError, ScalarTypeError
 
 
@@ -59,23 +60,10 @@ def _hint(path: Path) -> str:
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Write the file whole or not at all: to a temporary file beside it, then rename."""
-    target = Path(path)
     try:
-        import tempfile
-
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        write_together({Path(path): text})
     except OSError as error:
-        raise FileError(f"cannot write {str(path)!r}: {error.strerror}. Check the folder.") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}. Check the folder.") from None
 
 
 def unused(name: str, taken: Collection[str]) -> str:

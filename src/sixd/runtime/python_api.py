@@ -1,6 +1,6 @@
 """What compiled code and CPython's and NumPy's C interfaces need of each other, by ctypes.
 
-Makes a context for compiled code, a NumPy generalised ufunc of an inner loop, and a Python function of an fields. An
+Makes a context for compiled code, a NumPy generalised ufunc of an inner loop, and a Python function of an entry. An
 entry reads fields of arrays directly: ``layout_is_known`` checks that they lie where it expects.
 """
 

@@ -7,17 +7,15 @@ provided (from the disk or by compiling) when it is first needed, once, whatever
 from __future__ import annotations
 
 import math
-import os
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 
 from sixd.codegen.context import CACHE, LINE, MALLOC
+from sixd.locks import Lock
 from sixd.runtime import threads
 from sixd.runtime.image import Image, Loaded
 from sixd.runtime.python_api import GeneralizedUfunc, decline, layout_is_known, make_function
@@ -38,9 +36,6 @@ class Part(NamedTuple):
     singular: tuple[int, ...] = ()
 
 
-_ROUTINES: WeakSet[Routine] = WeakSet()
-
-
 class Routine:
     """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
 
@@ -56,8 +51,7 @@ class Routine:
         self.entry: Callable[..., Any] = decline
         self.make_entry: Callable[..., Any] | None = None  # of a fallback other than declining
         self._provide = provide
-        self._lock = threading.Lock()
-        _ROUTINES.add(self)
+        self._lock = Lock()
         self._parts: dict[str, Part] = {}
         self._loop: GeneralizedUfunc | None = None
         self._many = 0.0  # rows
@@ -115,7 +109,7 @@ class Routine:
             if not (flags.c_contiguous and flags.aligned):
                 return None
         for result in results if out is not None else ():
-            if not result.flags.writeable or _shares(result, arrays):
+            if not result.flags.writeable or shares_memory(result, arrays):
                 return None
         before = loop.count
         with np.errstate(all="ignore"):
@@ -160,16 +154,6 @@ class Routine:
         threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in cuts])
 
 
-def _renew_locks() -> None:
-    """After a fork, a lock that another thread held would stay locked for ever."""
-    for routine in _ROUTINES:
-        routine._lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_locks)
-
-
 def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None:
     # a row with NaN gives NaN in that row; the caller looks at suspect results himself
     with np.errstate(all="ignore"):
@@ -186,7 +170,8 @@ def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def _shares(array: Array, others: Sequence[Array]) -> bool:
+def shares_memory(array: Array, others: Sequence[Array]) -> bool:
+    """Whether an array may lie over one of the others."""
     return any(np.may_share_memory(array, other) for other in others)
 
 

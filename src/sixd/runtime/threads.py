@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import deque
 from collections.abc import Callable
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
+from sixd.locks import Lock
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_LOCK = threading.Lock()
+_LOCK = Lock()
 _pool: ThreadPoolExecutor | None = None
 _threads: int | None = None
 
@@ -41,7 +41,7 @@ def set_num_threads(n: int | None) -> None:
         raise ScalarTypeError(f"set_num_threads: n is {n!r}, expected a whole number of at least 1, or None.")
     with _LOCK:
         # no shutdown: others may be handing it tasks; its threads end when nobody holds it
-        _threads, _pool = n, None
+        _threads, _pool = None if n is None else int(n), None
 
 
 def spread(tasks: list[Callable[[], Any]]) -> None:
@@ -83,8 +83,8 @@ def _get_pool() -> ThreadPoolExecutor:
 
 def _forget_pool() -> None:
     """After a fork the threads are the parent's."""
-    global _pool, _LOCK
-    _pool, _LOCK = None, threading.Lock()
+    global _pool
+    _pool = None
 
 
 if hasattr(os, "register_at_fork"):
