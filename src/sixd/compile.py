@@ -21,6 +21,7 @@ from sixd.library import Function
 from sixd.locks import Lock
 from sixd.model.joints import BUILT_IN, parameters_of
 from sixd.model.model import Model
+from sixd.model.system import System
 from sixd.runtime import cache as disk
 from sixd.runtime.image import Image, make_image
 from sixd.runtime.routine import Part, Routine
@@ -56,7 +57,7 @@ class Request(NamedTuple):
 
 _LOCK = Lock()
 _ROUTINES: dict[int, dict[Request, Routine]] = {}
-_ALIVE: dict[int, weakref.ref[Model]] = {}
+_ALIVE: dict[int, weakref.ref[System]] = {}
 # by id of the model, name of the function and choices as given: what serves calls with float64 and without f_ext
 SHORTCUTS: dict[tuple[int, str, tuple[Any, ...]], Routine] = {}
 # by name of the function, then by id of the model (and then by frame, if it has one): what serves calls of one row,
@@ -64,14 +65,14 @@ SHORTCUTS: dict[tuple[int, str, tuple[Any, ...]], Routine] = {}
 ENTRIES: defaultdict[str, dict[int, Any]] = defaultdict(dict)
 
 
-def routine(model: Model, request: Request) -> Routine:
+def routine(model: System, request: Request) -> Routine:
     """The routine of a request, made at the first call."""
     known = _ROUTINES.get(id(model))
     found = known.get(request) if known is not None else None
     return found or _new_routine(model, request)
 
 
-def _new_routine(model: Model, request: Request) -> Routine:
+def _new_routine(model: System, request: Request) -> Routine:
     with _LOCK:
         if id(model) not in _ALIVE:
             _ALIVE[id(model)] = weakref.ref(model, partial(_forget, id(model)))
@@ -92,7 +93,7 @@ def _forget(key: int, _: object) -> None:
             entries.pop(key, None)
 
 
-def make_routine(model: Model, request: Request, program: Program | None = None) -> Routine:
+def make_routine(model: System, request: Request, program: Program | None = None) -> Routine:
     """A routine that compiles when it must; it does not keep the model alive. ``program``: if it is traced already."""
     function = request.function
     shapes = tuple(function.core(model, name) for name in request.arrays)
@@ -102,7 +103,7 @@ def make_routine(model: Model, request: Request, program: Program | None = None)
 class _Provider:
     """Gives the parts of a routine, from the disk if they are there; the caller of the routine holds the model."""
 
-    def __init__(self, model: weakref.ref[Model], request: Request, program: Program | None) -> None:
+    def __init__(self, model: weakref.ref[System], request: Request, program: Program | None) -> None:
         self.model, self.request, self.program = model, request, program
 
     def __call__(self, form: str) -> Part:
@@ -124,14 +125,16 @@ class _Provider:
             disk.write(key, _pack(part, request.function.name, model.name))
         return part
 
-    def _compile(self, model: Model, program: Program, form: str) -> Part:
+    def _compile(self, model: System, program: Program, form: str) -> Part:
         # imported here: a warm start needs no code generator
         from sixd.codegen.entry import emit_entry
         from sixd.codegen.loop import emit_loop
         from sixd.codegen.machine import assemble, host
 
         function, dtype = self.request.function, self.request.dtype
-        singular = singular_joints(model, function.prescribed(self.request.choices)) if function.solves else ()
+        singular: tuple[str, ...] = ()
+        if isinstance(model, Model) and function.solves:
+            singular = singular_joints(model, function.prescribed(self.request.choices))
         if program.operations > _LONG:
             warnings.warn(
                 f"{function.name}: compiling {program.operations:,} operations for {model.name!r} takes about "
@@ -147,10 +150,10 @@ class _Provider:
             module = emit_loop(program, dtype, machine.lanes(dtype), limit, machine.has_fma)
         image = make_image(assemble(module, machine))
         outputs = tuple(slot.shape for slot in program.outputs)
-        return Part(image, outputs, program.operations, tuple(model.joint_index(n) for n in singular))
+        return Part(image, outputs, program.operations, tuple(model.joint_names.index(n) + 1 for n in singular))
 
 
-def trace_request(model: Model, request: Request) -> Program:
+def trace_request(model: System, request: Request) -> Program:
     """The program of a request."""
     function = request.function
 
@@ -161,7 +164,8 @@ def trace_request(model: Model, request: Request) -> Program:
         with np.errstate(all="ignore"):  # constants of a singular model may divide by zero
             program = trace(one, {name: function.core(model, name) for name in request.arrays})
     except TraceError as error:
-        own = sorted({type(j).__name__ for j in model.joints if type(j) not in BUILT_IN})
+        joints = model.joints if isinstance(model, Model) else ()
+        own = sorted({type(j).__name__ for j in joints if type(j) not in BUILT_IN})
         hint = f" The model has joints of your own, {own}, which must be written so, too." if own else ""
         raise TraceError(f"{function.name}: {error}{hint}") from error
     except SixdError:
@@ -193,9 +197,9 @@ def graph_text(program: Program) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _model_key(model: Model) -> bytes | None:
+def _model_key(model: System) -> bytes | None:
     """The numbers of a model that any function uses, as bytes; None if a joint or a symbol is not the library's."""
-    if model.symbols or not all(type(j) in BUILT_IN for j in model.joints):
+    if not isinstance(model, Model) or model.symbols or not all(type(j) in BUILT_IN for j in model.joints):
         return None
     joints = [(type(j).__name__, [float(x).hex() for x in parameters_of(j)]) for j in model.joints]
     parts = [repr((model.parent, joints)).encode()]
@@ -203,7 +207,7 @@ def _model_key(model: Model) -> bytes | None:
     return b"|".join(parts)
 
 
-def _choices_key(model: Model, request: Request) -> str:
+def _choices_key(model: System, request: Request) -> str:
     """The choices in words that do not depend on names."""
     words: list[Any] = [request.force, sorted(request.function.shapes.items()), request.arrays]
     for name, value in zip(request.function.choices, request.choices, strict=True):

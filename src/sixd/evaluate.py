@@ -21,7 +21,8 @@ from sixd.errors import ModelError, ScalarTypeError, SingularError
 from sixd.library import LIBRARY, Function, core_shape, meaning
 from sixd.model import manifold
 from sixd.model.manifold import nonfinite_error
-from sixd.model.model import Model, require_model
+from sixd.model.model import Model
+from sixd.model.system import System, require_system
 from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number, is_zero
 
@@ -57,7 +58,7 @@ def front({", ".join(places)}, *, {", ".join(f"{name}=default_{name}" for name i
     return cast(F, wraps(function)(space["front"]))
 
 
-def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, out: Any = None, *choices: Any) -> Any:
+def call(name: str, model: System, arrays: tuple[Any, ...], f_ext: Any = None, out: Any = None, *choices: Any) -> Any:
     """The library's function of that name, on arrays with leading batch dimensions; ``choices`` in its own order."""
     if f_ext is None:
         try:
@@ -70,7 +71,7 @@ def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, ou
                 result = made.quick(arrays, out)
             if result is not None:
                 return result
-    require_model(name, model)
+    require_system(name, model)
     function = LIBRARY[name]
     settled = function.settle(model, choices)
     result = evaluate(function, model, settled, arrays, f_ext, out)
@@ -86,7 +87,7 @@ def call(name: str, model: Model, arrays: tuple[Any, ...], f_ext: Any = None, ou
 
 def evaluate(
     function: Function,
-    model: Model,
+    model: System,
     choices: tuple[Any, ...],
     arrays: tuple[Any, ...],
     f_ext: Any = None,
@@ -96,7 +97,7 @@ def evaluate(
 ) -> Any:
     """:func:`call` with settled choices; ``dtype`` None takes that of the arrays, ``made`` is a routine at hand."""
     where = function.name
-    if function.needs_mass and is_zero(model.mass):
+    if function.needs_mass and isinstance(model, Model) and is_zero(model.mass):
         raise ModelError(f"{where}: model {model.name!r} has no mass, so no centre of mass. Give its bodies a mass.")
     given = dict(zip(function.arrays, arrays, strict=True))
     if f_ext is not None:
@@ -109,7 +110,7 @@ def evaluate(
     if dtype is not None and prepared.dtype is object and all(map(is_number, _elements(prepared.arrays))):
         arguments = [a._replace(value=x.astype(float)) for a, x in zip(arguments, prepared.arrays, strict=True)]
         prepared = batch.prepare(where, arguments)
-    traced = prepared.dtype is not object and _is_traced(model)
+    traced = prepared.dtype is not object and model.is_traced
     if traced:
         arguments = [a._replace(value=x.astype(object)) for a, x in zip(arguments, prepared.arrays, strict=True)]
     if traced or prepared.dtype is object:
@@ -131,13 +132,7 @@ def evaluate(
     return tuple(kept) if len(kept) > 1 else kept[0]
 
 
-def _is_traced(model: Model) -> bool:
-    """Whether a model's numbers are being traced: those of a kernel's parameters, inside a user's function."""
-    arrays = (model.inertia, model.placement, model.gravity, model.damping, model.friction, model.armature)
-    return any(a.dtype == object for a in arrays) and not model.symbols
-
-
-def _meaning(function: Function, model: Model, name: str) -> str:
+def _meaning(function: Function, model: System, name: str) -> str:
     """What the core shape of an array means, in words, if it has the usual one."""
     usual = function.core(model, name) == core_shape(model, name)
     return f"{meaning(name)} of model {model.name!r}" if usual else ""
@@ -171,7 +166,7 @@ def _cast(where: str, name: str, value: Any, array: Array, dtype: str) -> Array:
 
 
 def _run(
-    where: str, model: Model, made: Routine, inputs: list[Array], shape: tuple[int, ...], out: Any
+    where: str, model: System, made: Routine, inputs: list[Array], shape: tuple[int, ...], out: Any
 ) -> tuple[list[Any], bool]:
     """The outputs of a routine, in ``out`` if that is given, and whether some are suspect."""
     part = made.first_part(shape)
@@ -195,7 +190,7 @@ def _takes(place: Array, core: int, dtype: str) -> bool:
 
 def _evaluate_plainly(
     function: Function,
-    model: Model,
+    model: System,
     choices: tuple[Any, ...],
     arguments: list[batch.Argument],
     force: bool,
@@ -219,7 +214,7 @@ def _evaluate_plainly(
 
 def _inspect(
     function: Function,
-    model: Model,
+    model: System,
     choices: tuple[Any, ...],
     inputs: list[Array],
     shape: tuple[int, ...],
@@ -245,7 +240,7 @@ def _inspect(
         index = tuple(int(i) for i in np.unravel_index(k, shape)) if shape else ()
         row = f" in row {index}" if shape else ""
         state = [r[k].astype(float) for r in rows]
-        if function.solves:
+        if function.solves and isinstance(model, Model):
             _require_pivots(function.name, model, prescribed, state[names.index("q")], row)
         if lost[k]:
             raise nonfinite_error(model, function.name, row, *state)
@@ -261,8 +256,8 @@ def _require_pivots(where: str, model: Model, prescribed: frozenset[int], q: Arr
         )
 
 
-def _require_regular(where: str, model: Model, singular: tuple[int, ...]) -> None:
-    if singular:
+def _require_regular(where: str, model: System, singular: tuple[int, ...]) -> None:
+    if singular and isinstance(model, Model):
         names, bodies = [model.joint_names[i - 1] for i in singular], [model.body_names[i - 1] for i in singular]
         raise SingularError(
             f"{where}: the mass matrix of {model.name!r} is singular: joints {names} move no inertia of their own "

@@ -9,7 +9,7 @@ from sixd.compile import Request, make_routine, trace_request
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.evaluate import evaluate
 from sixd.library import Function
-from sixd.model.model import Model
+from sixd.model.system import System
 from sixd.request import make_request
 from sixd.trace.program import Program
 
@@ -27,7 +27,7 @@ class Kernel:
     is, ``program`` what it computes.
     """
 
-    def __init__(self, function: Function, model: Model, choices: tuple[Any, ...], dtype: str) -> None:
+    def __init__(self, function: Function, model: System, choices: tuple[Any, ...], dtype: str) -> None:
         self.name, self.model, self.dtype = function.name, model, dtype
         self.inputs = function.arrays
         self._function, self._choices = function, choices
@@ -95,7 +95,7 @@ class Kernel:
 
 def compile(
     function: Callable[..., Any] | Sequence[Callable[..., Any]],
-    model: Model,
+    model: System,
     *,
     target: str = "cpu",
     dtype: str = "float64",
@@ -137,7 +137,7 @@ def compile(
 
 def export_c(
     function: Callable[..., Any] | Sequence[Callable[..., Any]],
-    model: Model,
+    model: System,
     *,
     name: str | None = None,
     dtype: str = "float64",

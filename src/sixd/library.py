@@ -17,8 +17,8 @@ from sixd.algorithms import jacobian as jacobians
 from sixd.algorithms import momentum as momenta
 from sixd.algorithms import solve as solves
 from sixd.errors import ScalarTypeError, SingularError, unknown_name
-from sixd.model import manifold
 from sixd.model.model import Model
+from sixd.model.system import System
 from sixd.spatial.scalar import Array
 
 COORDINATES = ("body", "aligned", "world")
@@ -31,7 +31,7 @@ def meaning(name: str) -> str:
     return _MEANING.get(name, "nv")
 
 
-def core_shape(model: Model, name: str) -> tuple[int, ...]:
+def core_shape(model: System, name: str) -> tuple[int, ...]:
     """The core shape of an array of that name."""
     shapes = {"nq": (model.nq,), "nv": (model.nv,), "nb, 6": (model.nb, 6), "6": (6,), "3": (3,)}
     return shapes[meaning(name)]
@@ -59,31 +59,34 @@ class Function:
     check: Callable[[str, tuple[Any, ...], list[Any]], list[Any]] | None = None
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def core(self, model: Model, name: str) -> tuple[int, ...]:
+    def core(self, model: System, name: str) -> tuple[int, ...]:
         """Core shape of one of its arrays."""
         return self.shapes[name] if name in self.shapes else core_shape(model, name)
 
-    def settle(self, model: Model, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    def settle(self, model: System, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """The choices checked, and in a form that can be a key."""
         return tuple(_SETTLE[name](self.name, model, x) for name, x in zip(self.choices, given, strict=True))
 
-    def row(self, model: Model, choices: tuple[Any, ...], arrays: Iterable[Array], f_ext: Any = None) -> Any:
+    def row(self, model: System, choices: tuple[Any, ...], arrays: Iterable[Array], f_ext: Any = None) -> Any:
         """The algorithm on one row, with settled choices."""
         force = {} if f_ext is None else {"f_ext": f_ext}
-        return self.algorithm(model, *arrays, **dict(zip(self.choices, choices, strict=True)), **force)
+        options = dict(zip(self.choices, choices, strict=True))
+        if not self.named:  # a user's, which calls the library's
+            return self.algorithm(model, *arrays, **options, **force)
+        return model.apply(self.name, self.algorithm, *arrays, **options, **force)
 
     def prescribed(self, choices: tuple[Any, ...]) -> frozenset[int]:
         """Bodies whose joints have their motion given, by settled choices."""
         return dict(zip(self.choices, choices, strict=True)).get("given", frozenset())
 
-    def require_numeric(self, where: str, model: Model) -> None:
+    def require_numeric(self, where: str, model: System) -> None:
         """Raise if the model has symbols that are not inputs of this function."""
         if any(str(s) not in self.arrays for s in model.symbols):
             model.require_numeric(where)
 
 
-def _word(name: str, allowed: tuple[str, ...]) -> Callable[[str, Model, Any], str]:
-    def settle(where: str, model: Model, value: Any) -> str:
+def _word(name: str, allowed: tuple[str, ...]) -> Callable[[str, System, Any], str]:
+    def settle(where: str, model: System, value: Any) -> str:
         if not isinstance(value, str) or value not in allowed:
             raise unknown_name(f"{where}: {name}", "choice", value, allowed)
         return value
@@ -91,12 +94,12 @@ def _word(name: str, allowed: tuple[str, ...]) -> Callable[[str, Model, Any], st
     return settle
 
 
-def _frame(where: str, model: Model, value: Any) -> str:
+def _frame(where: str, model: System, value: Any) -> str:
     model.frame(value, where)
     return str(value)
 
 
-def _prescribed(where: str, model: Model, given: Any) -> frozenset[int]:
+def _prescribed(where: str, model: Any, given: Any) -> frozenset[int]:
     if isinstance(given, str):
         raise ScalarTypeError(f"{where}: given is the string {given!r}, expected a list of joint names: [{given!r}].")
     if not isinstance(given, Iterable):
@@ -104,7 +107,7 @@ def _prescribed(where: str, model: Model, given: Any) -> frozenset[int]:
     return frozenset(model.joint_index(name) for name in given)
 
 
-_SETTLE: dict[str, Callable[[str, Model, Any], Any]] = {
+_SETTLE: dict[str, Callable[[str, System, Any], Any]] = {
     "frame": _frame,
     "expressed_in": _word("expressed_in", COORDINATES),
     "kind": _word("kind", KINDS),
@@ -171,8 +174,8 @@ LIBRARY = _make(
     Function("inverse_operational_inertia", jacobians.inverse_operational_inertia, ("q",), _FRAMED, solves=True),
     Function("operational_inertia", _operational_inertia, ("q",), _FRAMED, solves=True, check=_full_rank),
     Function("external_force", external.external_force, ("q", "wrench"), {"frame": ..., "expressed_in": "world"}),
-    Function("integrate", manifold.integrate_row, ("q", "dq")),
-    Function("difference", manifold.difference_row, ("q0", "q1")),
+    Function("integrate", lambda system, q, dq: system.integrate_row(q, dq), ("q", "dq")),
+    Function("difference", lambda system, q0, q1: system.difference_row(q0, q1), ("q0", "q1")),
 )
 
 # a force alone is of three numbers; a point of attack may be given

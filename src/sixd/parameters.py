@@ -12,6 +12,7 @@ from sixd import spatial
 from sixd.errors import unknown_name
 from sixd.model.edit import map_numbers
 from sixd.model.model import Model
+from sixd.model.system import System
 from sixd.spatial.inertia import Inertia
 
 # what a model's numbers can be called, with the shape of the input
@@ -29,18 +30,21 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
-def parameter_shape(where: str, model: Model, name: str) -> tuple[int, ...]:
+def parameter_shape(where: str, model: System, name: str) -> tuple[int, ...]:
     """The core shape of a parameter: one of ``PARAMETERS``, or a symbol of the model by its name."""
-    if name in PARAMETERS:
+    if name in PARAMETERS and isinstance(model, Model):
         return tuple(getattr(model, n) if isinstance(n, str) else n for n in PARAMETERS[name])
     symbols = sorted(map(str, model.symbols))
     if name not in symbols:
-        raise unknown_name(f"{where}: parameters", "parameter", name, (*PARAMETERS, *symbols))
+        known = PARAMETERS if isinstance(model, Model) else ()
+        raise unknown_name(f"{where}: parameters", "parameter", name, (*known, *symbols))
     return ()
 
 
-def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
+def with_parameters(model: System, values: Mapping[str, Any]) -> System:
     """The model with the parameters of these names replaced; a symbol's value is a scalar."""
+    if not isinstance(model, Model):
+        return model.with_values(values)
     symbols = {name: x for name, x in values.items() if name not in PARAMETERS}
     if symbols:
         model = _with_symbols(model, symbols)

@@ -11,7 +11,7 @@ import numpy as np
 from sixd.compile import Request
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.library import LIBRARY, Function, core_shape
-from sixd.model.model import Model, require_model
+from sixd.model.system import System, require_system
 from sixd.parameters import parameter_shape, with_parameters
 from sixd.spatial.scalar import Array
 
@@ -23,14 +23,14 @@ _KNOWN = ("q", "qd", "qdd", "tau", "dq", "f_ext")
 def make_request(
     where: str,
     function: Any,
-    model: Model,
+    model: System,
     target: str,
     dtype: Any,
     parameters: Sequence[str],
     shapes: Mapping[str, tuple[int, ...]] | None,
     static: dict[str, Any],
 ) -> Request:
-    require_model(where, model)
+    require_system(where, model)
     dtype = _dtype_name(dtype)
     for name, value, allowed in (("target", target, TARGETS), ("dtype", dtype, DTYPES)):
         if value not in allowed:
@@ -71,7 +71,7 @@ class _Part(NamedTuple):
     takes_model: bool = True
 
 
-def _part(where: str, function: Any, model: Model, shapes: dict[str, Any], static: dict[str, Any]) -> _Part:
+def _part(where: str, function: Any, model: System, shapes: dict[str, Any], static: dict[str, Any]) -> _Part:
     if not callable(function):
         raise ScalarTypeError(f"{where}: function is {function!r}, expected a function, such as sixd.inverse_dynamics.")
     name = getattr(function, "__name__", type(function).__name__)
@@ -87,7 +87,7 @@ def _part(where: str, function: Any, model: Model, shapes: dict[str, Any], stati
 
 
 def _own(
-    where: str, name: str, function: Callable[..., Any], model: Model, shapes: dict[str, Any], static: dict[str, Any]
+    where: str, name: str, function: Callable[..., Any], model: System, shapes: dict[str, Any], static: dict[str, Any]
 ) -> _Part:
     """A user's function: its arguments are arrays, unless they are fixed, have a default, or are the model."""
     try:
@@ -111,7 +111,7 @@ def _own(
     fixed = {k: x for k, x in static.items() if k in names}
     takes_model = "model" in names
 
-    def algorithm(model: Model, *row: Array) -> Any:
+    def algorithm(model: System, *row: Array) -> Any:
         given = {**dict(zip(arrays, row, strict=True)), **fixed}
         return function(**given, **({"model": model} if takes_model else {}))
 
@@ -128,7 +128,7 @@ def _core(where: str, name: str, shape: Any) -> tuple[int, ...]:
     return tuple(int(n) for n in sizes)
 
 
-def _join(where: str, parts: list[_Part], model: Model, parameters: tuple[str, ...]) -> Function:
+def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, ...]) -> Function:
     """One function of all the arrays that the parts take, then of the parameters, that returns all their results."""
     for part in parts:
         if part.function.check:
@@ -154,7 +154,7 @@ def _join(where: str, parts: list[_Part], model: Model, parameters: tuple[str, .
     arrays = tuple(shapes)
     shapes |= {name: parameter_shape(where, model, name) for name in parameters}
 
-    def algorithm(model: Model, *row: Array, f_ext: Any = None) -> Any:
+    def algorithm(model: System, *row: Array, f_ext: Any = None) -> Any:
         given = dict(zip(shapes, row, strict=True))
         if parameters:
             model = with_parameters(model, {name: given[name] for name in parameters})

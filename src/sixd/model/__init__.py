@@ -1,6 +1,7 @@
 """Mechanisms: joints, the frozen Model, its builder and its checks."""
 
 from sixd.model.builder import ModelBuilder
+from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import (
     Cylindrical,
     Fixed,
@@ -15,5 +16,5 @@ from sixd.model.joints import (
     Universal,
 )
 from sixd.model.model import Model
-from sixd.model.parts import Constraint, Finding, Frame, JointRecord, Mimic, Shape, Visual
+from sixd.model.parts import Finding, Frame, JointRecord, Shape, Visual
 from sixd.model.tree import Tree

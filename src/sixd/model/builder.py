@@ -14,9 +14,10 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import validate
+from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, parameters_of, verify_joint
 from sixd.model.model import Model
-from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, Mimic, Shape, Visual
+from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Shape, Visual
 from sixd.model.settle import settled
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in

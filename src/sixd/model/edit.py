@@ -14,7 +14,7 @@ from sixd.model import validate
 from sixd.model.builder import Entry, ModelBuilder
 from sixd.model.joints import BUILT_IN, Fixed, replace_parameters, verify_joint
 from sixd.model.model import Model
-from sixd.model.parts import PER_Q, PER_V, Frame, Mimic
+from sixd.model.parts import PER_Q, PER_V, Frame
 from sixd.model.settle import arrays_of, settled
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, require_scalars
@@ -163,10 +163,7 @@ def map_numbers(model: Model, change: Callable[[Any], Any]) -> Model:
     joints = tuple(replace_parameters(j, change) for j in model.joints)
     arrays: dict[str, Any] = {name: every(a) if a.size else a for name, a in arrays_of(model).items()}
     frames = {name: dataclasses.replace(f, pose=every(f.pose)) for name, f in model.frames.items()}
-    constraints = tuple(
-        dataclasses.replace(c, multiplier=change(c.multiplier), offset=change(c.offset)) if isinstance(c, Mimic) else c
-        for c in model.constraints
-    )
+    constraints = tuple(replace_parameters(c, change) for c in model.constraints)
     return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
 
 

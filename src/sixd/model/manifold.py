@@ -12,6 +12,7 @@ from sixd.spatial.scalar import Array, symbols_in
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
+    from sixd.model.system import System
 
 
 def random_configuration(model: Model, rng: Any) -> Array:
@@ -41,24 +42,30 @@ def difference_row(model: Model, q0: Array, q1: Array) -> Array:
     return np.concatenate([np.zeros(0), *parts])
 
 
+def rate_row(model: Model, q: Array, qd: Array) -> Array:
+    """dq/dt (nq,) at q along qd (nv,)."""
+    parts = [model.joints[i].configuration_rate(q[model.iq[i]], qd[model.iv[i]]) for i in model.bodies]
+    return np.concatenate([np.zeros(0), *parts])
+
+
 # how a function of this name is evaluated on batches; set by sixd.evaluate, which knows how
 evaluate: Any = None
 
 
-def integrate(model: Model, q: Any, dq: Any) -> Array:
+def integrate(model: System, q: Any, dq: Any) -> Array:
     """See ``Model.integrate``."""
     return evaluate("integrate", model, (q, dq))
 
 
-def difference(model: Model, q0: Any, q1: Any) -> Array:
+def difference(model: System, q0: Any, q1: Any) -> Array:
     """See ``Model.difference``."""
     return evaluate("difference", model, (q0, q1))
 
 
-def nonfinite_error(model: Model, where: str, row: str, *arrays: Array) -> SingularError:
+def nonfinite_error(model: Any, where: str, row: str, *arrays: Array) -> SingularError:
     """The error for a result that is not finite although its arguments are; ``row`` says which, in words."""
     for q in arrays:
-        for i in model.bodies if len(q) == model.nq else ():
+        for i in model.bodies if len(q) == model.nq else ():  # of a tree: other systems have no bodies
             quaternion = q[model.iq[i]][:4] if isinstance(model.joints[i], (Spherical, Free)) else np.ones(4)
             with np.errstate(all="ignore"):
                 square = quaternion @ quaternion

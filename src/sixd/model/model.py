@@ -7,7 +7,7 @@ Arrays have an entry for body 0, the world, first, so that no loop needs a root 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -17,9 +17,11 @@ import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model import manifold, validate
+from sixd.model.constraint import Constraint
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import PER_Q, PER_V, Constraint, Finding, Frame, JointRecord, Mimic, Visual
+from sixd.model.parts import PER_Q, PER_V, Finding, Frame, JointRecord, Visual
 from sixd.model.sparsity import expand_parent
+from sixd.model.system import System
 from sixd.model.tree import Tree
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
@@ -27,7 +29,7 @@ from sixd.spatial.transform import transform_from_pose
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(System):
     """A kinematic tree of rigid bodies. Build one with ``ModelBuilder``, ``sixd.load`` or ``sixd.from_dh``.
 
     Body i of ``bodies`` = 1 … nb is ``body_names[i - 1]``, moves by ``joints[i]`` against body ``parent[i]``, and
@@ -76,24 +78,19 @@ class Model:
     # counts and indices ---------------------------------------------------------------------------
 
     @property
-    def nb(self) -> int:
+    def nb(self) -> int:  # type: ignore[override]
         """Number of moving bodies; the world is not counted."""
         return len(self.body_names)
 
     @cached_property
-    def nq(self) -> int:
+    def nq(self) -> int:  # type: ignore[override]
         """Number of configuration coordinates."""
         return sum(j.nq for j in self.joints)
 
     @cached_property
-    def nv(self) -> int:
+    def nv(self) -> int:  # type: ignore[override]
         """Number of freedoms."""
         return sum(j.nv for j in self.joints)
-
-    @property
-    def bodies(self) -> range:
-        """1 … nb, parents before children."""
-        return range(1, self.nb + 1)
 
     @cached_property
     def iq(self) -> tuple[slice, ...]:
@@ -202,33 +199,33 @@ class Model:
         """
         return manifold.random_configuration(self, rng)
 
-    def integrate(self, q: Any, dq: Any) -> Array:
-        """Configuration reached from q (…, nq) by the constant velocity dq (…, nv) in unit time."""
-        return manifold.integrate(self, q, dq)
+    def configuration_rate(self, q: Array, qd: Array) -> Array:
+        return manifold.rate_row(self, q, qd)
 
-    def difference(self, q0: Any, q1: Any) -> Array:
-        """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest way for orientations."""
-        return manifold.difference(self, q0, q1)
+    def integrate_row(self, q: Array, dq: Array) -> Array:
+        return manifold.integrate_row(self, q, dq)
+
+    def difference_row(self, q0: Array, q1: Array) -> Array:
+        return manifold.difference_row(self, q0, q1)
+
+    def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
+        return algorithm(self, *arrays, **options)
 
     # symbols --------------------------------------------------------------------------------------
 
     @cached_property
-    def symbols(self) -> tuple[Any, ...]:
+    def symbols(self) -> tuple[Any, ...]:  # type: ignore[override]
         """SymPy symbols in the parameters, sorted by name."""
         arrays = [v for v in self.__dict__.values() if isinstance(v, np.ndarray)]
         parameters = [parameters_of(j) for j in self.joints]
         poses = [f.pose for f in self.frames.values()]
-        relations = [np.array([c.multiplier, c.offset], dtype=object) for c in self.constraints if isinstance(c, Mimic)]
+        relations = [parameters_of(c) for c in self.constraints]
         return tuple(sorted(symbols_in([*arrays, *parameters, *poses, *relations]), key=str))
 
-    def require_numeric(self, where: str) -> None:
-        """Raise if parameters are symbolic, naming the symbols."""
-        if self.symbols:
-            names = ", ".join(str(s) for s in self.symbols)
-            raise ScalarTypeError(
-                f"{where}: model {self.name!r} has symbolic parameters {names}, expected numbers for float arguments. "
-                f"Use model.substitute({{{self.symbols[0]}: 1.0, …}}), or pass SymPy expressions."
-            )
+    @property
+    def is_traced(self) -> bool:  # type: ignore[override]
+        arrays = (self.inertia, self.placement, self.gravity, self.damping, self.friction, self.armature)
+        return any(a.dtype == object for a in arrays) and not self.symbols
 
     # new models from this one ---------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Small records that a Model carries: joints, frames, visual shapes, constraints and findings."""
+"""Small records that a Model carries: joints, frames, visual shapes and findings."""
 
 from __future__ import annotations
 
@@ -73,26 +73,6 @@ class Visual:
     pose: Array = field(default_factory=lambda: np.eye(4))
     color: tuple[float, float, float, float] | None = None
     name: str = ""
-
-
-class Constraint:
-    """Base of the constraints that ``model.constraints`` holds; ``joints`` names what it acts on."""
-
-    joints: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Mimic(Constraint):
-    """q[joint] = multiplier · q[source] + offset."""
-
-    joint: str
-    source: str
-    multiplier: Any = 1.0
-    offset: Any = 0.0
-
-    @property
-    def joints(self) -> tuple[str, ...]:  # type: ignore[override]
-        return (self.joint, self.source)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sixd.model.joints import numeric_joint
+from sixd.model.joints import with_numbers
 from sixd.model.model import Model
-from sixd.model.parts import Mimic
 from sixd.spatial.scalar import Array, exact, is_object
 
 
@@ -23,11 +22,8 @@ def settled(model: Model) -> Model:
         name: dataclasses.replace(f, pose=f.pose.astype(float)) if is_object(f.pose) else f
         for name, f in model.frames.items()
     }
-    constraints = tuple(
-        dataclasses.replace(c, multiplier=float(c.multiplier), offset=float(c.offset)) if isinstance(c, Mimic) else c
-        for c in model.constraints
-    )
-    joints = tuple(map(numeric_joint, model.joints))
+    constraints = tuple(map(with_numbers, model.constraints))
+    joints = tuple(map(with_numbers, model.joints))
     return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError
+from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import Free, Joint, Spherical
-from sixd.model.parts import Constraint, Mimic
 from sixd.spatial.scalar import Array, require_scalars
 
 

@@ -1,6 +1,6 @@
 """Joints: how a body may move against its parent."""
 
-from sixd.model.joints.base import Joint, numeric_joint, parameters_of, replace_parameters
+from sixd.model.joints.base import Joint, parameters_of, replace_parameters, with_numbers
 from sixd.model.joints.quaternion import Free, Spherical
 from sixd.model.joints.simple import Cylindrical, Fixed, Helical, Prismatic, Revolute
 from sixd.model.joints.varying import Planar, RackAndPinion, Universal

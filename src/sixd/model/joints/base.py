@@ -10,14 +10,16 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from sixd.errors import ModelError
+from sixd.spatial.dual import derivative
 from sixd.spatial.rotation import unit_vector
 from sixd.spatial.scalar import Array, is_number, numeric, object_map, require_scalars, whole
 
+T = TypeVar("T")
 _LETTERS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
 
@@ -25,7 +27,8 @@ class Joint(ABC):
     """Base of all joints. A new joint needs ``nq``, ``nv``, ``transform`` and ``subspace``.
 
     If S depends on q, ``subspace_rate`` too; if q does not live in a vector space, also
-    ``integrate``, ``difference``, ``neutral`` and ``random``.
+    ``integrate``, ``difference``, ``neutral`` and ``random`` (and ``configuration_rate``, if
+    ``integrate`` has no slope at zero).
 
     Example: a point sliding along the parabola y = x²::
 
@@ -70,6 +73,12 @@ class Joint(ABC):
         """cJ (6,) = S° qd  [RBDA section 3.5]."""
         return self.subspace_rate(q, qd) @ qd
 
+    def configuration_rate(self, q: Array, qd: Array) -> Array:
+        """dq/dt (nq,) of the configuration along the joint velocity qd."""
+        if type(self).integrate is Joint.integrate:
+            return qd
+        return derivative(lambda dq: self.integrate(q, dq), np.zeros(self.nv, dtype=int), qd)[1]
+
     def integrate(self, q: Array, dq: Array) -> Array:
         """The configuration reached from q by the constant joint velocity dq in unit time."""
         return q + dq
@@ -113,10 +122,10 @@ def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
     return x, y, z
 
 
-def parameters_of(joint: Joint) -> Array:
-    """The values of a joint's dataclass fields as a flat object array; empty for other classes."""
+def parameters_of(joint: object) -> Array:
+    """The values of the dataclass fields of a joint or constraint as a flat object array; else none."""
     values: list[Any] = []
-    if dataclasses.is_dataclass(joint):
+    if dataclasses.is_dataclass(joint) and not isinstance(joint, type):
         for field in dataclasses.fields(joint):
             value = getattr(joint, field.name)
             values.extend(
@@ -125,9 +134,9 @@ def parameters_of(joint: Joint) -> Array:
     return np.array(values, dtype=object)
 
 
-def replace_parameters(joint: Joint, change: Callable[[Any], Any]) -> Joint:
-    """The joint with ``change`` applied to each of its dataclass fields, element by element; others as they are."""
-    if not dataclasses.is_dataclass(joint):
+def replace_parameters(joint: T, change: Callable[[Any], Any]) -> T:
+    """The joint or constraint with ``change`` applied to its dataclass fields, element by element, if it has such."""
+    if not dataclasses.is_dataclass(joint) or isinstance(joint, type):
         return joint
 
     def changed(value: Any) -> Any:
@@ -139,6 +148,6 @@ def replace_parameters(joint: Joint, change: Callable[[Any], Any]) -> Joint:
     return dataclasses.replace(joint, **fields)
 
 
-def numeric_joint(joint: Joint) -> Joint:
-    """The joint with exact numbers (SymPy's, fractions) as floats, for a model without symbols."""
+def with_numbers(joint: T) -> T:
+    """The joint (or constraint) with exact numbers (SymPy's, fractions) as floats, for a model without symbols."""
     return joint if all(numeric(x) is x for x in parameters_of(joint)) else replace_parameters(joint, numeric)

@@ -84,6 +84,9 @@ class Spherical(Joint):
     def subspace(self, q: Array) -> Array:
         return np.eye(6, dtype=int)[:, :3]
 
+    def configuration_rate(self, q: Array, qd: Array) -> Array:
+        return quaternion_multiply(q, np.concatenate([[0], qd])) / 2
+
     def integrate(self, q: Array, dq: Array) -> Array:
         return quaternion_normalize(quaternion_multiply(q, quaternion_from_vector(dq)))
 
@@ -111,6 +114,10 @@ class Free(Joint):
 
     def subspace(self, q: Array) -> Array:
         return np.eye(6, dtype=int)
+
+    def configuration_rate(self, q: Array, qd: Array) -> Array:
+        turning = quaternion_multiply(q[:4], np.concatenate([[0], qd[:3]])) / 2
+        return np.concatenate([turning, quaternion_to_rotation(q[:4]) @ qd[3:]])
 
     def integrate(self, q: Array, dq: Array) -> Array:
         R, w, v = quaternion_to_rotation(q[:4]), dq[:3], dq[3:]

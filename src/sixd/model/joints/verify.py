@@ -65,6 +65,9 @@ def _verify_at(who: str, joint: Joint, q: Array, qd: Array) -> None:
     _compare(who, "bias", "S° qd (does S depend on q? define subspace_rate)", joint.bias(q, qd), rate @ qd)
     if type(joint).bias is Joint.bias or joint.nv == 1:  # else S° is not there to be asked for
         _compare(who, "subspace_rate", "the derivative of subspace", joint.subspace_rate(q, qd), rate)
+    rate = (ahead - behind) / (2 * _STEP)
+    _shape(who, "configuration_rate(q, qd)", joint.configuration_rate(q, qd), (joint.nq,))
+    _compare(who, "configuration_rate", "the derivative of integrate", joint.configuration_rate(q, qd), rate)
     back = joint.difference(q, joint.integrate(q, 0.1 * qd))
     _compare(who, "difference", "the inverse of integrate", back, 0.1 * qd)
 

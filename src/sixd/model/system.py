@@ -1,0 +1,105 @@
+"""System: what the functions of the library act on.
+
+A ``Model`` is one, a tree of joints; a model reduced to independent coordinates is another, and so are equations of
+motion that were given or derived. A system says how many coordinates it has, how they move, which constraints bind
+them, and how it answers a function of the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError
+from sixd.model import manifold
+from sixd.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from sixd.model.constraint import Constraint
+    from sixd.model.parts import Frame
+
+
+class System:
+    """Base of all systems: coordinates q (nq,) with rates by qd (nv,), constraints, and an answer to each function."""
+
+    name: str
+    nq: int
+    nv: int
+    nb: int = 0
+    constraints: tuple[Constraint, ...]
+    symbols: tuple[Any, ...] = ()
+    joint_names: tuple[str, ...]  # of what has coordinates: joints, or the coordinates themselves
+    is_traced: bool = False  # whether parameters are being traced: those of a kernel, inside a user's function
+
+    @property
+    def bodies(self) -> range:
+        """1 … nb, parents before children."""
+        return range(1, self.nb + 1)
+
+    def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
+        """The function of the library called ``name`` on one row; ``algorithm`` is what it does on a tree."""
+        raise NotImplementedError
+
+    def q_slice(self, joint: str) -> slice:
+        """Where the joint's coordinates are in q."""
+        raise NotImplementedError
+
+    def v_slice(self, joint: str) -> slice:
+        """Where the joint's freedoms are in qd, qdd and tau."""
+        raise NotImplementedError
+
+    def configuration_rate(self, q: Array, qd: Array) -> Array:
+        """dq/dt (nq,) at q (nq,) along qd (nv,), one state of any scalar."""
+        return qd
+
+    def integrate_row(self, q: Array, dq: Array) -> Array:
+        """The configuration (nq,) reached from q by dq (nv,), one state of any scalar."""
+        return q + dq
+
+    def difference_row(self, q0: Array, q1: Array) -> Array:
+        """The dq (nv,) that leads from q0 to q1 (nq,), one state of any scalar."""
+        return q1 - q0
+
+    def integrate(self, q: Any, dq: Any) -> Array:
+        """Configuration reached from q (…, nq) by the constant velocity dq (…, nv) in unit time."""
+        return manifold.integrate(self, q, dq)
+
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest way for orientations."""
+        return manifold.difference(self, q0, q1)
+
+    def neutral(self) -> Array:
+        """Configuration (nq,) from which to start."""
+        return np.zeros(self.nq)
+
+    def random_configuration(self, rng: Any = None) -> Array:
+        """Configuration (nq,) drawn at random."""
+        return np.random.default_rng(rng).uniform(-np.pi, np.pi, self.nq)
+
+    def frame(self, name: str, where: str = "frame") -> Frame:
+        """The frame of that name, if the system has frames."""
+        raise ModelError(f"{where}: {self.name!r} is a system without bodies and frames, expected a sixd.Model.")
+
+    def with_values(self, values: Mapping[str, Any]) -> System:
+        """The system with scalars in the place of the symbols of these names."""
+        raise NotImplementedError
+
+    def require_numeric(self, where: str) -> None:
+        """Raise if parameters are symbolic, naming the symbols."""
+        if self.symbols:
+            names = ", ".join(str(s) for s in self.symbols)
+            raise ScalarTypeError(
+                f"{where}: {self.name!r} has symbolic parameters {names}, expected numbers for float arguments. "
+                f"Use .substitute({{{self.symbols[0]}: 1.0, …}}), or pass SymPy expressions."
+            )
+
+
+def require_system(where: str, system: object) -> None:
+    """Raise unless ``system`` is one."""
+    if not isinstance(system, System):
+        raise ScalarTypeError(
+            f"{where}: model is a {type(system).__name__}, expected a sixd.Model, or a system of equations. "
+            f"See sixd.load and sixd.lagrange."
+        )

@@ -1,0 +1,189 @@
+"""Dual numbers a + b ε with ε² = 0, over any scalar: exact derivatives of code that is written for numbers.
+
+The value and the slope are floats, SymPy expressions, traced scalars, or dual numbers again, which give second
+derivatives. In nested use every variable is lifted to the same depth; only constants may be plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sixd.spatial import scalar
+from sixd.spatial.scalar import Array, Scalar
+
+
+class Dual:
+    """value + slope ε. Arithmetic, comparison and the functions of ``sixd.spatial`` carry the slope along."""
+
+    __slots__ = ("slope", "value")
+
+    def __init__(self, value: Scalar, slope: Scalar = 0) -> None:
+        self.value, self.slope = value, slope
+
+    def __add__(self, other: Any) -> Dual:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        b = _lift(other)
+        return Dual(self.value + b.value, self.slope + b.slope)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dual:
+        return Dual(-self.value, -self.slope)
+
+    def __pos__(self) -> Dual:
+        return self
+
+    def __sub__(self, other: Any) -> Dual:
+        return NotImplemented if isinstance(other, np.ndarray) else self + (-_lift(other))
+
+    def __rsub__(self, other: Any) -> Dual:
+        return _lift(other) + (-self)
+
+    def __mul__(self, other: Any) -> Dual:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        b = _lift(other)
+        return Dual(self.value * b.value, self.slope * b.value + self.value * b.slope)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Dual:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        b = _lift(other)
+        ratio = self.value / b.value
+        return Dual(ratio, (self.slope - ratio * b.slope) / b.value)
+
+    def __rtruediv__(self, other: Any) -> Dual:
+        return _lift(other) / self
+
+    def __pow__(self, exponent: Any) -> Dual:
+        below = self.value ** (exponent - 1)
+        return Dual(below * self.value, below * self.slope * exponent)
+
+    # functions, by the names of sixd.spatial ---------------------------------------------------------
+
+    def sin(self) -> Dual:
+        return Dual(scalar.sin(self.value), scalar.cos(self.value) * self.slope)
+
+    def cos(self) -> Dual:
+        return Dual(scalar.cos(self.value), -scalar.sin(self.value) * self.slope)
+
+    def tan(self) -> Dual:
+        t = scalar.tan(self.value)
+        return Dual(t, (1 + t * t) * self.slope)
+
+    def asin(self) -> Dual:
+        return Dual(scalar.asin(self.value), self.slope / scalar.sqrt(1 - self.value * self.value))
+
+    def acos(self) -> Dual:
+        return Dual(scalar.acos(self.value), -self.slope / scalar.sqrt(1 - self.value * self.value))
+
+    def atan2(self, x: Any) -> Dual:
+        x = _lift(x)
+        square = self.value * self.value + x.value * x.value
+        return Dual(scalar.atan2(self.value, x.value), (self.slope * x.value - self.value * x.slope) / square)
+
+    def ratan2(self, y: Any) -> Dual:
+        return _lift(y).atan2(self)
+
+    def sqrt(self) -> Dual:
+        root = scalar.sqrt(self.value)
+        return Dual(root, self.slope / (2 * root))
+
+    def exp(self) -> Dual:
+        e = scalar.exp(self.value)
+        return Dual(e, e * self.slope)
+
+    def log(self) -> Dual:
+        return Dual(scalar.log(self.value), self.slope / self.value)
+
+    def sign(self) -> Dual:
+        return Dual(scalar.sign(self.value))
+
+    def absolute(self) -> Dual:
+        return Dual(scalar.absolute(self.value), scalar.sign(self.value) * self.slope)
+
+    __abs__ = absolute
+
+    def minimum(self, other: Any) -> Dual:
+        return (self <= other).where(self, other)
+
+    def maximum(self, other: Any) -> Dual:
+        return (self >= other).where(self, other)
+
+    # comparisons look at the values alone ------------------------------------------------------------
+
+    def __lt__(self, other: Any) -> Condition:
+        return Condition(self.value < _lift(other).value)
+
+    def __le__(self, other: Any) -> Condition:
+        return Condition(self.value <= _lift(other).value)
+
+    def __gt__(self, other: Any) -> Condition:
+        return Condition(self.value > _lift(other).value)
+
+    def __ge__(self, other: Any) -> Condition:
+        return Condition(self.value >= _lift(other).value)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"Dual({self.value!r}, {self.slope!r})"
+
+
+class Condition:
+    """A comparison of dual numbers: chooses values and slopes together."""
+
+    __slots__ = ("holds",)
+
+    def __init__(self, holds: Any) -> None:
+        self.holds = holds
+
+    def where(self, a: Any, b: Any) -> Dual:
+        a, b = _lift(a), _lift(b)
+        return Dual(scalar.where(self.holds, a.value, b.value), scalar.where(self.holds, a.slope, b.slope))
+
+    def __and__(self, other: Condition) -> Condition:
+        return Condition(self.holds & other.holds)
+
+    def __or__(self, other: Condition) -> Condition:
+        return Condition(self.holds | other.holds)
+
+    def __invert__(self) -> Condition:
+        return Condition(not self.holds if isinstance(self.holds, (bool, np.bool_)) else ~self.holds)
+
+
+def _lift(x: Any) -> Dual:
+    return x if isinstance(x, Dual) else Dual(x)
+
+
+def duals(values: Any, slopes: Any) -> Array:
+    """The array of dual numbers with these values and slopes, arrays of one shape."""
+    values, slopes = np.asarray(values), np.asarray(slopes)
+    out = np.empty(values.shape, dtype=object)
+    out.ravel()[:] = [Dual(a, b) for a, b in zip(values.ravel().tolist(), slopes.ravel().tolist(), strict=True)]
+    return out
+
+
+def parts(array: Any) -> tuple[Array, Array]:
+    """Values and slopes of an array in which some are dual numbers, as two arrays."""
+    flat = [_lift(x) for x in np.asarray(array, dtype=object).ravel()]
+    shape = np.shape(array)
+    return _array([x.value for x in flat], shape), _array([x.slope for x in flat], shape)
+
+
+def derivative(function: Callable[[Array], Any], x: Array, direction: Array) -> tuple[Array, Array]:
+    """f(x) and its derivative along ``direction``, for a function of one array (n,) written for any scalar."""
+    return parts(function(duals(x, direction)))
+
+
+def _array(entries: list[Any], shape: tuple[int, ...]) -> Array:
+    out = np.empty(len(entries), dtype=object)
+    out[:] = entries
+    plain = all(isinstance(x, (int, float, np.integer, np.floating)) for x in entries)
+    return (out.astype(float) if plain and any(isinstance(x, float) for x in entries) else out).reshape(shape)
