@@ -39,6 +39,7 @@ class Target(NamedTuple):
 def show(session: Session) -> bool:
     """The table of targets; whether all were measured and reached."""
     targets = [*_batches(session), *_singles(session), *_starts(session), *_threads(session), *_operations(session)]
+    targets += _equations(session)
     session.report.heading("Targets")
     if session.quick:
         session.report.paragraph(f"Only {session.rounds} rounds: for trying, the verdicts mean little.")
@@ -108,6 +109,18 @@ def _operations(session: Session) -> list[Target]:
             found.append(
                 _at_most(f"operations, {word.upper()} of {robot}", 1.05 * known, value, "", lambda x: f"{x:.0f}")
             )
+    return found
+
+
+def _equations(session: Session) -> list[Target]:
+    limits = {"ur5": 1.0, "puma560": 1.0, "symbols": 5.0}
+    found = []
+    for name, most in limits.items():
+        what = f"closed form of {name}" if name != "symbols" else "closed form of puma560 with 60 symbols"
+        found.append(_at_most(f"{what}: M, C and g", most, session.measured.get(("equations", name, "seconds")), "s"))
+    for name in ("ur5", "puma560"):
+        value = session.measured.get(("equations", name, "ratio"))
+        found.append(_at_least(f"operations of SymPy's mechanics, times those of the closed form, {name}", 8.0, value))
     return found
 
 

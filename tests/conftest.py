@@ -11,6 +11,7 @@ from plain import PlainRoutine
 # laws and oracles run on compiled code and on the plain algorithms
 BOTH_TARGETS = {
     "test_laws", "test_pinocchio", "test_frames", "test_momentum", "test_mjcf", "test_cases", "test_cases_a",
+    "test_coriolis",
 }  # fmt: skip
 
 

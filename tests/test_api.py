@@ -16,6 +16,7 @@ CALLS = {
     "forward_dynamics": (lambda m, **a: sixd.forward_dynamics(m, **a), ("q", "qd", "tau", "f_ext")),
     "hybrid_dynamics": (lambda m, **a: sixd.hybrid_dynamics(m, ["joint2"], **a), ("q", "qd", "qdd", "tau", "f_ext")),
     "mass_matrix": (lambda m, **a: sixd.mass_matrix(m, **a), ("q",)),
+    "coriolis_matrix": (lambda m, **a: sixd.coriolis_matrix(m, **a), ("q", "qd")),
     "bias_force": (lambda m, **a: sixd.bias_force(m, **a), ("q", "qd", "f_ext")),
     "gravity_force": (lambda m, **a: sixd.gravity_force(m, **a), ("q",)),
     "inverse_mass_matrix": (lambda m, **a: sixd.inverse_mass_matrix(m, **a), ("q",)),

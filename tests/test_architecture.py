@@ -21,6 +21,7 @@ LAYERS = [
     "runtime",
     "model",
     "algorithms",
+    "constraints",
     "check",
     "io",
     "interop",
@@ -32,6 +33,7 @@ LAYERS = [
     "request",
     "kernel",
     "api",
+    "constrained_api",
     "spatial_v2",
 ]
 # what lies below `batch` and `trace` in that order must not see them all the same

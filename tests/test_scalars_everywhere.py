@@ -17,6 +17,8 @@ CALLS = {
     "forward_dynamics": lambda m, q, qd, x, f: sixd.forward_dynamics(m, q, qd, x, f_ext=f),
     "hybrid_dynamics": lambda m, q, qd, x, f: np.concatenate(sixd.hybrid_dynamics(m, ["joint2"], q, qd, x, x, f_ext=f)),
     "mass_matrix": lambda m, q, qd, x, f: sixd.mass_matrix(m, q),
+    "coriolis_matrix": lambda m, q, qd, x, f: sixd.coriolis_matrix(m, q, qd),
+    "christoffel": lambda m, q, qd, x, f: sixd.christoffel(m, q),
     "bias_force": lambda m, q, qd, x, f: sixd.bias_force(m, q, qd),
     "gravity_force": lambda m, q, qd, x, f: sixd.gravity_force(m, q),
     "energy": lambda m, q, qd, x, f: np.array(sixd.energy(m, q, qd)),

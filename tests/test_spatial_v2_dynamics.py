@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import sixd
 import sixd.spatial_v2 as sv
 
 
@@ -89,6 +90,30 @@ def test_ID1_mass_matrix_and_bias_from_inverse_dynamics():
     for got, wanted in zip(sv.HandC(model, q, qd), (H, C), strict=True):
         close(got, wanted)
     close(sv.ID(model, q, qd, qdd), [1.48097445999, 0.748562615014], 1e-11)
+
+
+def test_coriolis_matrix(state):
+    """Closed form of the planar arm; C q̇ and dH/dt for any factor, by HandC and by differences."""
+    u1, u2, h = 1.0, -2.0, np.sin(0.5) / 2
+    close(sv.CoriolisMatrix(sv.planar(2), [0.3, 0.5], [u1, u2])[0], [[-h * u2, -h * (u1 + u2)], [h * u1, 0]])
+    for model in (mixed(), flat()):
+        q, qd, *_ = state(model)
+        first, second = (sv.CoriolisMatrix(model, q, qd, fn) for fn in (None, lambda I, v: sv.crf(v) @ I))
+        assert np.abs(first[0] - second[0]).max() > 1e-3
+        step = 1e-6
+        ahead, behind = (sv.HandC(model, q + s * qd, qd)[0] for s in (step, -step))
+        velocity_force = sv.HandC(model, q, qd)[1] - sv.HandC(model, q, 0 * qd)[1]
+        for C, H_dot, H in (first, second):
+            close(C @ qd, velocity_force, 1e-11)
+            close(H, sv.HandC(model, q, qd)[0])
+            close(H_dot, (ahead - behind) / (2 * step), 1e-7)  # central differences
+
+
+def test_coriolis_matrix_wants_a_function():
+    with pytest.raises(sixd.ScalarTypeError, match=r"CoriolisMatrix: fn is 3, expected a function B = fn\(I, v\)"):
+        sv.CoriolisMatrix(sv.planar(2), [0, 0], [0, 0], 3)
+    with pytest.raises(sixd.ShapeError, match=r"CoriolisMatrix: B of fn has shape \(6,\), expected a matrix 6×6"):
+        sv.CoriolisMatrix(sv.planar(2), [0, 0], [0, 0], lambda I, v: v)
 
 
 def test_Effi1_equal_dynamics(rng):

@@ -66,6 +66,14 @@ def test_mass_matrix_and_bias(case):
     close(C, case["C"])
 
 
+@pytest.mark.parametrize("case", [c for c in CASES if "Coriolis" in c], ids=lambda c: c["name"])
+def test_coriolis_matrix(case):
+    C, H_dot, H = sv.CoriolisMatrix(model_of(case), case["q"], case["qd"])
+    close(C, case["Coriolis"])
+    close(H_dot, C + C.T)
+    close(H, case["H"])
+
+
 @with_force
 def test_external_forces(case):
     model, f_ext = model_of(case), forces_of(case)

@@ -8,6 +8,7 @@ import sixd
 from robots import FIVE, quiet_load
 from samples import KINDS, single_joint, trees
 from sixd.algorithms.aba import aba
+from sixd.algorithms.coriolis import christoffel, coriolis_matrix
 from sixd.algorithms.crba import crba
 from sixd.algorithms.jacobian import jacobian, jacobian_rate
 from sixd.algorithms.momentum import energy
@@ -109,6 +110,7 @@ ALGORITHMS = {
     "rnea": (rnea, ("q", "qd", "qdd")), "aba": (aba, ("q", "qd", "tau")), "crba": (crba, ("q",)), "energy": (energy, ("q", "qd")),
     "inverse_mass_matrix": (inverse_mass_matrix, ("q",)), "jacobian": (lambda m, q: jacobian(m, q, "frame2"), ("q",)),
     "jacobian_rate": (lambda m, q, qd: jacobian_rate(m, q, qd, "frame2", expressed_in="world"), ("q", "qd")),
+    "coriolis_matrix": (coriolis_matrix, ("q", "qd")), "christoffel": (christoffel, ("q",)),
 }  # fmt: skip
 
 
@@ -136,6 +138,8 @@ def test_algorithms_trace_to_what_they_compute(name, model, rng):
     ("name", "algorithm", "most"),
     [
         ("ur5", "rnea", 630), ("panda", "rnea", 1014), ("talos", "rnea", 5044), ("ur5", "aba", 1461), ("panda", "aba", 2183), ("talos", "aba", 10665),
+        ("ur5", "coriolis_matrix", 1522), ("panda", "coriolis_matrix", 2303), ("talos", "coriolis_matrix", 12648),
+        ("ur5", "christoffel", 702), ("panda", "christoffel", 2031), ("talos", "christoffel", 12285),
     ],
 )  # fmt: skip
 def test_operation_counts_are_a_ratchet(name, algorithm, most):

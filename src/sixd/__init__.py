@@ -7,7 +7,9 @@ from sixd.api import (
     body_poses,
     center_of_mass,
     centroidal_matrix,
+    christoffel,
     composite_inertia,
+    coriolis_matrix,
     energy,
     external_force,
     forward_dynamics,
@@ -26,7 +28,19 @@ from sixd.api import (
     velocity,
 )
 from sixd.check import check
+from sixd.constrained_api import (
+    assemble,
+    constrained_dynamics,
+    constraint_error,
+    constraint_forces,
+    constraint_jacobian,
+    constraint_velocity,
+    mobility,
+    projections,
+)
+from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
 from sixd.errors import (
+    AssemblyError,
     CacheWarning,
     CompileWarning,
     FileError,
@@ -78,5 +92,8 @@ from sixd.spatial import (
     tube,
     where,
 )
+from sixd.symbolic.derive import equations
+from sixd.symbolic.equations import Equations
+from sixd.symbolic.lagrange import lagrange
 
 __version__ = "0.1.0"

@@ -18,6 +18,7 @@ from sixd.errors import ModelError, ShapeError
 from sixd.evaluate import call, evaluate, shortcut
 from sixd.library import EXTERNAL_FORCE, LIBRARY
 from sixd.model.model import Model, require_model
+from sixd.model.system import require_system
 from sixd.spatial.scalar import Array, require_scalars
 
 # dynamics ---------------------------------------------------------------------------------------
@@ -97,6 +98,46 @@ def _used(where: str, name: str, values: Any, mask: Array) -> Any:
 def mass_matrix(model: Model, q: Any, *, out: Any = None) -> Array:
     """Mass matrix M (…, nv, nv), armature included; composite-rigid-body algorithm  [RBDA Table 6.2]."""
     return call("mass_matrix", model, (q,), None, out)
+
+
+@shortcut
+def coriolis_matrix(model: Model, q: Any, qd: Any, *, out: Any = None) -> Array:
+    """Coriolis matrix C (…, nv, nv): C qd are the centrifugal and Coriolis forces, and dM/dt - 2 C is skew.
+
+    Parameters
+    ----------
+    q : (…, nq) configuration.
+    qd : (…, nv) velocity.
+
+    Returns
+    -------
+    C : (…, nv, nv), linear in qd. C qd is ``bias_force`` less ``gravity_force`` for ``model.without_passive()``, and
+        dM/dt = C + Cᵀ along the motion. Damping, friction and springs are not part of it, and armature, which is
+        constant, adds nothing.
+
+    Notes
+    -----
+    Of all matrices with these laws it is the one of the Christoffel symbols (see ``christoffel``), for joints of every
+    type. O(n · depth).
+
+    >>> import sixd
+    >>> arm = sixd.zoo.planar(2)
+    >>> sixd.coriolis_matrix(arm, [0.3, 0.5], [1, -2]).round(6)
+    array([[0.479426, 0.239713],
+           [0.239713, 0.      ]])
+    """
+    return call("coriolis_matrix", model, (q, qd), None, out)
+
+
+@shortcut
+def christoffel(model: Model, q: Any, *, out: Any = None) -> Array:
+    """Christoffel symbols Γ (…, nv, nv, nv): Γ[i, j, k] = ∂C_ij/∂qd_k, so C = Γ @ qd.
+
+    Where qd is the derivative of q they are ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i), symmetric in j and k. The
+    freedoms of a free or a spherical joint are no derivatives of coordinates: there Γ is not symmetric in j and k, and
+    contracting j with qd instead of k gives a matrix without the laws of C. O(n · depth²).
+    """
+    return call("christoffel", model, (q,), None, out)
 
 
 @shortcut
@@ -241,7 +282,7 @@ def external_force(
         about that point. Without it a bare force acts at the origin of those coordinates.
     """
     where = "external_force"
-    require_model(where, model)
+    require_system(where, model)
     if model.frame(frame, where).body == 0:
         raise ModelError(f"{where}: frame {frame!r} is fixed to the world, expected one on a moving body.")
     require_scalars(f"{where}: wrench", wrench)

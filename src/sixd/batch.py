@@ -85,7 +85,7 @@ def _to_array(where: str, argument: Argument) -> Array:
             f"Convert it to a float array."
         )
     if array.dtype == object:
-        if array.shape == ():
+        if array.shape == () and core:
             raise ScalarTypeError(
                 f"{where}: {name} is a {type(value).__name__}, expected an array of shape {_dots(core)}."
             )

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.assembly import ACCEPTED, holonomic_rows, row_scale
+from sixd.algorithms.rank import assembled_rank, mobility_at
 from sixd.algorithms.singular import singular_joints
+from sixd.errors import ShapeError
 from sixd.model.findings import inertia_finding
 from sixd.model.model import Model, require_model
 from sixd.model.parts import PER_V, Finding
@@ -17,11 +24,13 @@ class Findings(list[Finding]):
         return "\n".join(map(str, self)) if self else "nothing doubtful found"
 
 
-def check(model: Model) -> Findings:
+def check(model: Model, q: Any = None) -> Findings:
     """What is doubtful in the model: each finding has a ``code``, ``where`` (a body or joint) and a ``message``.
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
-    ``negative-property``, and what a loader had to leave out of a file. An empty list means that nothing was found.
+    ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and what a loader had to leave out of a file.
+    With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, which is why ``constrained_dynamics`` gives
+    NaN there. An empty list means that nothing was found.
     """
     require_model("check", model)
     found = Findings(model.notes)
@@ -51,4 +60,43 @@ def check(model: Model) -> Findings:
             if not is_object(values) and (values < 0).any():
                 message = f"its {key.replace('_', ' ')} is negative ({values.min():g}); give a number of at least 0"
                 add(Finding("negative-property", model.joint_names[i - 1], message))
+    if model.constraints and not model.symbols:
+        for finding in (*_constraint_findings(model), *(_findings_at(model, q) if q is not None else ())):
+            add(finding)
+    return found
+
+
+def _constraint_findings(model: Model) -> list[Finding]:
+    rank = assembled_rank(model)
+    if not rank.assembles:
+        message = "no configuration that satisfies the constraints was found from several starts; see sixd.assemble"
+        return [Finding("cannot-assemble", model.name, message)]
+    mobility = mobility_at(model, rank.at)
+    if not mobility.redundant:
+        return []
+    which = ", ".join(f"{n} in {label}" for label, n in mobility.redundant_in)
+    message = (
+        f"{mobility.redundant} of its {mobility.equations} constraint equations are redundant ({which}): accelerations "
+        f"are unique, multipliers are those of least norm, and symbolic scalars are refused"
+    )
+    return [Finding("redundant-constraints", model.name, message)]
+
+
+def _findings_at(model: Model, q: Any) -> list[Finding]:
+    place = np.asarray(q)
+    if place.shape != (model.nq,) or place.dtype.kind not in "fiu":
+        raise ShapeError(f"check: q is {q!r}, expected one configuration of {model.nq} numbers.")
+    place, found = place.astype(float), []
+    phi, A = holonomic_rows(model, place)
+    error = float(np.abs(phi / row_scale(A)).max(initial=0.0))
+    if not error <= 10 * ACCEPTED:
+        message = f"the configuration is off its constraints by {error:.3g} rad or m; use sixd.assemble"
+        found.append(Finding("not-assembled", model.name, message))
+    usual, here = assembled_rank(model), mobility_at(model, place)
+    if here.rank < usual.number:
+        message = (
+            f"the rank of the constraints drops from {usual.number} to {here.rank} in this configuration, as in a dead "
+            f"centre: it does not tell how the mechanism moves on, and constrained_dynamics gives NaN; move away from it"
+        )
+        found.append(Finding("rank-drop", model.name, message))
     return found

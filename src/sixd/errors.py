@@ -45,6 +45,10 @@ class SingularError(SixdError, ArithmeticError):
     """The mass matrix, or another matrix to be solved with, is singular."""
 
 
+class AssemblyError(SixdError, ArithmeticError):
+    """No configuration, or no velocity, that satisfies the constraints was found."""
+
+
 class TraceError(SixdError, TypeError):
     """A traced value was asked for what only numbers have, or a trace is not well formed."""
 

@@ -18,7 +18,7 @@ from sixd import batch
 from sixd.algorithms.singular import vanishing_pivots
 from sixd.compile import ENTRIES, LARGE_SOLUTION, SHORTCUTS, Request, routine
 from sixd.errors import ModelError, ScalarTypeError, SingularError
-from sixd.library import LIBRARY, Function, core_shape, meaning
+from sixd.library import LIBRARY, Function, core_shape, find, meaning
 from sixd.model import manifold
 from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model
@@ -72,7 +72,7 @@ def call(name: str, model: System, arrays: tuple[Any, ...], f_ext: Any = None, o
             if result is not None:
                 return result
     require_system(name, model)
-    function = LIBRARY[name]
+    function = find(name, model)
     settled = function.settle(model, choices)
     result = evaluate(function, model, settled, arrays, f_ext, out)
     if not function.check and not model.symbols:

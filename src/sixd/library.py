@@ -12,18 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms import aba, crba, external, kinematics, rnea
+from sixd.algorithms import aba, constrained, coriolis, crba, external, kinematics, rnea
+from sixd.algorithms import constraint_rows as rows
 from sixd.algorithms import jacobian as jacobians
 from sixd.algorithms import momentum as momenta
 from sixd.algorithms import solve as solves
 from sixd.errors import ScalarTypeError, SingularError, unknown_name
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_number
 
 COORDINATES = ("body", "aligned", "world")
 KINDS = ("spatial", "classical")
-_MEANING = {"q": "nq", "q0": "nq", "q1": "nq", "f_ext": "nb, 6", "wrench": "6", "point": "3"}
+# modules whose functions are the library's
+PUBLIC = ("sixd.api", "sixd.constrained_api")
+_MEANING = {
+    "q": "nq", "q0": "nq", "q1": "nq", "f_ext": "nb, 6", "wrench": "6", "point": "3", "t": "a number",
+    "lam": "rows of the constraints",
+}  # fmt: skip
 
 
 def meaning(name: str) -> str:
@@ -33,7 +39,9 @@ def meaning(name: str) -> str:
 
 def core_shape(model: System, name: str) -> tuple[int, ...]:
     """The core shape of an array of that name."""
-    shapes = {"nq": (model.nq,), "nv": (model.nv,), "nb, 6": (model.nb, 6), "6": (6,), "3": (3,)}
+    if name == "lam":
+        return (sum(k for k, _ in rows.row_counts(model)),)
+    shapes = {"nq": (model.nq,), "nv": (model.nv,), "nb, 6": (model.nb, 6), "6": (6,), "3": (3,), "a number": ()}
     return shapes[meaning(name)]
 
 
@@ -44,7 +52,8 @@ class Function:
     ``choices`` are its fixed arguments and their defaults (... if there is none); ``force`` says whether it takes
     f_ext too, ``solves`` whether it divides by the mass matrix, ``check(name, choices, results)`` gives what a user
     gets of its results, or raises; ``shapes`` are the core shapes of arrays whose names do not tell them. ``named``
-    says that its name and its choices tell what it computes, ``judged`` that results which are not finite are errors.
+    says that its name and its choices tell what it computes, ``judged`` that results which are not finite are errors,
+    ``constrained`` that it depends on the model's constraints.
     """
 
     name: str
@@ -56,6 +65,7 @@ class Function:
     needs_mass: bool = False
     named: bool = True
     judged: bool = True
+    constrained: bool = False
     check: Callable[[str, tuple[Any, ...], list[Any]], list[Any]] | None = None
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -107,11 +117,18 @@ def _prescribed(where: str, model: Any, given: Any) -> frozenset[int]:
     return frozenset(model.joint_index(name) for name in given)
 
 
+def _stabilisation(where: str, model: System, value: Any) -> float:
+    if isinstance(value, bool) or not is_number(value) or not 0 <= value < np.inf:
+        raise ScalarTypeError(f"{where}: stabilisation is {value!r}, expected a finite number of at least 0 [1/s].")
+    return float(value)
+
+
 _SETTLE: dict[str, Callable[[str, System, Any], Any]] = {
     "frame": _frame,
     "expressed_in": _word("expressed_in", COORDINATES),
     "kind": _word("kind", KINDS),
     "given": _prescribed,
+    "stabilisation": _stabilisation,
 }
 
 
@@ -156,6 +173,8 @@ LIBRARY = _make(
     Function("forward_dynamics", aba.aba, ("q", "qd", "tau"), force=True, solves=True),
     Function("hybrid_dynamics", _hybrid, ("q", "qd", "qdd", "tau"), {"given": ...}, force=True, solves=True),
     Function("mass_matrix", crba.crba, ("q",)),
+    Function("coriolis_matrix", coriolis.coriolis_matrix, ("q", "qd")),
+    Function("christoffel", coriolis.christoffel, ("q",)),
     Function("bias_force", rnea.bias_force, ("q", "qd"), force=True),
     Function("gravity_force", rnea.gravity_force, ("q",)),
     Function("inverse_mass_matrix", solves.inverse_mass_matrix, ("q",), solves=True),
@@ -174,9 +193,30 @@ LIBRARY = _make(
     Function("inverse_operational_inertia", jacobians.inverse_operational_inertia, ("q",), _FRAMED, solves=True),
     Function("operational_inertia", _operational_inertia, ("q",), _FRAMED, solves=True, check=_full_rank),
     Function("external_force", external.external_force, ("q", "wrench"), {"frame": ..., "expressed_in": "world"}),
+    Function(
+        "constrained_dynamics", constrained.constrained_dynamics, ("q", "qd", "tau"), {"stabilisation": 0.0},
+        force=True, solves=True, judged=False, constrained=True,
+    ),
+    Function("projections", constrained.projections, ("q",), solves=True, judged=False, constrained=True),
+    Function("constraint_jacobian", rows.constraint_jacobian, ("q",), constrained=True),
+    Function("constraint_error", rows.constraint_error, ("q",), constrained=True),
+    Function("constraint_velocity", rows.constraint_velocity, ("q", "qd"), constrained=True),
+    Function("constraint_forces", rows.constraint_forces, ("q", "lam"), constrained=True),
     Function("integrate", lambda system, q, dq: system.integrate_row(q, dq), ("q", "dq")),
     Function("difference", lambda system, q0, q1: system.difference_row(q0, q1), ("q0", "q1")),
 )
+
+# beside a constraint with a prescribed rate, time is one of the arrays
+_TIMED = {
+    name: replace(LIBRARY[name], arrays=(*LIBRARY[name].arrays, "t"))
+    for name in ("constrained_dynamics", "constraint_velocity")
+}
+
+
+def find(name: str, model: System) -> Function:
+    """The function of that name for a system: some take the time too, if a constraint depends on it."""
+    return _TIMED[name] if name in _TIMED and rows.is_timed(model) else LIBRARY[name]
+
 
 # a force alone is of three numbers; a point of attack may be given
 EXTERNAL_FORCE = {

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from sixd import spatial
+from sixd.algorithms.rank import derived
+from sixd.constraints.reduced import Reduced
 from sixd.errors import unknown_name
 from sixd.model.edit import map_numbers
 from sixd.model.model import Model
 from sixd.model.system import System
+from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.inertia import Inertia
+from sixd.spatial.scalar import is_sympy
 
 # what a model's numbers can be called, with the shape of the input
 PARAMETERS = {
@@ -24,14 +27,11 @@ PARAMETERS = {
     "friction": ("nv",),
     "armature": ("nv",),
 }
-_FUNCTIONS = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan2": "atan2", "sqrt": "sqrt",
-    "exp": "exp", "log": "log", "sign": "sign", "Abs": "absolute", "Min": "minimum", "Max": "maximum",
-}  # fmt: skip
 
 
 def parameter_shape(where: str, model: System, name: str) -> tuple[int, ...]:
     """The core shape of a parameter: one of ``PARAMETERS``, or a symbol of the model by its name."""
+    model = model.model if isinstance(model, Reduced) else model
     if name in PARAMETERS and isinstance(model, Model):
         return tuple(getattr(model, n) if isinstance(n, str) else n for n in PARAMETERS[name])
     symbols = sorted(map(str, model.symbols))
@@ -43,8 +43,11 @@ def parameter_shape(where: str, model: System, name: str) -> tuple[int, ...]:
 
 def with_parameters(model: System, values: Mapping[str, Any]) -> System:
     """The model with the parameters of these names replaced; a symbol's value is a scalar."""
+    original = model
+    if isinstance(model, Reduced):
+        return derived(Reduced(cast(Model, with_parameters(model.model, values))), original)
     if not isinstance(model, Model):
-        return model.with_values(values)
+        return derived(model.with_values(values), original)
     symbols = {name: x for name, x in values.items() if name not in PARAMETERS}
     if symbols:
         model = _with_symbols(model, symbols)
@@ -58,20 +61,13 @@ def with_parameters(model: System, values: Mapping[str, Any]) -> System:
             fields["placement"] = np.array([model.placement[0].astype(object), *value])
         elif name in PARAMETERS:
             fields[name] = value
-    return dataclasses.replace(model, **fields)
+    return derived(dataclasses.replace(model, **fields), original)
 
 
 def _with_symbols(model: Model, values: Mapping[str, Any]) -> Model:
-    import sympy
-
-    names = {sympy.Symbol(f"_{k}"): s for k, s in enumerate(sorted(model.symbols, key=str))}
-    given = [values.get(str(s), s) for s in names.values()]
-    functions = {theirs: getattr(spatial, ours) for theirs, ours in _FUNCTIONS.items()}
+    table = {s: values[str(s)] for s in model.symbols if str(s) in values}
 
     def change(x: Any) -> Any:
-        if not getattr(x, "free_symbols", None):
-            return float(x) if hasattr(x, "free_symbols") else x
-        plain = x.xreplace({s: dummy for dummy, s in names.items()})
-        return sympy.lambdify(list(names), plain, modules=[functions, "math"])(*given)
+        return evaluate_expressions([x], table, "compile")[0] if is_sympy(x) else x
 
     return map_numbers(model, change)

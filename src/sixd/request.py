@@ -10,7 +10,7 @@ import numpy as np
 
 from sixd.compile import Request
 from sixd.errors import ScalarTypeError, unknown_name
-from sixd.library import LIBRARY, Function, core_shape
+from sixd.library import LIBRARY, PUBLIC, Function, core_shape, find
 from sixd.model.system import System, require_system
 from sixd.parameters import parameter_shape, with_parameters
 from sixd.spatial.scalar import Array
@@ -75,9 +75,9 @@ def _part(where: str, function: Any, model: System, shapes: dict[str, Any], stat
     if not callable(function):
         raise ScalarTypeError(f"{where}: function is {function!r}, expected a function, such as sixd.inverse_dynamics.")
     name = getattr(function, "__name__", type(function).__name__)
-    if getattr(function, "__module__", "") != "sixd.api" or name not in LIBRARY:
+    if getattr(function, "__module__", "") not in PUBLIC or name not in LIBRARY:
         return _own(where, name, function, model, shapes, static)
-    made = LIBRARY[name]
+    made = find(name, model)
     values = tuple(static.get(choice, default) for choice, default in made.choices.items())
     for choice, value in zip(made.choices, values, strict=True):
         if value is ...:

@@ -143,15 +143,18 @@ class ModelBuilder:
         )
 
     def add_constraint(self, constraint: Constraint) -> None:
-        """Store a constraint with the model, such as ``sixd.Mimic``; the joints it names must exist."""
+        """Store a constraint with the model, such as ``sixd.Mimic`` or ``sixd.Loop``; what it names must exist."""
         if not isinstance(constraint, Constraint):
             raise ScalarTypeError(f"add_constraint: got {constraint!r}, expected a sixd.Constraint.")
         for joint in constraint.joints:
             if joint not in self._joint_names:
                 raise unknown_name("add_constraint", "joint", joint, self._joint_names)
+        for frame in constraint.frames:
+            self._find("add_constraint", "frame", frame)
+        joints = {name: self.entries[k].joint for name, k in self._joint_names.items()}
         if isinstance(constraint, Mimic):
-            joints = {name: self.entries[k].joint for name, k in self._joint_names.items()}
             validate.check_mimic(constraint, self.constraints, joints)
+        constraint.verify(joints)
         self.constraints.append(constraint)
 
     def add_visual(

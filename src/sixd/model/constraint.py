@@ -7,11 +7,14 @@ numbers, exactly and for any scalar. Which algorithms use them, nothing here kno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sixd.errors import ModelError
+from sixd.model.joints import Joint
 from sixd.spatial.dual import derivative, duals, parts
 from sixd.spatial.scalar import Array
 
@@ -22,11 +25,23 @@ if TYPE_CHECKING:
 class Constraint:
     """Base of the constraints that ``model.constraints`` holds; ``joints`` and ``frames`` name what it acts on.
 
-    Give a new kind ``position``, if it is holonomic, or ``velocity``; ``jacobian`` and ``bias`` only to save work.
+    Give a new kind ``position``, if it is holonomic, or ``velocity``; ``jacobian`` and ``bias`` only to save work. Its
+    force on the mechanism is Aᵀλ: M qdd + h = tau + Aᵀλ.
     """
 
     joints: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
+    joint_fields: ClassVar[tuple[str, ...]] = ()  # of a dataclass: those that hold names of joints, and of frames
+    frame_fields: ClassVar[tuple[str, ...]] = ()
+    by_names: ClassVar[bool] = True  # whether names say all that it acts on; a function of the whole q has none
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return f"{type(self).__name__}({', '.join((*self.joints, *self.frames))})"
+
+    def verify(self, joints: Mapping[str, Joint]) -> None:
+        """Raise if it cannot hold for joints of these kinds; called when it is added to a mechanism."""
 
     def position(self, system: System, q: Array) -> Array:
         """φ(q) (h,), zero when satisfied; its rates are the first h rows. None by default."""
@@ -39,6 +54,10 @@ class Constraint:
     def target(self, t: Any) -> Array | None:
         """b(t) (k,), if it is not zero."""
         return None
+
+    def on_branch(self, system: System, q: Array) -> bool:
+        """Whether q (nq,), where ``position`` vanishes, is a configuration that is meant; floats alone."""
+        return True
 
     def jacobian(self, system: System, q: Array) -> Array:
         """A (k, nv)."""
@@ -54,8 +73,8 @@ class Constraint:
 class Explicit(Constraint):
     """Coordinates of some joints as a function of those of others: q[dependent] = γ(q[independent])."""
 
-    dependent: tuple[str, ...] = ()
-    independent: tuple[str, ...] = ()
+    dependent: tuple[str, ...]
+    independent: tuple[str, ...]
 
     def map(self, y: Array) -> Array:
         """γ(y): the dependent joints' coordinates for the coordinates y of the independent ones, in their order."""
@@ -64,9 +83,40 @@ class Explicit(Constraint):
     def position(self, system: System, q: Array) -> Array:
         return gather(system, q, self.dependent) - self.map(gather(system, q, self.independent))
 
+    def jacobian(self, system: System, q: Array) -> Array:
+        # the columns of its own joints alone: a hand of twenty mimic joints has few
+        rows = len(gather(system, q, self.dependent))
+        columns: list[Array] = [np.zeros(rows, dtype=int)] * system.nv
+        for joint in self.joints:
+            for k in range(system.nv)[system.v_slice(joint)]:
+                columns[k] = self.velocity(system, q, np.eye(system.nv, dtype=int)[k])
+        return np.array(columns).reshape(system.nv, rows).T
+
+    def verify(self, joints: Mapping[str, Joint]) -> None:
+        for name in self.dependent:
+            if type(joints[name]).integrate is not Joint.integrate:
+                raise ModelError(
+                    f"add_constraint: {self.label} makes joint {name!r} dependent, a {type(joints[name]).__name__}, "
+                    f"expected joints with coordinates on the real line. Use sixd.Loop between two frames."
+                )
+
     @property
     def joints(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.dependent + self.independent
+
+
+def renamed(c: Constraint, joint: Callable[[str], str], frame: Callable[[str], str]) -> Constraint:
+    """The constraint with other names for its joints and frames."""
+
+    def change(rename: Callable[[str], str], value: Any) -> Any:
+        return rename(value) if isinstance(value, str) else tuple(map(rename, value))
+
+    changes = {name: change(joint, getattr(c, name)) for name in c.joint_fields}
+    changes |= {name: change(frame, getattr(c, name)) for name in c.frame_fields}
+    if is_dataclass(c) and not changes:  # a user's, whose fields say no more
+        own = {f.name: getattr(c, f.name) for f in fields(c)}
+        changes = {name: joint(x) for name, x in own.items() if isinstance(x, str) and x in c.joints}
+    return replace(c, **changes) if changes else c  # type: ignore[type-var]
 
 
 def gather(system: System, q: Array, joints: tuple[str, ...]) -> Array:
@@ -82,6 +132,7 @@ class Mimic(Explicit):
     source: str
     multiplier: Any = 1.0
     offset: Any = 0.0
+    joint_fields: ClassVar[tuple[str, ...]] = ("joint", "source")
 
     @property
     def dependent(self) -> tuple[str, ...]:  # type: ignore[override]

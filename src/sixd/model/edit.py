@@ -12,6 +12,7 @@ import numpy as np
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, unknown_name
 from sixd.model import validate
 from sixd.model.builder import Entry, ModelBuilder
+from sixd.model.constraint import renamed
 from sixd.model.joints import BUILT_IN, Fixed, replace_parameters, verify_joint
 from sixd.model.model import Model
 from sixd.model.parts import PER_Q, PER_V, Frame
@@ -90,7 +91,8 @@ def submodel(model: Model, body: str) -> Model:
     part.visuals = [dataclasses.replace(v, body=number[v.body]) for v in model.visuals if v.body in number and v.body]
     part.notes = [n for n in model.notes if n.where in part.frames or n.where in part._joint_names]
     part.constraints = list(model.constraints)
-    _drop_constraints(part, set(model.joint_names) - set(part._joint_names), "submodel")
+    lost = set(model.frames) - set(part.frames) | ({"world"} if model.parent[root] else set())
+    _drop_constraints(part, set(model.joint_names) - set(part._joint_names), "submodel", lost)
     return part.build()
 
 
@@ -131,9 +133,14 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     for v in other.visuals:
         body, pose = moved(v.body, v.pose)
         builder.visuals.append(dataclasses.replace(v, body=body, pose=pose))
+    world = f"{prefix or other.name + ':'}world"
+    if any("world" in c.frames for c in other.constraints):
+        builder.add_frame(world, frame, placement)
     for c in other.constraints:
-        names = {f.name: prefix + getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) in c.joints}  # type: ignore[arg-type]
-        builder.constraints.append(dataclasses.replace(c, **names))  # type: ignore[type-var]
+        builder.constraints.append(
+            renamed(c, lambda joint: prefix + joint, lambda f: world if f == "world" else _prefixed(f, prefix, frame))
+        )
+    _drop_constraints(builder, set(), "attach")
     builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
     return builder.build()
 
@@ -189,14 +196,17 @@ def _table(model: Model, values: Mapping[Any, Any]) -> dict[Any, Any]:
     return table
 
 
-def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str) -> None:
+def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str, frames: set[str] | None = None) -> None:
+    """Leave out the constraints of joints and frames that are gone, and those that are functions of the whole q."""
     kept = []
     for c in builder.constraints:
-        lost = sorted(gone & set(c.joints))
-        if not lost:
+        lost, unseen = sorted(gone & set(c.joints)), sorted((frames or set()) & set(c.frames))
+        if not lost and not unseen and c.by_names:
             kept.append(c)
-        elif not set(c.joints) <= gone:
-            warnings.warn(f"{where}: {c} is dropped, since {lost} moves no more.", ModelWarning, stacklevel=4)
+            continue
+        why = f"{lost} moves no more" if lost else f"{unseen} is left behind" if unseen else "q has other coordinates now"
+        if not c.by_names or not (set(c.joints) <= gone and set(c.frames) <= (frames or set())):
+            warnings.warn(f"{where}: {c} is dropped, since {why}.", ModelWarning, stacklevel=4)
     builder.constraints = kept
 
 

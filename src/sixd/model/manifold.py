@@ -65,7 +65,8 @@ def difference(model: System, q0: Any, q1: Any) -> Array:
 def nonfinite_error(model: Any, where: str, row: str, *arrays: Array) -> SingularError:
     """The error for a result that is not finite although its arguments are; ``row`` says which, in words."""
     for q in arrays:
-        for i in model.bodies if len(q) == model.nq else ():  # of a tree: other systems have no bodies
+        tree = hasattr(model, "joints") and len(q) == model.nq
+        for i in model.bodies if tree else ():
             quaternion = q[model.iq[i]][:4] if isinstance(model.joints[i], (Spherical, Free)) else np.ones(4)
             with np.errstate(all="ignore"):
                 square = quaternion @ quaternion

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
-from sixd.model import manifold, validate
+from sixd.model import manifold, system, validate
 from sixd.model.constraint import Constraint
 from sixd.model.joints import Joint, parameters_of
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, JointRecord, Visual
@@ -253,6 +253,14 @@ class Model(System):
         from sixd.model.edit import attach
 
         return attach(self, other, frame, placement=placement, prefix=prefix)
+
+    def reduce(self) -> System:
+        """The model in the independent coordinates y that its explicit constraints (``Mimic``, ``Coupling``) leave.
+
+        q = γ(y), qd = G yd: every function of the library acts on it, ``lift`` gives the states of this model. Other
+        constraints stay. Itself, if no constraint is explicit.
+        """
+        return system.make_reduced(self)
 
     def without_passive(self) -> Model:
         """The model without damping, friction, stiffness and armature."""

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from sixd.model.parts import Frame
 
 
+# how ``Model.reduce`` makes its result; set by sixd.constraints.reduced, which knows how
+make_reduced: Any = None
+
+
 class System:
     """Base of all systems: coordinates q (nq,) with rates by qd (nv,), constraints, and an answer to each function."""
 

@@ -25,7 +25,18 @@ from sixd.spatial_v2.algebra import (
 )
 from sixd.spatial_v2.basemotion import fbanim, fbkin
 from sixd.spatial_v2.contact import gcFD, gcontact, gcPosVel
-from sixd.spatial_v2.dynamics import HD, ID, EnerMo, FDab, FDcrb, FDgq, HandC, apply_external_forces, jcalc
+from sixd.spatial_v2.dynamics import (
+    HD,
+    ID,
+    CoriolisMatrix,
+    EnerMo,
+    FDab,
+    FDcrb,
+    FDgq,
+    HandC,
+    apply_external_forces,
+    jcalc,
+)
 from sixd.spatial_v2.floating import FDfb, IDfb, floatbase
 from sixd.spatial_v2.models import (
     autoTree,
@@ -42,9 +53,9 @@ from sixd.spatial_v2.sparsity import LTDL, LTL, expandLambda, mpyH, mpyL, mpyLi,
 from sixd.spatial_v2.structure import Struct, to_model
 
 __all__ = [
-    "HD", "ID", "LTDL", "LTL", "EnerMo", "FDab", "FDcrb", "FDfb", "FDgq", "Fpt", "HandC", "IDfb", "Struct", "Vpt",
-    "Xpt", "XtoV", "apply_external_forces", "autoTree", "crf", "crm", "doubleElbow", "expandLambda", "fbanim",
-    "fbkin", "floatbase", "gcFD", "gcPosVel", "gcontact", "get_gravity", "gfxExample", "jcalc", "mcI", "mpyH",
+    "HD", "ID", "LTDL", "LTL", "CoriolisMatrix", "EnerMo", "FDab", "FDcrb", "FDfb", "FDgq", "Fpt", "HandC", "IDfb",
+    "Struct", "Vpt", "Xpt", "XtoV", "apply_external_forces", "autoTree", "crf", "crm", "doubleElbow", "expandLambda",
+    "fbanim", "fbkin", "floatbase", "gcFD", "gcPosVel", "gcontact", "get_gravity", "gfxExample", "jcalc", "mcI", "mpyH",
     "mpyL", "mpyLi", "mpyLit", "mpyLt", "planar", "plnr", "pluho", "plux", "rollingdisc", "rotx", "roty", "rotz",
     "rq", "rqd", "rv", "rx", "ry", "rz", "scissor", "singlebody", "skew", "to_model", "vee", "xlt",
 ]  # fmt: skip

@@ -7,12 +7,13 @@ spatial (6,) or planar (3,).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sixd.algorithms.aba import hybrid
+from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
 from sixd.algorithms.rnea import bias_force, rnea
@@ -38,6 +39,23 @@ def HandC(model: Mapping[str, Any], q: Any, qd: Any, f_ext: Any = None) -> tuple
     tree, force = _mechanism("HandC", model, f_ext)
     q, qd = vectors("HandC", tree.nv, q=q, qd=qd)
     return crba(tree, q), bias_force(tree, q, qd, f_ext=force)
+
+
+def CoriolisMatrix(
+    model: Mapping[str, Any], q: Any, qd: Any, fn: Callable[[Array, Array], Array] | None = None
+) -> tuple[Array, Array, Array]:
+    """C, dH/dt and H (NB, NB): C q̇ is HandC's C less gravity, and dH/dt = C + Cᵀ.
+
+    By default C is the one of the Christoffel symbols. ``fn(I, v)`` gives another factor B (6, 6) of a body with
+    inertia I and velocity v, spatial for planar models too; it needs B v = v×* I v and B + Bᵀ = v×* I - I v×.
+    """
+    where = "CoriolisMatrix"
+    tree, _ = _mechanism(where, model, None)
+    q, qd = vectors(where, tree.nv, q=q, qd=qd)
+    if fn is not None and not callable(fn):
+        raise ScalarTypeError(f"{where}: fn is {fn!r}, expected a function B = fn(I, v). Or leave it out.")
+    C = coriolis_matrix(tree, q, qd, factor=fn and (lambda I, v: square(where, "B of fn", fn(I, v), 6)))
+    return C, C + C.T, crba(tree, q)
 
 
 def FDab(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from sixd.errors import unknown_name
 from sixd.model import Model
+from sixd.zoo.closed import andrews, andrews_force, andrews_order, bricard, four_bar
 from sixd.zoo.course import autotree, double_elbow, falling_sphere, rolling_disc, scissor, single_body, vee
 from sixd.zoo.random_tree import random_tree
 from sixd.zoo.robots import panda_arm, ur_arm
@@ -22,11 +23,14 @@ from sixd.zoo.textbook import (
 )
 
 _MODELS: dict[str, Callable[[], Model]] = {
+    "andrews": andrews,
+    "bricard": bricard,
     "cart_pole": cart_pole,
     "craig_arm": craig_arm,
     "double_elbow": double_elbow,
     "double_pendulum": lambda: pendulum(2),
     "falling_sphere": falling_sphere,
+    "four_bar": four_bar,
     "panda_arm": panda_arm,
     "pendulum": pendulum,
     "planar": planar,

@@ -1,0 +1,137 @@
+"""Constraints by a function of the user's own: explicit, holonomic or Pfaffian.
+
+The functions take arrays of any scalar (use ``sixd.spatial``'s sin, sqrt, where …); all derivatives follow from them by
+dual numbers.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError
+from sixd.model.constraint import Constraint, Explicit
+from sixd.model.system import System
+from sixd.spatial.scalar import Array
+
+
+@final
+@dataclass(frozen=True)
+class Coupling(Explicit):
+    """q[dependent] = function(y), y the coordinates of the independent joints: a cam, a linkage's known law.
+
+    >>> import sixd
+    >>> from sixd.spatial import sin
+    >>> sixd.Coupling("link2", "link1", lambda y: 2 * sin(y))
+    Coupling(dependent=('link2',), independent=('link1',))
+    """
+
+    dependent: Any
+    independent: Any
+    function: Callable[[Array], Any] = field(repr=False)
+    joint_fields: ClassVar[tuple[str, ...]] = ("dependent", "independent")
+
+    def __post_init__(self) -> None:
+        _require_function("Coupling", self.function)
+        for name in self.joint_fields:
+            value = getattr(self, name)
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+        twice = set(self.dependent) & set(self.independent)
+        if not self.dependent or twice or len(set(self.joints)) != len(self.joints):
+            raise ModelError(
+                f"Coupling: joints are {list(self.dependent)} and {list(self.independent)}, expected some dependent "
+                f"ones, each joint once."
+            )
+
+    def map(self, y: Array) -> Array:
+        return np.atleast_1d(np.asarray(self.function(y)))
+
+    def position(self, system: System, q: Array) -> Array:
+        wanted = sum(system.q_slice(j).stop - system.q_slice(j).start for j in self.dependent)
+        return _require_shape(super().position, system, q, self.label, (wanted,))
+
+
+def _require_shape(position: Callable[..., Array], system: System, q: Array, label: str, shape: Any) -> Array:
+    try:
+        got = position(system, q)
+    except ValueError as error:
+        raise ModelError(f"{label}: its function gives another number of values than {shape[0]}: {error}.") from None
+    if got.shape != shape:
+        raise ModelError(f"{label}: its function gives shape {got.shape}, expected {shape}: one for each coordinate.")
+    return got
+
+
+class _OfAllCoordinates(Constraint):
+    """Base of constraints by a function of the whole q, which has no meaning once q has other coordinates."""
+
+    by_names: ClassVar[bool] = False
+    function: Callable[..., Any]
+    name: str
+
+    @property
+    def label(self) -> str:
+        return f"{type(self).__name__}({self.name or getattr(self.function, '__name__', 'function')})"
+
+    def _value(self, system: System, q: Array) -> Array:
+        takes_model = "model" in inspect.signature(self.function).parameters
+        return np.asarray(self.function(model=system, q=q) if takes_model else self.function(q))
+
+
+@final
+@dataclass(frozen=True)
+class Holonomic(_OfAllCoordinates):
+    """φ(q) = 0 with φ = function(q), or function(model, q), one or more values.
+
+    λ has the unit of energy over that of φ.
+    """
+
+    function: Callable[..., Any] = field(repr=False)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _require_function("Holonomic", self.function)
+
+    def position(self, system: System, q: Array) -> Array:
+        value = np.atleast_1d(self._value(system, q))
+        if value.ndim != 1:
+            raise ModelError(f"{self.label}: its function gives shape {value.shape}, expected a number or (h,).")
+        return value
+
+
+@final
+@dataclass(frozen=True)
+class Pfaffian(_OfAllCoordinates):
+    """A(q) qd = b(t) with A = function(q), or function(model, q), (k, nv), and b = rate(t) (k,), zero if omitted.
+
+    λ has the unit of power over that of the rows.
+    """
+
+    function: Callable[..., Any] = field(repr=False)
+    rate: Callable[[Any], Any] | None = field(default=None, repr=False)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _require_function("Pfaffian", self.function)
+        if self.rate is not None:
+            _require_function("Pfaffian", self.rate)
+
+    def velocity(self, system: System, q: Array, qd: Array) -> Array:
+        return self.jacobian(system, q) @ qd
+
+    def jacobian(self, system: System, q: Array) -> Array:
+        A = np.atleast_2d(self._value(system, q))
+        if A.ndim != 2 or A.shape[1] != system.nv:
+            raise ModelError(f"{self.label}: its function gives shape {A.shape}, expected (k, {system.nv}).")
+        return A
+
+    def target(self, t: Any) -> Array | None:
+        return None if self.rate is None else np.atleast_1d(np.asarray(self.rate(t)))
+
+
+def _require_function(kind: str, function: Any) -> None:
+    if not callable(function):
+        raise ScalarTypeError(f"{kind}: function is {function!r}, expected a function.")

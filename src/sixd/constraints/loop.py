@@ -1,0 +1,155 @@
+"""Closures between two frames: a loop closed by a joint, and a rod of fixed length.
+
+Rows are in the axes of ``frame_a``; exact derivatives of ``position`` everywhere, not only where it vanishes. λ is what
+the closure exerts on the body of ``frame_b``, and with the opposite sign on that of ``frame_a``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast, final
+
+import numpy as np
+
+from sixd.algorithms.relative import relative_jacobian, relative_motion, relative_pose
+from sixd.errors import ModelError, unknown_name
+from sixd.model.constraint import Constraint
+from sixd.model.joints.base import finite_parameter
+from sixd.model.model import Model
+from sixd.model.system import System
+from sixd.spatial.rotation import EYE3, rotation_to_vector, skew, unskew
+from sixd.spatial.scalar import Array, is_number
+
+_NAMES = ("rx", "ry", "rz", "x", "y", "z")
+WORDS = {
+    "point": ("x", "y", "z"),
+    "planar": ("x", "y"),
+    "axis": ("rx", "ry", "x", "y", "z"),
+    "weld": _NAMES,
+}
+
+
+class BetweenFrames(Constraint):
+    """Base of what acts between two frames of a model."""
+
+    frame_fields: ClassVar[tuple[str, ...]] = ("frame_a", "frame_b")
+    frame_a: str
+    frame_b: str
+
+    @property
+    def frames(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.frame_a, self.frame_b)
+
+
+@final
+@dataclass(frozen=True)
+class Loop(BetweenFrames):
+    """Two frames closed to each other in some directions.
+
+    ``directions`` is "point" (three translations: a ball joint), "planar" (x and y: a hinge of a planar mechanism, within
+    frame_a's xy-plane), "axis" (a hinge about frame_a's z: three translations, rotations about x and y), "weld" (all
+    six), or any of ("rx", "ry", "rz", "x", "y", "z"), rotations about and translations along frame_a's axes.
+
+    Translations: R_Aᵀ(p_B - p_A) [m]. Rotations: the vector of ½(R - Rᵀ) with R = R_AᵀR_B [rad, for small angles]: sin of
+    the angle times its axis. λ: force [N] along, moment [N m] about frame_a's axes, on the body of ``frame_b``.
+
+    >>> import sixd
+    >>> sixd.Loop("coupler_end", "rocker_end", "planar")
+    Loop(frame_a='coupler_end', frame_b='rocker_end', directions=('x', 'y'))
+    """
+
+    frame_a: str
+    frame_b: str
+    directions: Any = "weld"
+
+    def __post_init__(self) -> None:
+        given = self.directions
+        if isinstance(given, str):
+            if given not in WORDS and given not in _NAMES:
+                raise unknown_name("Loop: directions", "word", given, (*WORDS, *_NAMES))
+            given = WORDS.get(given, (given,))
+        chosen = tuple(given)
+        for name in chosen:
+            if name not in _NAMES:
+                raise unknown_name("Loop: directions", "direction", name, _NAMES)
+        if not chosen or len(set(chosen)) != len(chosen):
+            raise ModelError(f"Loop: directions are {list(chosen)}, expected at least one, each once.")
+        object.__setattr__(self, "directions", chosen)
+
+    def position(self, system: System, q: Array) -> Array:
+        R, p = relative_pose(tree_of(self, system), q, self.frame_a, self.frame_b)
+        return self._rows(unskew(R), p)
+
+    def velocity(self, system: System, q: Array, qd: Array) -> Array:
+        m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
+        return self._rows(_residual_map(m.R) @ m.w, m.pd)
+
+    def jacobian(self, system: System, q: Array) -> Array:
+        R, _, J_w, J_p = relative_jacobian(tree_of(self, system), q, self.frame_a, self.frame_b)
+        return self._rows(_residual_map(R) @ J_w, J_p)
+
+    def bias(self, system: System, q: Array, qd: Array) -> Array:
+        m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
+        turning = _residual_map(m.R) @ m.wd + _residual_map(skew(m.w) @ m.R) @ m.w
+        return self._rows(turning, m.pdd)
+
+    def on_branch(self, system: System, q: Array) -> bool:
+        """The residual of a half turn vanishes too: it is told from none by the rotation vector."""
+        R, _ = relative_pose(tree_of(self, system), q, self.frame_a, self.frame_b)
+        turned = np.abs(rotation_to_vector(R))
+        return all(turned[k] < 0.5 for k, name in enumerate(_NAMES[:3]) if name in self.directions)
+
+    def _rows(self, rotation: Array, translation: Array) -> Array:
+        """The chosen rows of both."""
+        return np.array([(rotation if k < 3 else translation)[k % 3] for k in map(_NAMES.index, self.directions)])
+
+
+@final
+@dataclass(frozen=True)
+class Distance(BetweenFrames):
+    """The origins of two frames stay ``length`` [m] apart: a massless rod with balls at its ends.
+
+    φ = ½(‖p_B - p_A‖² - length²) [m²], smooth for any length above 0. The rod's force (compression positive) is
+    λ · length [N].
+    """
+
+    frame_a: str
+    frame_b: str
+    length: Any
+
+    def __post_init__(self) -> None:
+        require_positive("Distance", "length", self.length)
+
+    def position(self, system: System, q: Array) -> Array:
+        _, p = relative_pose(tree_of(self, system), q, self.frame_a, self.frame_b)
+        return np.array([(p @ p - self.length * self.length) / 2])
+
+    def velocity(self, system: System, q: Array, qd: Array) -> Array:
+        m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
+        return np.array([m.p @ m.pd])
+
+    def jacobian(self, system: System, q: Array) -> Array:
+        _, p, _, J_p = relative_jacobian(tree_of(self, system), q, self.frame_a, self.frame_b)
+        return (p @ J_p)[None]
+
+    def bias(self, system: System, q: Array, qd: Array) -> Array:
+        m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
+        return np.array([m.pd @ m.pd + m.p @ m.pdd])
+
+
+def require_positive(kind: str, name: str, value: Any) -> None:
+    """Raise unless ``value`` is a finite number above 0, or an expression."""
+    finite_parameter(kind, name, value, "m")
+    if is_number(value) and value <= 0:
+        raise ModelError(f"{kind}: {name} is {value!r}, expected a number above 0 [m].")
+
+
+def _residual_map(R: Array) -> Array:
+    """K (3, 3): the rate of the vector of ½(R - Rᵀ) is K w, for dR/dt = w× R. Linear in R, and 1 at R = 1."""
+    return (EYE3 * (R[0, 0] + R[1, 1] + R[2, 2]) - R) / 2
+
+
+def tree_of(constraint: Constraint, system: System) -> Model:
+    """The system, if it is a tree with frames."""
+    system.frame(constraint.frames[0], constraint.label)
+    return cast(Model, system)

@@ -1,0 +1,225 @@
+"""Reduced: a model in the independent coordinates y that its explicit constraints leave, q = γ(y) and qd = G(y) yd.
+
+Kinematics is that of the lifted state; matrices are multiplied by G, forces by Gᵀ. G and its rate come from γ by dual
+numbers. Implicit constraints stay, as rows A G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.batch import Argument, apply
+from sixd.constraints.independent import Independent, dependent_order, narrowed_limits
+from sixd.constraints.reduced_answers import ANSWERS, GENERIC, LIFTED
+from sixd.errors import ModelError, unknown_name
+from sixd.model import system as systems
+from sixd.model.constraint import Constraint, Explicit
+from sixd.model.model import Model
+from sixd.model.parts import Frame
+from sixd.model.system import System
+from sixd.spatial.dual import derivative, duals, parts
+from sixd.spatial.scalar import Array
+
+
+class Reduced(System):
+    """A model in independent coordinates; made by ``model.reduce()``, accepted wherever a model is.
+
+    Its joints are the model's without those that an explicit constraint (``Mimic``, ``Coupling``) makes dependent, in
+    the model's order; q, qd, qdd and tau are theirs. A force tau of the model acts as Gᵀtau: see ``force``. f_ext is that
+    of the model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.name, self.nb = model, model.name, model.nb
+        self.steps = dependent_order(model)
+        dependent = {j for c in self.steps for j in c.dependent}
+        self.space = Independent(model, dependent)
+        self.joint_names = self.space.names
+        self.nq, self.nv = self.space.nq, self.space.nv
+        self.lower, self.upper = narrowed_limits(model, self.steps, self.space)
+        implicit = [c for c in model.constraints if not isinstance(c, Explicit)]
+        self.constraints = tuple(Lifted(c) for c in implicit)
+
+    @property
+    def symbols(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return self.model.symbols
+
+    @property
+    def is_traced(self) -> bool:  # type: ignore[override]
+        return self.model.is_traced
+
+    def substitute(self, values: Mapping[Any, Any]) -> Reduced:
+        """The reduced model with symbols (or their names) replaced."""
+        return Reduced(self.model.substitute(values))
+
+    def frame(self, name: str, where: str = "frame") -> Frame:
+        return self.model.frame(name, where)
+
+    def q_slice(self, joint: str) -> slice:
+        return self._slice(joint, self.space.iq)
+
+    def v_slice(self, joint: str) -> slice:
+        return self._slice(joint, self.space.iv)
+
+    def _slice(self, joint: str, slices: list[slice]) -> slice:
+        if joint not in self.joint_names:
+            raise unknown_name(f"reduced model {self.name!r}", "independent joint", joint, self.joint_names)
+        return slices[self.joint_names.index(joint)]
+
+    # the configuration manifold: the independent joints' own spaces -----------------------------------
+
+    def configuration_rate(self, q: Array, qd: Array) -> Array:
+        return self.space.each(lambda joint, x, dx: joint.configuration_rate(x, dx), q, qd)
+
+    def integrate_row(self, q: Array, dq: Array) -> Array:
+        return self.space.each(lambda joint, x, dx: joint.integrate(x, dx), q, dq)
+
+    def difference_row(self, q0: Array, q1: Array) -> Array:
+        pairs = zip(self.space.joints, self.space.iq, strict=True)
+        return np.concatenate([q0[:0], *(joint.difference(q0[i], q1[i]) for joint, i in pairs)])
+
+    def neutral(self) -> Array:
+        return np.concatenate([np.zeros(0), *(joint.neutral() for joint in self.space.joints)])
+
+    def random_configuration(self, rng: Any = None) -> Array:
+        """Configuration (nq,) drawn within the limits, those that dependent joints impose among them."""
+        rng = np.random.default_rng(rng)
+        pairs = zip(self.space.joints, self.space.iq, strict=True)
+        return np.concatenate([np.zeros(0), *(j.random(rng, self.lower[i], self.upper[i]) for j, i in pairs)])
+
+    # from independent coordinates to all of the model's -----------------------------------------------
+
+    def lift(self, y: Any, yd: Any = None, ydd: Any = None) -> Any:
+        """q (…, nq) of the model for y (…, nq); with yd also qd, with ydd also qdd, in a tuple."""
+        given = [(n, x) for n, x in (("y", y), ("yd", yd), ("ydd", ydd)) if x is not None]
+        arguments = [Argument(n, x, (self.nq if n == "y" else self.nv,)) for n, x in given]
+
+        def one(y: Array, yd: Array | None = None, ydd: Array | None = None) -> Any:
+            if yd is None:
+                return self.coordinates(y)
+            lifted = (self.coordinates(y), self.velocity(y, yd))
+            return lifted if ydd is None else (*lifted, self.acceleration(y, yd, ydd))
+
+        return apply("lift", one, arguments)
+
+    def force(self, y: Any, tau: Any) -> Array:
+        """Gᵀtau (…, nv): what the model's joint forces tau do to the independent coordinates."""
+        arguments = [Argument("y", y, (self.nq,)), Argument("tau", tau, (self.model.nv,))]
+        return apply("force", lambda y, tau: self.G(y).T @ tau, arguments)
+
+    def coordinates(self, y: Array) -> Array:
+        """q = γ(y) (nq of the model), one state of any scalar."""
+        known = {name: y[i] for name, i in zip(self.joint_names, self.space.iq, strict=True)}
+        for c in self.steps:
+            value = c.map(np.concatenate([y[:0], *(known[j] for j in c.independent)]))
+            for j in c.dependent:
+                n = self.model.joint(j).joint.nq
+                known[j], value = value[:n], value[n:]
+        return np.concatenate([y[:0], *(known[j] for j in self.model.joint_names)])
+
+    def velocity(self, y: Array, yd: Array) -> Array:
+        """qd = G yd (nv of the model)."""
+        _, rate = derivative(self.coordinates, y, self.configuration_rate(y, yd))
+        known = {name: yd[i] for name, i in zip(self.joint_names, self.space.iv, strict=True)}
+        for c in self.steps:  # on the real line qd is the rate of q
+            known |= {j: rate[self.model.q_slice(j)] for j in c.dependent}
+        return np.concatenate([yd[:0], *(known[j] for j in self.model.joint_names)])
+
+    def bias(self, y: Array, yd: Array) -> Array:
+        """dG/dt yd: qdd at ydd = 0."""
+        moving = duals(y, self.configuration_rate(y, yd))
+        return parts(self.velocity(moving, duals(yd, np.zeros(self.nv, dtype=int))))[1]
+
+    def acceleration(self, y: Array, yd: Array, ydd: Array) -> Array:
+        """qdd = G ydd + dG/dt yd."""
+        return self.G(y) @ ydd + self.bias(y, yd)
+
+    def G(self, y: Array) -> Array:
+        """G (nv of the model, nv)."""
+        followed = {j for c in self.steps for j in c.independent}
+        columns: list[Array] = []
+        for name, iv in zip(self.joint_names, self.space.iv, strict=True):
+            own = range(self.model.nv)[self.model.v_slice(name)]
+            for k, full in zip(range(self.nv)[iv], own, strict=True):
+                # what no other joint follows moves alone
+                moves = name in followed
+                e = np.eye(self.nv if moves else self.model.nv, dtype=int)[k if moves else full]
+                columns.append(self.velocity(y, e) if moves else e)
+        return np.array(columns).reshape(self.nv, self.model.nv).T
+
+    def G_rate(self, y: Array, yd: Array) -> Array:
+        """dG/dt (nv of the model, nv)."""
+        return parts(self.G(duals(y, self.configuration_rate(y, yd))))[1]
+
+    # the functions of the library ---------------------------------------------------------------------
+
+    def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
+        if name in GENERIC:
+            return algorithm(self, *arrays, **options)
+        if name in LIFTED:
+            return algorithm(self.model, *self.state(*arrays), **options)
+        if name in ANSWERS:
+            return ANSWERS[name](self, algorithm, *arrays, **options)
+        raise ModelError(
+            f"{name}: {self.name!r} is in reduced coordinates, for which this function is not defined. Use the model "
+            f"itself, reduced.model, at reduced.lift(y, yd)."
+        )
+
+    def state(self, y: Array, *rest: Array) -> tuple[Array, ...]:
+        """(y, yd, ydd), or the first of them, lifted; one state of any scalar."""
+        state = [self.coordinates(y)]
+        if rest:
+            state.append(self.velocity(y, rest[0]))
+        if len(rest) > 1:
+            state.append(self.acceleration(y, *rest))
+        return tuple(state)
+
+    def __repr__(self) -> str:
+        return f"<Reduced {self.name!r}: nq = {self.nq} of {self.model.nq}, nv = {self.nv} of {self.model.nv}>"
+
+
+@dataclass(frozen=True)
+class Lifted(Constraint):
+    """An implicit constraint of a model, in its reduced coordinates: A G yd = b(t)."""
+
+    constraint: Constraint
+
+    @property
+    def label(self) -> str:
+        return self.constraint.label
+
+    def position(self, system: Any, q: Array) -> Array:
+        return self.constraint.position(system.model, system.coordinates(q))
+
+    def velocity(self, system: Any, q: Array, qd: Array) -> Array:
+        return self.constraint.velocity(system.model, system.coordinates(q), system.velocity(q, qd))
+
+    def target(self, t: Any) -> Array | None:
+        return self.constraint.target(t)
+
+    def on_branch(self, system: Any, q: Array) -> bool:
+        return self.constraint.on_branch(system.model, system.coordinates(q))
+
+    def jacobian(self, system: Any, q: Array) -> Array:
+        return self.constraint.jacobian(system.model, system.coordinates(q)) @ system.G(q)
+
+    def bias(self, system: Any, q: Array, qd: Array) -> Array:
+        full = system.coordinates(q)
+        turning = self.constraint.bias(system.model, full, system.velocity(q, qd))
+        return turning + self.constraint.jacobian(system.model, full) @ system.bias(q, qd)
+
+
+def reduce(model: Model) -> System:
+    """The model in independent coordinates; itself, if no constraint is explicit. Made once a model."""
+    if not any(isinstance(c, Explicit) for c in model.constraints):
+        return model
+    if "_reduced" not in model.__dict__:
+        model.__dict__["_reduced"] = Reduced(model)  # lives and dies with the model
+    return model.__dict__["_reduced"]
+
+
+systems.make_reduced = reduce

@@ -1,0 +1,135 @@
+"""SymPy expressions evaluated on any scalar: floats, traced scalars, dual numbers, or SymPy again.
+
+One walk over the expression, each shared part once, calling the functions of ``sixd.spatial``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import add, and_, mul, or_
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ScalarTypeError
+from sixd.spatial import scalar
+from sixd.spatial.scalar import Array, Scalar, is_sympy
+
+# SymPy's functions by name, on the scalars of their arguments
+_FUNCTIONS: dict[str, Callable[..., Scalar]] = {
+    "sin": scalar.sin,
+    "cos": scalar.cos,
+    "tan": scalar.tan,
+    "asin": scalar.asin,
+    "acos": scalar.acos,
+    "atan": lambda x: scalar.atan2(x, 1),
+    "atan2": scalar.atan2,
+    "exp": scalar.exp,
+    "log": scalar.log,
+    "sinh": lambda x: (scalar.exp(x) - scalar.exp(-x)) / 2,
+    "cosh": lambda x: (scalar.exp(x) + scalar.exp(-x)) / 2,
+    "tanh": lambda x: 1 - 2 / (scalar.exp(2 * x) + 1),
+    "sec": lambda x: 1 / scalar.cos(x),
+    "csc": lambda x: 1 / scalar.sin(x),
+    "cot": lambda x: scalar.cos(x) / scalar.sin(x),
+    "sign": scalar.sign,
+    "Abs": scalar.absolute,
+    "Min": lambda *xs: reduce(scalar.minimum, xs),
+    "Max": lambda *xs: reduce(scalar.maximum, xs),
+    "Add": lambda *xs: reduce(add, xs),
+    "StrictLessThan": lambda a, b: a < b,
+    "LessThan": lambda a, b: a <= b,
+    "StrictGreaterThan": lambda a, b: a > b,
+    "GreaterThan": lambda a, b: a >= b,
+    "Equality": lambda a, b: a == b,
+    "And": lambda *xs: reduce(and_, xs),
+    "Or": lambda *xs: reduce(or_, xs),
+}
+
+
+def evaluate_expressions(expressions: Iterable[Any], values: Mapping[Any, Scalar], where: str = "evaluate") -> Array:
+    """The expressions (n,) with scalars in the place of symbols; raises if a symbol has no value.
+
+    Among SymPy scalars this is a simultaneous substitution, which stays exact.
+    """
+    listed = list(expressions)
+    out = np.empty(len(listed), dtype=object)
+    if any(is_sympy(x) for x in values.values()):
+        out[:] = [x.xreplace(dict(values)) if hasattr(x, "xreplace") else x for x in listed]
+        return out
+    known: dict[Any, Scalar] = dict(values)
+    out[:] = [_walk(x, known, where) if is_sympy(x) else x for x in listed]
+    return out
+
+
+def _walk(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+    found = known.get(x)
+    if found is None:
+        known[x] = found = _value(x, known, where)
+    return found
+
+
+def _value(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+    kind = type(x).__name__
+    if x.is_Integer:
+        return int(x)
+    if getattr(x, "is_number", False):
+        return float(x)
+    if x.is_Symbol:
+        raise ScalarTypeError(f"{where}: the symbol {x} has no value. Give it one by .substitute({{{x}: 1.0}}).")
+    if kind in ("BooleanTrue", "BooleanFalse"):
+        return bool(x)
+    if kind == "Piecewise":
+        return _piecewise(x, known, where)
+    if x.is_Mul:
+        return _product(x, known, where)
+    if x.is_Pow:
+        return _power(_walk(x.base, known, where), x.exp, known, where)
+    if kind not in _FUNCTIONS:
+        raise ScalarTypeError(
+            f"{where}: {kind} in {x} cannot be evaluated on numbers. Known are {', '.join(sorted(_FUNCTIONS))}, "
+            f"powers and Piecewise."
+        )
+    return _FUNCTIONS[kind](*(_walk(a, known, where) for a in x.args))
+
+
+def _product(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+    """Factors above one stroke, those with negative exponents below it."""
+    above, below, sign = [], [], 1
+    for factor in x.args:
+        if factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:
+            below.append(_power(_walk(factor.base, known, where), -factor.exp, known, where))
+        elif factor == -1:
+            sign = -1
+        else:
+            above.append(_walk(factor, known, where))
+    product = reduce(mul, above) if above else 1
+    product = product / reduce(mul, below) if below else product
+    return -product if sign < 0 else product
+
+
+def _power(base: Scalar, exponent: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+    if exponent.is_Rational and exponent < 0:
+        return 1 / _power(base, -exponent, known, where)
+    if exponent.is_Integer:
+        return _whole_power(base, int(exponent))
+    if exponent.is_Rational and exponent.q == 2:
+        root = scalar.sqrt(base)
+        return root if exponent.p == 1 else root * _whole_power(base, exponent.p // 2)
+    return scalar.exp(scalar.log(base) * _walk(exponent, known, where))
+
+
+def _whole_power(base: Scalar, n: int) -> Scalar:
+    if n == 0:
+        return 1
+    half = _whole_power(base, n // 2) if n > 1 else 1
+    return half * half * base if n % 2 else half * half
+
+
+def _piecewise(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+    result: Scalar = float("nan")  # where no case holds
+    for value, condition in reversed(x.args):
+        chosen = _walk(value, known, where)
+        result = chosen if condition == True else scalar.where(_walk(condition, known, where), chosen, result)  # noqa: E712
+    return result

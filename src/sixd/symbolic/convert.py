@@ -1,0 +1,137 @@
+"""From SymPy expressions to ring elements, and through the ring to the normal form of an expression.
+
+Whatever is no polynomial in symbols, sines, cosines, roots and inverses becomes an opaque generator, its arguments
+made canonical first.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sixd.errors import ScalarTypeError
+from sixd.symbolic.poly import Poly
+
+if TYPE_CHECKING:
+    from sixd.symbolic.ring import Ring
+
+
+def convert(ring: Ring, expr: Any) -> Poly:
+    """The element of a SymPy expression."""
+    import sympy
+
+    found = ring.memo.get(expr)
+    if found is None:
+        if not isinstance(expr, sympy.Expr) or expr.is_commutative is False:
+            raise ScalarTypeError(f"convert: got {expr!r}, expected a commutative SymPy expression.")
+        found = _converted(ring, expr)
+        ring.memo[expr] = found
+    return found
+
+
+def _converted(ring: Ring, expr: Any) -> Poly:
+    import sympy
+
+    if isinstance(expr, sympy.Symbol):
+        return ring.symbol(expr)
+    if isinstance(expr, sympy.Rational):
+        return ring.constant(Fraction(int(expr.p), int(expr.q)))
+    if isinstance(expr, sympy.Float):
+        return ring.convert(float(expr)) if expr._prec <= 53 else ring._decimal(str(expr))
+    if isinstance(expr, sympy.Add):
+        return _balanced([convert(ring, a) for a in expr.args], Poly.__add__)
+    if isinstance(expr, sympy.Mul):
+        return _balanced([convert(ring, a) for a in expr.args], Poly.__mul__)
+    if isinstance(expr, sympy.Pow):
+        return _power(ring, expr)
+    if isinstance(expr, (sympy.sin, sympy.cos)):
+        s, c = ring.sin_cos(convert(ring, expr.args[0]))
+        return s if isinstance(expr, sympy.sin) else c
+    if isinstance(expr, (sympy.tan, sympy.cot, sympy.sec, sympy.csc)):
+        return _quotient(ring, expr)
+    if expr is sympy.I:
+        return ring.square_root(ring.constant(-1))
+    if expr.is_number and expr.is_finite is False or expr is sympy.nan:
+        raise ScalarTypeError(f"convert: got {expr}, expected a finite expression.")
+    return _opaque(ring, expr)
+
+
+def _balanced(items: list[Poly], operation: Any) -> Poly:
+    """Sum or product in a balanced tree: long sums are not copied term by term."""
+    while len(items) > 1:
+        pairs = [operation(a, b) for a, b in zip(items[::2], items[1::2], strict=False)]
+        items = pairs + items[2 * len(pairs) :]
+    return items[0]
+
+
+def _quotient(ring: Ring, expr: Any) -> Poly:
+    import sympy
+
+    s, c = ring.sin_cos(convert(ring, expr.args[0]))
+    above, below = {sympy.tan: (s, c), sympy.cot: (c, s), sympy.sec: (ring.one, c), sympy.csc: (ring.one, s)}[expr.func]
+    return above * ring.inverse(below)
+
+
+def _power(ring: Ring, expr: Any) -> Poly:
+    """base ** exponent for rational exponents: whole part, and a root of what is left."""
+    import sympy
+
+    base, exponent = expr.args
+    if not isinstance(exponent, sympy.Rational):
+        return _opaque(ring, expr)
+    inner = convert(ring, base)
+    whole = int(sympy.floor(exponent))
+    left = exponent - whole
+    result = ring.one
+    if whole:
+        result = inner**whole if whole > 0 else ring.inverse(inner) ** -whole
+    if left == 0:
+        return result
+    if left == sympy.Rational(1, 2):
+        value = inner.lowest_terms()
+        number = value.number
+        if number is not None and number > 0:
+            return result * ring.root(number)
+        # √(n p/d) = √(n d p)/d for d > 0
+        d = value.den
+        return result * ring.square_root(value * (d * d)) / d
+    root = _opaque(ring, sympy.Pow(inner.to_sympy(), sympy.Rational(1, left.q)))
+    return result * root ** int(left.p)
+
+
+def _opaque(ring: Ring, expr: Any) -> Poly:
+    """A generator for the expression, with canonical arguments."""
+    import sympy
+    from sympy.core.function import AppliedUndef
+
+    if isinstance(expr, (sympy.Derivative, AppliedUndef)) or not expr.args:
+        return ring.opaque(expr)
+    tidy = _with_canonical_arguments(ring, expr)
+    if tidy == expr or tidy.func == expr.func:
+        return ring.opaque(tidy)
+    return convert(ring, tidy)
+
+
+def _with_canonical_arguments(ring: Ring, expr: Any) -> Any:
+    import sympy
+
+    def tidy(arg: Any) -> Any:
+        if isinstance(arg, sympy.Expr):
+            return convert(ring, arg).to_sympy()
+        return arg.func(*map(tidy, arg.args)) if arg.args else arg
+
+    return expr.func(*map(tidy, expr.args))
+
+
+def canonical_form(expr: Any) -> Any:
+    """The normal form of one expression; exponents get as many bits as they need."""
+    import sympy
+
+    from sixd.symbolic.ring import Ring
+
+    bits = 8
+    while True:
+        try:
+            return Ring(bits=bits).convert(sympy.sympify(expr)).to_sympy()
+        except OverflowError:
+            bits *= 2

@@ -1,0 +1,132 @@
+"""What users give in SymPy: coordinates, velocities, expressions and matrices, checked at the border.
+
+Coordinates are symbols or functions of time. Knows no mechanics; every message names the function that was called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.spatial.scalar import is_sympy
+
+
+def coordinates(where: str, q: Any, name: str = "q") -> tuple[Any, ...]:
+    """The coordinates in a tuple: SymPy symbols or functions of time, each once."""
+    from sympy import Basic, MatrixBase, Symbol
+    from sympy.core.function import AppliedUndef
+
+    if isinstance(q, (str, Mapping)) or (isinstance(q, Basic) and not isinstance(q, MatrixBase)):
+        raise ScalarTypeError(f"{where}: {name} is {q!r}, expected a list of coordinates: [{q}].")
+    try:
+        given = tuple(q)
+    except TypeError:
+        raise ScalarTypeError(f"{where}: {name} is {q!r}, expected a list of SymPy symbols.") from None
+    for x in given:
+        if not isinstance(x, (Symbol, AppliedUndef)):
+            raise ScalarTypeError(f"{where}: coordinate {x!r} is a {type(x).__name__}, expected a SymPy symbol.")
+    if len(set(given)) != len(given):
+        raise ModelError(f"{where}: {name} is {list(given)}, expected each coordinate once.")
+    return given
+
+
+def velocities(where: str, q: Sequence[Any], qd: Any, name: str = "qd") -> tuple[Any, ...]:
+    """A velocity for each coordinate: as given, else q1 has qd1, theta has thetad, and f(t) its derivative."""
+    from sympy import Derivative, Symbol
+    from sympy.core.function import AppliedUndef
+
+    if qd is None:
+        return tuple(
+            x.diff(x.args[0]) if isinstance(x, AppliedUndef) else Symbol(with_dots(x.name), **x.assumptions0)
+            for x in q
+        )
+    if isinstance(qd, (str, Mapping)) or not hasattr(qd, "__iter__"):
+        raise ScalarTypeError(f"{where}: {name} is {qd!r}, expected a list with a velocity for each coordinate.")
+    given = tuple(qd)
+    if len(given) != len(q):
+        raise ShapeError(f"{where}: {name} has {len(given)} entries, expected {len(q)}, one for each coordinate.")
+    own = all(isinstance(x, (Symbol, AppliedUndef, Derivative)) and x not in q for x in given)
+    if not own or len(set(given)) != len(given):
+        raise ModelError(f"{where}: {name} is {list(given)}, expected a symbol of its own for each velocity.")
+    return given
+
+
+def with_dots(name: str, dots: str = "d") -> str:
+    """The name of a derivative: q1 -> qd1, theta -> thetad, x_2 -> xd_2."""
+    stem = name.rstrip("0123456789")
+    number = name[len(stem) :]
+    return f"{stem[:-1]}{dots}_{number}" if stem.endswith("_") and number else f"{stem}{dots}{number}"
+
+
+def expression(where: str, what: str, x: Any) -> Any:
+    """A real SymPy expression out of what was given: a number, an expression, an equation (left less right side)."""
+    import sympy
+
+    if isinstance(x, (str, bytes, bool, np.bool_, complex, type(None))) or (
+        not is_sympy(x) and not np.isscalar(x) and not hasattr(x, "_sympy_")
+    ):
+        raise ScalarTypeError(f"{where}: {what} is {x!r}, expected a number or a SymPy expression.")
+    value = sympy.sympify(x.item() if isinstance(x, np.generic) else x)
+    if isinstance(value, sympy.Equality):
+        value = value.lhs - value.rhs
+    bad = not isinstance(value, sympy.Expr) or value.has(sympy.nan, sympy.oo, -sympy.oo, sympy.zoo)
+    if bad or value.is_commutative is False:
+        raise ScalarTypeError(f"{where}: {what} is {x!r}, expected a finite number or a SymPy expression.")
+    return value
+
+
+def vector(where: str, what: str, x: Any, sizes: Sequence[int] = ()) -> Any:
+    """A column of expressions, of one of the given lengths."""
+    import sympy
+
+    entries = entries_of(where, what, x)
+    wanted = " or ".join(map(str, sizes))
+    if sizes and len(entries) not in sizes:
+        raise ShapeError(f"{where}: {what} has {len(entries)} components, expected {wanted}.")
+    return sympy.Matrix(len(entries), 1, [expression(where, f"a component of {what}", e) for e in entries])
+
+
+def entries_of(where: str, what: str, x: Any) -> list[Any]:
+    """The members of a list, an array or a matrix that is a row or a column."""
+    import sympy
+
+    if isinstance(x, sympy.MatrixBase) and 1 not in x.shape and 0 not in x.shape:
+        raise ShapeError(f"{where}: {what} has shape {x.shape}, expected a vector.")
+    if isinstance(x, (str, Mapping)) or not hasattr(x, "__iter__"):
+        raise ScalarTypeError(f"{where}: {what} is {x!r}, expected a list.")
+    return list(x)
+
+
+def matrix(where: str, what: str, x: Any, shape: tuple[int | None, int]) -> Any:
+    """A matrix of expressions of that shape, None for any number of rows; a flat list is one row."""
+    import sympy
+
+    if isinstance(x, sympy.MatrixBase):
+        rows = [list(x.row(i)) for i in range(x.rows)] if x.rows and x.cols else []
+        got = x.shape
+    elif isinstance(x, (str, Mapping)) or not hasattr(x, "__iter__"):
+        raise ScalarTypeError(f"{where}: {what} is {x!r}, expected a SymPy matrix.")
+    else:
+        given = list(x)
+        nested = [hasattr(r, "__iter__") and not isinstance(r, str) for r in given]
+        if any(nested) and not all(nested):
+            raise ShapeError(f"{where}: {what} mixes rows and numbers, expected rows of equal length.")
+        rows = [list(r) for r in given] if all(nested) else [given]
+        got = (len(rows), len(rows[0]) if rows else shape[1])
+    wanted = f"({'k' if shape[0] is None else shape[0]}, {shape[1]})"
+    if got[1] != shape[1] or shape[0] not in (None, got[0]) or any(len(r) != shape[1] for r in rows):
+        raise ShapeError(f"{where}: {what} has shape {tuple(got)}, expected {wanted}.")
+    return sympy.Matrix(len(rows), shape[1], [expression(where, f"an entry of {what}", e) for r in rows for e in r])
+
+
+def require_free(where: str, what: str, expressions: Any, of: Sequence[Any], kind: str, mend: str) -> None:
+    """Raise if an expression contains one of the symbols ``of``, which are of that kind."""
+    from sympy import Derivative
+
+    for e in expressions:
+        found = sorted({x for x in of if e.has(x)} | e.atoms(Derivative), key=str)
+        if found:
+            raise ModelError(f"{where}: {what} contains the {kind} {found[0]}, expected functions of q alone. {mend}")

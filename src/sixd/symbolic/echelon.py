@@ -1,0 +1,166 @@
+"""Exact linear algebra on matrices of SymPy functions: zero tests, rank, echelon form, null space.
+
+Ranks are those at generic points: an entry counts as zero only if it vanishes identically.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sixd.symbolic.ring import canonical
+
+
+def is_zero(expr: Any) -> bool:
+    """Whether an expression vanishes identically.
+
+    Exact for rational functions of symbols, sines, cosines and square roots: the numerator is brought to the ring's
+    normal form. Of others (logarithms, powers with symbols) one that is not zero at a point is told so; what then
+    remains is left to ``sympy.simplify``.
+    """
+    import sympy
+
+    above = canonical(sympy.fraction(sympy.together(_plain_angles(sympy.sympify(expr))))[0])
+    if above == 0:
+        return True
+    if _is_polynomial(above) or _is_nonzero_somewhere(above):
+        return False
+    return bool(sympy.simplify(above) == 0)
+
+
+def tidy(expr: Any) -> Any:
+    """An equal expression as one fraction without common factors, or the given one if that is shorter."""
+    import sympy
+
+    given = sympy.sympify(expr)
+    if not given.args:
+        return given
+    above, below = (canonical(x) for x in sympy.fraction(sympy.together(_plain_angles(given))))
+    if above == 0:
+        return sympy.Integer(0)
+    try:
+        fraction = sympy.factor_terms(sympy.cancel(above / below))
+    except sympy.PolynomialError:  # Piecewise and the like
+        fraction = above / below
+    return min((given, fraction), key=lambda e: (sympy.count_ops(e), sympy.default_sort_key(e)))
+
+
+def _plain_angles(expr: Any) -> Any:
+    """tan, cot, sec and csc by sine and cosine, so that ``together`` sees their denominators."""
+    import sympy
+
+    sin, cos = sympy.sin, sympy.cos
+    table = {
+        sympy.tan: lambda x: sin(x) / cos(x),
+        sympy.cot: lambda x: cos(x) / sin(x),
+        sympy.sec: lambda x: 1 / cos(x),
+        sympy.csc: lambda x: 1 / sin(x),
+    }
+    for kind, change in table.items():
+        if expr.has(kind):
+            expr = expr.replace(kind, change)
+    return expr
+
+
+def _is_polynomial(form: Any) -> bool:
+    """Whether a normal form is a polynomial in symbols, sines and cosines: then it is zero only if it reads so."""
+    import sympy
+
+    powers = all(p.exp.is_Integer and p.exp > 0 for p in form.atoms(sympy.Pow))
+    known = all(isinstance(f, (sympy.sin, sympy.cos)) for f in form.atoms(sympy.Function) if f.args[0].free_symbols)
+    return powers and known
+
+
+def _is_nonzero_somewhere(form: Any) -> bool:
+    import sympy
+
+    symbols = sorted(form.free_symbols, key=sympy.default_sort_key)
+    for shift in (0, 5):
+        # points without relations among them: roots of primes, of the size of 1
+        point = {s: sympy.sqrt(sympy.prime(k + 2 + shift)) / (k + 2) for k, s in enumerate(symbols)}
+        value = form.xreplace(point).evalf(30)
+        if value.is_number and value.is_comparable is not False and abs(value) > 1e-12:
+            return True
+    return False
+
+
+class Echelon(NamedTuple):
+    """Rows (r, n) that span those of a matrix of rank r: row i has 1 in column ``pivots[i]``, the others 0 there.
+
+    ``sources``: the rows of the matrix that are independent, one for each pivot. ``complete``: whether nothing was left
+    over outside the columns that were allowed.
+    """
+
+    rows: Any
+    pivots: tuple[int, ...]
+    sources: tuple[int, ...]
+    complete: bool
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """Columns without a pivot."""
+        return tuple(j for j in range(self.rows.cols) if j not in self.pivots)
+
+    @property
+    def null_space(self) -> Any:
+        """N (n, n - r) with rows · N = 0, the identity in the rows of ``others``."""
+        import sympy
+
+        N = sympy.zeros(self.rows.cols, len(self.others))
+        for k, j in enumerate(self.others):
+            N[j, k] = 1
+            for i, p in enumerate(self.pivots):
+                N[p, k] = -self.rows[i, j]
+        return N
+
+
+def echelon(A: Any, q: Iterable[Any] = (), columns: Sequence[int] | None = None) -> Echelon:
+    """Reduced rows of A (k, n) by elimination, the simplest pivot first: a number, then what is free of q.
+
+    ``columns``: where pivots may be; all by default. Of equal pivots the one farthest right is taken, of the first row.
+    """
+    import sympy
+
+    allowed = range(A.cols) if columns is None else columns
+    coordinates = set(q)
+    rows = [[tidy(e) for e in A.row(i)] for i in range(A.rows)]
+    left, pivots, sources = list(range(A.rows)), [], []
+    while True:
+        best = _simplest(rows, left, allowed, coordinates)
+        if best is None:
+            break
+        i, j = best
+        rows[i] = [tidy(e / rows[i][j]) for e in rows[i]]
+        for k in range(A.rows):
+            if k != i and rows[k][j] != 0:
+                factor = rows[k][j]
+                rows[k] = [tidy(a - factor * b) if b != 0 else a for a, b in zip(rows[k], rows[i], strict=True)]
+        left.remove(i)
+        pivots.append(j)
+        sources.append(i)
+    order = sorted(range(len(pivots)), key=pivots.__getitem__)
+    complete = all(is_zero(e) for i in left for e in rows[i])
+    chosen = [rows[sources[k]] for k in order]
+    return Echelon(
+        sympy.Matrix(len(chosen), A.cols, [e for row in chosen for e in row]),
+        tuple(pivots[k] for k in order),
+        tuple(sources[k] for k in order),
+        complete,
+    )
+
+
+def _simplest(
+    rows: list[list[Any]], left: list[int], columns: Iterable[int], coordinates: set[Any]
+) -> tuple[int, int] | None:
+    """Place of the simplest entry that is not zero."""
+    import sympy
+
+    def cost(place: tuple[int, int]) -> tuple[bool, bool, int, int, int]:
+        i, j = place
+        e = rows[i][j]
+        moving = any(e.has(x) for x in coordinates)
+        size = min(sympy.count_ops(e), sympy.count_ops(-e))
+        return moving, not e.is_number, 0 if e.is_number else int(size), -j, i
+
+    places = sorted(((i, j) for i in left for j in columns if rows[i][j] != 0), key=cost)
+    return next((place for place in places if not is_zero(rows[place[0]][place[1]])), None)

@@ -1,0 +1,253 @@
+"""Equations: the equations of motion of a system in closed form, and a system that the library's functions accept.
+
+M q̈ + C q̇ + g + b = T f. Entries are kept as elements of a polynomial ring, in which equal functions are identical,
+and shown as SymPy expressions in a form to be read. ``derive.py`` makes them from a model, ``lagrange.py`` from energies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixd.algorithms.rank import derived
+from sixd.errors import ModelError, unknown_name
+from sixd.model.constraint import Constraint
+from sixd.model.joints import replace_parameters
+from sixd.model.model import Model
+from sixd.model.sparsity import ltdl, solve_factored
+from sixd.model.system import System
+from sixd.spatial.expressions import evaluate_expressions
+from sixd.spatial.scalar import Array, is_sympy, object_map, require_scalars
+from sixd.symbolic.constrained import ConstrainedMotion
+from sixd.symbolic.fields import Fields
+from sixd.symbolic.poly import Poly
+from sixd.symbolic.show import Shown
+from sixd.symbolic.snap import Moved
+
+if TYPE_CHECKING:
+    from sixd.symbolic.ring import Ring
+
+
+class Equations(Fields, Shown, ConstrainedMotion, System):
+    """Equations of motion in closed form: M q̈ + C q̇ + g + b = τ (= input_matrix · f).
+
+    SymPy fields: coordinates ``q``, ``qd``, ``qdd`` (columns), ``M``, ``C`` with Ṁ - 2C skew, ``Gamma`` (Christoffel
+    symbols, C_ij = Σ_k Γ_ijk q̇_k), ``g`` (gravity and other forces of potential energy), ``b`` (damping, friction,
+    springs of a model; dissipation and gyroscopic terms of a Lagrangian), ``h`` = C q̇ + g + b, ``tau`` = M q̈ + h,
+    energies ``T``, ``V``, Lagrangian ``L``; ``A`` of the constraints. ``model`` is the (snapped) model they belong to,
+    ``snapped`` what was moved in it. Each field is made when it is asked for.
+
+    The object itself stands wherever a Model does: ``sixd.forward_dynamics(equations, q, qd, tau)``, ``sixd.compile``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ring: Ring,
+        coordinates: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
+        *,
+        M: Array,
+        Gamma: Array,
+        g: Array,
+        b: Array,
+        energies: Callable[[], tuple[Poly, Poly]],
+        parallel: tuple[tuple[Any, ...], ...] = (),
+        constraints: tuple[Constraint, ...] = (),
+        input_matrix: Any = None,
+        lossy: tuple[bool, ...] | None = None,
+        symbols: tuple[Any, ...] = (),
+        model: Model | None = None,
+        snapped: tuple[Moved, ...] = (),
+    ) -> None:
+        import sympy
+
+        self.name, self.ring = name, ring
+        self.q, self.qd, self.qdd = (sympy.Matrix(len(x), 1, list(x)) for x in coordinates)
+        self.nq, self.nv = len(coordinates[0]), len(coordinates[1])
+        self.nb = model.nb if model is not None else 0
+        self.joint_names = model.joint_names if model is not None else tuple(map(str, coordinates[0]))
+        self.polys = {"M": M, "Gamma": Gamma, "g": g, "b": b}
+        self._energies = energies
+        self.parallel, self.symbols = parallel, symbols
+        self.constraints = constraints
+        self.lossy = (False,) * self.nv if lossy is None else lossy
+        self.input_matrix = sympy.eye(self.nv) if input_matrix is None else input_matrix
+        self.model, self.snapped = model, snapped
+        self._values: dict[Any, Any] = {}
+
+    @property
+    def _letters(self) -> dict[Any, str]:
+        """LaTeX of the coordinates; dots for rates, unless the user gave a velocity a name of its own."""
+        import sympy
+
+        letters = {x: sympy.latex(x) for x in self.q}
+        for k, (v, a) in enumerate(zip(self.qd, self.qdd, strict=True)):
+            base = letters[self.q[k]] if self.nq == self.nv else f"q_{{{k + 1}}}"
+            letters[v] = (
+                f"\\dot{{{base}}}" if "d" in str(v) and str(v) == str(a).replace("dd", "d", 1) else sympy.latex(v)
+            )
+            letters[a] = f"\\ddot{{{base}}}"
+        return letters
+
+    # a system -------------------------------------------------------------------------------------
+
+    @property
+    def dof_parent(self) -> tuple[int, ...]:
+        """Per-coordinate parent array: a chain, since nothing is known of a branching."""
+        return tuple(range(-1, self.nv - 1))
+
+    def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
+        if "f_ext" in options:
+            raise ModelError(f"{name}: {self.name!r} are equations without bodies, expected no f_ext. Use the model.")
+        if name in _ANSWERS:
+            return _ANSWERS[name](self, *arrays)
+        if name in _GENERIC:
+            return algorithm(self, *arrays, **options)
+        if self.model is None:
+            raise ModelError(
+                f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers "
+                f"{', '.join(sorted(set(_ANSWERS) | _GENERIC))}."
+            )
+        return self.model.apply(name, algorithm, *arrays, **options)
+
+    def evaluate(self, field: Any, q: Array, qd: Array | None = None) -> Array:
+        """A SymPy matrix or array, or a list of expressions, on one state of any scalar, in its shape."""
+        table = dict(zip(self.q, q, strict=True)) | self._values
+        if qd is not None:
+            table |= dict(zip(self.qd, qd, strict=True))
+        shape = (len(field),) if isinstance(field, list) else field.shape
+        flat = field if isinstance(field, list) else np.array(field.tolist(), dtype=object).ravel()
+        return evaluate_expressions(flat, table, self.name).reshape(shape)
+
+    @property
+    def is_traced(self) -> bool:  # type: ignore[override]
+        return bool(self._values) and not self.symbols
+
+    def with_values(self, values: Mapping[str, Any]) -> Equations:
+        new = self._copy()
+        new._values = self._values | {s: values[str(s)] for s in self.symbols if str(s) in values}
+        new.symbols = tuple(s for s in self.symbols if str(s) not in values)
+        derived(new, self)
+        return new
+
+    def substitute(self, values: Mapping[Any, Any]) -> Equations:
+        """The equations with symbols (or their names) replaced by numbers or expressions."""
+        import sympy
+
+        table: dict[Any, Any] = {}
+        for key, value in dict(values).items():
+            found = [s for s in self.symbols if s == key or str(s) == key]
+            if not found:
+                raise unknown_name(f"substitute: {self.name!r}", "symbol", str(key), map(str, self.symbols))
+            require_scalars(f"substitute: {key}", value)
+            table |= dict.fromkeys(found, sympy.sympify(value))
+        return self._replaced(table)
+
+    def _copy(self) -> Equations:
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def _replaced(self, table: Mapping[Any, Any]) -> Equations:
+        """With SymPy expressions in the place of symbols, in a ring of its own."""
+        from sixd.symbolic.ring import Ring
+
+        ring = Ring()
+
+        def change(p: Poly) -> Poly:
+            return ring.convert(p.to_sympy(exact=True).xreplace(dict(table)))
+
+        polys = {key: object_map(change, x) if x.size else x for key, x in self.polys.items()}
+        free = {s for value in table.values() for s in value.free_symbols}
+        return Equations(
+            self.name,
+            ring,
+            (self.q, self.qd, self.qdd),
+            **polys,
+            energies=lambda: (change(self._energies()[0]), change(self._energies()[1])),
+            parallel=self.parallel,
+            constraints=tuple(
+                replace_parameters(c, lambda x: x.xreplace(dict(table)) if is_sympy(x) else x) for c in self.constraints
+            ),
+            input_matrix=self.input_matrix.xreplace(dict(table)),
+            lossy=self.lossy,
+            symbols=tuple(sorted((set(self.symbols) - set(table)) | free, key=str)),
+            model=None if self.model is None else self.model.substitute(table),
+            snapped=self.snapped,
+        )
+
+    # the manifold of the coordinates is the model's, if there is one; else they are real numbers
+
+    def configuration_rate(self, q: Array, qd: Array) -> Array:
+        return qd if self.model is None else self.model.configuration_rate(q, qd)
+
+    def integrate_row(self, q: Array, dq: Array) -> Array:
+        return q + dq if self.model is None else self.model.integrate_row(q, dq)
+
+    def difference_row(self, q0: Array, q1: Array) -> Array:
+        return q1 - q0 if self.model is None else self.model.difference_row(q0, q1)
+
+    def neutral(self) -> Array:
+        return np.zeros(self.nq) if self.model is None else self.model.neutral()
+
+    def frame(self, name: str, where: str = "frame") -> Any:
+        return super().frame(name, where) if self.model is None else self.model.frame(name, where)
+
+    def q_slice(self, joint: str) -> slice:
+        return self._slice(joint, "q_slice")
+
+    def v_slice(self, joint: str) -> slice:
+        return self._slice(joint, "v_slice")
+
+    def _slice(self, joint: str, kind: str) -> slice:
+        if self.model is not None:
+            return getattr(self.model, kind)(joint)
+        if joint not in self.joint_names:
+            raise unknown_name(f"system {self.name!r}", "coordinate", joint, self.joint_names)
+        k = self.joint_names.index(joint)
+        return slice(k, k + 1)
+
+    def __repr__(self) -> str:
+        return f"<Equations of {self.name!r}: nq = {self.nq}, nv = {self.nv}>"
+
+
+def _solve(system: Equations, q: Array, rhs: Array) -> Array:
+    """M⁻¹ rhs by LᵀDL, for rhs (nv,) or (nv, m)."""
+    L, D = ltdl(system.evaluate(system.M, q), system.dof_parent)
+    return solve_factored(L, D, system.dof_parent, rhs)
+
+
+def _inverse_dynamics(system: Equations, q: Array, qd: Array, qdd: Array) -> Array:
+    return system.evaluate(system.M, q) @ qdd + _bias_force(system, q, qd)
+
+
+def _bias_force(system: Equations, q: Array, qd: Array) -> Array:
+    return system.evaluate(list(system.h), q, qd)
+
+
+def _energy(system: Equations, q: Array, qd: Array) -> tuple[Any, Any]:
+    T, V = system.evaluate([system.T, system.V], q, qd)
+    return T, V
+
+
+# functions of the library that equations answer by themselves
+_ANSWERS: dict[str, Callable[..., Any]] = {
+    "inverse_dynamics": _inverse_dynamics,
+    "forward_dynamics": lambda s, q, qd, tau: _solve(s, q, tau - _bias_force(s, q, qd)),
+    "mass_matrix": lambda s, q: s.evaluate(s.M, q),
+    "bias_force": _bias_force,
+    "gravity_force": lambda s, q: s.evaluate(list(s.g), q),
+    "inverse_mass_matrix": lambda s, q: _solve(s, q, np.eye(s.nv, dtype=int)),
+    "mass_matrix_solve": lambda s, q, rhs: _solve(s, q, rhs),
+    "coriolis_matrix": lambda s, q, qd: s.evaluate(s.C, q, qd),
+    "christoffel": lambda s, q: s.evaluate(s.Gamma, q),
+    "energy": _energy,
+    "input_map": lambda s, q: s.evaluate(s.input_matrix, q),
+}
+# and those whose algorithm asks a system only for what is above
+_GENERIC = frozenset({
+    "integrate", "difference", "constrained_dynamics", "constraint_jacobian", "constraint_error",
+    "constraint_velocity", "projections", "constraint_forces",
+})  # fmt: skip

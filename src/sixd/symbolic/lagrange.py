@@ -1,0 +1,243 @@
+"""``sixd.lagrange``: equations of motion from kinetic and potential energy, in coordinates of the user's choice.
+
+d/dt ∂L/∂q̇ - ∂L/∂q + ∂D/∂q̇ = τ, sorted into M q̈ + C q̇ + g + b. T may have terms of degree two, one and zero in the
+velocities (moving frames give the last two); they are told apart exactly, in the ring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ShapeError
+from sixd.spatial.scalar import Array
+from sixd.symbolic.coordinates import coordinates, expression, velocities, with_dots
+from sixd.symbolic.equations import Equations
+from sixd.symbolic.poly import Poly
+from sixd.symbolic.relations import make_relations
+
+if TYPE_CHECKING:
+    from sixd.symbolic.ring import Ring
+
+
+def lagrange(
+    T: Any,
+    V: Any,
+    q: Sequence[Any],
+    *,
+    qd: Sequence[Any] | None = None,
+    inputs: Any = None,
+    dissipation: Any = None,
+    constraints: Sequence[Any] = (),
+    parameters: Sequence[Any] = (),
+    name: str = "system",
+) -> Equations:
+    """Equations of motion of a system with kinetic energy T and potential energy V, both SymPy expressions.
+
+    Parameters
+    ----------
+    T : polynomial of degree at most two in the velocities; the coefficients may depend on q in any way.
+    V : function of q alone.
+    q : coordinates: SymPy symbols, or functions of time such as those of ``sympy.physics.mechanics.dynamicsymbols``.
+    qd : symbols of the velocities; q1 has qd1, theta has thetad, if omitted. For functions of time, their derivatives.
+    inputs : matrix (n, m) T(q) that maps input forces f to generalised forces τ = T f; the identity if omitted.
+    dissipation : Rayleigh's function D(q, q̇); its slope by q̇ is a force against the motion.
+    constraints : expressions that must be zero (or ``sympy.Eq``): of q alone (holonomic), or linear in the velocities.
+    parameters : symbols besides q and qd that may occur; if given, any other is an error.
+
+    Returns
+    -------
+    Equations : the fields of ``sixd.equations``, and a system for all functions that need no bodies or frames.
+
+    >>> import sympy as sp, sixd
+    >>> m, l, g, theta, w = sp.symbols("m l g theta w")
+    >>> pendulum = sixd.lagrange(m * l**2 * w**2 / 2, -m * g * l * sp.cos(theta), [theta], qd=[w])
+    >>> pendulum.tau
+    Matrix([[g*l*m*sin(theta) + l**2*m*thetadd]])
+    """
+    from sixd.symbolic.ring import Ring
+
+    symbols, rename = _coordinates(q, qd)
+    energy_T, energy_V = _expression("T", T, rename), _expression("V", V, rename)
+    loss = _expression("dissipation", 0 if dissipation is None else dissipation, rename)
+    matrix = _input_matrix(inputs, len(symbols[0]), rename)
+    relations = make_relations([_expression("a constraint", c, rename) for c in constraints], symbols)
+    free = set().union(energy_T.free_symbols, energy_V.free_symbols, loss.free_symbols, *(r.free for r in relations))
+    free |= matrix.free_symbols if matrix is not None else set()
+    left = sorted(free - set(symbols[0]) - set(symbols[1]), key=str)
+    _require_known(left, symbols, parameters)
+
+    ring = Ring()
+    kinetic, potential, rayleigh = (ring.convert(x) for x in (energy_T, energy_V, loss))
+    M, linear, rest = _split(ring, kinetic, symbols[1])
+    _require_positions(potential, symbols[1])
+    system = Equations(
+        name,
+        ring,
+        symbols,
+        M=M,
+        Gamma=_christoffel(M, symbols[0]),
+        g=_array([potential.diff(x) for x in symbols[0]]),
+        b=_other_forces(ring, linear, rest, rayleigh, symbols),
+        energies=lambda: (kinetic, potential),
+        parallel=_angle_groups((energy_T, energy_V, loss), symbols[0]),
+        constraints=tuple(relations),
+        input_matrix=matrix,
+        lossy=tuple(not rayleigh.diff(v).is_zero for v in symbols[1]),
+        symbols=tuple(left),
+    )
+    _require_independent(system, energy_T)
+    return system
+
+
+# what is given ----------------------------------------------------------------------------------
+
+
+def _coordinates(q: Any, qd: Any) -> tuple[tuple[list[Any], list[Any], list[Any]], dict[Any, Any]]:
+    """Symbols of q, qd, qdd, and what functions of time and their derivatives are called."""
+    import sympy
+
+    given = coordinates("lagrange", q)
+    rename: dict[Any, Any] = {}
+    names = [x if isinstance(x, sympy.Symbol) else sympy.Symbol(x.func.__name__) for x in given]
+    speeds = []
+    for x, name, v in zip(given, names, velocities("lagrange", given, qd), strict=True):
+        speeds.append(v if isinstance(v, sympy.Symbol) else sympy.Symbol(with_dots(str(name))))
+        if x is not name:  # a function of time
+            rename |= {x.diff(x.args[0]): speeds[-1], v: speeds[-1], x: name}
+    return (names, speeds, [sympy.Symbol(with_dots(str(x), "dd")) for x in names]), rename
+
+
+def _expression(what: str, x: Any, rename: dict[Any, Any]) -> Any:
+    import sympy
+
+    x = x[0, 0] if isinstance(x, sympy.MatrixBase) and x.shape == (1, 1) else x
+    value = expression("lagrange", what, x)
+    return value.doit().xreplace(rename) if rename else value
+
+
+def _input_matrix(inputs: Any, n: int, rename: dict[Any, Any]) -> Any:
+    import sympy
+
+    if inputs is None:
+        return None
+    matrix = sympy.Matrix(inputs).xreplace(rename)
+    if matrix.shape[0] != n:
+        raise ShapeError(f"lagrange: inputs has shape {matrix.shape}, expected ({n}, m): a row for each coordinate.")
+    return matrix
+
+
+def _require_known(left: list[Any], symbols: tuple[list[Any], ...], parameters: Sequence[Any]) -> None:
+    known = {str(p) for p in ([parameters] if isinstance(parameters, str) else parameters)}
+    unknown = [s for s in left if str(s) not in known] if known else [s for s in left if str(s) in map(str, symbols[2])]
+    for s in left:
+        twins = [x for group in symbols[:2] for x in group if str(x) == str(s)]
+        if twins:
+            raise ModelError(
+                f"lagrange: {s} occurs as a coordinate or velocity and, with other assumptions, in the energies. Make "
+                f"all symbols with the same assumptions, or give qd=."
+            )
+    if unknown:
+        raise ModelError(
+            f"lagrange: unknown symbols {', '.join(map(str, unknown))}, expected coordinates, velocities "
+            f"({', '.join(map(str, symbols[1]))}) or parameters. Name them in parameters=, or mend the expression."
+        )
+
+
+# from energies to forces ------------------------------------------------------------------------
+
+
+def _split(ring: Ring, T: Poly, qd: list[Any]) -> tuple[Array, list[Poly], Poly]:
+    """M, the coefficients of the terms linear in the velocities, and what has none: T = ½ q̇ᵀM q̇ + a·q̇ + T0."""
+    slopes = [T.diff(v) for v in qd]
+    M = _array([[a.diff(v) for v in qd] for a in slopes]).reshape(len(qd), len(qd))
+    for v in qd:
+        if any(not x.diff(v).is_zero for x in M.ravel()):
+            raise ModelError(
+                f"lagrange: T is not quadratic in the velocities: its second derivatives depend on {v}. Assumed is "
+                f"T = ½ q̇ᵀM(q)q̇ + a(q)·q̇ + T0(q), as rigid bodies have it. Is a coordinate missing, or a velocity "
+                f"misspelt?"
+            )
+    speeds = _array([ring.convert(v) for v in qd])
+    linear = [a - row @ speeds for a, row in zip(slopes, M, strict=True)]
+    quadratic = speeds @ (M @ speeds) / 2 if len(qd) else ring.zero
+    return M, linear, T - quadratic - sum((a * v for a, v in zip(linear, speeds, strict=True)), ring.zero)
+
+
+def _christoffel(M: Array, q: list[Any]) -> Array:
+    """Γ_ijk = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i)."""
+    n = len(q)
+    D = _array([[[M[i, j].diff(x) for x in q] for j in range(n)] for i in range(n)]).reshape(n, n, n)
+    return (D + D.transpose(0, 2, 1) - D.transpose(2, 0, 1)) / 2 if n else D
+
+
+def _other_forces(ring: Ring, linear: list[Poly], rest: Poly, loss: Poly, symbols: Any) -> Array:
+    """Gyroscopic forces of the linear terms, those of T0, and the slope of the dissipation."""
+    q, qd, _ = symbols
+    forces = []
+    for i, (x, v) in enumerate(zip(q, qd, strict=True)):
+        turning = [(linear[i].diff(y) - linear[j].diff(x)) * ring.convert(qd[j]) for j, y in enumerate(q)]
+        forces.append(sum(turning, ring.zero) - rest.diff(x) + loss.diff(v))
+    return _array(forces)
+
+
+def _require_positions(V: Poly, qd: list[Any]) -> None:
+    for v in qd:
+        if not V.diff(v).is_zero:
+            raise ModelError(
+                f"lagrange: V depends on the velocity {v}, expected a function of the coordinates alone. Put terms "
+                f"that are linear in velocities into T, with the other sign."
+            )
+
+
+def _require_independent(system: Equations, T: Any) -> None:
+    """Raise if M is singular in every state: a coordinate that moves no mass of its own."""
+    rng = np.random.default_rng(1)
+    if not system.nv:
+        return
+    best = np.zeros(system.nv)
+    for _ in range(4):
+        table = {s: rng.uniform(0.3, 1.2) for s in (*system.symbols, *system.q)}
+        try:
+            M = np.array(system.M.xreplace(table).evalf(), dtype=float)
+        except TypeError:  # a complex number, or a function without a value: nothing can be said there
+            return
+        if not np.isfinite(M).all():
+            continue
+        size = np.sqrt(np.abs(np.diag(M)))
+        if not size.all():
+            lost = [str(v) for v, s in zip(system.qd, size, strict=True) if not s]
+            raise ModelError(
+                f"lagrange: T does not depend on {', '.join(lost)}, expected kinetic energy in every velocity. Drop "
+                f"the coordinate, or give it a mass."
+            )
+        values = np.linalg.svd(M / np.outer(size, size), compute_uv=False)
+        best = np.maximum(best, values / values[0])
+    if best[0] > 0 and best[-1] < 1e-12:
+        raise ModelError(
+            f"lagrange: the coordinates {list(system.q)} are dependent: the mass matrix has rank "
+            f"{int((best > 1e-12).sum())} of {system.nv} in every configuration. Leave out those that the others tell."
+        )
+
+
+def _angle_groups(expressions: Sequence[Any], q: list[Any]) -> tuple[tuple[Any, ...], ...]:
+    """Coordinates that the user adds up in an angle, in groups."""
+    import sympy
+
+    groups: list[set[Any]] = []
+    for e in expressions:
+        for f in e.atoms(sympy.sin, sympy.cos):
+            found = f.args[0].free_symbols & set(q)
+            if len(found) > 1:
+                joined = found.union(*(g for g in groups if g & found))
+                groups = [g for g in groups if not g & found] + [joined]
+    # written out, the same angles stand in products; combining them is tried for all coordinates in angles
+    angles = {s for e in expressions for f in e.atoms(sympy.sin, sympy.cos) for s in f.args[0].free_symbols & set(q)}
+    groups = groups or ([angles] if 1 < len(angles) <= 3 else [])
+    return tuple(tuple(x for x in q if x in g) for g in groups if len(g) > 1)
+
+
+def _array(entries: Any) -> Array:
+    return np.array(entries, dtype=object)

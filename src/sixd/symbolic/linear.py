@@ -1,0 +1,73 @@
+"""Linearisation of equations of motion about a state: ẋ = A x + B u for small x = (δq, δq̇) and u = δf."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sixd.errors import ModelError, ShapeError
+from sixd.spatial.scalar import is_sympy
+
+if TYPE_CHECKING:
+    from sixd.symbolic.equations import Equations
+
+
+class Linear(NamedTuple):
+    """A (2n, 2n) and B (2n, m) of ẋ = A x + B u; NumPy arrays if everything is a number, else SymPy matrices."""
+
+    A: Any
+    B: Any
+
+
+def linearize(system: Equations, q: Any, qd: Any, f: Any) -> Linear:
+    """See ``Equations.linearize``."""
+    import sympy
+
+    n, m = system.nv, system.input_matrix.shape[1]
+    if system.nq != n:
+        raise ModelError(f"linearize: {system.name!r} has quaternions, expected coordinates with q̇ = qd.")
+    if system.constraints:
+        raise ModelError(
+            f"linearize: {system.name!r} has constraints, expected independent coordinates. See model.reduce()."
+        )
+    point = dict(zip(system.q, _given("q", q, n), strict=True)) | dict(zip(system.qd, _given("qd", qd, n), strict=True))
+    force = sympy.Matrix(_given("f", f, m)) if m else sympy.zeros(0, 1)
+    at = _Point(point)
+
+    M, h, T = at(system.M), at(system.h), at(system.input_matrix)
+    accelerations = M.LUsolve(T * force - h) if n else sympy.zeros(0, 1)
+    # M δq̈ = (∂T/∂q f - ∂M/∂q q̈ - ∂h/∂q) δq - ∂h/∂q̇ δq̇ + T δf
+    by_q = sympy.zeros(n, n)
+    for k, x in enumerate(system.q):
+        slope = at(system.input_matrix.diff(x)) * force - at(system.M.diff(x)) * accelerations - at(system.h.diff(x))
+        by_q[:, k] = slope
+    by_qd = -at(system.h.jacobian(system.qd)) if n else sympy.zeros(0, 0)
+    below = M.LUsolve(by_q.row_join(by_qd).row_join(T)) if n else sympy.zeros(0, 2 * n + m)
+    above = sympy.zeros(n, n).row_join(sympy.eye(n)).row_join(sympy.zeros(n, m))
+    both = above.col_join(below)
+    A, B = both[:, : 2 * n], both[:, 2 * n :]
+    if not both.free_symbols:
+        return Linear(np.array(A, dtype=float), np.array(B, dtype=float))
+    return Linear(A.applyfunc(sympy.simplify), B.applyfunc(sympy.simplify))
+
+
+class _Point:
+    """Substitutes a state into matrices."""
+
+    def __init__(self, values: dict[Any, Any]) -> None:
+        self.values = values
+
+    def __call__(self, matrix: Any) -> Any:
+        return matrix.subs(self.values, simultaneous=True)
+
+
+def _given(name: str, values: Any, n: int) -> list[Any]:
+    import sympy
+
+    if values is None:
+        return [sympy.Integer(0)] * n
+    listed = list(values) if np.ndim(values) or is_sympy(values) else [values]
+    if len(listed) != n:
+        raise ShapeError(f"linearize: {name} has {len(listed)} entries, expected {n}.")
+    return [sympy.sympify(x) for x in listed]

@@ -1,0 +1,82 @@
+"""Constraints written as SymPy expressions of coordinates and velocities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError
+from sixd.model.constraint import Constraint
+from sixd.spatial.expressions import evaluate_expressions
+from sixd.spatial.scalar import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Relation(Constraint):
+    """One row: φ(q) = 0, or A(q) q̇ = b(t), as SymPy expressions.
+
+    ``row`` is A, ``rate`` is Ȧ q̇, ``right`` is b; ``phi`` is None if the row is not known to be a derivative.
+    """
+
+    phi: Any
+    row: Any
+    rate: Any
+    right: Any
+    free: frozenset[Any]
+
+    def position(self, system: Any, q: Array) -> Array:
+        return system.evaluate([] if self.phi is None else [self.phi], q)
+
+    def velocity(self, system: Any, q: Array, qd: Array) -> Array:
+        return np.array([system.evaluate(list(self.row), q) @ qd])
+
+    def jacobian(self, system: Any, q: Array) -> Array:
+        return system.evaluate(list(self.row), q)[None, :]
+
+    def bias(self, system: Any, q: Array, qd: Array) -> Array:
+        return system.evaluate([self.rate], q, qd)
+
+    def target(self, t: Any) -> Array | None:
+        if not getattr(self.right, "free_symbols", None) and self.right == 0:
+            return None
+        time = next(iter(self.right.free_symbols), None)
+        return evaluate_expressions([self.right], {} if time is None else {time: t})
+
+
+def make_relations(expressions: list[Any], symbols: tuple[list[Any], list[Any], list[Any]]) -> list[Relation]:
+    """A row for each expression: of q alone, or linear in the velocities with a right-hand side of time ``t``."""
+    return [_make(e, symbols) for e in expressions]
+
+
+def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:
+    import sympy
+
+    from sixd.symbolic.ring import canonical
+
+    q, qd, _ = symbols
+    if not e.free_symbols & {*q, *qd}:
+        raise ModelError(f"lagrange: the constraint {e} = 0 names no coordinate and no velocity.")
+    if e.free_symbols & set(qd):
+        phi = None
+        row = [e.diff(v) for v in qd]
+        if any(canonical(a.diff(v)) != 0 for a in row for v in qd):
+            raise ModelError(
+                f"lagrange: the constraint {e} = 0 is not linear in the velocities, expected A(q) q̇ = b(t)."
+            )
+        right = -canonical(sympy.expand(e - sum(a * v for a, v in zip(row, qd, strict=True))))
+        extra = right.free_symbols - {sympy.Symbol("t")}
+        if extra:
+            raise ModelError(
+                f"lagrange: the constraint {e} = 0 has the right-hand side {right}, which depends on "
+                f"{', '.join(sorted(map(str, extra)))}, expected a function of the time t."
+            )
+    else:
+        phi, right = e, sympy.Integer(0)
+        row = [e.diff(x) for x in q]
+    if all(canonical(a) == 0 for a in row):
+        raise ModelError(f"lagrange: the constraint {e} = 0 holds back no motion.")
+    rate = sum(a.diff(x) * u * v for a, v in zip(row, qd, strict=True) for x, u in zip(q, qd, strict=True))
+    free = e.free_symbols - right.free_symbols
+    return Relation(phi, sympy.Matrix(row), sympy.sympify(rate), right, frozenset(free))

@@ -1,0 +1,107 @@
+"""How equations of motion are shown: LaTeX, Markdown, Jupyter, Python and C code, operation counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sixd.errors import unknown_name
+from sixd.symbolic.linear import Linear, linearize
+
+if TYPE_CHECKING:
+    from sixd.symbolic.equations import Equations
+
+FIELDS = ("M", "C", "g", "b", "h", "tau", "T", "V", "L", "A", "phi")
+_NAMES = {"g": "g", "tau": r"\tau", "phi": r"\varphi", "T": "T", "V": "V", "L": "L"}
+LANGUAGES = ("python", "c")
+# functions that code is written for: the fields that they evaluate
+_FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "mass_matrix": ("M", ("q",)),
+    "coriolis_matrix": ("C", ("q", "qd")),
+    "gravity_force": ("g", ("q",)),
+    "bias_force": ("h", ("q", "qd")),
+    "inverse_dynamics": ("tau", ("q", "qd", "qdd")),
+}
+
+
+class Shown:
+    """Ways to look at equations; a part of ``Equations``."""
+
+    def latex(self: Equations, *fields: str, short: bool = True) -> str:  # type: ignore[misc]
+        """LaTeX of some fields ("M", "C", "g", "tau", …), an equation a line; M, C, g and, if there are, b and A.
+
+        ``short`` writes s and c for sines and cosines with the numbers of their coordinates: c_{12} = cos(q1 + q2).
+        """
+        lines = [f"{_NAMES.get(f, f)} &= {self._latex(getattr(self, f), short)}" for f in self._chosen(fields)]
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def markdown(self: Equations, *fields: str, short: bool = True) -> str:  # type: ignore[misc]
+        """The same as a piece of Markdown, with a line on the meaning of each letter."""
+        parts = [f"### Equations of motion of {self.name}", _STANDARD_FORM]
+        parts += [f"$${_NAMES.get(f, f)} = {self._latex(getattr(self, f), short)}$$" for f in self._chosen(fields)]
+        if short:
+            parts.append("$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine.")
+        return "\n\n".join(parts) + "\n"
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown()  # type: ignore[misc]
+
+    def code(self: Equations, language: str = "python", functions: Sequence[str] = ("inverse_dynamics",)) -> str:  # type: ignore[misc]
+        """Source code that evaluates some of mass_matrix, coriolis_matrix, gravity_force, bias_force, inverse_dynamics.
+
+        "python": plain functions of lists, with the standard library's math; shared parts are computed once. "c": C99 as
+        ``sixd.export_c`` writes it. Parameters that are symbols become arguments after the others.
+        """
+        if language not in LANGUAGES:
+            raise unknown_name("code: language", "choice", language, LANGUAGES)
+        for name in (functions := [functions] if isinstance(functions, str) else list(functions)):
+            if name not in _FUNCTIONS:
+                raise unknown_name("code", "function", name, _FUNCTIONS)
+        if language == "c":
+            from sixd import api
+            from sixd.kernel import export_c
+
+            parameters = tuple(map(str, self.symbols))
+            made = [export_c(getattr(api, f), self, parameters=parameters) for f in functions]
+            return "\n".join(str(c.source) for c in made)
+        from sixd.symbolic.python_code import write_function
+
+        bodies = [write_function(self, name, *_FUNCTIONS[name]) for name in functions]
+        return "\n\n\n".join(["from math import *", *bodies]) + "\n"
+
+    def count_ops(self: Equations) -> dict[str, int]:  # type: ignore[misc]
+        """Operations of M, C, g and b as they are written, in all, and in all after shared parts are taken out."""
+        import sympy
+
+        fields = {name: list(getattr(self, name)) for name in ("M", "C", "g", "b")}
+        # M is symmetric: its upper triangle is all that is to be computed
+        n = self.nv
+        fields["M"] = [self.M[i, j] for i in range(n) for j in range(i, n)]
+        counts = {name: int(sum(sympy.count_ops(x) for x in entries)) for name, entries in fields.items()}
+        everything = [x for entries in fields.values() for x in entries]
+        shared, left = sympy.cse(everything, list=False)
+        after = sum(sympy.count_ops(x) for _, x in shared) + sum(sympy.count_ops(x) for x in left)
+        return counts | {"total": sum(counts.values()), "after_cse": int(after)}
+
+    def linearize(self: Equations, q: Any, qd: Any = None, f: Any = None) -> Linear:  # type: ignore[misc]
+        """(A, B) of ẋ = A x + B u for small deviations x = (δq, δq̇) and u = δf from a state and input force.
+
+        q, qd (n,) and f (m,) are numbers or SymPy expressions; qd and f are zero if omitted. Shapes (2n, 2n), (2n, m).
+        """
+        return linearize(self, q, qd, f)
+
+    def _chosen(self: Equations, fields: tuple[str, ...]) -> list[str]:  # type: ignore[misc]
+        for name in fields:
+            if name not in FIELDS:
+                raise unknown_name("latex", "field", name, FIELDS)
+        if fields:
+            return list(fields)
+        return ["M", "C", "g"] + ["b"] * any(x != 0 for x in self.b) + ["A"] * bool(self.constraints)
+
+    def _latex(self: Equations, expression: Any, short: bool) -> str:  # type: ignore[misc]
+        from sixd.symbolic.printing import latex
+
+        return latex(expression, self._letters, short=short)
+
+
+_STANDARD_FORM = r"$M \ddot q + C \dot q + g + b = \tau$"

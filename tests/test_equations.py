@@ -1,0 +1,224 @@
+"""Closed-form equations of models: against the algorithms on floats, for the zoo and for every joint type."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import sympy as sp
+from sympy.physics.mechanics import KanesMethod
+
+import sixd
+from robots import FIVE, quiet_load
+from samples import KINDS, single_joint, states
+from sixd.symbolic.ring import canonical
+
+SMALL = [name for name in sixd.zoo.names() if sixd.zoo.get(name).nv <= 7 and name != "panda_arm"]
+
+
+def close(a, b, scale=None):
+    """Relative to the largest entry: 1e-12 is asked."""
+    size = max(1.0, np.abs(b).max(initial=0.0)) if scale is None else scale
+    np.testing.assert_allclose(a / size, b / size, rtol=0, atol=1e-12)
+
+
+def agree(equations, rng, count=3):
+    """Every function on the closed form, compiled, equals the same on the model it tells of."""
+    model = equations.model
+    q, qd, qdd = (np.array(x) for x in zip(*states(model, rng, count), strict=True))
+    tau = sixd.inverse_dynamics(model, q, qd, qdd)
+    close(sixd.mass_matrix(equations, q), sixd.mass_matrix(model, q))
+    close(sixd.inverse_dynamics(equations, q, qd, qdd), tau)
+    close(sixd.bias_force(equations, q, qd), sixd.bias_force(model, q, qd))
+    close(sixd.gravity_force(equations, q), sixd.gravity_force(model, q))
+    close(sixd.coriolis_matrix(equations, q, qd), sixd.coriolis_matrix(model, q, qd))
+    close(sixd.christoffel(equations, q), sixd.christoffel(model, q))
+    for ours, theirs in zip(sixd.energy(equations, q, qd), sixd.energy(model, q, qd), strict=True):
+        close(ours, theirs)
+    frame = model.frame_names[-1]
+    state = dict(zip(equations.q, q[0], strict=True))
+    close(np.array(equations.pose(frame).xreplace(state), dtype=float), sixd.pose(model, q[0], frame))
+    close(np.array(equations.jacobian(frame).xreplace(state), dtype=float), sixd.jacobian(model, q[0], frame))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_zoo(name, rng):
+    agree(sixd.equations(sixd.zoo.get(name)), rng)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_joint_type(kind, rng):
+    agree(sixd.equations(single_joint(kind)), rng)
+
+
+@pytest.mark.parametrize("model", [sixd.zoo.puma560(), quiet_load(FIVE["ur5"])], ids=["puma560", "ur5"])
+def test_six_axes(model, rng):
+    equations = sixd.equations(model)
+    agree(equations, rng, 4)
+    # snapping moves angles by 5e-12, and so the forces by as much
+    q, qd, qdd = next(states(model, rng))
+    tau = sixd.inverse_dynamics(model, q, qd, qdd)
+    np.testing.assert_allclose(sixd.inverse_dynamics(equations, q, qd, qdd), tau, rtol=0, atol=1e-9)
+
+
+def test_laws_in_closed_form():
+    """Ṁ - 2C is skew and C q̇ is what the bias has beyond gravity: exactly, for a spatial arm and a ball joint."""
+    for model in (sixd.zoo.craig_arm(), sixd.zoo.spinning_top(), single_joint("spherical", passive=False)):
+        e = sixd.equations(model)
+        ring, M, C = e.ring, e.polys["M"], e._coriolis
+        if e.nq == e.nv:
+            rate = [[sum(M[i, j].diff(x) * ring.convert(v) for x, v in zip(e.q, e.qd, strict=True)) for j in range(e.nv)] for i in range(e.nv)]  # fmt: skip
+            assert all((rate[i][j] - C[i, j] - C[j, i]).is_zero for i in range(e.nv) for j in range(e.nv))
+        assert all((M[i, j] - M[j, i]).is_zero for i in range(e.nv) for j in range(e.nv))
+
+
+def symbolic_inertia(model):
+    """The model with ten symbols for the inertia of each body."""
+    bodies = [model.inertia[0]]
+    for i in model.bodies:
+        m, hx, hy, hz, *J = sp.symbols(f"m{i} hx{i} hy{i} hz{i} Jxx{i} Jyy{i} Jzz{i} Jyz{i} Jxz{i} Jxy{i}")
+        bodies.append(sixd.Inertia.from_parameters([m, hx, hy, hz, *J]).matrix)
+    return dataclasses.replace(model, inertia=np.array(bodies, dtype=object))
+
+
+def test_puma_with_sixty_symbols(rng):
+    """Ten symbols for each body; with numbers for them, the numeric equations again."""
+    model = sixd.zoo.puma560().without_passive()
+    equations = sixd.equations(symbolic_inertia(model))
+    assert len(equations.symbols) == 60
+    from sixd.spatial.inertia import Inertia
+
+    values = {}
+    for i in model.bodies:
+        names = ["m", "hx", "hy", "hz", "Jxx", "Jyy", "Jzz", "Jyz", "Jxz", "Jxy"]
+        values |= {f"{n}{i}": x for n, x in zip(names, Inertia.from_matrix(model.inertia[i]).parameters, strict=True)}
+    table = {s: values[str(s)] for s in equations.symbols}
+    q = rng.uniform(-2, 2, 6)
+    table |= dict(zip(equations.q, q, strict=True))
+    close(np.array(equations.M.subs(table), dtype=float), sixd.mass_matrix(model, q))
+    close(np.array(equations.g.subs(table), dtype=float).ravel(), sixd.gravity_force(model, q))
+
+
+def test_dh_rows_with_symbols():
+    """A length, an offset and a twist as symbols: exactly the pose of the textbook's transform."""
+    a, d, alpha, m1, m2 = sp.symbols("a d alpha m1 m2")
+    rows = [
+        {"alpha": 0, "a": 0, "d": d, "mass": m1, "com": (a, 0, 0)},
+        {"alpha": alpha, "a": a, "d": 0, "mass": m2, "com": (a, 0, 0)},
+    ]
+    e = sixd.equations(sixd.from_dh(rows, convention="modified"))
+    q1, q2 = e.q
+    Rx = sp.Matrix([[1, 0, 0], [0, sp.cos(alpha), -sp.sin(alpha)], [0, sp.sin(alpha), sp.cos(alpha)]])
+    rotation = sp.rot_axis3(-q1) * Rx * sp.rot_axis3(-q2)
+    difference = e.pose("link2")[:3, :3] - rotation
+    assert all(canonical(x) == 0 for x in difference)
+    assert canonical(e.M[1, 1] - m2 * a**2) == 0
+
+
+def test_snap_reports_what_it_moved():
+    model = quiet_load(FIVE["ur5"])
+    equations = sixd.equations(model)
+    assert equations.snapped
+    assert all(0 < moved.farthest < 1e-9 for moved in equations.snapped)
+    assert "moved by at most" in str(equations.snapped[0])
+    assert np.abs(equations.model.placement - model.placement).max() < 1e-9
+    raw = sixd.equations(model, snap=0)
+    assert raw.snapped == ()
+    terms = [max(len(p.terms) for p in e.polys["M"].ravel()) for e in (equations, raw)]
+    assert terms[0] <= 83 < terms[1]
+    with pytest.raises(sixd.ScalarTypeError, match="snap is -1, expected a small number"):
+        sixd.equations(model, snap=-1)
+
+
+def test_names_that_are_taken():
+    """A parameter called q1 is not the first coordinate."""
+    e = sixd.equations(sixd.zoo.pendulum(1, mass=sp.Symbol("q1")))
+    assert str(e.q[0]) == "q_1"
+
+
+def test_empty_model():
+    e = sixd.equations(sixd.ModelBuilder("nothing").build())
+    assert e.M.shape == (0, 0)
+    assert e.tau.shape == (0, 1)
+    assert e.T == 0
+
+
+def test_python_code_runs(rng):
+    arm = sixd.zoo.craig_arm()
+    e = sixd.equations(arm)
+    space = {}
+    exec(e.code("python", ["mass_matrix", "inverse_dynamics", "gravity_force"]), space)
+    q, qd, qdd = rng.uniform(-1, 1, (3, 2))
+    np.testing.assert_allclose(
+        space["inverse_dynamics"](q, qd, qdd), sixd.inverse_dynamics(arm, q, qd, qdd), rtol=1e-13
+    )
+    np.testing.assert_allclose(space["mass_matrix"](q), sixd.mass_matrix(arm, q), rtol=1e-13)
+    m, l, g = sp.symbols("m l g")
+    theta, thetad = sp.symbols("theta thetad")
+    pendulum = sixd.lagrange(m * l**2 * thetad**2 / 2, -m * g * l * sp.cos(theta), [theta])
+    exec(pendulum.code(), space)
+    assert space["inverse_dynamics"]([0.3], [0.0], [0.0], 9.81, 2.0, 1.0)[0] == pytest.approx(19.62 * np.sin(0.3))
+
+
+def test_c_code_is_the_library_s():
+    e = sixd.equations(sixd.zoo.planar(2))
+    text = e.code("c", ["mass_matrix", "inverse_dynamics"])
+    assert "void mass_matrix(" in text
+    assert "void inverse_dynamics(" in text
+
+
+def test_latex_and_markdown():
+    e = sixd.equations(sixd.zoo.two_link_arm(*sp.symbols("m1 m2 I1 I2 r1 r2 L1 a_g")))
+    text = e.latex()
+    assert text.startswith("\\begin{aligned}")
+    assert "c_{12}" in text
+    assert "\\dot{q}_{1}" in text
+    assert "\\cos" in e.latex("g", short=False)
+    assert "$$M = " in e.markdown()
+    assert e._repr_markdown_() == e.markdown()
+    assert "\\ddot" in e.latex("tau")
+
+
+def test_operations_beside_sympy_mechanics():
+    """The arm that Kane's method of SymPy derives: at least eight times the operations (two of the six joints here)."""
+    pytest.importorskip("sympy")
+    from sympy.physics.mechanics import Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia
+
+    q, u = dynamicsymbols("q1:4"), dynamicsymbols("u1:4")
+    t = dynamicsymbols._t
+    N = ReferenceFrame("N")
+    O = Point("O")
+    O.set_vel(N, 0)
+    frame, point, bodies, axes = N, O, [], "zxx"
+    arm = sixd.ModelBuilder("arm3")
+    moments = (0.11, 0.07, 0.05)
+    for k in range(3):
+        new = frame.orientnew(f"F{k}", "Axis", [q[k], getattr(frame, axes[k])])
+        new.set_ang_vel(frame, u[k] * getattr(frame, axes[k]))
+        center, tip = point.locatenew(f"C{k}", 0.2 * new.y), point.locatenew(f"P{k}", 0.5 * new.y)
+        center.v2pt_theory(point, N, new)
+        tip.v2pt_theory(point, N, new)
+        bodies.append(RigidBody(f"B{k}", center, new, 1.5, (inertia(new, *moments), center)))
+        parent = f"link{k - 1}" if k else "world"
+        at = sixd.placement((0, 0.5, 0)) if k else None
+        arm.add_body(f"link{k}", parent, sixd.Revolute(axes[k]), placement=at, inertia=sixd.Inertia(1.5, (0, 0.2, 0), moments))  # fmt: skip
+        frame, point = new, tip
+    kane = KanesMethod(N, q_ind=q, u_ind=u, kd_eqs=[a.diff(t) - b for a, b in zip(q, u, strict=True)])
+    kane.kanes_equations(bodies, [])
+    theirs = sp.count_ops(kane.mass_matrix) + sp.count_ops(kane.forcing)
+    ours = sixd.equations(arm.build())
+    M = kane.mass_matrix.subs(dict(zip(q, ours.q, strict=True)))
+    table = dict(zip(ours.q, (0.3, 0.5, -0.7), strict=True))
+    close(np.array(ours.M.subs(table), dtype=float), np.array(M.subs(table), dtype=float))
+    counts = ours.count_ops()
+    assert theirs > 8 * (counts["M"] + sp.count_ops(ours.h))
+    assert counts["after_cse"] <= counts["total"]
+
+
+def test_not_for_anything_else():
+    with pytest.raises(sixd.ScalarTypeError, match="equations: model is a str"):
+        sixd.equations("arm")
+    with pytest.raises(sixd.ModelError, match="are equations without bodies, expected no f_ext"):
+        e = sixd.equations(sixd.zoo.planar(2))
+        sixd.inverse_dynamics(e, [0.1, 0.2], [0, 0], [0, 0], f_ext=np.zeros((2, 6)))
+    with pytest.raises(sixd.ModelError, match="has quaternions, expected coordinates"):
+        sixd.equations(sixd.zoo.single_body()).linearize([1, 0, 0, 0, 0, 0, 0])
