@@ -30,7 +30,7 @@ def derive(model: sixd.Model) -> Derived:
         p = model.parent[i]
         T, body = model.placement[i], model.body_inertia(model.body_names[i - 1])
         rotation = sympy.Matrix(3, 3, [_number(x) for x in T[:3, :3].ravel()])
-        joint = frames[p].orientnew(f"J{i}", "DCM", rotation.T)
+        joint = frames[p].orientnew(f"J{i}", "DCM", rotation)
         joint.set_ang_vel(frames[p], 0)
         axis = _vector(joint, model.joints[i].axis)  # type: ignore[attr-defined]
         frame = joint.orientnew(f"B{i}", "Axis", [q[i - 1], axis])

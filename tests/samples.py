@@ -40,3 +40,13 @@ def _awkward(model, rng, near):
 
 
 KINDS = JOINT_KINDS
+
+
+def constrained(model, *constraints):
+    """The model with these constraints added to its own."""
+    from sixd.model.edit import to_builder
+
+    builder = to_builder(model)
+    for c in constraints:
+        builder.add_constraint(c)
+    return builder.build()

@@ -34,6 +34,8 @@ LAYERS = [
     "kernel",
     "api",
     "constrained_api",
+    "linearize",
+    "symbolic",
     "spatial_v2",
 ]
 # what lies below `batch` and `trace` in that order must not see them all the same

@@ -59,13 +59,14 @@ def test_readme_snippets_run(tmp_path, monkeypatch):
         exec(block, {})
 
 
-def test_how_it_works_prints_what_it_shows(tmp_path, monkeypatch):
-    """The Python of docs/how_it_works.md runs in order in one namespace; a block in another language is what was printed."""
+@pytest.mark.parametrize(("name", "least"), [("how_it_works", 20), ("equations", 12), ("constraints", 10)])
+def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):
+    """The Python of a guide runs in order in one namespace; a block in another language is what was printed."""
     monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path))  # the text sets it as well; undone here
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    text = (ROOT / "docs" / "how_it_works.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
-    assert len(blocks) >= 20
+    assert len(blocks) >= least
     names: dict = {}
     printed = ""
     for language, block in blocks:

@@ -265,3 +265,93 @@ def test_bad_input(name):
     call, message = BAD[name]
     with pytest.raises(sixd.SixdError, match=message):
         call()
+
+
+# constraints ------------------------------------------------------------------------------------
+
+
+def point(n=2):
+    """A free point of mass m in n dimensions."""
+    q, qd = sp.symbols(f"q1:{n + 1}"), sp.symbols(f"qd1:{n + 1}")
+    return m * sum(v**2 for v in qd) / 2, q, qd
+
+
+def test_constraints_in_symbols_and_by_kinds_agree(rng):
+    """x² + y² = 1 and y = x², each written as an expression and by a constraint of the library."""
+    T, q, _ = point()
+    pairs = [
+        (q[0] ** 2 + q[1] ** 2 - 1, sixd.Holonomic(lambda q: np.array([q[0] * q[0] + q[1] * q[1] - 1]))),
+        (q[1] - q[0] ** 2, sixd.Coupling(("q2",), ("q1",), lambda y: y * y)),
+    ]
+    for expression, constraint in pairs:
+        states = rng.uniform(0.3, 0.9, (3, 4, 2))
+        results = []
+        for c in (expression, constraint):
+            system = sixd.lagrange(T, m * 9.81 * q[1], q, constraints=[c]).substitute({m: 2.0})
+            results.append(sixd.constrained_dynamics(system, *states))
+        for a, b in zip(*results, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_equations_under_constraints_hold(rng):
+    """M q̈ + h = τ + Aᵀλ and d²φ/dt² = 0, symbolically, for a point on an ellipsoid under gravity."""
+    T, q, qd = point(3)
+    phi = q[0] ** 2 + 2 * q[1] ** 2 + 3 * q[2] ** 2 - 1
+    system = sixd.lagrange(T, m * g * q[2], q, constraints=[phi])
+    u = sp.Matrix(sp.symbols("u1:4"))
+    qdd, lam = system.constrained()
+    assert all(zero(x) for x in system.M * qdd + system.h - u - system.A.T * lam)
+    rate = sum(phi.diff(a) * b for a, b in zip(q, qd, strict=True))
+    second = sum(rate.diff(a) * b for a, b in zip([*q, *qd], [*qd, *qdd], strict=True))
+    assert sp.simplify(second) == 0
+    P, P_u = system.projections()
+    assert all(zero(x) for x in (P * P - P).applyfunc(sp.simplify))
+    assert all(zero(x) for x in (system.A * P).applyfunc(sp.simplify))
+    assert P_u == P.T
+
+
+def test_prescribed_rates():
+    """A point dragged along at a speed that grows with time: A q̇ = b(t), so q̈ has db/dt in it."""
+    T, q, qd = point()
+    t = sp.Symbol("t")
+    system = sixd.lagrange(T, 0, q, constraints=[qd[0] - sp.sin(3 * t)]).substitute({m: 2.0})
+    qdd, lam = sixd.constrained_dynamics(system, [0.1, 0.2], [0.0, 0.5], [0.0, 1.0], t=0.4)
+    np.testing.assert_allclose(qdd, [3 * np.cos(1.2), 0.5], rtol=1e-13)
+    assert lam[0] == pytest.approx(2 * 3 * np.cos(1.2))
+
+
+def test_elimination():
+    """A bead on a parabola: solved for y, by the map itself, and as a constrained point."""
+    T, (x1, y1), (v1, v2) = point()
+    system = sixd.lagrange(T, m * g * y1, [x1, y1], constraints=[y1 - x1**2])
+    solved = system.eliminate()
+    s = sp.Symbol("s")
+    mapped = system.eliminate({x1: s, y1: s**2}, new=[s])
+    assert zero(solved.M[0] - m * (1 + 4 * x1**2))
+    assert zero(
+        solved.tau[0].subs(dict(zip([*solved.q, *solved.qd, *solved.qdd], sp.symbols("s sd sdd"), strict=True)))
+        - mapped.tau[0]
+    )
+    numbers = {m: 1.3, g: 9.81}
+    free, bound = solved.substitute(numbers), system.substitute(numbers)
+    qdd, _ = sixd.constrained_dynamics(bound, [0.4, 0.16], [0.7, 0.56], [0.0, 0.0])
+    np.testing.assert_allclose(sixd.forward_dynamics(free, [0.4], [0.7], [0.0])[0], qdd[0], rtol=1e-12)
+    knife = sixd.lagrange(T, 0, [x1, y1], constraints=[x1 * v1 + y1 * v2])
+    with pytest.raises(sixd.ModelError, match=r"not known to be holonomic.*is_holonomic"):
+        knife.eliminate()
+    with pytest.raises(sixd.ModelError, match="has dissipation or quaternions"):
+        sixd.lagrange(T, 0, [x1, y1], dissipation=v1**2, constraints=[y1 - x1]).eliminate()
+
+
+def test_redundant_constraints_in_numbers(rng):
+    """The same constraint twice: the same motion, the multiplier shared."""
+    T, q, _ = point()
+    phi = q[0] ** 2 + q[1] ** 2 - 1
+    once, twice = (sixd.lagrange(T, 0, q, constraints=[phi] * n).substitute({m: 2.0}) for n in (1, 2))
+    angle, speed = rng.uniform(-3, 3, (2, 5))
+    states = np.stack([np.cos(angle), np.sin(angle)], 1), np.stack([-np.sin(angle), np.cos(angle)], 1) * speed[:, None]
+    force = rng.uniform(-1, 1, (5, 2))
+    (a, one), (b, two) = (sixd.constrained_dynamics(s, *states, force) for s in (once, twice))
+    np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(two, np.repeat(one / 2, 2, axis=1), rtol=1e-11, atol=1e-12)
+    assert sixd.mobility(twice).redundant == 1

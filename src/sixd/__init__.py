@@ -57,6 +57,7 @@ from sixd.errors import (
 )
 from sixd.io import from_dh, load, to_urdf
 from sixd.kernel import Kernel, compile, export_c
+from sixd.linearize import Linearization, linearize
 from sixd.model import (
     Constraint,
     Cylindrical,

@@ -13,7 +13,7 @@ from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
 
 
-def linearize_constrained(
+def linearize(
     model: System,
     q: Any,
     qd: Any,
@@ -31,33 +31,35 @@ def linearize_constrained(
     Parameters
     ----------
     q, qd, tau : (nq,), (nv,), (nv,), one state; tau is zero if omitted. Assembled: see ``sixd.assemble``.
-    positions, speeds : numbers of freedoms (indices into qd, see ``model.v_slice``) whose changes make up x; independent
-        under the constraints. All that are independent if omitted. Others may be left out only if those in x do not
-        depend on them: the place and the heading of a vehicle, the angle of a wheel.
+    positions, speeds : numbers of freedoms (indices into qd, see ``model.v_slice``) whose changes make up x; they must
+        be independent under the constraints. As many as are independent if omitted. Others may be left out only if
+        those in x do not depend on them: the place and the heading of a vehicle, the angle of a wheel.
     t : time [s], for constraints with a prescribed rate.
 
     Returns
     -------
-    ``.A`` (n, n), ``.B`` (n, nv), ``.positions``, ``.speeds``, ``.dq``, ``.dqd`` (nv, n), ``.eigenvalues``. Changes of a
-    joint that lives on no line, such as a free one, are measured along its velocity, in its body's axes.
+    ``.A`` (n, n), ``.B`` (n, nv), ``.positions``, ``.speeds``, ``.dq``, ``.dqd`` (nv, n), ``.eigenvalues`` (n,).
+    Changes of a joint that lives on no line, such as a free one, are measured as its velocity is, in its body's axes.
 
     Notes
     -----
-    The eigenvalues tell about stability if the motion is steady: at rest, or the same at all times but for coordinates
-    that do not matter, as of a wheel that rolls. It takes one evaluation of ``constrained_dynamics`` on dual numbers for
-    each independent position and speed.
+    The eigenvalues tell about stability if A is the same at all times of the motion: at rest, or when only coordinates
+    that do not matter go on, such as place and wheel angles of a vehicle that runs straight. A free body that spins has
+    axes that turn with it, and A changes: give such a wheel a joint of its own for the spin. It takes one evaluation of
+    ``constrained_dynamics`` on dual numbers for each independent position and speed.
 
-    >>> import numpy as np, sixd
-    >>> model = sixd.zoo.four_bar()
-    >>> q = sixd.assemble(model, [-1.2, 1.9, 1.6])
-    >>> sixd.linearize_constrained(model, q, np.zeros(3), sixd.gravity_force(model, q), positions=[0], speeds=[0]).A.shape
+    >>> import sixd
+    >>> model = sixd.zoo.pendulum()
+    >>> sixd.linearize(model, [0.0], [0.0]).A.shape
     (2, 2)
     """
     require_system(WHERE, model)
     model.require_numeric(WHERE)
-    rows = [_row("q", q, model.nq), _row("qd", qd, model.nv), _row("tau", np.zeros(model.nv) if tau is None else tau, model.nv)]
-    chosen = [_freedoms(name, given, model.nv) for name, given in (("positions", positions), ("speeds", speeds))]
-    return linearized(model, *rows, t, *chosen)
+    tau = np.zeros(model.nv) if tau is None else tau
+    q, qd, tau = (_row(name, x, n) for name, x, n in (("q", q, model.nq), ("qd", qd, model.nv), ("tau", tau, model.nv)))
+    return linearized(
+        model, q, qd, tau, t, _freedoms("positions", positions, model.nv), _freedoms("speeds", speeds, model.nv)
+    )
 
 
 def _row(name: str, value: Any, n: int) -> Array:

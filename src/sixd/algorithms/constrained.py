@@ -24,7 +24,7 @@ from sixd.algorithms.least_norm import Basis, back_substitute, orthogonalize, or
 from sixd.algorithms.rank import Rank, assembled_rank
 from sixd.algorithms.rnea import bias_force
 from sixd.errors import ScalarTypeError
-from sixd.model.sparsity import ltdl
+from sixd.model.sparsity import ltdl, reciprocal
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, is_number, where
 
@@ -63,7 +63,7 @@ def mass_metric(system: System, q: Array) -> Metric:
     for p in parent:
         branch.append((p, *branch[p]) if p >= 0 else ())
     L, D = ltdl(system.apply("mass_matrix", crba, q), parent)
-    return Metric(L, 1 / D, tuple(branch))
+    return Metric(L, np.array([reciprocal(d) for d in D]), tuple(branch))
 
 
 def constrained_dynamics(

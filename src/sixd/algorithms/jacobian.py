@@ -34,7 +34,7 @@ def jacobian(model: Model, q: Array, frame: str, *, expressed_in: str = "body") 
         joint, qi = model.joints[i], q[model.iq[i]]
         columns[i] = X @ joint.subspace(qi)
         X = X @ (joint.transform(qi) @ model.X_tree[i])
-    return express(spread(model, columns), X, expressed_in)
+    return express(_spread(model, columns), X, expressed_in)
 
 
 def jacobian_rate(model: Model, q: Array, qd: Array, frame: str, *, expressed_in: str = "body") -> Array:
@@ -49,7 +49,7 @@ def jacobian_rate(model: Model, q: Array, qd: Array, frame: str, *, expressed_in
         J_dot[i] = X @ joint.subspace_rate(qi, qdi) - crm(v_rel) @ J[i]
         v_rel = v_rel + J[i] @ qdi
         X = X @ (joint.transform(qi) @ model.X_tree[i])
-    J_F, rate, v = spread(model, J), spread(model, J_dot), v_rel
+    J_F, rate, v = _spread(model, J), _spread(model, J_dot), v_rel
     if expressed_in == "body":
         return rate
     if expressed_in == "aligned":  # d/dt (R J) = R (J_dot + ω× J), both halves
@@ -78,7 +78,7 @@ def inverse_operational_inertia(model: Model, q: Array, frame: str, *, expressed
     return mirror_upper(J @ solve_columns(model, q, J.T))
 
 
-def spread(model: Model, columns: dict[int, Array]) -> Array:
+def _spread(model: Model, columns: dict[int, Array]) -> Array:
     """(6, nv) with each body's columns in its place, zeros elsewhere."""
     J = np.zeros((6, model.nv), dtype=common_dtype(columns.values()))
     for i, block in columns.items():

@@ -21,16 +21,17 @@ from sixd.model.system import System
 from sixd.spatial.dual import derivative, duals, parts
 from sixd.spatial.scalar import Array
 
-WHERE = "linearize_constrained"
+WHERE = "linearize"
 _ZERO = 1e-7  # part of the largest singular value: assembly leaves 1e-10 in the rows
 _DEPENDENT = 1e-6  # what is left of a unit vector that others determine; rounding leaves 1e-15
 _ASSEMBLED = 1e-8  # in rad or m, and of the velocity's size: what assemble leaves is 1e-10
+_SINGULAR = 1e-13  # of the scaled mass matrix: rounding leaves 1e-15
 _DECOUPLED = 1e-9  # part of the largest entry: rounding leaves 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
-    """dx/dt = A x + B u, with u (nv,) the change of tau and x (n,) = changes of q at ``positions``, of qd at ``speeds``.
+    """dx/dt = A x + B u: x (n,) are changes of q at ``positions`` and of qd at ``speeds``, u (nv,) of tau.
 
     dq, dqd (nv, n): x changes the whole configuration by dq x, in the tangent space at q, and the velocity by dqd x.
     """
@@ -60,46 +61,66 @@ def linearized(
 ) -> Linearization:
     """The linear equations of motions beside the one through q (nq,), qd (nv,) under tau (nv,)."""
     _require_assembled(system, q, qd, t)
+    M = _mass_matrix(system, q)
+    p, s, dq, dqd = _nearby(system, q, qd, t, positions, speeds)
+    basis = _columns([system.configuration_rate(q, e) for e in np.eye(system.nv)], system.nq)
+    with np.errstate(all="ignore"):  # judged by its result
+        rates = [_rates(system, q, qd, tau, t, a, b, basis) for a, b in zip(dq.T, dqd.T, strict=True)]
+        P_u = np.asarray(projections(system, q)[1], dtype=float) if system.constraints else np.eye(system.nv)
+    F = np.vstack([_columns([ad for ad, _ in rates], system.nv)[p], _columns([bd for _, bd in rates], system.nv)[s]])
+    G = np.vstack([np.zeros((len(p), system.nv)), np.linalg.solve(M, P_u)[s]])
+    if not (np.isfinite(F).all() and np.isfinite(G).all()):
+        raise SingularError(
+            f"{WHERE}: the accelerations of {system.name!r} are not finite at that state, expected numbers. Is the "
+            f"mechanism in a dead centre?"
+        )
+    kept_p, kept_s = (len(all_ if some is None else some) for all_, some in ((p, positions), (s, speeds)))
+    kept = [*range(kept_p), *range(len(p), len(p) + kept_s)]
+    _require_decoupled(F, kept, p, s)
+    A, B = F[np.ix_(kept, kept)], G[kept]
+    return Linearization(A, B, tuple(p[:kept_p]), tuple(s[:kept_s]), dq[:, kept], dqd[:, kept])
+
+
+def _nearby(
+    system: System, q: Array, qd: Array, t: float, positions: Sequence[int] | None, speeds: Sequence[int] | None
+) -> tuple[list[int], list[int], Array, Array]:
+    """Independent positions and speeds, those wanted first, and what changes with them: dq and dqd (nv, n)."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     p, Z = _independent("positions", holonomic_rows(system, q)[1], positions)
     s, Y = _independent("speeds", A, speeds)
 
-    # the velocity that a change of configuration asks for, with those at s kept
     def rows_at(x: Array) -> Array:
         return constraint_velocity(system, x, qd, t)
 
+    # the velocity that a change of configuration asks for, with those at s kept
     slip = _columns([derivative(rows_at, q, system.configuration_rate(q, a))[1] for a in Z.T], len(A))
     follow = -np.linalg.lstsq(A, slip, rcond=_ZERO)[0]
     dq = np.hstack([Z, np.zeros((system.nv, len(s)))])
-    dqd = np.hstack([follow - Y @ follow[s], Y])
-
-    rates = [_rates(system, q, qd, tau, t, a, b) for a, b in zip(dq.T, dqd.T, strict=True)]
-    F = np.vstack([_columns([ad for ad, _ in rates], system.nv)[p], _columns([bd for _, bd in rates], system.nv)[s]])
-    M = np.asarray(system.apply("mass_matrix", crba, q), dtype=float)
-    P_u = np.asarray(projections(system, q)[1], dtype=float) if len(A) else np.eye(system.nv)
-    G = np.vstack([np.zeros((len(p), system.nv)), np.linalg.solve(M, P_u)[s]])
-    if not (np.isfinite(F).all() and np.isfinite(G).all()):
-        raise SingularError(
-            f"{WHERE}: the accelerations of {system.name!r} are not finite at that state, expected numbers. Is the mass "
-            f"matrix singular, or the mechanism in a dead centre?"
-        )
-    kept_p, kept_s = len(p if positions is None else positions), len(s if speeds is None else speeds)
-    kept = [*range(kept_p), *range(len(p), len(p) + kept_s)]
-    _require_decoupled(F, kept, p, s)
-    return Linearization(F[np.ix_(kept, kept)], G[kept], tuple(p[:kept_p]), tuple(s[:kept_s]), dq[:, kept], dqd[:, kept])
+    return p, s, dq, np.hstack([follow - Y @ follow[s], Y])
 
 
 def _rates(
-    system: System, q: Array, qd: Array, tau: Array, t: float, a: Array, b: Array
+    system: System, q: Array, qd: Array, tau: Array, t: float, a: Array, b: Array, basis: Array
 ) -> tuple[Array, Array]:
-    """da/dt and db/dt (nv,)."""
-    basis = _columns([system.configuration_rate(q, e) for e in np.eye(system.nv)], system.nq)
+    """da/dt and db/dt (nv,); dq/dt = basis qd."""
     # q depends on time and on the size of the change: its two mixed derivatives are equal
     along_a = derivative(lambda x: system.configuration_rate(x, qd), q, basis @ a)[1]
     along_qd = derivative(lambda x: system.configuration_rate(x, a), q, basis @ qd)[1]
     turned = np.linalg.lstsq(basis, np.asarray(along_a - along_qd, dtype=float), rcond=None)[0]
     qdd, _ = constrained_dynamics(system, duals(q, basis @ a), duals(qd, b), tau, t)
     return b + turned, np.asarray(parts(qdd)[1], dtype=float)
+
+
+def _mass_matrix(system: System, q: Array) -> Array:
+    M = np.asarray(system.apply("mass_matrix", crba, q), dtype=float)
+    size = np.sqrt(np.maximum(np.diag(M), 0))
+    # each freedom in its own scale of inertia, so that metres and radians can be compared
+    if not size.all() or np.linalg.eigvalsh(M / np.outer(size, size)).min(initial=1.0) <= _SINGULAR:
+        raise SingularError(
+            f"{WHERE}: the mass matrix of {system.name!r} is singular at that configuration, expected inertia for "
+            f"every freedom. See sixd.check."
+        )
+    return M
 
 
 def _independent(kind: str, A: Array, wanted: Sequence[int] | None) -> tuple[list[int], Array]:
@@ -109,7 +130,8 @@ def _independent(kind: str, A: Array, wanted: Sequence[int] | None) -> tuple[lis
     first = [] if wanted is None else list(wanted)
     if len(first) > null.shape[1]:
         raise ModelError(
-            f"{WHERE}: {kind} are {len(first)} freedoms {first}, expected at most the {null.shape[1]} that are independent."
+            f"{WHERE}: {kind} are {len(first)} freedoms {first}, expected at most the {null.shape[1]} that are "
+            f"independent."
         )
     chosen: list[int] = []
     left = null.copy()

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.jacobian import spread
 from sixd.algorithms.kinematics import ZERO6, path
 from sixd.model.model import Model
 from sixd.spatial.rotation import skew
@@ -84,12 +83,13 @@ def _transform(model: Model, q: Array, frame: str, bodies: tuple[int, ...]) -> A
 
 def _jacobian(model: Model, q: Array, frame: str, bodies: tuple[int, ...]) -> tuple[Array, Array]:
     """X_FC and J (6, nv) of the frame against C, in its own coordinates."""
-    X, columns = transform_from_pose(model.frame(frame).pose), {}
+    X = transform_from_pose(model.frame(frame).pose)
+    blocks = [np.zeros((6, model.joints[i].nv), dtype=int) for i in (0, *model.bodies)]
     for i in bodies:
         joint, qi = model.joints[i], q[model.iq[i]]
-        columns[i] = X @ joint.subspace(qi)
+        blocks[i] = X @ joint.subspace(qi)
         X = X @ (joint.transform(qi) @ model.X_tree[i])
-    return X, spread(model, columns)
+    return X, np.concatenate(blocks, axis=1)
 
 
 def _motion(model: Model, q: Array, qd: Array, frame: str, bodies: tuple[int, ...]) -> tuple[Array, Array, Array]:

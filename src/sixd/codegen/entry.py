@@ -21,6 +21,7 @@ from sixd.codegen.context import (
 from sixd.codegen.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm import KINDS, Body
 from sixd.codegen.schedule import Group
+from sixd.codegen.zeros import define_fill, fill, split_zeros
 from sixd.trace.program import Program, Slot
 
 INT = Type("i32")
@@ -75,10 +76,15 @@ class _Row:
 
     def __init__(self, code: Code, type: Type, program: Program, inputs: list[Value], outputs: list[Value]) -> None:
         self.code, self.type, self.sources, self.places = code, type, inputs, outputs
-        self.inputs, self.outputs = (
+        self.inputs, groups = (
             [(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
             for slots in (program.inputs, program.outputs)
         )
+        self.outputs, zeros = split_zeros(program, groups)
+        if zeros:
+            define_fill(code.module, type)
+        for run in zeros:
+            fill(code, self._at(outputs, run), run[2])
 
     def load(self, group: Group) -> list[Value]:
         """An entry of an input."""

@@ -11,6 +11,7 @@ from sixd.codegen.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm import KINDS, Body
 from sixd.codegen.schedule import Group
 from sixd.codegen.tiles import load_tile, prefetch_to_write, rows_of_tile, store_rows, tiles
+from sixd.codegen.zeros import define_fill, fill, split_zeros
 from sixd.trace.program import Program, Slot
 
 FLAG = Type("i1")
@@ -48,7 +49,9 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
     A function of its own, so that LLVM does not move its constants out of the loop, where they would fill registers.
     """
     code = Code(module)
-    body = Body(program, code, type, _Rows(code, type, program))
+    rows = _Rows(code, type, program)
+    rows.fill_zeros()
+    body = Body(program, code, type, rows)
     suspect = body.write(limit, "leave")
     code.do(f"ret {code.any(suspect)}")
     code.begin("leave")
@@ -110,11 +113,20 @@ class _Rows:
         self.arrays = len(program.inputs) + len(program.outputs)
         self.wide = [is_wide(slot, type) for slot in program.outputs]
         self.inputs = [(k, *t) for k, s in enumerate(program.inputs) for t in tiles(len(s.entries), type.lanes)]
-        self.outputs = [
+        groups = [
             (k, *t)
             for k, s in enumerate(program.outputs)
             for t in tiles(len(s.entries), type.lanes, (LINE - MALLOC) // self.size if self.wide[k] else 0)
         ]
+        self.outputs, self.zeros = split_zeros(program, groups)
+
+    def fill_zeros(self) -> None:
+        """Put zeros where outputs have long runs of them."""
+        if self.zeros:
+            define_fill(self.code.module, self.type)
+        for k, first, width in self.zeros:
+            for row in self._rows(self.shift + k):
+                fill(self.code, self.code.at(row, first * self.size), width)
 
     def load(self, group: Group) -> list[Value]:
         """The entries of an input's tile."""

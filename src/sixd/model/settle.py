@@ -13,11 +13,12 @@ from sixd.spatial.scalar import Array, exact, is_object
 
 
 def settled(model: Model) -> Model:
-    """The model with floats in arrays, joints, frames and mimic relations; beside symbols, with exact arrays."""
+    """The model with floats in arrays, joints, frames and mimic relations; beside symbols, with exact arrays and frames."""
     settle_array = exact if model.symbols else _to_float
     arrays: dict[str, Any] = {name: settle_array(array) for name, array in arrays_of(model).items()}
     if model.symbols:
-        return dataclasses.replace(model, **arrays)
+        exactly = {name: dataclasses.replace(f, pose=exact(f.pose)) for name, f in model.frames.items()}
+        return dataclasses.replace(model, frames=exactly, **arrays)
     frames = {
         name: dataclasses.replace(f, pose=f.pose.astype(float)) if is_object(f.pose) else f
         for name, f in model.frames.items()

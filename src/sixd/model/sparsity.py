@@ -8,11 +8,12 @@ have the same pattern, so nothing fills in. Only the lower triangle of H is read
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from sixd.spatial.scalar import Array, sqrt
+from sixd.spatial.scalar import Array, is_zero, sqrt
 
 
 def expand_parent(parent: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
@@ -63,6 +64,13 @@ def ltl(H: Array, parent: Sequence[int]) -> Array:
     return _to_array(rows)
 
 
+def reciprocal(x: Any) -> Any:
+    """1/x, exact for whole numbers beside symbols; infinity for zero, which Python's own numbers refuse."""
+    if is_zero(x):
+        return np.inf
+    return Fraction(1, int(x)) if isinstance(x, (int, np.integer)) else 1 / x
+
+
 def ltdl(H: Array, parent: Sequence[int]) -> tuple[Array, Array]:
     """Unit lower-triangular L and diagonal D (n,) with Lᵀ diag(D) L = H; needs no square root."""
     n = len(H)
@@ -71,7 +79,7 @@ def ltdl(H: Array, parent: Sequence[int]) -> tuple[Array, Array]:
     for k in reversed(range(n)):
         path = _branch(parent, k)
         D[k], rows[k][k] = rows[k][k], 1
-        inverse = 1 / D[k]  # one division a pivot: those of a 6-joint arm took a tenth of its constrained dynamics
+        inverse = reciprocal(D[k])  # one division a pivot
         for at, i in enumerate(path):
             a = rows[k][i] * inverse
             for j in path[at:]:

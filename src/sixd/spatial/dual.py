@@ -55,8 +55,8 @@ class Dual:
         if isinstance(other, np.ndarray):
             return NotImplemented
         b = _lift(other)
-        ratio = self.value / b.value
-        return Dual(ratio, (self.slope - ratio * b.slope) / b.value)
+        ratio = _ratio(self.value, b.value)
+        return Dual(ratio, _ratio(self.slope - ratio * b.slope, b.value))
 
     def __rtruediv__(self, other: Any) -> Dual:
         return _lift(other) / self
@@ -160,6 +160,14 @@ class Condition:
 
 def _lift(x: Any) -> Dual:
     return x if isinstance(x, Dual) else Dual(x)
+
+
+def _ratio(a: Any, b: Any) -> Any:
+    """a / b; inf or NaN where Python's own numbers would refuse, as NumPy's do."""
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return float(np.float64(a) / np.float64(b))
 
 
 def duals(values: Any, slopes: Any) -> Array:

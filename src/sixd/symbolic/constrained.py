@@ -80,8 +80,7 @@ class ConstrainedMotion:
                 f"coordinate can be removed. Ask sixd.is_holonomic, and give the integral as the constraint."
             )
         T, V = (p.to_sympy(exact=True) for p in self._energies())
-        found = eliminate_energies(
-            T, V, list(self.q), list(self.phi), qd=list(self.qd), dependent=dependent, near=near, explicit=explicit, new=new
-        )  # fmt: skip
+        options = {"dependent": dependent, "near": near, "explicit": explicit, "new": new}
+        found = eliminate_energies(T, V, list(self.q), list(self.phi), qd=list(self.qd), **options)
         inputs = found.G.T * self.input_matrix.xreplace(dict(found.map))
         return lagrange(found.T, found.V, found.q, qd=found.qd, inputs=inputs, name=self.name)

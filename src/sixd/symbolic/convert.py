@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
+from sixd.symbolic.generators import square_root
 from sixd.symbolic.poly import Poly
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _converted(ring: Ring, expr: Any) -> Poly:
     if isinstance(expr, sympy.Rational):
         return ring.constant(Fraction(int(expr.p), int(expr.q)))
     if isinstance(expr, sympy.Float):
-        return ring.convert(float(expr)) if expr._prec <= 53 else ring._decimal(str(expr))
+        return ring.convert(float(expr)) if expr._prec <= 53 else ring.decimal(str(expr))
     if isinstance(expr, sympy.Add):
         return _balanced([convert(ring, a) for a in expr.args], Poly.__add__)
     if isinstance(expr, sympy.Mul):
@@ -50,8 +51,8 @@ def _converted(ring: Ring, expr: Any) -> Poly:
     if isinstance(expr, (sympy.tan, sympy.cot, sympy.sec, sympy.csc)):
         return _quotient(ring, expr)
     if expr is sympy.I:
-        return ring.square_root(ring.constant(-1))
-    if expr.is_number and expr.is_finite is False or expr is sympy.nan:
+        return square_root(ring, ring.constant(-1))
+    if (expr.is_number and expr.is_finite is False) or expr is sympy.nan:
         raise ScalarTypeError(f"convert: got {expr}, expected a finite expression.")
     return _opaque(ring, expr)
 
@@ -94,7 +95,7 @@ def _power(ring: Ring, expr: Any) -> Poly:
             return result * ring.root(number)
         # √(n p/d) = √(n d p)/d for d > 0
         d = value.den
-        return result * ring.square_root(value * (d * d)) / d
+        return result * square_root(ring, value * (d * d)) / d
     root = _opaque(ring, sympy.Pow(inner.to_sympy(), sympy.Rational(1, left.q)))
     return result * root ** int(left.p)
 
@@ -104,34 +105,57 @@ def _opaque(ring: Ring, expr: Any) -> Poly:
     import sympy
     from sympy.core.function import AppliedUndef
 
-    if isinstance(expr, (sympy.Derivative, AppliedUndef)) or not expr.args:
+    if not isinstance(expr, (sympy.Function, sympy.Pow)) or isinstance(expr, AppliedUndef):
         return ring.opaque(expr)
-    tidy = _with_canonical_arguments(ring, expr)
-    if tidy == expr or tidy.func == expr.func:
-        return ring.opaque(tidy)
-    return convert(ring, tidy)
+    tidy = expr.func(*(_canonical_argument(ring, a) for a in expr.args))
+    return ring.opaque(tidy) if tidy.func == expr.func else convert(ring, tidy)
 
 
-def _with_canonical_arguments(ring: Ring, expr: Any) -> Any:
+def _canonical_argument(ring: Ring, arg: Any) -> Any:
     import sympy
 
-    def tidy(arg: Any) -> Any:
-        if isinstance(arg, sympy.Expr):
-            return convert(ring, arg).to_sympy()
-        return arg.func(*map(tidy, arg.args)) if arg.args else arg
+    if isinstance(arg, sympy.Expr):
+        return convert(ring, arg).to_sympy()
+    return arg.func(*(_canonical_argument(ring, a) for a in arg.args)) if arg.args else arg
 
-    return expr.func(*map(tidy, expr.args))
+
+# the normal form of an expression -------------------------------------------------------------------------
 
 
 def canonical_form(expr: Any) -> Any:
     """The normal form of one expression; exponents get as many bits as they need."""
     import sympy
 
-    from sixd.symbolic.ring import Ring
+    from sixd.symbolic.ring import ExponentError, Ring
 
     bits = 8
     while True:
         try:
-            return Ring(bits=bits).convert(sympy.sympify(expr)).to_sympy()
-        except OverflowError:
+            return _with_coarsest_angles(Ring(bits=bits).convert(sympy.sympify(expr))).to_sympy()
+        except ExponentError:
             bits *= 2
+
+
+def _with_coarsest_angles(poly: Poly) -> Poly:
+    """The same function by sin q and cos q where sin(q/2) and cos(q/2) are not needed; in a ring of its own."""
+    import sympy
+
+    from sixd.symbolic.fourier import Group, harmonics
+    from sixd.symbolic.ring import Ring
+
+    poly = poly.settled()
+    ring = poly.ring
+    fine = [i for i in ring.angles.values() if ring.generators[i].unit.numerator == 1 != ring.generators[i].unit]
+    if not fine:
+        return poly
+    # harmonics of an angle that are all multiples of 2 q/2 are harmonics of q
+    group = Group(ring, fine)
+    table, power = harmonics(poly.terms, group)
+    total = [
+        Poly(ring, {rest: v}, poly.den << power).to_sympy(exact=True) * group.to_sympy(harmonic)
+        for (rest, harmonic), v in table.items()
+    ]
+    coarse = Ring(bits=ring.bits)
+    result = coarse.convert(sympy.Add(*total))
+    coarse.inexact |= ring.inexact
+    return result

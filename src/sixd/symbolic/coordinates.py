@@ -40,8 +40,7 @@ def velocities(where: str, q: Sequence[Any], qd: Any, name: str = "qd") -> tuple
 
     if qd is None:
         return tuple(
-            x.diff(x.args[0]) if isinstance(x, AppliedUndef) else Symbol(with_dots(x.name), **x.assumptions0)
-            for x in q
+            x.diff(x.args[0]) if isinstance(x, AppliedUndef) else Symbol(with_dots(x.name), **x.assumptions0) for x in q
         )
     if isinstance(qd, (str, Mapping)) or not hasattr(qd, "__iter__"):
         raise ScalarTypeError(f"{where}: {name} is {qd!r}, expected a list with a velocity for each coordinate.")

@@ -42,8 +42,8 @@ def equations(model: Model, *, snap: float = 1e-9) -> Equations:
 
     Returns
     -------
-    Equations : ``.q .qd .qdd .M .C .Gamma .g .b .h .tau .T .V .L``, ``.pose(frame)``, ``.jacobian(frame)``, ``.latex()``;
-        a system that ``sixd.compile`` and the other functions accept in the place of a model.
+    Equations : ``.q .qd .qdd .M .C .Gamma .g .b .h .tau .T .V .L``, ``.pose(frame)``, ``.jacobian(frame)``,
+        ``.latex()``; a system that ``sixd.compile`` and the other functions accept in the place of a model.
 
     >>> import sixd
     >>> sixd.equations(sixd.zoo.planar(2)).M[1, 1]

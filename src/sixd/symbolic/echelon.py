@@ -38,11 +38,23 @@ def tidy(expr: Any) -> Any:
     above, below = (canonical(x) for x in sympy.fraction(sympy.together(_plain_angles(given))))
     if above == 0:
         return sympy.Integer(0)
+    forms = [sympy.factor_terms(above) / sympy.factor_terms(below), given]
     try:
-        fraction = sympy.factor_terms(sympy.cancel(above / below))
+        forms.insert(1, sympy.factor_terms(sympy.cancel(_with_sines(above, below) / below)))
     except sympy.PolynomialError:  # Piecewise and the like
-        fraction = above / below
-    return min((given, fraction), key=lambda e: (sympy.count_ops(e), sympy.default_sort_key(e)))
+        pass
+    return min(forms, key=sympy.count_ops)  # the first of equals
+
+
+def _with_sines(above: Any, below: Any) -> Any:
+    """The numerator with cos² = 1 - sin² for the sines below the stroke, so that they can cancel."""
+    import sympy
+
+    for s in below.atoms(sympy.sin):
+        c = sympy.cos(s.args[0])
+        if above.has(c):
+            above = sympy.rem(above, c**2 + s**2 - 1, c)
+    return above
 
 
 def _plain_angles(expr: Any) -> Any:

@@ -6,19 +6,17 @@ the single equations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.symbolic.coordinates import coordinates, entries_of, expression, matrix, velocities
 from sixd.symbolic.echelon import echelon, is_zero, tidy
 from sixd.symbolic.solving import solutions
 
 
-def solve_for(
-    phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any] | None = None
-) -> dict[Any, Any]:
+def solve_for(phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
     """Dependent coordinates as functions of the others, from holonomic constraints φ(q) = 0.
 
     Parameters
@@ -44,7 +42,7 @@ def solve_for(
     """
     where = "solve_for"
     q = coordinates(where, q)
-    equations = [expression(where, "phi", e) for e in (entries_of(where, "phi", phi) if hasattr(phi, "__iter__") else [phi])]
+    equations = [expression(where, "phi", e) for e in _listed(where, phi)]
     candidates = q if dependent is None else _members(where, q, dependent)
     for e in equations:
         if not e.has(*q):
@@ -59,6 +57,10 @@ def solve_for(
         )
     chosen = branches[0] if len(branches) == 1 else _nearest(where, branches, near)
     return {x: chosen[x] for x in q if x in chosen}
+
+
+def _listed(where: str, phi: Any) -> list[Any]:
+    return entries_of(where, "phi", phi) if hasattr(phi, "__iter__") else [phi]
 
 
 def _members(where: str, q: tuple[Any, ...], dependent: Any) -> tuple[Any, ...]:
@@ -170,13 +172,16 @@ def eliminate(
     qd = velocities(where, q, qd)
     T, V = expression(where, "T", T), expression(where, "V", V)
     if explicit is None:
+        if new is not None:
+            raise ModelError(f"{where}: new is given without explicit, expected the map to the new coordinates, too.")
         table = solve_for(phi, q, dependent, near=near)
-        y = tuple(x for x in q if x not in table) if new is None else coordinates(where, new, "new")
+        y = tuple(x for x in q if x not in table)
     else:
         table, y = _explicit(where, q, explicit, new)
         _require_satisfied(where, phi, table)
     known = dict(zip(q, qd, strict=True))
-    yd = tuple(known.get(x) or velocities(where, [x], None)[0] for x in y) if new_qd is None else velocities(where, y, new_qd, "new_qd")
+    usual = tuple(known.get(x) or velocities(where, [x], None)[0] for x in y)
+    yd = usual if new_qd is None else velocities(where, y, new_qd, "new_qd")
     gamma = sympy.Matrix([table.get(x, x) for x in q])
     G = sympy.Matrix(len(q), len(y), lambda i, j: tidy(gamma[i].diff(y[j])))
     rates = G * sympy.Matrix(len(y), 1, yd)
@@ -192,19 +197,22 @@ def _explicit(where: str, q: tuple[Any, ...], explicit: Any, new: Any) -> tuple[
     table = {x: expression(where, f"the expression for {x}", explicit[x]) for x in q if x in explicit}
     kept = tuple(x for x in q if x not in table)
     y = kept if new is None else coordinates(where, new, "new")
-    lost = [x for x in kept if x not in y]
-    if lost:
-        raise ShapeError(f"{where}: {lost[0]} is neither in explicit nor in new, expected each coordinate in one of them.")
+    for x in y:
+        if x in table:
+            raise ModelError(f"{where}: new names {x}, which explicit replaces. Take another symbol for it.")
+    for x in kept:
+        if x not in y:
+            raise ModelError(
+                f"{where}: {x} is neither in explicit nor in new, expected each coordinate in one of them."
+            )
     for x, e in table.items():
-        if e.has(*[z for z in table if z not in y] or [x]) and x not in y:
+        if any(e.has(z) for z in table):
             raise ModelError(f"{where}: the expression for {x} is {e}, expected one in the new coordinates alone.")
-    if any(x in table for x in y):
-        raise ModelError(f"{where}: new names {[x for x in y if x in table]}, which explicit replaces. Take other symbols.")
     return table, y
 
 
 def _require_satisfied(where: str, phi: Any, table: Mapping[Any, Any]) -> None:
-    for e in entries_of(where, "phi", phi) if hasattr(phi, "__iter__") else [phi]:
+    for e in _listed(where, phi):
         left = expression(where, "phi", e).xreplace(dict(table))
         if not is_zero(left):
             raise ModelError(f"{where}: explicit leaves {tidy(left)} of the constraint {e}, expected 0. Mend the map.")

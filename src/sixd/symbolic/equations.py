@@ -1,7 +1,7 @@
 """Equations: the equations of motion of a system in closed form, and a system that the library's functions accept.
 
 M q̈ + C q̇ + g + b = T f. Entries are kept as elements of a polynomial ring, in which equal functions are identical,
-and shown as SymPy expressions in a form to be read. ``derive.py`` makes them from a model, ``lagrange.py`` from energies.
+and shown as SymPy expressions to be read. ``derive.py`` makes them from a model, ``lagrange.py`` from energies.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
         letters = {x: sympy.latex(x) for x in self.q}
         for k, (v, a) in enumerate(zip(self.qd, self.qdd, strict=True)):
             base = letters[self.q[k]] if self.nq == self.nv else f"q_{{{k + 1}}}"
-            letters[v] = (
-                f"\\dot{{{base}}}" if "d" in str(v) and str(v) == str(a).replace("dd", "d", 1) else sympy.latex(v)
-            )
-            letters[a] = f"\\ddot{{{base}}}"
+            letter, line, index = base.partition("_")
+            dotted = str(v) == str(a).replace("dd", "d", 1)
+            letters[v] = f"\\dot{{{letter}}}{line}{index}" if dotted else sympy.latex(v)
+            letters[a] = f"\\ddot{{{letter}}}{line}{index}"
         return letters
 
     # a system -------------------------------------------------------------------------------------

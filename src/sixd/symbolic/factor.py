@@ -16,7 +16,7 @@ from itertools import chain
 
 from sixd.symbolic.poly import Terms
 
-_MOST_IN_SQUARE = 10  # terms of (a + b + c + d)²
+_MOST_IN_ROOT, _MOST_IN_SQUARE = 4, 10  # terms of a + b + c + d, and of its square
 
 
 @dataclass(slots=True, eq=False)
@@ -215,25 +215,25 @@ def _guards(length: int, bits: int) -> int:
 
 
 def _square_root(terms: Terms, bits: int) -> Terms | None:
-    """The sum of two to four terms whose square this is, if there is one."""
+    """The sum of two to four terms whose square this is, if there is one; the school's method, in packed monomials."""
     if not 3 <= len(terms) <= _MOST_IN_SQUARE:
         return None
     odd = _guards(max(terms).bit_length(), bits) >> (bits - 1)
     for k in (max(terms), min(terms)):
         if k & odd or terms[k] < 0 or math.isqrt(terms[k]) ** 2 != terms[k]:
             return None
+    left = dict(terms)
     lead = max(terms) >> 1
-    root, left = {lead: math.isqrt(max_value)} if (max_value := terms[2 * lead]) else {}, dict(terms)
-    del left[2 * lead]
-    while left and len(root) < 4:
+    root = {lead: math.isqrt(left.pop(2 * lead))}
+    while left and len(root) < _MOST_IN_ROOT:
         k = max(left)
-        factor, rest = divmod(left[k], 2 * root[lead])
+        v, rest = divmod(left[k], 2 * root[lead])
         if rest or not divides(lead, k, bits):
             return None
+        # (root + v m)² = root² + 2 v m root + v² m²
         m = k - lead
-        for i, v in [*((m + i, 2 * v * factor) for i, v in root.items()), (2 * m, factor * factor)]:
-            left[i] = left.get(i, 0) - v
-            if not left[i]:
-                del left[i]
-        root[m] = factor
+        for i, x in [*((i, 2 * x) for i, x in root.items()), (m, v)]:
+            left[i + m] = left.get(i + m, 0) - v * x
+        left = {i: x for i, x in left.items() if x}
+        root[m] = v
     return None if left else root

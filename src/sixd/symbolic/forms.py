@@ -7,10 +7,12 @@ harmonics of groups of parallel angles. Knows no SymPy.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from sixd.symbolic.fourier import Group, Harmonic, harmonics
-from sixd.symbolic.pairing import Wave, added, paired
-from sixd.symbolic.poly import Poly, Terms
+from sixd.symbolic.pairing import added, paired
+from sixd.symbolic.poly import Terms
 from sixd.symbolic.ring import Ring
 
 
@@ -20,6 +22,8 @@ class Atoms:
     def __init__(self, ring: Ring, groups: Sequence[Sequence[int]]) -> None:
         self.ring, self.first = ring, len(ring.generators)
         self.groups = [Group(ring, cosines) for cosines in groups]
+        grouped = {i for cosines in groups for i in cosines}
+        self._others = [Group(ring, [i]) for i in sorted(set(ring.angles.values()) - grouped)]
         self.harmonics: list[tuple[Group, Harmonic]] = []
         self._number: dict[tuple[int, Harmonic], int] = {}
         ones = (1 << ring.bits) - 1
@@ -40,15 +44,15 @@ class Atoms:
             self.angles |= ((1 << self.ring.bits) - 1) << (self.ring.bits * i)
         return 1 << (self.ring.bits * self._number[name])
 
-    def summed(self, poly: Poly) -> tuple[Terms, int]:
-        """The form in sums of angles, of those groups that have two or more angles in the polynomial."""
-        terms, den = poly.terms, poly.den
-        for group in self.groups:
-            support = 0
-            for k in terms:
-                support |= k
-            field = (1 << 2 * self.ring.bits) - 1
-            if sum(bool((support >> s) & field) for s in group.shifts) > 1:
+    def summed(self, terms: Terms, den: int, *, everywhere: bool = False) -> tuple[Terms, int]:
+        """The form in sums of angles, of the groups that have two or more angles in it; ``everywhere``: and in
+        multiples of the other angles, cos 2q for cos² q.
+        """
+        support = reduce(or_, terms, 0)
+        pair = (1 << 2 * self.ring.bits) - 1
+        for group in self.groups + (self._others if everywhere else []):
+            used = sum(bool((support >> s) & pair) for s in group.shifts)
+            if used > 1 or (used and len(group.shifts) == 1):
                 table, power = harmonics(terms, group)
                 terms, den = self._paired(table, group), den << power
         return terms, den
@@ -62,12 +66,9 @@ class Atoms:
         out: Terms = {}
         for context, series in contexts.items():
             for wave, terms in paired(series).items():
-                key = context + self._packed(group, wave)
+                key = context + sum(self.unit(group, h) for h in wave)
                 out.update({k + key: v for k, v in terms.items()})
         return out
-
-    def _packed(self, group: Group, wave: Wave) -> int:
-        return sum(self.unit(group, h) for h in wave)
 
     def squared(self, terms: Terms) -> Terms:
         """The form with 1 or cos² of single angles written by sin² where that leaves fewer terms."""

@@ -1,13 +1,14 @@
 """Products of sines and cosines of parallel angles as sines and cosines of their sums: cos a cos b = ½ (cos(a+b) + …).
 
 A harmonic is (n, odd): the cosine (or, if ``odd``, the sine) of Σ n_i a_i over the base angles a_i of a group, n
-led by a positive number. Works on packed polynomials; knows neither SymPy nor robots.
+led by a positive number. Works on packed polynomials.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from sixd.symbolic.poly import Terms
 from sixd.symbolic.ring import Ring
@@ -26,6 +27,18 @@ class Group:
         self.mask = sum(field << s for s in self.shifts)
         self._known: dict[int, tuple[Series, int]] = {}
 
+    def to_sympy(self, harmonic: Harmonic) -> Any:
+        """The sine or cosine as a SymPy expression; SymPy may turn sin(a - b) into -sin(b - a)."""
+        import sympy
+
+        n, odd = harmonic
+        angle = sympy.Integer(0)
+        for m, i in zip(n, self.cosines, strict=True):
+            g = self.ring.generators[i]
+            assert g.base is not None
+            angle += sympy.Rational(m * g.unit.numerator, g.unit.denominator) * g.base.to_sympy()
+        return sympy.sin(angle) if odd else sympy.cos(angle)
+
     def series(self, key: int) -> tuple[Series, int]:
         """The harmonics of a monomial in the group's sines and cosines, as whole numbers over 2**power."""
         found = self._known.get(key)
@@ -36,7 +49,8 @@ class Group:
     def _series(self, key: int) -> tuple[Series, int]:
         field, bits = (1 << self.ring.bits) - 1, self.ring.bits
         # coefficients of exp(i n·a): (real, imaginary) parts, as whole numbers over 2**power
-        waves, power = {(): (1, 0)}, 0
+        waves: dict[tuple[int, ...], tuple[int, int]] = {(): (1, 0)}
+        power = 0
         for shift in self.shifts:
             c, s = (key >> shift) & field, (key >> (shift + bits)) & field
             power += c + s

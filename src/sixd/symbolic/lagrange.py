@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
+from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
 from sixd.symbolic.coordinates import coordinates, expression, velocities, with_dots
 from sixd.symbolic.equations import Equations
 from sixd.symbolic.poly import Poly
-from sixd.symbolic.relations import make_relations
+from sixd.symbolic.relations import make_relations, symbols_of
 
 if TYPE_CHECKING:
     from sixd.symbolic.ring import Ring
@@ -44,7 +45,8 @@ def lagrange(
     qd : symbols of the velocities; q1 has qd1, theta has thetad, if omitted. For functions of time, their derivatives.
     inputs : matrix (n, m) T(q) that maps input forces f to generalised forces τ = T f; the identity if omitted.
     dissipation : Rayleigh's function D(q, q̇); its slope by q̇ is a force against the motion.
-    constraints : expressions that must be zero (or ``sympy.Eq``): of q alone (holonomic), or linear in the velocities.
+    constraints : expressions that must be zero (or ``sympy.Eq``): of q alone (holonomic), or linear in the velocities;
+        or constraints such as ``sixd.Holonomic`` and ``sixd.Coupling``, with coordinates' names for joints'.
     parameters : symbols besides q and qd that may occur; if given, any other is an error.
 
     Returns
@@ -63,9 +65,10 @@ def lagrange(
     energy_T, energy_V = _expression("T", T, rename), _expression("V", V, rename)
     loss = _expression("dissipation", 0 if dissipation is None else dissipation, rename)
     matrix = _input_matrix(inputs, len(symbols[0]), rename)
-    relations = make_relations([_expression("a constraint", c, rename) for c in constraints], symbols)
-    free = set().union(energy_T.free_symbols, energy_V.free_symbols, loss.free_symbols, *(r.free for r in relations))
-    free |= matrix.free_symbols if matrix is not None else set()
+    given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in constraints]
+    relations = make_relations(given, symbols)
+    parts = [energy_T, energy_V, loss] + ([] if matrix is None else [matrix])
+    free = set().union(*(x.free_symbols for x in parts), *(symbols_of(r) for r in relations))
     left = sorted(free - set(symbols[0]) - set(symbols[1]), key=str)
     _require_known(left, symbols, parameters)
 

@@ -94,11 +94,10 @@ class Poly:
             out = {k + kb: v * vb for k, v in a.items()}
         else:
             out = {}
-            get = out.get
             for kb, vb in b.items():
                 for ka, va in a.items():
                     k = ka + kb
-                    out[k] = get(k, 0) + va * vb
+                    out[k] = out.get(k, 0) + va * vb
         return self.ring.reduced(out, self.den * other.den)
 
     __rmul__ = __mul__
@@ -110,7 +109,7 @@ class Poly:
         value = other.number
         if value is None:
             raise ScalarTypeError(
-                f"Poly: the divisor is {other}, expected a number: a polynomial ring has no quotients. "
+                f"Poly: the divisor is {_brief(other)}, expected a number: a polynomial ring has no quotients. "
                 f"Multiply by ring.convert(1/expression), which makes it a generator."
             )
         if not value:
@@ -141,9 +140,7 @@ class Poly:
 
     def __eq__(self, other: Any) -> bool:
         other = _operand(self, other, strict=False)
-        if other is NotImplemented:
-            return NotImplemented
-        return not (self + -other).settled().terms
+        return NotImplemented if other is NotImplemented else (self - other).is_zero
 
     def __hash__(self) -> int:
         own = self.settled().lowest_terms()
@@ -192,8 +189,8 @@ class Poly:
         value = self.number
         if value is None or value < 0:
             raise ScalarTypeError(
-                f"sqrt: the argument is {self}, expected a number that is not negative: a polynomial ring has no "
-                f"other roots. Make one a generator by ring.convert(sympy.sqrt(…))."
+                f"sqrt: the argument is {_brief(self)}, expected a number that is not negative. Make the root of "
+                f"another polynomial a generator by ring.convert(sympy.sqrt(…))."
             )
         return self.ring.root(value)
 
@@ -210,7 +207,9 @@ class Poly:
     def __float__(self) -> float:
         value = self.number
         if value is None:
-            raise ScalarTypeError(f"Poly: {self} was asked for a float, expected a number. Substitute in its SymPy form.")
+            raise ScalarTypeError(
+                f"Poly: {self} was asked for a float, expected a number. Substitute in its SymPy form."
+            )
         return float(value)
 
     # ways out -----------------------------------------------------------------------------------------
@@ -223,7 +222,7 @@ class Poly:
         """The expanded SymPy expression; ``exact`` keeps every coefficient a rational number.
 
         Otherwise, in a ring that has seen floats, coefficients are written as floats (the nearest double), except
-        whole numbers and fractions as simple as 1/2, 2/3, 5/12.
+        whole numbers and fractions up to 12 with a denominator up to 12 and without the 5 of decimals: 1/2, 5/12.
         """
         from sixd.symbolic.build import build
 
@@ -239,13 +238,19 @@ def _operand(one: Poly, other: Any, *, strict: bool = True) -> Any:
         if other.ring is one.ring:
             return other
         if strict:
-            raise ScalarTypeError("Poly: two rings were mixed, expected elements of one ring. Convert both with one Ring.")
+            raise ScalarTypeError(
+                "Poly: two rings were mixed, expected elements of one ring. Convert both with one Ring."
+            )
         return NotImplemented
     if isinstance(other, np.ndarray):
         return NotImplemented if other.shape else one.ring.convert(other[()])
-    if strict or isinstance(other, (numbers.Real, np.bool_)) or hasattr(other, "free_symbols"):
-        return one.ring.convert(other)
-    return NotImplemented
+    known = (isinstance(other, numbers.Real) and not isinstance(other, bool)) or hasattr(other, "free_symbols")
+    return one.ring.convert(other) if strict or known else NotImplemented
+
+
+def _brief(poly: Poly) -> str:
+    text = repr(poly)
+    return text if len(text) <= 60 else text[:60] + "…"
 
 
 def _same_denominator(a: Terms, da: int, b: Terms, db: int) -> tuple[Terms, Terms, int]:

@@ -9,8 +9,9 @@ import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.constraint import Constraint
+from sixd.model.joints import parameters_of
 from sixd.spatial.expressions import evaluate_expressions
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, symbols_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +46,17 @@ class Relation(Constraint):
         return evaluate_expressions([self.right], {} if time is None else {time: t})
 
 
-def make_relations(expressions: list[Any], symbols: tuple[list[Any], list[Any], list[Any]]) -> list[Relation]:
-    """A row for each expression: of q alone, or linear in the velocities with a right-hand side of time ``t``."""
-    return [_make(e, symbols) for e in expressions]
+def make_relations(given: list[Any], symbols: tuple[list[Any], list[Any], list[Any]]) -> list[Constraint]:
+    """A row for each expression: of q alone, or linear in the velocities with a right-hand side of time ``t``.
+
+    Constraints of other kinds stay as they are.
+    """
+    return [c if isinstance(c, Constraint) else _make(c, symbols) for c in given]
+
+
+def symbols_of(constraint: Constraint) -> set[Any]:
+    """The SymPy symbols in a constraint, coordinates and velocities among them."""
+    return set(constraint.free) if isinstance(constraint, Relation) else symbols_in([parameters_of(constraint)])
 
 
 def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:

@@ -49,8 +49,8 @@ class Shown:
     def code(self: Equations, language: str = "python", functions: Sequence[str] = ("inverse_dynamics",)) -> str:  # type: ignore[misc]
         """Source code that evaluates some of mass_matrix, coriolis_matrix, gravity_force, bias_force, inverse_dynamics.
 
-        "python": plain functions of lists, with the standard library's math; shared parts are computed once. "c": C99 as
-        ``sixd.export_c`` writes it. Parameters that are symbols become arguments after the others.
+        "python": plain functions of lists, with the standard library's math; shared parts are computed once. "c": C99
+        as ``sixd.export_c`` writes it. Parameters that are symbols become arguments after the others.
         """
         if language not in LANGUAGES:
             raise unknown_name("code: language", "choice", language, LANGUAGES)

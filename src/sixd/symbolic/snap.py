@@ -26,7 +26,8 @@ class Moved(NamedTuple):
     farthest: float
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.numbers} number{'s' if self.numbers > 1 else ''} moved by at most {self.farthest:.2g}"
+        many = "numbers" if self.numbers > 1 else "number"
+        return f"{self.where}: {self.numbers} {many} moved by at most {self.farthest:.2g}"
 
 
 def snap_model(model: Model, tolerance: float) -> tuple[Model, tuple[Moved, ...]]:

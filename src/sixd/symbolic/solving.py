@@ -1,18 +1,27 @@
-"""Holonomic constraints solved for coordinates: linear ones first, then angles, then what SymPy can solve.
+"""Holonomic constraints solved for coordinates: linear ones first, then loops of rods, angles, and what SymPy can solve.
 
 All branches are found; which one is meant, the caller decides. Every solution is put back into the equations.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sixd.errors import ModelError
 from sixd.symbolic.echelon import is_zero, tidy
+from sixd.symbolic.ring import canonical
 
 Branch = dict[Any, Any]
 _MOST_BRANCHES = 16  # two each of four circles; more are no use to choose from
+
+
+class Step(NamedTuple):
+    """Equations that are solved, by any of the branches."""
+
+    solved: tuple[Any, ...]
+    branches: list[Branch]
 
 
 def solutions(where: str, equations: Sequence[Any], q: Sequence[Any], candidates: Sequence[Any]) -> list[Branch]:
@@ -28,7 +37,7 @@ def solutions(where: str, equations: Sequence[Any], q: Sequence[Any], candidates
 
 def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> list[Branch]:
     """Solve one equation (or a pair, or all that are left), put it into the others, and go on with these."""
-    left = [e for e in equations if not is_zero(e)]
+    left = [e for e in equations if not _vanishes(e)]
     if not left:
         return [{}]
     contradiction = [e for e in left if not e.has(*q)]
@@ -37,82 +46,98 @@ def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: li
             f"{where}: the constraints contradict each other: they lead to {contradiction[0]} = 0. Drop one of them."
         )
     results: list[Branch] = []
-    for step in _steps(left, q, candidates):
-        others = [x for x in candidates if x not in step]
-        inner = [tidy(e.xreplace(step)) for e in left]
-        for branch in _branches(where, inner, q, others):
-            full = {x: tidy(value.xreplace(branch)) for x, value in step.items()} | branch
-            results.append(full)
-            if len(results) >= _MOST_BRANCHES:
-                return results
-    return results
+    dead_ends: list[ModelError] = []
+    step = _next_step(left, q, candidates)
+    for known in step.branches:
+        inner = [_short(e.xreplace(known)) for e in left if e not in step.solved]
+        try:
+            branches = _branches(where, inner, q, [x for x in candidates if x not in known])
+        except ModelError as error:  # of this branch alone
+            dead_ends.append(error)
+            continue
+        results += [{x: _short(value.xreplace(b)) for x, value in known.items()} | b for b in branches]
+    if dead_ends and not results:
+        raise dead_ends[0]
+    return results[:_MOST_BRANCHES]
 
 
-def _steps(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> list[Branch]:
-    """The branches of one step."""
-    for way in (_linear, _angle_pair, _single):
-        found = way(equations, q, candidates)
-        if found:
-            return found
-    return _together(equations, candidates)
+def _next_step(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+    for way in (_linear, _loop, _single, _together):
+        step = way(equations, q, candidates)
+        if step.branches:
+            return step
+    return step
 
 
-def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> list[Branch]:
+def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
     """The coordinate with the simplest coefficient among those in which an equation is linear."""
     import sympy
 
-    best: tuple[Any, Branch] | None = None
+    best: tuple[Any, Step] | None = None
     for k, e in enumerate(equations):
         for j, x in enumerate(candidates):
-            if not e.has(x):
+            slope = _short(e.diff(x)) if e.has(x) else sympy.Integer(0)
+            if slope == 0 or slope.has(x):
                 continue
-            slope = tidy(e.diff(x))
-            if slope.has(x):
-                continue
-            cost = (slope.has(*q), not slope.is_number, sympy.count_ops(slope), k, -j)
+            number = slope.is_number
+            cost = (slope.has(*q), not number, 0 if number else int(sympy.count_ops(slope)), k, -j)
             if best is None or cost < best[0]:
-                best = cost, {x: tidy((x * slope - e) / slope)}
-    return [best[1]] if best is not None else []
+                best = cost, Step((e,), [{x: _short(-e.xreplace({x: sympy.Integer(0)}) / slope)}])
+    return best[1] if best is not None else Step((), [])
 
 
-def _angle_pair(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> list[Branch]:
-    """A loop of rods: a cos x + U = 0 and a sin x + V = 0 (or with both in each) give x, once U² + V² = a² holds.
-
-    The latter is solved first, for another coordinate.
-    """
+def _loop(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+    """A loop of rods: two equations tell cos x and sin x; the sum of their squares is an equation without x."""
     import sympy
 
     for x in candidates:
         with_x = [e for e in equations if e.has(x)]
-        if len(with_x) != 2:
+        forms = [_cosine_form(e, x) for e in with_x]
+        if len(with_x) != 2 or forms[0] is None or forms[1] is None:
             continue
-        parts = [_cosine_form(e, x) for e in with_x]
-        if parts[0] is None or parts[1] is None:
+        (a, b, u), (c, d, v) = forms
+        determinant = _short(a * d - b * c)
+        if determinant == 0 or determinant.has(*q):
             continue
-        (a, b, u), (c, d, v) = parts
-        determinant = tidy(a * d - b * c)
-        if determinant.has(*q) or is_zero(determinant):
+        cosine, sine = _short((b * v - d * u) / determinant), _short((c * u - a * v) / determinant)
+        rest, others = _short(cosine**2 + sine**2 - 1), [y for y in candidates if y != x]
+        if not any(rest.has(y) for y in others):
             continue
-        cosine, sine = tidy((b * v - d * u) / determinant), tidy((c * u - a * v) / determinant)
-        rest = tidy(cosine**2 + sine**2 - 1)
-        others = [y for y in candidates if y != x]
-        if rest.has(x) or not rest.has(*others or [x]):
-            continue
-        found = _single([rest], q, others)
-        return [step | {x: sympy.atan2(sine.xreplace(step), cosine.xreplace(step))} for step in found]
-    return []
+        branches = [
+            known | {x: sympy.atan2(sine.xreplace(known), cosine.xreplace(known))}
+            for known in _single([rest], q, others).branches
+        ]
+        if branches:
+            return Step(tuple(with_x), branches)
+    return Step((), [])
 
 
-def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> list[Branch]:
-    """One equation for one coordinate that stands in no other equation, or in the only equation there is."""
+def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+    """One equation for a coordinate that stands in no other equation."""
     for e in equations:
         for x in reversed(candidates):
-            alone = len(equations) == 1 or not any(f.has(x) for f in equations if f is not e)
-            if e.has(x) and alone:
+            if e.has(x) and not any(f.has(x) for f in equations if f is not e):
                 found = [{x: value} for value in _roots(e, x)]
                 if found:
-                    return found
-    return []
+                    return Step((e,), found)
+    return Step((), [])
+
+
+def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+    """All equations at once, by SymPy."""
+    import sympy
+
+    for unknowns in itertools.combinations(reversed(candidates), len(equations) if len(equations) > 1 else 0):
+        if not unknowns or not all(_is_plain(e, x) for e in equations for x in unknowns):
+            continue
+        try:
+            found = sympy.solve(equations, unknowns, dict=True)
+        except (NotImplementedError, sympy.PolynomialError):
+            continue
+        full = [{x: _plain_roots(b[x]) for x in unknowns} for b in found if set(b) == set(unknowns)]
+        if full:
+            return Step(tuple(equations), full)
+    return Step((), [])
 
 
 def _roots(e: Any, x: Any) -> Iterator[Any]:
@@ -120,79 +145,106 @@ def _roots(e: Any, x: Any) -> Iterator[Any]:
     import sympy
 
     form = _cosine_form(e, x)
-    if form is not None:
-        a, b, c = form
-        if is_zero(c):
-            yield from (sympy.atan2(-a, b), sympy.atan2(a, -b))
-            return
-        middle = sympy.atan2(b, a) if not is_zero(b) else sympy.Integer(0)
-        size = sympy.sqrt(tidy(a**2 + b**2)) if not is_zero(b) else a
-        arc = sympy.acos(tidy(-c / size))
+    if form is None:
+        try:
+            found = sympy.solve(e, x) if _is_plain(e, x) else []
+        except (NotImplementedError, sympy.PolynomialError):
+            found = []
+        yield from map(_plain_roots, found)
+        return
+    a, b, c = form
+    if a == 0:
+        arc = sympy.asin(_short(-c / b))
+        yield from (arc, sympy.pi - arc)
+    elif c == 0:
+        yield from (sympy.atan2(-a, b), sympy.atan2(a, -b))
+    else:
+        middle = sympy.atan2(b, a) if b != 0 else sympy.Integer(0)
+        arc = sympy.acos(_short(-c / (sympy.sqrt(_short(a**2 + b**2)) if b != 0 else a)))
         yield from (middle + arc, middle - arc)
-        return
-    try:
-        yield from sympy.solve(e, x)
-    except (NotImplementedError, sympy.PolynomialError):
-        return
 
 
 def _cosine_form(e: Any, x: Any) -> tuple[Any, Any, Any] | None:
-    """(a, b, c) of e = a cos x + b sin x + c with a, b, c free of x; None if it has not that form."""
+    """(a, b, c) of e = a cos x + b sin x + c, up to a factor, with a, b, c free of x; None if it has not that form."""
     import sympy
 
     c, s = sympy.Dummy("c"), sympy.Dummy("s")
-    above = sympy.fraction(sympy.together(e))[0]
-    swapped = sympy.expand_trig(above).xreplace({sympy.cos(x): c, sympy.sin(x): s})
-    if swapped.has(x):
+    above = canonical(sympy.fraction(sympy.together(e))[0])  # sums of angles written out, no sin²
+    flat = sympy.expand(above.xreplace({sympy.cos(x): c, sympy.sin(x): s}))
+    if flat.has(x):
         return None
-    flat = sympy.expand(swapped)
-    a, b = flat.coeff(c, 1).coeff(s, 0), flat.coeff(s, 1).coeff(c, 0)
-    rest = flat.coeff(c, 0).coeff(s, 0)
-    if sympy.expand(flat - a * c - b * s - rest) != 0 or (a == 0 and b == 0):
+    a, b, rest = flat.coeff(c, 1), flat.coeff(s, 1), flat.coeff(c, 0).coeff(s, 0)
+    if (a == 0 and b == 0) or a.has(c, s) or b.has(c, s) or sympy.expand(flat - a * c - b * s - rest) != 0:
         return None
-    return tidy(a), tidy(b), tidy(rest)
+    return _short(a), _short(b), _short(rest)
 
 
-def _together(equations: list[Any], candidates: list[Any]) -> list[Branch]:
-    """All equations at once, by SymPy."""
-    import itertools
+def _is_plain(e: Any, x: Any) -> bool:
+    """Whether x stands in an equation in one way only: as itself, in sine and cosine, or in one other function.
 
+    On others SymPy searches for half a minute before it gives up.
+    """
     import sympy
 
-    count = len(equations)
-    for unknowns in itertools.combinations(reversed(candidates), count):
-        try:
-            found = sympy.solve(equations, unknowns, dict=True)
-        except (NotImplementedError, sympy.PolynomialError):
-            continue
-        full = [b for b in found if set(b) == set(unknowns)]
-        if full:
-            return full
-    return []
+    above = sympy.fraction(sympy.together(e))[0]
+    try:
+        ways = {g for g in sympy.Poly(above).gens if g.has(x)}
+    except sympy.PolynomialError:
+        return False
+    return len(ways) < 2 or ways <= {sympy.sin(x), sympy.cos(x)}
+
+
+def _plain_roots(value: Any) -> Any:
+    """Radicands multiplied out: √(R² - x²), not √((R - x)(R + x))."""
+    import sympy
+
+    half = sympy.Rational(1, 2)
+    return value.replace(lambda e: e.is_Pow and e.exp == half, lambda e: sympy.sqrt(sympy.expand(e.base)))
+
+
+def _has_branches(e: Any) -> bool:
+    """Whether roots or arcs are in it, which the normal form of polynomials does not see through."""
+    import sympy
+
+    arcs = e.has(sympy.acos, sympy.asin, sympy.atan2, sympy.atan)
+    return arcs or any(not p.exp.is_Integer for p in e.atoms(sympy.Pow))
+
+
+def _short(e: Any) -> Any:
+    """:func:`tidy`, where that is quick."""
+    return e if _has_branches(e) or _is_infinite(e) else tidy(e)
+
+
+def _vanishes(e: Any) -> bool:
+    """Whether e = 0: exactly, or, with roots and arcs in it, at points of many digits."""
+    if _is_infinite(e):
+        return False
+    return _vanishes_at_points(e) if _has_branches(e) else is_zero(e)
+
+
+def _is_infinite(e: Any) -> bool:
+    import sympy
+
+    return bool(e.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo))
 
 
 def _holds(equations: Sequence[Any], branch: Branch) -> bool:
-    """Whether a branch satisfies the equations: exactly, or, with arcs and roots in it, at a point of many digits."""
-    import sympy
-
-    for e in equations:
-        value = e.xreplace(branch)
-        if value.has(sympy.acos, sympy.asin, sympy.atan2, sympy.atan) or value.atoms(sympy.Pow) - e.atoms(sympy.Pow):
-            if not _vanishes_at_points(value):
-                return False
-        elif not is_zero(value):
-            return False
-    return True
+    if any(_is_infinite(value) for value in branch.values()):
+        return False
+    return all(_vanishes(e.xreplace(branch)) for e in equations)
 
 
 def _vanishes_at_points(value: Any) -> bool:
-    """Whether a value is zero at points of its symbols, real or not; 30 digits tell rounding from more than that."""
+    """Whether a value is zero at points of its symbols, real or not: rounding in 40 digits stays below 1e-25."""
+    import mpmath
     import sympy
 
+    def turn(y: Any, x: Any) -> Any:  # atan2 of complex numbers too
+        return -1j * mpmath.log((x + 1j * y) / mpmath.sqrt(x * x + y * y))
+
     symbols = sorted(value.free_symbols, key=sympy.default_sort_key)
-    for shift in (0, 7):
-        point = {s: sympy.sqrt(sympy.prime(k + 2 + shift)) / (k + 2) for k, s in enumerate(symbols)}
-        number = value.xreplace(point).evalf(30)
-        if not number.is_number or not abs(number) < 1e-20:
-            return False
-    return True
+    function = sympy.lambdify(symbols, value, [{"atan2": turn}, "mpmath"])
+    with mpmath.workdps(40):
+        # points without relations among them: roots of primes, of the size of 1
+        points = [[mpmath.sqrt(sympy.prime(k + 2 + shift)) / (k + 2) for k in range(len(symbols))] for shift in (0, 7)]
+        return all(abs(function(*point)) < 1e-25 for point in points)

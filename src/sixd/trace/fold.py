@@ -7,6 +7,7 @@ order, so that dense textbook code costs no more than code specialised by hand.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sixd.trace.ops import Op
 if TYPE_CHECKING:
     from sixd.trace.expr import Expr
 
-Number = (int, float, np.integer, np.floating)
+Number = (int, float, Fraction, np.integer, np.floating)
 
 
 def neg(a: Expr) -> Expr:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from sixd.errors import unknown_name
 from sixd.model import Model
-from sixd.zoo.closed import andrews, andrews_force, andrews_order, bricard, four_bar
+from sixd.zoo.bicycle import bicycle
+from sixd.zoo.closed import ANDREWS_START, andrews, andrews_force, andrews_order, bricard, four_bar
 from sixd.zoo.course import autotree, double_elbow, falling_sphere, rolling_disc, scissor, single_body, vee
 from sixd.zoo.random_tree import random_tree
 from sixd.zoo.robots import panda_arm, ur_arm
@@ -24,6 +25,7 @@ from sixd.zoo.textbook import (
 
 _MODELS: dict[str, Callable[[], Model]] = {
     "andrews": andrews,
+    "bicycle": bicycle,
     "bricard": bricard,
     "cart_pole": cart_pole,
     "craig_arm": craig_arm,

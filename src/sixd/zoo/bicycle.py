@@ -45,8 +45,8 @@ def bicycle(
 ) -> Model:
     """A bicycle with a rigid rider, hands off; the defaults are the published benchmark.
 
-    World and bodies: x forward, y left, z up; ground z = 0. At the neutral configuration it stands upright and straight,
-    assembled, the rear wheel touching at the origin, and all bodies have parallel axes.
+    World and bodies: x forward, y left, z up; ground z = 0. At the neutral configuration it stands upright and
+    straight, assembled, the rear wheel touching at the origin, and all bodies have parallel axes.
 
     Parameters
     ----------

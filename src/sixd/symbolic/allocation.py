@@ -1,0 +1,80 @@
+"""The inputs f of least norm with T f = τ: by singular values for numbers, by exact elimination for symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import SingularError
+from sixd.spatial.scalar import Array, is_object
+
+# singular values below this part of the largest count as zero. Solving keeps about 1e-16 of ‖T‖ ‖f‖ as a residual, so at
+# the smallest singular value that counts 1e-8 of τ; ten times that is left over in earnest, more if τ is of float32
+_RANK = 1e-8
+_LEFT_OVER = {4: 1e-5, 8: 1e-7}
+
+
+def least_norm(where: str, T: Array, tau: Array, names: Sequence[str], strict: bool) -> Array:
+    """f (…, m) for T (…, n, m) and τ (…, n); ``names`` of the n forces, for the message."""
+    if is_object(T, tau):
+        pairs = zip(T.reshape(-1, *T.shape[-2:]), tau.reshape(-1, tau.shape[-1]), strict=True)
+        rows = [_exactly(where, a, b, strict) for a, b in pairs]
+        return np.array(rows, dtype=object).reshape(*tau.shape[:-1], T.shape[-1])
+    wide, right = T.astype(float), tau.astype(float)
+    finite = np.isfinite(wide).all(axis=(-2, -1)) & np.isfinite(right).all(axis=-1)
+    safe, known = np.where(finite[..., None, None], wide, 0), np.where(finite[..., None], right, 0)
+    # rows in their own scale: newtons and newton metres are told apart from rounding alike; the norm of f is not touched
+    size = np.abs(safe).max(axis=-1, initial=0)
+    scale = 1 / np.where(size > 0, size, 1)
+    scaled, aim = safe * scale[..., None], known * scale
+    f = (np.linalg.pinv(scaled, rcond=_RANK) @ aim[..., None])[..., 0]
+    left = known - (safe @ f[..., None])[..., 0]
+    limit = _LEFT_OVER[tau.itemsize] * np.abs(known).max(axis=-1, initial=0)
+    impossible = (np.abs(left) > limit[..., None]).any(axis=-1) & finite
+    if strict and impossible.any():
+        _tell(where, scaled, known, left, impossible, names)
+    f = np.where((impossible | ~finite)[..., None], np.nan, f)
+    return f.astype(tau.dtype, copy=False)
+
+
+def _tell(where: str, T: Array, tau: Array, left: Array, impossible: Array, names: Sequence[str]) -> None:
+    index = tuple(int(i) for i in np.argwhere(impossible)[0])
+    row = f" in row {index}" if index else ""
+    worst = int(np.abs(left[index]).argmax())
+    rank = int(np.linalg.matrix_rank(T[index], rtol=_RANK))
+    n, m = T.shape[-2:]
+    few = f"there are {m} inputs for {n} joint forces"
+    why = f"the input matrix ({n}, {m}) has rank {rank} there" if rank < min(n, m) else few
+    raise SingularError(
+        f"{where}: the inputs cannot produce tau{row}: {left[index][worst]:.3g} of {tau[index][worst]:.3g} is left over "
+        f"at {names[worst]!r}, and {why}. Ask for a tau in the range of T, or for NaN by strict=False."
+    )
+
+
+def _exactly(where: str, T: Array, tau: Array, strict: bool) -> list[Any]:
+    """f (m,) of symbols: T⁺ τ for T of full rank at generic points, τ in its range."""
+    import sympy
+
+    from sixd.symbolic.echelon import echelon, is_zero, tidy
+
+    A, b = sympy.Matrix(T), sympy.Matrix(tau)
+    reduced = echelon(A)
+    rank = len(reduced.pivots)
+    rows = sorted(reduced.sources)
+    # f = Bᵀ(B Bᵀ)⁻¹ b for a basis B of the rows, or B⁻¹ b; by the adjugate, so that one determinant stands below
+    B, c = A.extract(rows, list(range(A.cols))), b.extract(rows, [0])
+    square = B if rank == A.cols else (B * B.T).applyfunc(tidy)
+    solved = square.adjugate() * c / tidy(square.det()) if rank else c
+    f = solved if rank == A.cols else B.T * solved
+    left = [tidy(e) for e in A * f - b]
+    if not all(is_zero(e) for e in left):
+        if not strict:
+            return [sympy.nan] * A.cols
+        worst = next(e for e in left if not is_zero(e))
+        raise SingularError(
+            f"{where}: the inputs cannot produce tau: {-worst} is left over, and the input matrix {A.shape} has rank "
+            f"{rank}. Ask for a tau in the range of T, or for NaN by strict=False."
+        )
+    return [tidy(e) for e in f]

@@ -1,0 +1,50 @@
+"""Derivatives of ring elements, through every generator that depends on the symbol."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from sixd.symbolic.generators import Generator, inverse
+from sixd.symbolic.poly import Poly
+
+
+def derivative(poly: Poly, symbol: Any) -> Poly:
+    """∂ poly/∂ symbol = Σ ∂ poly/∂ generator · ∂ generator/∂ symbol."""
+    ring, total = poly.ring, poly.ring.zero
+    ones = (1 << ring.bits) - 1
+    for i, _ in ring.exponents(reduce(or_, poly.terms, 0)):
+        inner = _partial(poly, i, symbol)
+        if inner.terms:
+            shift = ring.bits * i
+            outer = {k - (1 << shift): v * e for k, v in poly.terms.items() if (e := (k >> shift) & ones)}
+            total = total + Poly(ring, outer, poly.den) * inner
+    return total
+
+
+def _partial(poly: Poly, i: int, symbol: Any) -> Poly:
+    """∂ generator/∂ symbol."""
+    ring = poly.ring
+    found = ring.partials.get((i, symbol))
+    if found is None:
+        found = ring.partials[i, symbol] = _partial_of(ring.element(i), ring.generators[i], symbol)
+    return found
+
+
+def _partial_of(x: Poly, g: Generator, symbol: Any) -> Poly:
+    ring = x.ring
+    if g.kind in ("symbol", "opaque"):
+        if g.expr == symbol:
+            return ring.one
+        return ring.zero if g.kind == "symbol" else ring.convert(g.expr.diff(symbol))
+    assert g.base is not None
+    inner = derivative(g.base, symbol)
+    if not inner.terms:
+        return ring.zero
+    if g.kind == "inverse":
+        return -(x * x) * inner
+    if g.kind == "root":
+        return inner * x * inverse(ring, g.base * 2)
+    outer = ring.element(g.partner) * ring.constant(g.unit)
+    return inner * (outer if g.kind == "sin" else -outer)

@@ -1,0 +1,76 @@
+"""Generalised forces of forces at points, in SymPy: τ = Jᵀf."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sixd.errors import ShapeError
+from sixd.spatial.scalar import is_sympy
+from sixd.symbolic.coordinates import coordinates, entries_of, require_free, vector, velocities
+from sixd.symbolic.echelon import tidy
+
+
+def point_forces(positions: Any, q: Any, directions: Any = None) -> Any:
+    """Input matrix T(q) (n, m) of forces at points: generalised forces are τ = T f.
+
+    Parameters
+    ----------
+    positions : a point (2,) or (3,) [m], functions of q, or a list of such points.
+    q : the n coordinates.
+    directions : for each point a vector along which its force acts, or a list of such vectors; functions of q if the
+        direction turns with a body. f is counted in lengths of the vector: give unit vectors for newtons. By default
+        the axes: f then holds the components of the force at the first point, then at the second, …
+
+    Returns
+    -------
+    T : SymPy matrix (n, m), for ``sixd.lagrange(…, inputs=T)``.
+
+    >>> import sympy as sp, sixd
+    >>> theta, r = sp.symbols("theta r")
+    >>> sixd.point_forces((r * sp.cos(theta), r * sp.sin(theta)), (theta, r))
+    Matrix([
+    [-r*sin(theta), r*cos(theta)],
+    [   cos(theta),   sin(theta)]])
+    """
+    import sympy
+
+    where = "point_forces"
+    q = coordinates(where, q)
+    points = [vector(where, "position", p, (2, 3)) for p in _list_of_vectors(where, "positions", positions)]
+    for p in points:
+        require_free(where, "positions", p, velocities(where, q, None), "velocity", "Forces need positions only.")
+    axes = _axes(where, points, positions, directions)
+    columns = []
+    for p, vectors in zip(points, axes, strict=True):
+        J = sympy.Matrix(p.rows, len(q), lambda i, j, p=p: p[i].diff(q[j]))
+        columns += [[tidy(e) for e in J.T * d] for d in vectors]
+    return sympy.Matrix(len(columns), len(q), [e for c in columns for e in c]).T
+
+
+def _axes(where: str, points: list[Any], positions: Any, directions: Any) -> list[list[Any]]:
+    """For each point the vectors along which forces act."""
+    import sympy
+
+    if directions is None:
+        return [[sympy.eye(p.rows).col(k) for k in range(p.rows)] for p in points]
+    single = len(points) == 1 and not _is_nested(positions)
+    given = [directions] if single else entries_of(where, "directions", directions)
+    if len(given) != len(points):
+        raise ShapeError(f"{where}: directions has {len(given)} entries, expected {len(points)}, one for each point.")
+    return [
+        [vector(where, "direction", d, (p.rows,)) for d in _list_of_vectors(where, "directions", g)]
+        for p, g in zip(points, given, strict=True)
+    ]
+
+
+def _is_nested(x: Any) -> bool:
+    """Whether x is a list of vectors rather than one vector."""
+    import sympy
+
+    return not isinstance(x, sympy.MatrixBase) and any(hasattr(e, "__iter__") and not isinstance(e, str) for e in x)
+
+
+def _list_of_vectors(where: str, what: str, x: Any) -> list[Any]:
+    if not hasattr(x, "__iter__") or isinstance(x, str) or (is_sympy(x) and not hasattr(x, "shape")):
+        raise ShapeError(f"{where}: {what} is {x!r}, expected a vector, or a list of vectors.")
+    return entries_of(where, what, x) if _is_nested(x) else [x]

@@ -1,0 +1,324 @@
+"""Kinds of constraints: what their rows are, what their multipliers mean, and what is refused."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sympy as sp
+from numpy.testing import assert_allclose
+
+import sixd
+from samples import SEEDS, constrained, states, trees
+from sixd.model.constraint import Constraint, Explicit
+from sixd.spatial import axis_rotation, cos, sin, skew
+
+# every kind, on frames that every random tree has
+KINDS = {
+    "weld": sixd.Loop("frame4", "frame9", "weld"),
+    "axis": sixd.Loop("frame2", "frame7", "axis"),
+    "point": sixd.Loop("world", "frame8", "point"),
+    "planar": sixd.Loop("frame10", "world", "planar"),
+    "some directions": sixd.Loop("frame3", "frame6", ("rz", "x", "ry")),
+    "distance": sixd.Distance("frame3", "frame10", 0.7),
+    "knife edge": sixd.KnifeEdge("frame8"),
+    "knife edge on a body": sixd.KnifeEdge("frame8", "frame5"),
+    "rolling": sixd.Rolling("frame6", 0.2, (1, 2, 3)),
+    "rolling on a body": sixd.Rolling("frame9", 0.2, "x", "frame1"),
+    "rolling sphere": sixd.RollingSphere("frame5", 0.1, "frame10"),
+    "holonomic": sixd.Holonomic(lambda q: [q[3] * q[5] - cos(q[8]), q @ q], name="mixed"),
+    "of the model": sixd.Holonomic(lambda model, q: model.frames["frame1"].pose[0, 3] + sin(q[4]) * q[2]),
+    "pfaffian": sixd.Pfaffian(lambda model, q: np.array([[q[k % 5] * k for k in range(model.nv)]])),
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+TREES = trees()
+
+
+def close(x, y, tolerance=1e-12):
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    assert_allclose(x, y, rtol=0, atol=tolerance * max(1.0, np.abs(y).max(initial=0.0)))
+
+
+@each_kind
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_are_rates_of_positions(kind, seed, rng):
+    """A qd is ``velocity``; its first rows are the exact rate of ``position``, satisfied or not; dA/dt qd is its rate."""
+    model, c = TREES[seed], KINDS[kind]
+    for q, qd, _ in states(model, rng, count=3):
+        A, phi = c.jacobian(model, q), c.position(model, q)
+        velocity = c.velocity(model, q, qd)
+        close(A @ qd, velocity)
+        close(velocity[: len(phi)], Constraint.velocity(c, model, q, qd))
+        close(c.bias(model, q, qd), Constraint.bias(c, model, q, qd), tolerance=1e-11)  # products of three speeds
+        close(A, Constraint.jacobian(c, model, q))
+
+
+def test_public_functions_stack_the_rows(rng, target):
+    """The library's functions on a model with one constraint of each kind, batches included."""
+    model = constrained(TREES[1], *KINDS.values())
+    q = np.array([model.random_configuration(rng) for _ in range(3)])
+    qd = rng.normal(size=(3, model.nv))
+    A = sixd.constraint_jacobian(model, q)
+    close(A, [np.concatenate([c.jacobian(model, x) for c in KINDS.values()]) for x in q])
+    close(sixd.constraint_error(model, q), [np.concatenate([c.position(model, x) for c in KINDS.values()]) for x in q])
+    close(sixd.constraint_velocity(model, q, qd), np.einsum("bij,bj->bi", A, qd), tolerance=1e-11)
+    lam = rng.normal(size=(3, A.shape[1]))
+    forces = sixd.constraint_forces(model, q, lam)
+    assert forces.shape == (3, len(KINDS), model.nv)
+    close(forces.sum(axis=1), np.einsum("bij,bi->bj", A, lam))
+    rows = slice(0, 6)  # of the first kind
+    close(forces[:, 0], np.einsum("bij,bi->bj", A[:, rows], lam[:, rows]))
+
+
+def test_efficient_rows_cost_less_than_differentiated_ones():
+    """A loop's own Jacobian takes less than half the operations of the one by dual numbers."""
+
+    class Plain(Constraint):
+        frames = ("frame4", "frame9")
+
+        def position(self, system, q):
+            return KINDS["weld"].position(system, q)
+
+    counts = [
+        sixd.compile(sixd.constraint_jacobian, constrained(TREES[0], c)).program.operations
+        for c in (KINDS["weld"], Plain())
+    ]
+    assert counts[0] < counts[1] / 2
+
+
+def test_loop_residual_is_the_sine_of_the_angle(rng):
+    """Rotation: sin(angle) times the axis, in frame_a's axes; translation: B's origin in A."""
+    axis, angle, p = np.array([2.0, -1, 2]) / 3, 0.6, rng.normal(size=3)
+    builder = sixd.ModelBuilder("one")
+    builder.add_body("body", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=1.0))
+    builder.add_frame("place", "world", sixd.placement(p, R=axis_rotation(axis, angle)))
+    builder.add_constraint(sixd.Loop("body", "place", "weld"))
+    model = builder.build()
+    close(sixd.constraint_error(model, model.neutral()), [*(np.sin(angle) * axis), *p])
+
+
+def test_weld_carries_the_weight():
+    """λ of a loop is the force and moment on frame_b's body, about and along frame_a's axes."""
+    R = axis_rotation((1, 0, 0), 0.4)
+    builder = sixd.ModelBuilder("held", gravity=(0, 0, -10.0))
+    builder.add_body("body", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=2.0).translated((0.3, 0, 0)))
+    builder.add_frame("wall", "world", sixd.placement((0, 0, 1), R=R))
+    builder.add_frame("grip", "body", sixd.placement(R=R))
+    builder.add_constraint(sixd.Loop("wall", "grip", "weld"))
+    model = builder.build()
+    q = sixd.assemble(model, model.neutral())
+    qdd, lam = sixd.constrained_dynamics(model, q, np.zeros(6), np.zeros(6))
+    close(qdd, np.zeros(6))
+    close(lam[3:], R.T @ [0, 0, 20.0])
+    close(lam[:3], R.T @ np.cross([0.3, 0, 0], [0, 0, 20.0]))
+
+
+def test_distance_carries_the_tension():
+    """A mass that swings on a rod: λ · length is the rod's compression."""
+    length, mass, speed = 0.5, 2.0, 3.0
+    builder = sixd.ModelBuilder("swing", gravity=(0, 0, -10.0))
+    builder.add_body("mass", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=mass))
+    builder.add_constraint(sixd.Distance("world", "mass", length))
+    model = builder.build()
+    q = np.array([1.0, 0, 0, 0, 0, 0, -length])
+    qd = np.array([0, 0, 0, speed, 0, 0])
+    qdd, lam = sixd.constrained_dynamics(model, q, qd, np.zeros(6))
+    close(qdd, [0, 0, 0, 0, 0, speed**2 / length])
+    close(lam * length, [-mass * (10.0 + speed**2 / length)])
+
+
+# table D: the knife edge ---------------------------------------------------------------------------
+
+
+def knife_edge(constraint, m=2.0, inertia=0.5):
+    return constrained(sixd.zoo.planar_body(m, inertia, 0), constraint)
+
+
+def test_knife_edge_row():
+    """The row of table D, whose q is (x, y, θ), on a planar body, whose q is (θ, x, y)."""
+    s, c = np.sin(0.7), np.cos(0.7)
+    q, qd, tau = np.array([0.7, 0.2, -0.4]), np.array([0.9, 1.5 * c, 1.5 * s]), np.array([0.3, 1, -0.4])
+    edge = sixd.Pfaffian(lambda q: np.array([[0, sin(q[0]), -cos(q[0])]]), name="knife edge")
+    model = knife_edge(edge)
+    qdd, lam = sixd.constrained_dynamics(model, q, qd, tau)
+    assert_allclose(qdd, [0.6, -0.675747065, 1.195896100], rtol=0, atol=1e-9)  # as many digits as the table has
+    assert_allclose(lam, [-3.650154562], rtol=0, atol=1e-9)
+    P, P_u = sixd.projections(model, q)
+    close(P, [[1, 0, 0], [0, c * c, s * c], [0, s * c, s * s]])
+    close(P_u, P.T)
+    ready = knife_edge(sixd.KnifeEdge("body"))
+    again, lateral = sixd.constrained_dynamics(ready, q, qd, tau)
+    close(again, qdd)
+    close(lateral, -lam)  # its λ is the force along the body's y
+
+
+def test_knife_edge_in_symbols():
+    """P and λ of the knife edge as closed forms, exact."""
+    m, inertia, theta, u1, u2, u3, v, w = sp.symbols("m I theta u1 u2 u3 v w")
+    model = knife_edge(sixd.KnifeEdge("body"), m, inertia)
+    q = np.array([theta, 0, 0], dtype=object)
+    P, _ = sixd.projections(model, q)
+    s, c = sp.sin(theta), sp.cos(theta)
+    assert sp.simplify(sp.Matrix(P) - sp.Matrix([[1, 0, 0], [0, c**2, s * c], [0, s * c, s**2]])) == sp.zeros(3)
+    qdd, lam = sixd.constrained_dynamics(model, q, np.array([w, v * c, v * s]), np.array([u3, u1, u2]))
+    assert sp.simplify(lam[0] - (m * v * w - (-s * u1 + c * u2))) == 0
+    assert sp.simplify(qdd[0] - u3 / inertia) == 0
+
+
+# own kinds, editing, symbols -----------------------------------------------------------------------
+
+
+def test_a_kind_needs_its_position_alone(rng):
+    """A user's class with ``position`` works in every function."""
+
+    class Slot(Constraint):
+        joints = ("link1", "link2")
+
+        def position(self, system, q):
+            return np.array([sin(q[0]) + q[1] * q[1]])
+
+    model = constrained(sixd.zoo.planar(2), Slot())
+    q, qd = sixd.assemble(model, [-0.3, 0.4], [1.0, 1.0])
+    close(sixd.constraint_jacobian(model, q), [[np.cos(q[0]), 2 * q[1]]])
+    qdd, _ = sixd.constrained_dynamics(model, q, qd, [0.1, 0.2])
+    assert abs(np.cos(q[0]) * qdd[0] + 2 * q[1] * qdd[1] - np.sin(q[0]) * qd[0] ** 2 + 2 * qd[1] ** 2) < 1e-12
+
+
+def test_an_explicit_kind_needs_its_map_alone():
+    class Square(Explicit):
+        dependent, independent = ("link2",), ("link1",)
+
+        def map(self, y):
+            return y * y
+
+    model = constrained(sixd.zoo.planar(2), Square())
+    close(sixd.constraint_error(model, [3.0, 10.0]), [1.0])
+    close(sixd.constraint_jacobian(model, [3.0, 10.0]), [[-6.0, 1.0]])
+
+
+def test_constraints_of_a_changed_model():
+    """Attached models keep their loops under new names; a submodel drops what leaves it; locks keep loops."""
+    bar = sixd.zoo.four_bar()
+    base = sixd.zoo.planar(1)
+    both = base.attach(bar, "link1", placement=sixd.placement((1, 0, 0)), prefix="bar_")
+    assert both.constraints == (sixd.Loop("bar_coupler_end", "bar_rocker_end", "planar"),)
+    q = np.array([0.4, *sixd.assemble(bar, [np.pi / 3, -0.5, 1.6])])
+    close(sixd.constraint_error(both, q), [0, 0])
+
+    grounded = constrained(sixd.zoo.planar(2), sixd.Loop("world", "tip", "planar"), sixd.Mimic("link2", "link1"))
+    there = base.attach(grounded, "link1", placement=sixd.placement((0, 2, 0)), prefix="a_")
+    assert there.constraints[0].frames == ("a_world", "a_tip")
+    close(sixd.pose(there, there.neutral(), "a_world")[:3, 3], [0, 2, 0])
+    assert there.constraints[1].joints == ("a_link2", "a_link1")
+
+    with pytest.warns(sixd.ModelWarning, match=r"\['coupler_end'\] is left behind"):
+        assert bar.submodel("rocker").constraints == ()
+    assert bar.lock({"crank": 1.0}).constraints == bar.constraints
+    own = constrained(sixd.zoo.planar(2), sixd.Holonomic(lambda q: q[0] - q[1], "equal"))
+    with pytest.warns(sixd.ModelWarning, match="q has other coordinates now"):
+        assert own.lock({"link1": 0.0}).constraints == ()
+
+
+def test_symbols_in_constraints():
+    """A symbolic length is a parameter of the model like any other."""
+    length = sp.Symbol("l", positive=True)
+    model = constrained(sixd.zoo.planar(2), sixd.Distance("world", "tip", length))
+    assert model.symbols == (length,)
+    q = np.array([0.3, 2.0])
+    close(sixd.constraint_error(model.substitute({length: 1.0}), q), [np.cos(1.0) ** 2 * 2 - 0.5])
+    with pytest.raises(sixd.ScalarTypeError, match="symbolic parameters l"):
+        sixd.constraint_error(model, q)
+    kernel = sixd.compile(sixd.constraint_error, model, parameters=("l",))
+    close(kernel(q, 1.0), [np.cos(1.0) ** 2 * 2 - 0.5])
+    dynamics = sixd.compile(sixd.constrained_dynamics, model, parameters=("l",))
+    expected = sixd.constrained_dynamics(model.substitute({length: 1.0}), q, [1.0, 0.0], [0.0, 0.0])
+    close(dynamics(q, np.array([1.0, 0.0]), np.zeros(2), 1.0)[0], expected[0])
+
+
+def test_loop_leaves_out_what_carries_both_frames():
+    """Rows of a loop between two branches have zeros for the joints below both, exactly."""
+    bar = sixd.zoo.planar(3).attach(sixd.zoo.four_bar(), "link3", prefix="bar_")
+    A = sixd.constraint_jacobian(bar, np.linspace(0.1, 0.6, 6))
+    assert not A[:, :3].any()
+    assert A[:, 3:].any(axis=0).all()
+
+
+def test_residual_map_by_definition(rng):
+    """d/dt of the vector of ½(R - Rᵀ) against differences along a rotation."""
+    from sixd.constraints.loop import _residual_map
+    from sixd.spatial import rotation_from_vector, unskew
+
+    R, w, step = rotation_from_vector(rng.normal(size=3)), rng.normal(size=3), 1e-4
+    ends = [unskew(rotation_from_vector(s * step * w) @ R) for s in (-2, -1, 1, 2)]
+    slope = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)
+    close(_residual_map(R) @ w, slope, tolerance=1e-10)
+    close(unskew(skew(w) @ R), _residual_map(R) @ w)
+
+
+# bad input -----------------------------------------------------------------------------------------
+
+
+def add(constraint):
+    return lambda: constrained(sixd.zoo.planar(2), constraint)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (add(sixd.Loop("tipp", "world")), sixd.UnknownNameError, "no frame named 'tipp'. Did you mean 'tip'"),
+        (add(sixd.Coupling("link3", "link1", sin)), sixd.UnknownNameError, "no joint named 'link3'. Did you mean"),
+        (lambda: sixd.Loop("a", "b", "planer"), sixd.UnknownNameError, "no word named 'planer'. Did you mean 'planar'"),
+        (lambda: sixd.Loop("a", "b", ("x", "w")), sixd.UnknownNameError, "no direction named 'w'"),
+        (lambda: sixd.Loop("a", "b", ("x", "x")), sixd.ModelError, "expected at least one, each once"),
+        (lambda: sixd.Loop("a", "b", ()), sixd.ModelError, "expected at least one, each once"),
+        (lambda: sixd.Distance("a", "b", -1.0), sixd.ModelError, "length is -1.0, expected a number above 0"),
+        (lambda: sixd.Rolling("a", np.nan), sixd.ModelError, "radius is nan, expected a finite number"),
+        (lambda: sixd.Rolling("a", 1.0, "w"), sixd.ModelError, "axis is 'w', expected 'x', 'y', 'z' or three"),
+        (lambda: sixd.RollingSphere("a", 0), sixd.ModelError, "radius is 0, expected a number above 0"),
+        (lambda: sixd.Coupling("a", "a", sin), sixd.ModelError, "expected some dependent ones, each joint once"),
+        (lambda: sixd.Coupling("a", "b", 3.0), sixd.ScalarTypeError, "function is 3.0, expected a function"),
+        (lambda: sixd.Holonomic(3.0), sixd.ScalarTypeError, "function is 3.0, expected a function"),
+        (lambda: sixd.Pfaffian(sin, 2.0), sixd.ScalarTypeError, "function is 2.0, expected a function"),
+    ],
+)  # fmt: skip
+def test_refused_when_made(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        (sixd.Holonomic(lambda q: np.zeros((2, 2)), "four"), r"Holonomic\(four\): its function gives shape \(2, 2\)"),
+        (sixd.Pfaffian(lambda q: np.zeros((1, 3)), name="wide"), r"wide\): .* shape \(1, 3\), expected \(k, 2\)"),
+        (sixd.Pfaffian(lambda q: q[None], lambda t: [t, t]), r"its rate gives shape \(2,\), expected \(1,\)"),
+        (sixd.Coupling("link2", "link1", lambda y: [1, 2, 3]), r"gives another number of values|gives shape \(3,\)"),
+    ],
+)
+def test_wrong_shapes_of_own_functions(constraint, message):
+    model = constrained(sixd.zoo.planar(2), constraint)
+    with pytest.raises(sixd.ModelError, match=message):
+        sixd.constrained_dynamics(model, [0.1, 0.2], [0, 0], [0, 0])
+
+
+def test_dependent_joints_live_on_the_real_line():
+    with pytest.raises(sixd.ModelError, match="makes joint 'joint1' dependent, a Spherical, expected joints with coord"):
+        constrained(
+            sixd.zoo.random_tree(0, kinds=("spherical", "revolute")),
+            *(sixd.Coupling(j, k, sin) for j, k in (("joint1", "joint2"), ("joint2", "joint1"))),
+        )
+
+
+def test_systems_without_frames_are_told():
+    class Line(sixd.constraints.reduced.System):
+        name, nq, nv, constraints, joint_names = "line", 1, 1, (sixd.Loop("a", "b"),), ("x",)
+
+    with pytest.raises(sixd.ModelError, match=r"Loop\(a, b\): 'line' is a system without bodies and frames"):
+        Line().constraints[0].position(Line(), np.zeros(1))
+
+
+def test_no_warning_on_the_way():
+    """Building and evaluating constraints is silent."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bar = sixd.zoo.four_bar()
+        sixd.constrained_dynamics(bar, sixd.assemble(bar, [1.0, -0.5, 1.6]), np.zeros(3), np.zeros(3))
