@@ -1,12 +1,13 @@
-"""Which joint forces do thrusters make? A force f on the end of an RP arm, through the Jacobian: u = Jᵀf.
+"""Which joint forces do thrusters make? Two of them on the end of an RP arm, through the Jacobian: u = Jᵀf.
 
-Two thrusters on link 2 push with f1 along the world's x axis and f2 along its y axis. The power they give, f·v, must be the
-power the joints see, u·q̇; since v = J q̇ for every motion, u = Jᵀf. With the arm at angle q1 and reach q2,
+They push link 2 with f1 along the world's x axis and f2 along its y axis. The power that they give, f·v, is the power
+that the joints see, u·q̇; and since v = J q̇ for every motion, u = Jᵀf. With the arm at the angle q1 and the reach q2,
 
     Jᵀ = [-q2 sin q1   q2 cos q1]
          [    cos q1       sin q1]
 
-det Jᵀ = -q2: with the slide drawn in to the axis (q2 = 0) no thrust turns the arm, and two forces no longer make every u.
+det Jᵀ = -q2: with the slide drawn in to the axis (q2 = 0) no thrust turns the arm, and f can no longer be chosen
+for every u. Elsewhere it can: thrusters in the place of motors.
 """
 
 import numpy as np
@@ -16,14 +17,31 @@ import sixd
 from sixd.symbolic.printing import latex
 from sixd.symbolic.ring import canonical
 
-m1, m2, I1, I2, r1, a_g = parameters = sp.symbols("m1 m2 I1 I2 r1 a_g", positive=True)
-model = sixd.zoo.rp_arm(*parameters)
-arm = sixd.equations(model)
-q1, q2 = arm.q
-
-# rows x and y of the linear part of the Jacobian of link 2, in the world's axes
-J = arm.jacobian("link2", expressed_in="aligned")[3:5, :]
-print("J^T =", latex(J.T, arm.q), "\ndet =", latex(canonical(J.det())))
+model = sixd.zoo.rp_arm(*sp.symbols("m1 m2 I1 I2 r1 a_g", positive=True))
+q1, q2 = q = sp.symbols("q1 q2", real=True)
 book = sp.Matrix([[-q2 * sp.sin(q1), q2 * sp.cos(q1)], [sp.cos(q1), sp.sin(q1)]])
-assert all(canonical(x) == 0 for x in J.T - book)
-assert canonical(J.det() + q2) == 0
+
+# on bodies: thrusters are given by a frame and a direction
+x_axis, y_axis = (sixd.Thruster("link2", axis, expressed_in="aligned") for axis in ((1, 0, 0), (0, 1, 0)))
+jets = sixd.Actuation(model, [x_axis, y_axis])
+T = sp.Matrix(jets.matrix(q)).applyfunc(canonical)
+print("J^T =", latex(T, q), "\ndet =", latex(canonical(T.det())))
+assert all(canonical(x) == 0 for x in T - book)
+assert canonical(T.det() + q2) == 0
+assert T.subs(q2, 0).rank() == 1
+
+# by hand: the place of the thrusters, differentiated
+assert all(canonical(x) == 0 for x in sixd.point_forces((q2 * sp.cos(q1), q2 * sp.sin(q1)), q) - book)
+
+# numbers: hold the arm against gravity without motors, but not with the slide drawn in
+jets = sixd.Actuation(sixd.zoo.rp_arm(), [x_axis, y_axis])
+rest = np.zeros(2)
+f = jets.feedback([0.6, 0.8], rest, rest)
+print("\nthrusts that hold it:", f)
+assert np.allclose(jets.generalized([0.6, 0.8], f), sixd.gravity_force(sixd.zoo.rp_arm(), [0.6, 0.8]), atol=1e-12)
+try:
+    jets.feedback([0.6, 0.0], rest, rest)
+except sixd.SingularError as error:
+    print("at q2 = 0:", error)
+else:
+    raise AssertionError("a singular place went unnoticed")

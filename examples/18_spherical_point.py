@@ -1,7 +1,7 @@
 """A point on a sphere, twice: held there by a constraint force, and in latitude and longitude.
 
-First it is a free particle p in space with the constraint ½(p·p - 1) = 0. The rate of that is p·ṗ = 0, so A = pᵀ, and the
-sphere pushes along p with the multiplier λ. To stay on it, the motion must be bent inwards by ‖ṗ‖², which settles λ:
+First it is a free particle p in space with the constraint ½(p·p - 1) = 0. The rate of that is p·ṗ = 0, so A = pᵀ, and
+the sphere pushes along p with the multiplier λ. To stay on it, the path must be bent inwards by ‖ṗ‖², which settles λ:
 
     λ = -(p·u + m‖ṗ‖²)/‖p‖²,   p̈ = (1 - p pᵀ) u/m - ‖ṗ‖² p   where ‖p‖ = 1
 
@@ -23,7 +23,8 @@ p, v, u = sp.Matrix(sp.symbols("x y z")), sp.Matrix(sp.symbols("xd yd zd")), sp.
 particle = sixd.lagrange(m * v.dot(v) / 2, 0, p, constraints=[(p.dot(p) - 1) / 2], name="particle")
 accelerations, lam = particle.constrained(u)
 P, P_u = particle.projections()
-print(particle.latex("M", "A"), "\n\n\\lambda =", latex(lam[0]), "\nP =", latex(P))
+dots = dict(zip(v, (r"\dot{x}", r"\dot{y}", r"\dot{z}"), strict=True))
+print(particle.latex("M", "A"), "\n\n\\lambda =", latex(lam[0], dots), "\nP =", latex(P))
 
 # ‖p‖ is 1 on the sphere; beside it, the same with p/‖p‖ in the place of p
 n = p / sp.sqrt(p.dot(p))

@@ -26,14 +26,15 @@ T = m * (qd1**2 + qd2**2) / 2 + I * qd3**2 / 2
 knife = sixd.lagrange(T, 0, [q1, q2, q3], constraints=[qd1 * s - qd2 * c], name="knife edge")
 P, P_u = knife.projections()
 print(knife.latex("M", "A"), "\n\nP =", latex(P, knife.q))
-assert knife.A == sp.Matrix([[s, -c, 0]])
+assert list(knife.A) == [s, -c, 0]
 assert all(canonical(x) == 0 for x in P - sp.Matrix([[c**2, s * c, 0], [s * c, s**2, 0], [0, 0, 1]]))
 assert P_u == P
 
 # along the blade and turning, a force moves it as if it were free; across, the blade turns the velocity
 u = sp.Matrix(sp.symbols("u1:4"))
 qdd, lam = knife.constrained(u)
-print("\\lambda =", latex(lam[0], knife.q))
+dots = {x: rf"\dot{{q}}_{k}" for k, x in enumerate(knife.qd, start=1)}
+print("\\lambda =", latex(lam[0], dots))
 v = c * qd1 + s * qd2  # speed along the blade
 assert canonical(lam[0] - (c * u[1] - s * u[0] - m * v * qd3)) == 0
 assert canonical(c * qdd[0] + s * qdd[1] - (c * u[0] + s * u[1]) / m) == 0
@@ -44,7 +45,8 @@ state = [0, 0, 0.7], [1.5 * np.cos(0.7), 1.5 * np.sin(0.7), 0.9]
 force = [1, -0.4, 0.3]
 qdd, lam = sixd.constrained_dynamics(knife.substitute({m: 2.0, I: 0.5}), *state, force)
 print("\nqdd =", qdd, " lambda =", lam)
-assert np.allclose([*qdd, *lam], [-0.675747065, 1.195896100, 0.6, -3.650154562], rtol=0, atol=1e-9)  # the digits printed
+# to the digits printed
+assert np.allclose([*qdd, *lam], [-0.675747065, 1.195896100, 0.6, -3.650154562], rtol=0, atol=1e-9)
 
 # as bodies: a planar joint has q = (θ, x, y), and sixd.KnifeEdge counts λ along the frame's y axis, to the left
 builder = sixd.ModelBuilder("skate", gravity=(0, 0, 0))

@@ -18,7 +18,7 @@ from sixd.symbolic.ring import canonical
 m, R, h, a, b, c = sp.symbols("m R h a b c", positive=True)
 r, theta, phi, x, y, z = sp.symbols("r theta phi x y z", real=True)
 
-# a body's points p, each as a function of three variables
+# the points p of a body, as functions of three variables
 ball = r * sp.Matrix([sp.sin(theta) * sp.cos(phi), sp.sin(theta) * sp.sin(phi), sp.cos(theta)])
 ellipsoid = sp.diag(a, b, c) * ball  # a unit ball, stretched
 cylinder = sp.Matrix([r * sp.cos(phi), r * sp.sin(phi), z])
@@ -46,12 +46,12 @@ bodies = {
 }
 
 for name, (inertia, p, limits, book) in bodies.items():
-    dV = canonical(p.jacobian([limit[0] for limit in limits]).det())  # volume that a small change of each variable spans
+    dV = canonical(p.jacobian([limit[0] for limit in limits]).det())  # the volume that small changes of them span
     density = m / sp.integrate(dV, *limits)
     second = sp.zeros(3, 3)  # ∫ p pᵀ dm, of which the inertia is made
     for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
         second[i, j] = second[j, i] = density * sp.integrate(p[i] * p[j] * dV, *limits)
     integral = second.trace() * sp.eye(3) - second
-    print(f"{name:10s}", latex(sp.Matrix(inertia.about_com.diagonal())))
+    print(f"{name:10s}", latex(sp.Matrix([inertia.about_com.diagonal()])))
     assert all(canonical(x) == 0 for x in integral - book)
     assert all(canonical(x) == 0 for x in sp.Matrix(inertia.about_com) - book)

@@ -1,13 +1,13 @@
 """The parallel-axis theorem: the inertia of a body about a point that is not its centre of mass.
 
-Seen from a point at -r of the centre, that is with the centre of mass at r = (x, y, z), the matrix of inertia grows by
-that of the whole mass gathered at r:
+Seen from a point from which the centre of mass lies at r = (x, y, z), the matrix of inertia is larger by that of the
+whole mass gathered at r:
 
     I' = I + m (‖r‖² 1 - r rᵀ)
 
-Turned axes come after: R I' Rᵀ. Beware of the products of inertia: some books define I_xy = +∫ x y dm and write
--I_xy into the matrix, others (and sixd) call the entry of the matrix itself I_xy = -∫ x y dm. By the second, I_xy changes by
--m x y; with the first it would be +m x y.
+Turned axes come after: R I' Rᵀ. Beware of the products of inertia. Some books define I_xy = +∫ x y dm and write -I_xy
+into the matrix; others, and sixd, call the entry of the matrix itself I_xy = -∫ x y dm. By the second it changes by
+-m x y, by the first by +m x y.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from sixd.symbolic.ring import canonical
 m, a, b, c = sp.symbols("m a b c", positive=True)
 x, y, z = r = sp.symbols("x y z", real=True)
 
-# a body with principal moments a, b, c, seen from a point -r away
+# a body with principal moments a, b, c and its centre at r
 moved = sp.Matrix(sixd.Inertia(m, r, (a, b, c)).about_origin).applyfunc(canonical)
 print("I' =", latex(moved))
 rr = sp.Matrix(r)

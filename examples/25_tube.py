@@ -17,7 +17,7 @@ r, phi, z = sp.symbols("r phi z", real=True)
 
 tube = sixd.tube(d1 / 2, d2 / 2, L, density=rho)
 I_xx, _, I_zz = tube.about_com.diagonal()
-print("I_zz =", latex(sp.factor(I_zz)), "\nI_xx =", latex(sp.factor(I_xx)))
+print("I_zz =", latex(sp.factor_terms(canonical(I_zz))), "\nI_xx =", latex(sp.factor_terms(canonical(I_xx))))
 
 book_zz = rho * sp.pi * L * (d2**4 - d1**4) / 32
 assert canonical(I_zz - book_zz) == 0

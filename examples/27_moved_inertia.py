@@ -1,8 +1,8 @@
 """Moving an inertia: shift, then turn. The order matters, and so does what the numbers are relative to.
 
-A body has the moments diag(1, 2, 3) about its centre of mass. Its centre lies at r = (3, 0, 2) from a point O, in the
-body's own axes. First the parallel axes: I' = I + m(‖r‖² 1 - r rᵀ). Then the axes are turned by 90° about z: R I' Rᵀ. The
-result is about O, in the new axes, in which the centre is at R r = (0, 3, 2):
+A body has the moments diag(1, 2, 3) about its centre of mass, which lies at r = (3, 0, 2) from a point O, in the
+body's own axes. First the parallel axes: I' = I + m(‖r‖² 1 - r rᵀ). Then the body is turned by 90° about z: R I' Rᵀ.
+The result is about O, and the centre has come to R r = (0, 3, 2):
 
     [2 + 13m     0        0   ]
     [   0      1 + 4m   -6m   ]
@@ -25,7 +25,8 @@ quarter = np.array(sp.rot_axis3(-sp.pi / 2))  # R maps x to y; SymPy's rot_axis3
 moved = body.translated((3, 0, 2)).rotated(quarter)
 I_O = sp.Matrix(moved.about_origin).applyfunc(canonical)
 print(latex(I_O))
-assert I_O == sp.Matrix([[2 + 13 * m, 0, 0], [0, 1 + 4 * m, -6 * m], [0, -6 * m, 3 + 9 * m]])
+book = sp.Matrix([[2 + 13 * m, 0, 0], [0, 1 + 4 * m, -6 * m], [0, -6 * m, 3 + 9 * m]])
+assert book == I_O
 assert [canonical(x) for x in moved.com] == [0, 3, 2]
 
 # a pose does both at once, with the shift in the new axes: p = R r

@@ -1,8 +1,8 @@
 """Craig's exercise 6.5: two joints with crossed axes, from Denavit-Hartenberg parameters.
 
-Joint 1 turns about the vertical, joint 2 about a horizontal axis at the end of link 1. Each link's mass is a point at its end.
-In Craig's modified convention a row (α, a, d, θ) leads from one joint's frame to the next: turn by α about x, go a
-along x, then turn by θ about and go d along z. The third row is only the tip.
+Joint 1 turns about the vertical, joint 2 about a horizontal axis at the end of link 1. Each link's mass is a point at
+its end. In Craig's modified convention a row (α, a, d, θ) leads from one joint's frame to the next: turn by α about x,
+go a along x, then turn by θ about z and go d along it. The third row is only the tip.
 
     i   α     a    d   θ
     1   0     0    0   θ1
@@ -10,8 +10,8 @@ along x, then turn by θ about and go d along z. The third row is only the tip.
     3   0     L2   0   0
 
 Several intermediate steps of the printed solution are wrong, but its final equations are right, with V1 and V2 the
-viscous friction in the joints. M2 moves on a circle of radius L1 + L2 cos θ2 about the vertical: raising the arm shortens
-it, and the turn speeds up.
+viscous friction in the joints. M2 is L1 + L2 cos θ2 from the vertical axis: raising the arm draws it in, and the turn
+speeds up.
 """
 
 import numpy as np

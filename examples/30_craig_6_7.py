@@ -1,8 +1,8 @@
 """Craig's exercise 6.7: the planar two-link arm with point masses at the links' ends.
 
-The 2R arm with all mass at the elbow and at the hand: centres of mass at the ends (r = l) and no moments of inertia about them.
-Written out, Newton-Euler's inward pass leaves the famous pair of equations, in which θ̈1 + θ̈2 is the angular acceleration
-of link 2, and c12 the cosine of its angle against the horizontal.
+It is the 2R arm with all mass at the elbow and at the hand: centres of mass at the links' ends, and no moments of
+inertia about them. Newton's and Euler's laws, link by link from the hand inwards, leave the famous pair of equations,
+in which θ̈1 + θ̈2 is the angular acceleration of link 2, and θ1 + θ2 its angle against the horizontal.
 """
 
 import numpy as np
@@ -24,13 +24,12 @@ book = sp.Matrix([
 ])  # fmt: skip
 assert all(canonical(x) == 0 for x in arm.tau - book)
 
-# from Lagrange: two points, their places and velocities, and their heights
-elbow = l1 * sp.Matrix([c1, sp.sin(q1)])
-hand = elbow + l2 * sp.Matrix([c12, sp.sin(q1 + q2)])
-speeds = [p.jacobian(arm.q) * arm.qd for p in (elbow, hand)]
-T = sum(m * v.dot(v) / 2 for m, v in zip((m1, m2), speeds, strict=True))
-V = g * (m1 * elbow[1] + m2 * hand[1])
-points = sixd.lagrange(T, V, list(arm.q), qd=list(arm.qd))
+# from energies: two points, one at the elbow and one at the hand
+elbow = l1 * c1, l1 * sp.sin(q1)
+hand = elbow[0] + l2 * c12, elbow[1] + l2 * sp.sin(q1 + q2)
+T1, V1 = sixd.body_energy(m1, elbow, (q1, q2), gravity=(0, -g))
+T2, V2 = sixd.body_energy(m2, hand, (q1, q2), gravity=(0, -g))
+points = sixd.lagrange(T1 + T2, V1 + V2, (q1, q2))
 assert all(canonical(x) == 0 for x in points.tau - book)
 
 numeric = arm.substitute({l1: 0.7, l2: 0.5, m1: 2.0, m2: 1.3, g: 9.81})

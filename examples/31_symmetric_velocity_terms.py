@@ -1,12 +1,12 @@
-"""Why Christoffel symbols may be symmetric: only the symmetric part of a quadratic form counts.
+"""Why Christoffel symbols are symmetric: of a quadratic form only the symmetric part counts.
 
-Lagrange's equations produce the velocity terms Σ_ij ∂m_kj/∂q_i q̇_i q̇_j - ½ Σ_ij ∂m_ij/∂q_k q̇_i q̇_j. In the first sum the names of i and j
-can be exchanged, and q̇_i q̇_j = q̇_j q̇_i, so
+Lagrange's equation number k has the velocity terms Σ_ij ∂m_kj/∂q_i q̇_i q̇_j - ½ Σ_ij ∂m_ij/∂q_k q̇_i q̇_j. In the first
+sum i and j may exchange their names, and q̇_i q̇_j = q̇_j q̇_i, so
 
     Σ_ij ∂m_kj/∂q_i q̇_i q̇_j = ½ Σ_ij (∂m_kj/∂q_i + ∂m_ki/∂q_j) q̇_i q̇_j
 
-The matrices of the two forms differ, the sums do not. The right side, with the second sum, has the Christoffel
-symbols as coefficients: Γ^k_ij = ½ (∂m_kj/∂q_i + ∂m_ki/∂q_j - ∂m_ij/∂q_k).
+The matrices of the two forms differ, the sums do not. The right one, less the second sum, has the Christoffel symbols
+for coefficients: Γ^k_ij = ½ (∂m_kj/∂q_i + ∂m_ki/∂q_j - ∂m_ij/∂q_k).
 """
 
 import sympy as sp
@@ -21,17 +21,16 @@ arms = {
 }
 for name, model in arms.items():
     arm = sixd.equations(model)
-    q, qd, M, n = arm.q, arm.qd, arm.M, range(arm.nv)
-    for k in n:
-        plain = sp.Matrix(2, 2, lambda i, j, k=k: M[k, j].diff(q[i]))
+    q, qd, M = arm.q, arm.qd, arm.M
+    dots = {x: rf"\dot{{q}}_{i}" for i, x in enumerate(qd, start=1)}
+    for k in range(2):
+        plain = sp.Matrix([[M[k, j].diff(q[i]) for j in range(2)] for i in range(2)])
         symmetric = (plain + plain.T) / 2
-        total = canonical((qd.T * plain * qd)[0])
-        print(f"{name}, k = {k + 1}:", latex(total, q))
+        total = (qd.T * plain * qd)[0]
+        print(f"{name}, k = {k + 1}:", latex(canonical(total), dots))
         assert canonical(total - (qd.T * symmetric * qd)[0]) == 0
-        # less half the slope of M, these are the Christoffel symbols
-        for i in n:
-            for j in n:
-                assert canonical(symmetric[i, j] - M[i, j].diff(q[k]) / 2 - arm.Gamma[k, i, j]) == 0
-    # the matrices do differ: the first row of M depends on q2 alone, so ∂m_1j/∂q_i has no row for q1
-    plain = sp.Matrix(2, 2, lambda i, j: M[0, j].diff(q[i]))
-    assert any(canonical(x) != 0 for x in plain - plain.T)
+        # less half the slope of M, it has the Christoffel symbols
+        Gamma = symmetric - M.diff(q[k]) / 2
+        assert all(canonical(Gamma[i, j] - arm.Gamma[k, i, j]) == 0 for i in range(2) for j in range(2))
+        # the matrices do differ where the sum is not zero: M depends on q2 alone, so ∂m_kj/∂q_1 is an empty row
+        assert (canonical(total) == 0) == (canonical(plain[1, 0]) == canonical(plain[0, 1]))

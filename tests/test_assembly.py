@@ -55,7 +55,8 @@ def test_fixed_joints_stay():
     """Their coordinates are kept exactly, and velocities too."""
     model = sixd.zoo.four_bar()
     q, qd = sixd.assemble(model, [1.0, -0.5, 1.6], [2.0, 0.0, 0.0], fixed=["crank"])
-    assert q[0] == 1.0 and qd[0] == 2.0
+    assert q[0] == 1.0
+    assert qd[0] == 2.0
     close(sixd.constraint_error(model, q), [0, 0])
     close(sixd.constraint_velocity(model, q, qd), [0, 0])
 
@@ -82,7 +83,8 @@ def test_batches():
     model = sixd.zoo.four_bar()
     starts = np.array([[[1.0, -0.5, 1.6]], [[0.8, -0.3, 1.5]]])
     q, qd = sixd.assemble(model, starts, [1.0, 0, 0])
-    assert q.shape == (2, 1, 3) and qd.shape == (2, 1, 3)
+    assert q.shape == (2, 1, 3)
+    assert qd.shape == (2, 1, 3)
     close(q[1, 0], sixd.assemble(model, starts[1, 0]))
 
 
@@ -98,7 +100,7 @@ def test_quaternions_keep_their_length(rng):
 
 
 def test_a_half_turn_is_no_closure():
-    """The rotation residual vanishes at a half turn too: that is refused, and another way is found."""
+    """The rotation residual vanishes at a half turn too: assembly goes by the angle."""
     builder = sixd.ModelBuilder("turned")
     builder.add_body("body", "world", sixd.Spherical(), inertia=sixd.sphere(0.1, mass=1.0))
     builder.add_constraint(sixd.Loop("world", "body", ("rx", "ry", "rz")))
@@ -113,7 +115,7 @@ def test_a_half_turn_is_no_closure():
     builder.add_constraint(sixd.Loop("world", "body", "axis"))
     hinge = builder.build()
     close(np.cos(sixd.assemble(hinge, [3.0])), [1.0])
-    with pytest.raises(sixd.AssemblyError, match=r"Loop\(world, body\) is closed the wrong way round"):
+    with pytest.raises(sixd.AssemblyError, match=r"Loop\(world, body\) is off by 3.14 rad"):
         sixd.assemble(hinge, [np.pi], fixed=["body"])
 
 
@@ -180,7 +182,9 @@ def test_mobility_prints_in_one_line():
         "four_bar: 1 freedom = 3 of the joints - 2 independent of 5 equations, 3 redundant "
         "(3 in Loop(coupler_end, rocker_end))"
     )
-    assert str(sixd.mobility(sixd.zoo.planar(2))) == "planar2: 2 freedoms = 2 of the joints - 0 independent of 0 equations"
+    assert (
+        str(sixd.mobility(sixd.zoo.planar(2))) == "planar2: 2 freedoms = 2 of the joints - 0 independent of 0 equations"
+    )
 
 
 def test_mobility_at_a_configuration():
@@ -195,9 +199,10 @@ def test_mobility_at_a_configuration():
 
 def test_a_start_in_a_special_pose_does_not_mislead():
     """The neutral pose of these is folded flat, with a lower rank than the mechanism has at large."""
-    for bars in ((2.0, 1.0, 2.0, 1.0), (3.0, 1.0, 1.0, -1.0)):
+    for bars in ((2.0, 1.0, 2.0, 1.0), (1.0, 1.0, 1.0, 1.0), (1.0, 2.0, 1.0, 2.0)):
         model = sixd.zoo.four_bar(*bars)
-        assert np.abs(sixd.constraint_error(model, np.zeros(3))).max() == 0 or bars[3] < 0
+        assert np.abs(sixd.constraint_error(model, np.zeros(3))).max() == 0
+        assert np.linalg.matrix_rank(sixd.constraint_jacobian(model, np.zeros(3))) == 1
         assert assembled_rank(model).number == 2
 
 
@@ -223,6 +228,7 @@ def test_check_at_a_configuration():
     model = sixd.zoo.four_bar()
     assert not sixd.check(model)
     (finding,) = sixd.check(model, [1.0, 0.0, 0.0])
-    assert finding.code == "not-assembled" and "use sixd.assemble" in finding.message
+    assert finding.code == "not-assembled"
+    assert "use sixd.assemble" in finding.message
     with pytest.raises(sixd.ShapeError, match="check: q is .* expected one configuration of 3 numbers"):
         sixd.check(model, [0.0])

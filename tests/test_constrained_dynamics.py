@@ -120,7 +120,7 @@ def test_prescribed_rates(rng):
     drive = sixd.Pfaffian(lambda q: np.array([[1, 0]]), lambda t: [sp_free_sin(t)], name="drive")
     model = constrained(sixd.zoo.planar(2), drive)
     q, qd, t = rng.normal(size=2), rng.normal(size=2), 0.8
-    qdd, lam = sixd.constrained_dynamics(model, q, qd, [0, 0], t=t)
+    qdd, _lam = sixd.constrained_dynamics(model, q, qd, [0, 0], t=t)
     assert abs(qdd[0] - 3 * np.cos(3 * t)) < 1e-12
     close(sixd.constraint_velocity(model, q, qd, t=t), [qd[0] - np.sin(3 * t)])
     times = np.array([0.0, 0.5, 0.8])
@@ -342,8 +342,10 @@ def test_nan_stays_in_its_row(target):
     model = sixd.zoo.four_bar()
     q = np.array([sixd.assemble(model, [1.0, -0.5, 1.6]), [np.nan, 0, 0]])
     qdd, lam = sixd.constrained_dynamics(model, q, np.zeros(3), np.zeros(3))
-    assert np.isfinite(qdd[0]).all() and np.isfinite(lam[0]).all()
-    assert np.isnan(qdd[1]).all() and np.isnan(lam[1]).all()
+    assert np.isfinite(qdd[0]).all()
+    assert np.isfinite(lam[0]).all()
+    assert np.isnan(qdd[1]).all()
+    assert np.isnan(lam[1]).all()
 
 
 def test_singular_mass_matrix_is_told():
@@ -361,7 +363,9 @@ def test_nearly_dependent_constraints(gap, rng):
     """Two points of a body held that are ``gap`` apart: the rows hold to rounding although A M⁻¹Aᵀ has lost its digits."""
     builder = sixd.ModelBuilder("hung")
     builder.add_body("body", "world", sixd.Free(), inertia=sixd.box(1, 0.7, 0.4, mass=3.0))
-    builder.add_body("arm", "body", sixd.Revolute((1, 2, 3)), inertia=sixd.sphere(0.3, mass=1.0).translated((0.5, 0, 0)))
+    builder.add_body(
+        "arm", "body", sixd.Revolute((1, 2, 3)), inertia=sixd.sphere(0.3, mass=1.0).translated((0.5, 0, 0))
+    )
     for k, at in enumerate([(0, 0, 0), (gap, 0, 0)]):
         builder.add_frame(f"p{k}", "body", sixd.placement(at))
         builder.add_frame(f"w{k}", "world", sixd.placement(at))
@@ -434,7 +438,9 @@ def test_kernels(rng, target):
     both = sixd.compile((sixd.mass_matrix, sixd.constrained_dynamics), model)
     close(both(q, qd, tau)[1], plain[0])
     f_ext = rng.normal(size=(5, 6))
-    close(both(q, qd, tau, f_ext=f_ext)[1], sixd.constrained_dynamics(model, q, qd, tau, f_ext=f_ext)[0], tolerance=1e-9)
+    close(
+        both(q, qd, tau, f_ext=f_ext)[1], sixd.constrained_dynamics(model, q, qd, tau, f_ext=f_ext)[0], tolerance=1e-9
+    )
     out = np.empty((4, 5)), np.empty((4, 5))
     batch = [np.tile(x, (4, 1)) for x in (q, qd, tau)]
     assert sixd.constrained_dynamics(model, *batch, out=out) is out

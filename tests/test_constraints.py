@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import sixd
 from samples import SEEDS, constrained, states, trees
 from sixd.model.constraint import Constraint, Explicit
-from sixd.spatial import axis_rotation, cos, sin, skew
+from sixd.spatial import axis_rotation, cos, sin
 
 # every kind, on frames that every random tree has
 KINDS = {
@@ -242,16 +242,19 @@ def test_loop_leaves_out_what_carries_both_frames():
     assert A[:, 3:].any(axis=0).all()
 
 
-def test_residual_map_by_definition(rng):
-    """d/dt of the vector of ½(R - Rᵀ) against differences along a rotation."""
-    from sixd.constraints.loop import _residual_map
-    from sixd.spatial import rotation_from_vector, unskew
-
-    R, w, step = rotation_from_vector(rng.normal(size=3)), rng.normal(size=3), 1e-4
-    ends = [unskew(rotation_from_vector(s * step * w) @ R) for s in (-2, -1, 1, 2)]
-    slope = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)
-    close(_residual_map(R) @ w, slope, tolerance=1e-10)
-    close(unskew(skew(w) @ R), _residual_map(R) @ w)
+@pytest.mark.parametrize("angle", [0.0, 1.0, np.pi / 2, 3.0, np.pi])
+def test_a_hinge_closes_at_every_angle(angle):
+    """Rows of a hinge do not depend on how far it is open, half a turn included: rotations across it are w_x and w_y."""
+    builder = sixd.ModelBuilder("one")
+    builder.add_body("body", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=1.0))
+    builder.add_constraint(sixd.Loop("world", "body", "axis"))
+    model = builder.build()
+    q = np.array([np.cos(angle / 2), 0, 0, np.sin(angle / 2), 0, 0, 0])
+    A = sixd.constraint_jacobian(model, q)
+    R = axis_rotation((0, 0, 1), angle)
+    close(sixd.constraint_error(model, q), np.zeros(5))
+    close(A[:2], np.hstack([R[:2], np.zeros((2, 3))]))  # world components of ω, given in body axes
+    assert np.linalg.matrix_rank(A) == 5
 
 
 # bad input -----------------------------------------------------------------------------------------
@@ -301,7 +304,9 @@ def test_wrong_shapes_of_own_functions(constraint, message):
 
 
 def test_dependent_joints_live_on_the_real_line():
-    with pytest.raises(sixd.ModelError, match="makes joint 'joint1' dependent, a Spherical, expected joints with coord"):
+    with pytest.raises(
+        sixd.ModelError, match="makes joint 'joint1' dependent, a Spherical, expected joints with coord"
+    ):
         constrained(
             sixd.zoo.random_tree(0, kinds=("spherical", "revolute")),
             *(sixd.Coupling(j, k, sin) for j, k in (("joint1", "joint2"), ("joint2", "joint1"))),

@@ -202,3 +202,47 @@ def test_not_for_anything_else():
         sixd.inverse_dynamics(e, [0.1, 0.2], [0, 0], [0, 0], f_ext=np.zeros((2, 6)))
     with pytest.raises(sixd.ModelError, match="has quaternions, expected coordinates"):
         sixd.equations(sixd.zoo.single_body()).linearize([1, 0, 0, 0, 0, 0, 0])
+
+
+def coupled():
+    """planar(2) with q2 = 2 sin q1."""
+    arm = sixd.zoo.planar(2)
+    coupling = sixd.Coupling("link2", "link1", lambda y: 2 * sixd.spatial.sin(y))
+    return dataclasses.replace(arm, constraints=(coupling,))
+
+
+@pytest.mark.parametrize("model", [sixd.zoo.double_elbow(), coupled()], ids=["gear", "coupling"])
+def test_reduced_models(model, rng):
+    """Equations in independent coordinates: against the reduced model on floats."""
+    reduced = model.reduce()
+    e = sixd.equations(reduced)
+    q, qd, qdd = rng.uniform(-1, 1, (3, 5, reduced.nv))
+    close(sixd.mass_matrix(e, q), sixd.mass_matrix(reduced, q))
+    close(sixd.inverse_dynamics(e, q, qd, qdd), sixd.inverse_dynamics(reduced, q, qd, qdd))
+    close(sixd.coriolis_matrix(e, q, qd), sixd.coriolis_matrix(reduced, q, qd))
+    for ours, theirs in zip(sixd.energy(e, q, qd), sixd.energy(reduced, q, qd), strict=True):
+        close(ours, theirs)
+    frame = model.frame_names[-1]
+    state = dict(zip(e.q, q[0], strict=True))
+    close(np.array(e.jacobian(frame).xreplace(state), dtype=float), sixd.jacobian(reduced, q[0], frame))
+
+
+def test_a_gear_in_closed_form():
+    """The double elbow: both elbows turn by q2, so the forearm turns by q1 + 2 q2."""
+    e = sixd.equations(sixd.zoo.double_elbow().reduce())
+    q2 = e.q[1]
+    M22 = sp.Rational(4, 3) + sp.Rational(1, 16) + sp.cos(q2) / 2
+    assert abs(float(sp.N((e.M[1, 1] - M22).subs(q2, 0.7)))) < 1e-12
+
+
+def test_axes_on_different_branches_are_parallel_too():
+    """A planar linkage: its loop in angles' sums and differences."""
+    e = sixd.equations(sixd.zoo.four_bar())
+    q1, q2, q3 = e.q
+    assert e.parallel == ((q1, q2, q3),)
+    assert sp.count_ops(e.phi) <= 25  # 61 in sines and cosines of each angle
+    closure = sp.Matrix([sp.cos(q1) / 2 + 2 * sp.cos(q1 + q2), sp.sin(q1) / 2 + 2 * sp.sin(q1 + q2)])
+    rocker = sp.Matrix([2 + sp.Rational(3, 2) * sp.cos(q3), sp.Rational(3, 2) * sp.sin(q3)])
+    gap = rocker - closure  # seen from the coupler
+    R = sp.Matrix([[sp.cos(q1 + q2), sp.sin(q1 + q2)], [-sp.sin(q1 + q2), sp.cos(q1 + q2)]])
+    assert all(canonical(x) == 0 for x in e.phi - R * gap)

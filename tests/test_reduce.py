@@ -48,7 +48,7 @@ def sample(name, rng):
 @each_model
 def test_lifted_states_satisfy_the_constraints(name, rng):
     """γ, G and its rate: φ, its rate and the rate of that vanish."""
-    model, reduced, y, yd, ydd, (q, qd, qdd) = sample(name, rng)
+    model, reduced, y, yd, _ydd, (q, qd, qdd) = sample(name, rng)
     close(sixd.constraint_error(model, q), np.zeros(model.nv - reduced.nv))
     A = sixd.constraint_jacobian(model, q)
     close(A @ qd, np.zeros(len(A)))
@@ -203,7 +203,8 @@ def test_limits_of_followers_narrow():
     close(reduced.lower, [-2.0])
     close(reduced.upper, [1.0])
     drawn = reduced.lift(np.array([reduced.random_configuration(k) for k in range(50)]))
-    assert (drawn >= reduced.model.lower - 1e-12).all() and (drawn <= reduced.model.upper + 1e-12).all()
+    assert (drawn >= reduced.model.lower - 1e-12).all()
+    assert (drawn <= reduced.model.upper + 1e-12).all()
 
 
 # targets and scalars -------------------------------------------------------------------------------
@@ -272,7 +273,9 @@ def test_functions_that_make_no_sense():
     zero = np.zeros(2)
     with pytest.raises(sixd.ScalarTypeError, match="hybrid_dynamics: model is a Reduced, expected a sixd.Model"):
         sixd.hybrid_dynamics(reduced, [], zero, zero, zero, zero)
-    with pytest.raises(sixd.ModelError, match="'double_elbow' is in reduced coordinates, for which this function is not"):
+    with pytest.raises(
+        sixd.ModelError, match="'double_elbow' is in reduced coordinates, for which this function is not"
+    ):
         reduced.apply("unheard_of", lambda system, q: q, zero)
     with pytest.raises(sixd.UnknownNameError, match="no independent joint named 'elbow2'. Did you mean 'elbow1'"):
         reduced.v_slice("elbow2")

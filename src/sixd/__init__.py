@@ -93,8 +93,13 @@ from sixd.spatial import (
     tube,
     where,
 )
+from sixd.symbolic.actuation import Actuation
+from sixd.symbolic.actuators import Motor, Thruster
+from sixd.symbolic.bodies import angular_velocity, body_energy
 from sixd.symbolic.derive import equations
 from sixd.symbolic.equations import Equations
+from sixd.symbolic.forces import point_forces
+from sixd.symbolic.holonomic import Integrability, is_holonomic
 from sixd.symbolic.lagrange import lagrange
 
 __version__ = "0.1.0"

@@ -96,7 +96,7 @@ def _findings_at(model: Model, q: Any) -> list[Finding]:
     if here.rank < usual.number:
         message = (
             f"the rank of the constraints drops from {usual.number} to {here.rank} in this configuration, as in a dead "
-            f"centre: it does not tell how the mechanism moves on, and constrained_dynamics gives NaN; move away from it"
+            f"centre: nothing tells how the mechanism moves on, and constrained_dynamics gives NaN; move away from it"
         )
         found.append(Finding("rank-drop", model.name, message))
     return found

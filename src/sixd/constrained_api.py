@@ -44,9 +44,9 @@ def constrained_dynamics(
     Returns
     -------
     qdd : (…, nv). Without constraints it is that of ``forward_dynamics``.
-    lam : (…, k) the multipliers, rows in the order of ``model.constraints``; each kind of constraint says what they are,
-        ``constraint_forces`` gives their generalised forces. Where equations are redundant, qdd is unique and λ the
-        solution of least norm.
+    lam : (…, k) the multipliers, rows in the order of ``model.constraints``; each kind of constraint says what they
+        are, ``constraint_forces`` gives their generalised forces. Where equations are redundant, qdd is unique and λ
+        the solution of least norm.
 
     Notes
     -----
@@ -137,7 +137,6 @@ def _assembled(where: str, model: System, q: Array, free: Array) -> Array:
     if attempt.done:
         return attempt.q
     name = attempt.worst.label if attempt.worst is not None else "a constraint"
-    what = f"is off by {attempt.error:.3g} rad or m" if np.isfinite(attempt.error) else "is closed the wrong way round"
     if assembled_anywhere(model, q, free, rng):
         hint = "Other starts succeed: begin nearer to the configuration that you want, or fix fewer joints."
     else:
@@ -146,7 +145,9 @@ def _assembled(where: str, model: System, q: Array, free: Array) -> Array:
             f"Starts elsewhere fail too: do the constraints contradict each other, or can no configuration{held} reach "
             f"that far? Try model.constraints one by one."
         )
-    raise AssemblyError(f"{where}: {model.name!r} was not assembled: {name} {what}, expected 0. {hint}")
+    raise AssemblyError(
+        f"{where}: {model.name!r} was not assembled: {name} is off by {attempt.error:.3g} rad or m, expected 0. {hint}"
+    )
 
 
 def _free(where: str, model: System, fixed: Iterable[str]) -> Array:
@@ -164,8 +165,8 @@ def mobility(model: System, q: Any = None) -> Mobility:
     At q (nq,) if it is given, else in assembled configurations at large.
 
     >>> import sixd
-    >>> print(sixd.mobility(sixd.zoo.four_bar(closed_by="axis")))
-    four_bar: 1 freedom = 3 of the joints - 2 independent of 5 equations, 3 redundant (3 in Loop(coupler_end, rocker_end))
+    >>> print(sixd.mobility(sixd.zoo.bricard()))
+    bricard: 1 freedom = 5 of the joints - 4 independent of 5 equations, 1 redundant (1 in Loop(ground_P5, P5))
     """
     where = "mobility"
     require_system(where, model)

@@ -70,10 +70,11 @@ def settle(system: System, q: Array, free: Array) -> Attempt:
         size = float(np.linalg.norm(f))
         if not len(f) or size < _ROUNDING or not free.any() or not np.isfinite(size):
             break
-        # the step of least norm, damped: min ‖J dq + f‖² + μ‖dq‖²
-        weight = np.sqrt(damping * min(size, 1.0)) * min(size, 1.0) ** 0.5
-        system_of_rows = np.vstack([J, np.eye(J.shape[1]) * weight])
-        step = np.linalg.lstsq(system_of_rows, np.concatenate([-f, np.zeros(J.shape[1])]), rcond=1e-15)[0]
+        # the step of least norm, damped: min ‖J dq + f‖² + μ‖dq‖²; below 1e-16 μ would let rounding through where
+        # equations are redundant
+        weight = max(np.sqrt(damping) * min(size, 1.0), 1e-8)
+        rows = np.vstack([J, np.eye(J.shape[1]) * weight])
+        step = np.linalg.lstsq(rows, np.concatenate([-f, np.zeros(J.shape[1])]), rcond=None)[0]
         step *= min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300))
         dq = np.zeros(system.nv)
         dq[free] = step
@@ -89,13 +90,10 @@ def settle(system: System, q: Array, free: Array) -> Attempt:
 
 
 def holonomic_rows(system: System, q: Array) -> tuple[Array, Array]:
-    """φ (h,) and its rows of A (h, nv), as floats."""
-    phi, A = [np.zeros(0)], [np.zeros((0, system.nv))]
-    for c in system.constraints:
-        value = np.asarray(c.position(system, q), dtype=float)
-        if len(value):
-            phi.append(value)
-            A.append(np.asarray(c.jacobian(system, q), dtype=float)[: len(value)])
+    """What the holonomic constraints lack (h,) and its rows of A (h, nv), as floats."""
+    pairs = [c.closure(system, q) for c in system.constraints]
+    phi = [np.zeros(0), *(np.asarray(error, dtype=float) for error, _ in pairs)]
+    A = [np.zeros((0, system.nv)), *(np.asarray(rows, dtype=float) for _, rows in pairs)]
     return np.concatenate(phi), np.concatenate(A)
 
 
@@ -110,13 +108,9 @@ def _judged(system: System, q: Array, phi: Array, A: Array) -> Attempt:
         return Attempt(q, None, 0.0, True)
     errors = np.abs(phi) / row_scale(A)
     errors = np.where(np.isfinite(errors), errors, np.inf)
-    owner = [c for c in system.constraints for _ in np.atleast_1d(c.position(system, q))]
-    worst, error = owner[int(np.argmax(errors))], float(errors.max())
-    if error <= ACCEPTED:
-        for c in system.constraints:
-            if not c.on_branch(system, q):
-                return Attempt(q, c, np.inf, False)
-    return Attempt(q, worst, error, error <= ACCEPTED)
+    owner = [c for c in system.constraints for _ in c.position(system, q)]
+    error = float(errors.max())
+    return Attempt(q, owner[int(np.argmax(errors))], error, error <= ACCEPTED)
 
 
 def assembled_velocity(system: System, q: Array, qd: Array, t: float, free: Array) -> Array:

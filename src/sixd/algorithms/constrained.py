@@ -2,7 +2,7 @@
 
 Generic over systems. With M = LᵀDL the unknown z = L qdd has a diagonal metric, and each row a of A becomes u = L⁻ᵀa:
 the correction of the free motion is the smallest p = Σ u λ with u·(D⁻¹p) = r, where r is what the rows lack
-[RBDA section 8.1; least_norm.py]. No square roots, and no selects if the constraints are independent: it runs on symbols.
+[RBDA section 8.1; least_norm.py]. No square roots, no selects if the constraints are independent: it runs on symbols.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:
 
 
 def _marked(basis: Basis, result: Array) -> Array:
-    """The result; NaN where the rank has dropped. Scalars that cannot be compared, symbols among them, are not judged."""
+    """The result; NaN where the rank has dropped. Scalars that cannot be compared, such as symbols, are not judged."""
     if not basis.own or not all(map(_comparable, basis.own)):
         return result
     return result + where(basis.margin() > 0, 0.0, np.nan)

@@ -23,7 +23,9 @@ def row_counts(system: System) -> tuple[tuple[int, int], ...]:
     """(k, h) of each constraint: its rows, and how many of them are rates of a position."""
     if system not in _COUNTS:
         q, qd = np.asarray(system.neutral()), np.zeros(system.nv)
-        _COUNTS[system] = tuple((len(c.velocity(system, q, qd)), len(c.position(system, q))) for c in system.constraints)
+        _COUNTS[system] = tuple(
+            (len(c.velocity(system, q, qd)), len(c.position(system, q))) for c in system.constraints
+        )
     return _COUNTS[system]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from sixd.spatial.scalar import Array, Scalar, minimum, where
 
 # a vector counts as dependent on others when less than this part of its usual square is its own: it is shorter than
-# 3e-7 of its usual length, and results have lost half of their digits. Rounding leaves 1e-32 in float64, 4e-15 in float32
+# 3e-7 of its usual length, and results have lost half of their digits. Rounding leaves 1e-32 (float32: 4e-15)
 DEPENDENT = 1e-13
 
 
@@ -61,7 +61,7 @@ def inner(a: Array, b: Array, weight: Array) -> Scalar:
     return (a * weight) @ b
 
 
-def orthogonalize(u: Sequence[Array], r: Sequence[Scalar], weight: Array, usual: Sequence[float]) -> Basis:
+def orthogonalize(u: Sequence[Array], r: Sequence[Scalar], weight: Array, usual: Sequence[float] | Array) -> Basis:
     """A basis of independent vectors u, in their order; ``usual`` are the squares that they have at large."""
     u, r, k = list(u), list(r), len(u)
     basis = Basis([], [], [], [], [])
@@ -78,7 +78,7 @@ def orthogonalize(u: Sequence[Array], r: Sequence[Scalar], weight: Array, usual:
 
 
 def orthogonalize_dependent(
-    u: Sequence[Array], r: Sequence[Scalar], weight: Array, usual: Sequence[float], rank: int
+    u: Sequence[Array], r: Sequence[Scalar], weight: Array, usual: Sequence[float] | Array, rank: int
 ) -> Basis:
     """A basis of ``rank`` of the vectors u: at each step of that with the largest part that is its own."""
     u, r = list(u), list(r)

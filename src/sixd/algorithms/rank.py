@@ -85,12 +85,13 @@ def _find(system: System) -> Rank:
     start = np.asarray(system.neutral(), dtype=float)
     found = next((a.q for q in [start, *anywhere] if (a := assembled(system, q, free, rng)).done), None)
     places = anywhere if found is None else [found]
-    for _ in range(_BESIDE if found is not None else 0):
-        dq = _allowed(system, found) @ rng.standard_normal(system.nv)
-        step = dq * (_FAR / max(np.abs(dq).max(initial=0.0), 1e-300))
-        beside = settle(system, np.asarray(system.integrate_row(found, step), dtype=float), free)
-        if beside.done:
-            places.append(beside.q)
+    if found is not None:
+        for _ in range(_BESIDE):
+            dq = _allowed(system, found) @ rng.standard_normal(system.nv)
+            step = dq * (_FAR / max(np.abs(dq).max(initial=0.0), 1e-300))
+            beside = settle(system, np.asarray(system.integrate_row(found, step), dtype=float), free)
+            if beside.done:
+                places.append(beside.q)
     sizes = _sizes([scaled_rows(system, q) for q in places], [scaled_rows(system, q) for q in anywhere])
     ranks = [_rank(scaled_rows(system, q, sizes)) for q in places]
     return Rank(max(ranks), len(rows[0]), vanishing, sizes, places[int(np.argmax(ranks))], found is not None)

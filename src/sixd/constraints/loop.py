@@ -46,12 +46,14 @@ class BetweenFrames(Constraint):
 class Loop(BetweenFrames):
     """Two frames closed to each other in some directions.
 
-    ``directions`` is "point" (three translations: a ball joint), "planar" (x and y: a hinge of a planar mechanism, within
-    frame_a's xy-plane), "axis" (a hinge about frame_a's z: three translations, rotations about x and y), "weld" (all
-    six), or any of ("rx", "ry", "rz", "x", "y", "z"), rotations about and translations along frame_a's axes.
+    ``directions`` is "point" (three translations: a ball joint), "planar" (x and y: a hinge of a planar mechanism,
+    within frame_a's xy-plane), "axis" (a hinge about frame_a's z: three translations, rotations about x and y), "weld"
+    (all six), or any of ("rx", "ry", "rz", "x", "y", "z"), rotations about and translations along frame_a's axes.
 
-    Translations: R_Aᵀ(p_B - p_A) [m]. Rotations: the vector of ½(R - Rᵀ) with R = R_AᵀR_B [rad, for small angles]: sin of
-    the angle times its axis. λ: force [N] along, moment [N m] about frame_a's axes, on the body of ``frame_b``.
+    Translations: R_Aᵀ(p_B - p_A) [m]. Rotations, with R = R_AᵀR_B [rad, for small angles]: the vector of ½(R - Rᵀ), sin
+    of the angle times its axis; of two rotations, the cross product of frame_a's third axis with frame_b's, since ½(R -
+    Rᵀ) would lose its rank after half a turn of the hinge. λ: force [N] along, moment [N m] about frame_a's axes, on
+    the body of ``frame_b``.
 
     >>> import sixd
     >>> sixd.Loop("coupler_end", "rocker_end", "planar")
@@ -78,26 +80,45 @@ class Loop(BetweenFrames):
 
     def position(self, system: System, q: Array) -> Array:
         R, p = relative_pose(tree_of(self, system), q, self.frame_a, self.frame_b)
-        return self._rows(unskew(R), p)
+        free = self._hinge
+        turned = unskew(R) if free is None else skew(EYE3[free]) @ R[:, free]
+        return self._rows(turned, p)
 
     def velocity(self, system: System, q: Array, qd: Array) -> Array:
         m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
-        return self._rows(_residual_map(m.R) @ m.w, m.pd)
+        return self._rows(self._map(m.R) @ m.w, m.pd)
 
     def jacobian(self, system: System, q: Array) -> Array:
         R, _, J_w, J_p = relative_jacobian(tree_of(self, system), q, self.frame_a, self.frame_b)
-        return self._rows(_residual_map(R) @ J_w, J_p)
+        return self._rows(self._map(R) @ J_w, J_p)
 
     def bias(self, system: System, q: Array, qd: Array) -> Array:
         m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
-        turning = _residual_map(m.R) @ m.wd + _residual_map(skew(m.w) @ m.R) @ m.w
+        turning = self._map(m.R) @ m.wd + self._map(skew(m.w) @ m.R) @ m.w
         return self._rows(turning, m.pdd)
 
-    def on_branch(self, system: System, q: Array) -> bool:
-        """The residual of a half turn vanishes too: it is told from none by the rotation vector."""
-        R, _ = relative_pose(tree_of(self, system), q, self.frame_a, self.frame_b)
-        turned = np.abs(rotation_to_vector(R))
-        return all(turned[k] < 0.5 for k, name in enumerate(_NAMES[:3]) if name in self.directions)
+    def closure(self, system: System, q: Array) -> tuple[Array, Array]:
+        """With angles in the place of sines, which vanish after a half turn too."""
+        R, p, J_w, J_p = relative_jacobian(tree_of(self, system), q, self.frame_a, self.frame_b)
+        free, chosen = self._hinge, [k for k in range(3) if _NAMES[k] in self.directions]
+        error, rows = np.asarray(rotation_to_vector(R), dtype=float), J_w
+        if free is not None:
+            error = _angle_between(EYE3[free], R[:, free])
+        elif len(chosen) == 1 and abs(error[chosen[0]]) < 1:
+            error, rows = unskew(R), self._map(R) @ J_w
+        return self._rows(error, p), self._rows(rows, J_p)
+
+    @property
+    def _hinge(self) -> int | None:
+        """The axis about which frame_b is free to turn, if there is just one."""
+        free = [k for k in range(3) if _NAMES[k] not in self.directions]
+        return free[0] if len(free) == 1 else None
+
+    def _map(self, R: Array) -> Array:
+        """K (3, 3), linear in R: the rate of the rotations' residual is K w, for dR/dt = w× R. 1 at R = 1."""
+        if self._hinge is None:
+            return (EYE3 * (R[0, 0] + R[1, 1] + R[2, 2]) - R) / 2
+        return -skew(EYE3[self._hinge]) @ skew(R[:, self._hinge])
 
     def _rows(self, rotation: Array, translation: Array) -> Array:
         """The chosen rows of both."""
@@ -144,9 +165,14 @@ def require_positive(kind: str, name: str, value: Any) -> None:
         raise ModelError(f"{kind}: {name} is {value!r}, expected a number above 0 [m].")
 
 
-def _residual_map(R: Array) -> Array:
-    """K (3, 3): the rate of the vector of ½(R - Rᵀ) is K w, for dR/dt = w× R. Linear in R, and 1 at R = 1."""
-    return (EYE3 * (R[0, 0] + R[1, 1] + R[2, 2]) - R) / 2
+def _angle_between(a: Array, b: Array) -> Array:
+    """The rotation vector (3,) of least angle from the unit vector a to b; floats alone."""
+    normal, cosine = np.cross(a, b), float(a @ b)
+    sine = float(np.linalg.norm(normal))
+    if sine < 1e-9 and cosine < 0:  # any axis across a will do
+        normal, sine = np.roll(a, 1).astype(float), 1.0
+        return normal * np.pi
+    return normal * (np.arctan2(sine, cosine) / sine if sine > 1e-9 else 1.0)
 
 
 def tree_of(constraint: Constraint, system: System) -> Model:

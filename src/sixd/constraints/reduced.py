@@ -29,8 +29,8 @@ class Reduced(System):
     """A model in independent coordinates; made by ``model.reduce()``, accepted wherever a model is.
 
     Its joints are the model's without those that an explicit constraint (``Mimic``, ``Coupling``) makes dependent, in
-    the model's order; q, qd, qdd and tau are theirs. A force tau of the model acts as Gᵀtau: see ``force``. f_ext is that
-    of the model.
+    the model's order; q, qd, qdd and tau are theirs. A force tau of the model acts as Gᵀtau: see ``force``. f_ext is
+    that of the model.
     """
 
     def __init__(self, model: Model) -> None:
@@ -201,8 +201,9 @@ class Lifted(Constraint):
     def target(self, t: Any) -> Array | None:
         return self.constraint.target(t)
 
-    def on_branch(self, system: Any, q: Array) -> bool:
-        return self.constraint.on_branch(system.model, system.coordinates(q))
+    def closure(self, system: Any, q: Array) -> tuple[Array, Array]:
+        error, rows = self.constraint.closure(system.model, system.coordinates(q))
+        return error, rows @ system.G(q)
 
     def jacobian(self, system: Any, q: Array) -> Array:
         return self.constraint.jacobian(system.model, system.coordinates(q)) @ system.G(q)

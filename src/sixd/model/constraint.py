@@ -55,9 +55,14 @@ class Constraint:
         """b(t) (k,), if it is not zero."""
         return None
 
-    def on_branch(self, system: System, q: Array) -> bool:
-        """Whether q (nq,), where ``position`` vanishes, is a configuration that is meant; floats alone."""
-        return True
+    def closure(self, system: System, q: Array) -> tuple[Array, Array]:
+        """What is lacking (h,) and its rows of A (h, nv), for assembly; floats alone.
+
+        By default ``position`` and its rows. A kind whose position vanishes in configurations that are not meant gives
+        a measure that does not, and rows that are exact where it vanishes.
+        """
+        phi = self.position(system, q)
+        return phi, self.jacobian(system, q)[: len(phi)]
 
     def jacobian(self, system: System, q: Array) -> Array:
         """A (k, nv)."""

@@ -204,7 +204,8 @@ def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str, frames:
         if not lost and not unseen and c.by_names:
             kept.append(c)
             continue
-        why = f"{lost} moves no more" if lost else f"{unseen} is left behind" if unseen else "q has other coordinates now"
+        why = f"{lost} moves no more" if lost else f"{unseen} is left behind"
+        why = why if lost or unseen else "q has other coordinates now"
         if not c.by_names or not (set(c.joints) <= gone and set(c.frames) <= (frames or set())):
             warnings.warn(f"{where}: {c} is dropped, since {why}.", ModelWarning, stacklevel=4)
     builder.constraints = kept

@@ -13,7 +13,7 @@ from sixd.spatial.scalar import Array, exact, is_object
 
 
 def settled(model: Model) -> Model:
-    """The model with floats in arrays, joints, frames and mimic relations; beside symbols, with exact arrays and frames."""
+    """The model with floats in arrays, joints, frames and constraints; beside symbols, with exact arrays and frames."""
     settle_array = exact if model.symbols else _to_float
     arrays: dict[str, Any] = {name: settle_array(array) for name, array in arrays_of(model).items()}
     if model.symbols:

@@ -10,8 +10,8 @@ import numpy as np
 from sixd.errors import SingularError
 from sixd.spatial.scalar import Array, is_object
 
-# singular values below this part of the largest count as zero. Solving keeps about 1e-16 of ‖T‖ ‖f‖ as a residual, so at
-# the smallest singular value that counts 1e-8 of τ; ten times that is left over in earnest, more if τ is of float32
+# singular values below this part of the largest count as zero. Solving keeps about 1e-16 of ‖T‖ ‖f‖ as a residual, so
+# 1e-8 of τ at the smallest singular value that counts; ten times that is left over in earnest, more if τ is of float32
 _RANK = 1e-8
 _LEFT_OVER = {4: 1e-5, 8: 1e-7}
 
@@ -25,7 +25,7 @@ def least_norm(where: str, T: Array, tau: Array, names: Sequence[str], strict: b
     wide, right = T.astype(float), tau.astype(float)
     finite = np.isfinite(wide).all(axis=(-2, -1)) & np.isfinite(right).all(axis=-1)
     safe, known = np.where(finite[..., None, None], wide, 0), np.where(finite[..., None], right, 0)
-    # rows in their own scale: newtons and newton metres are told apart from rounding alike; the norm of f is not touched
+    # rows in their own scale: newtons and newton metres are told from rounding alike; the norm of f is not touched
     size = np.abs(safe).max(axis=-1, initial=0)
     scale = 1 / np.where(size > 0, size, 1)
     scaled, aim = safe * scale[..., None], known * scale
@@ -48,8 +48,8 @@ def _tell(where: str, T: Array, tau: Array, left: Array, impossible: Array, name
     few = f"there are {m} inputs for {n} joint forces"
     why = f"the input matrix ({n}, {m}) has rank {rank} there" if rank < min(n, m) else few
     raise SingularError(
-        f"{where}: the inputs cannot produce tau{row}: {left[index][worst]:.3g} of {tau[index][worst]:.3g} is left over "
-        f"at {names[worst]!r}, and {why}. Ask for a tau in the range of T, or for NaN by strict=False."
+        f"{where}: the inputs cannot produce tau{row}: {left[index][worst]:.3g} of {tau[index][worst]:.3g} is left "
+        f"over at {names[worst]!r}, and {why}. Ask for a tau in the range of T, or for NaN by strict=False."
     )
 
 

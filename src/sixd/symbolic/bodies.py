@@ -149,7 +149,7 @@ def _spatial(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q:
         raise ModelError(f"{where}: rotation and euler are both given, expected one of them.")
     I = _matrix_of_inertia(where, inertia)
     if rotation is None and euler is None:
-        _require_point(where, I == sympy.zeros(3, 3), "rotation= or euler=")
+        _require_point(where, not any(I), "rotation= or euler=")
         return sympy.Integer(0)
     R = _from_euler(where, euler, qd) if rotation is None else _rotation_of(where, rotation, qd)
     w = _angular_velocity(R, q, qd, "body")

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixd.algorithms.coriolis import christoffel
-from sixd.algorithms.crba import composite_inertias, crba
-from sixd.algorithms.kinematics import joint_transforms
+from sixd.algorithms.crba import crba
+from sixd.algorithms.momentum import composite_inertia
 from sixd.algorithms.passive import passive_force, spring_energy
 from sixd.algorithms.rnea import gravity_force
-from sixd.model.constraint import Constraint
+from sixd.constraints.reduced import Reduced, reduce
+from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Free, Prismatic, Revolute, Spherical
 from sixd.model.model import Model, require_model
 from sixd.model.system import System
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
     from sixd.symbolic.ring import Ring
 
 
-def equations(model: Model, *, snap: float = 1e-9) -> Equations:
+def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     """The equations of motion of a model in closed form: τ = M q̈ + C q̇ + g + b.
 
     Parameters
     ----------
-    model : its parameters may be numbers or SymPy symbols.
+    model : its parameters may be numbers or SymPy symbols; or a model in independent coordinates, ``model.reduce()``.
     snap : entries of placements and axes this near to those of a turn by a multiple of 90° (or to zero) become exactly
         that: robot files say 1.57079632679 where 90° is meant. ``.snapped`` tells what was moved, ``.model`` is the
         model with which results are to be compared. 0 moves nothing.
@@ -51,36 +52,52 @@ def equations(model: Model, *, snap: float = 1e-9) -> Equations:
     """
     from sixd.symbolic.ring import Ring
 
-    require_model("equations", model)
-    model, moved = snap_model(model, snap)
-    ring, symbols = Ring(), _symbols(model)
-    numbers, q = ring_model(model, ring), ring_coordinates(model, ring, symbols[0])
-    qs, qds = (np.array(x, dtype=object) for x in symbols[:2])
+    if not isinstance(model, Reduced):
+        require_model("equations", model)
+    tree, moved = snap_model(model.model if isinstance(model, Reduced) else model, snap)
+    system = reduce(tree) if isinstance(model, Reduced) else tree
+    ring, symbols = Ring(), _symbols(system)
+    numbers, q = ring_system(system, ring), ring_coordinates(system, tree, ring, symbols[0])
+    M = ring_array(ring, numbers.apply("mass_matrix", crba, q))
 
     def energies() -> tuple[Poly, Poly]:
         qd = ring_array(ring, symbols[1])
         kinetic = (qd @ (M @ qd)) / 2 if len(qd) else ring.zero
-        total = composite_inertias(numbers, joint_transforms(numbers, q)[0])[0]
-        potential = _convert(ring, spring_energy(model, qs)) - first_moment(total) @ numbers.gravity
-        return kinetic, ring.zero + potential
+        total = numbers.apply("composite_inertia", composite_inertia, q)
+        springs = _convert(ring, spring_energy(tree, _lifted(system, symbols[0])[0]))
+        return kinetic, springs - first_moment(total) @ tree.gravity
 
-    M = ring_array(ring, crba(numbers, q))
+    rubs = [not (is_zero(d) and is_zero(f)) for d, f in zip(tree.damping, tree.friction, strict=True)]
     return Equations(
-        model.name,
+        system.name,
         ring,
         symbols,
         M=M,
-        Gamma=ring_array(ring, christoffel(numbers, q)),
-        g=ring_array(ring, gravity_force(numbers, q)),
-        b=np.array([_convert(ring, x) for x in passive_force(model, qs, qds)], dtype=object),
+        Gamma=ring_array(ring, numbers.apply("christoffel", christoffel, q)),
+        g=ring_array(ring, numbers.apply("gravity_force", gravity_force, q)),
+        b=np.array([_convert(ring, x) for x in _passive(system, *symbols[:2])], dtype=object),
         energies=energies,
-        parallel=parallel_axes(model, symbols[0]),
-        constraints=tuple(Bound(c, model) for c in model.constraints),
-        lossy=tuple(not (is_zero(d) and is_zero(f)) for d, f in zip(model.damping, model.friction, strict=True)),
-        symbols=model.symbols,
-        model=model,
+        parallel=parallel_axes(system, tree, symbols[0]),
+        constraints=tuple(Bound(c, system) for c in system.constraints),
+        lossy=tuple(rubs) if system is tree else (any(rubs),) * system.nv,
+        symbols=system.symbols,
+        model=system,
         snapped=moved,
     )
+
+
+def _lifted(system: System, *state: Any) -> tuple[Array, ...]:
+    """The state of the tree for that of the system, on symbols."""
+    arrays = tuple(np.array(x, dtype=object) for x in state)
+    return system.state(*arrays) if isinstance(system, Reduced) else arrays
+
+
+def _passive(system: System, q: Any, qd: Any) -> Array:
+    """Damping, friction and springs (nv,), on symbols."""
+    if isinstance(system, Reduced):
+        return system.G(np.array(q, dtype=object)).T @ passive_force(system.model, *_lifted(system, q, qd))
+    assert isinstance(system, Model)
+    return passive_force(system, *_lifted(system, q, qd))
 
 
 def _convert(ring: Ring, x: Any) -> Poly:
@@ -96,7 +113,14 @@ class Bound(Constraint):
     """A constraint of a model, asked for in the name of its equations."""
 
     constraint: Constraint
-    model: Model
+    model: System
+
+    @property
+    def label(self) -> str:
+        return self.constraint.label
+
+    def closure(self, system: System, q: Array) -> tuple[Array, Array]:
+        return self.constraint.closure(self.model, q)
 
     def position(self, system: System, q: Array) -> Array:
         return self.constraint.position(self.model, q)
@@ -120,49 +144,64 @@ def ring_array(ring: Ring, values: Any) -> Array:
     return object_map(ring.convert, array) if array.size else array
 
 
-def ring_model(model: Model, ring: Ring) -> Model:
-    """The model with elements of the ring for its numbers, as far as the algorithms look at them."""
+def ring_system(system: System, ring: Ring) -> System:
+    """The model, or reduced model, with elements of the ring for its numbers, as far as the algorithms look at them."""
+    tree = system.model if isinstance(system, Reduced) else system
+    assert isinstance(tree, Model)
     arrays: dict[str, Any] = {
-        name: ring_array(ring, getattr(model, name)) for name in ("placement", "inertia", "gravity", "armature")
+        name: ring_array(ring, getattr(tree, name)) for name in ("placement", "inertia", "gravity", "armature")
     }
-    frames = {name: dataclasses.replace(f, pose=ring_array(ring, f.pose)) for name, f in model.frames.items()}
-    return dataclasses.replace(model, frames=frames, **arrays)
+    frames = {name: dataclasses.replace(f, pose=ring_array(ring, f.pose)) for name, f in tree.frames.items()}
+    numbers = dataclasses.replace(tree, frames=frames, **arrays)
+    return Reduced(numbers) if isinstance(system, Reduced) else numbers
 
 
-def ring_coordinates(model: Model, ring: Ring, symbols: list[Any]) -> Array:
+def ring_coordinates(system: System, tree: Model, ring: Ring, symbols: list[Any]) -> Array:
     """q (nq,) in the ring; quaternions are of unit length there."""
     q = ring_array(ring, symbols)
-    for i in model.bodies:
-        if isinstance(model.joints[i], (Free, Spherical)):
-            start = model.iq[i].start
+    for name in system.joint_names:
+        if isinstance(tree.joint(name).joint, (Free, Spherical)):
+            start = system.q_slice(name).start
             q[start : start + 4] = ring.quaternion(*symbols[start : start + 4])
     return q
 
 
-def parallel_axes(model: Model, symbols: list[Any]) -> tuple[tuple[Any, ...], ...]:
-    """Groups of coordinates that turn about parallel axes, one after another: their angles add up."""
-    groups: list[list[Any]] = []
+def parallel_axes(system: System, tree: Model, symbols: list[Any]) -> tuple[tuple[Any, ...], ...]:
+    """Groups of coordinates that turn about parallel axes, in a row or beside each other: their angles add up."""
+    names = {name: symbols[system.q_slice(name).start] for name in system.joint_names}
+    for c in tree.constraints:  # a joint that follows another turns by its angle
+        if isinstance(c, Explicit):
+            names |= {j: names[c.independent[0]] for j in c.dependent if j not in names and c.independent[0] in names}
+    groups: list[tuple[Array, list[Any]]] = []  # axis in the world, if all that carries it is parallel, and coordinates
     last: list[tuple[int, Array] | None] = [None]  # of each body: group of the turn that carries it, and its axis there
-    for i in model.bodies:
-        joint, R, above = model.joints[i], model.placement[i][:3, :3], last[model.parent[i]]
+    for i in tree.bodies:
+        joint, R, above = tree.joints[i], tree.placement[i][:3, :3], last[tree.parent[i]]
         here = None
         if all(is_number(x) for x in R.ravel()):
-            carried = None if above is None else R.T.astype(float) @ above[1]  # in the joint's frame
-            if isinstance(joint, Prismatic) and above is not None and carried is not None:
-                here = (above[0], carried)
+            R = R.astype(float)
+            if isinstance(joint, Prismatic) and above is not None:
+                here = (above[0], R.T @ above[1])
             elif isinstance(joint, Revolute) and all(is_number(a) for a in joint.axis):
                 axis = np.array(joint.axis, dtype=float)
-                if above is not None and carried is not None and abs(abs(axis @ carried) - 1) < 1e-12:
-                    here = (above[0], axis)
-                else:
-                    here = (len(groups), axis)
-                    groups.append([])
-                groups[here[0]].append(symbols[model.iq[i].start])
+                group = above[0] if above is not None and _parallel(R @ axis, above[1]) else None
+                if not tree.parent[i]:
+                    group = next((k for k, (a, _) in enumerate(groups) if _parallel(a, R @ axis)), None)
+                if group is None:
+                    group = len(groups)
+                    groups.append((R @ axis if not tree.parent[i] else np.zeros(3), []))
+                here = (group, axis)
+                symbol = names.get(tree.joint_names[i - 1])
+                if symbol is not None and symbol not in groups[group][1]:
+                    groups[group][1].append(symbol)
         last.append(here)
-    return tuple(tuple(g) for g in groups if len(g) > 1)
+    return tuple(tuple(found) for _, found in groups if len(found) > 1)
 
 
-def _symbols(model: Model) -> tuple[list[Any], list[Any], list[Any]]:
+def _parallel(a: Array, b: Array) -> bool:
+    return bool(abs(abs(a @ b) - 1) < 1e-12)
+
+
+def _symbols(model: System) -> tuple[list[Any], list[Any], list[Any]]:
     """q1 …, qd1 …, qdd1 …; a letter more where the model has parameters of these names."""
     import sympy
 

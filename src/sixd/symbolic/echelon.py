@@ -6,9 +6,12 @@ Ranks are those at generic points: an entry counts as zero only if it vanishes i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sixd.symbolic.ring import canonical
+
+_SHORT = 150  # operations
 
 
 def is_zero(expr: Any) -> bool:
@@ -38,12 +41,17 @@ def tidy(expr: Any) -> Any:
     above, below = (canonical(x) for x in sympy.fraction(sympy.together(_plain_angles(given))))
     if above == 0:
         return sympy.Integer(0)
-    forms = [sympy.factor_terms(above) / sympy.factor_terms(below), given]
-    try:
-        forms.insert(1, sympy.factor_terms(sympy.cancel(_with_sines(above, below) / below)))
-    except sympy.PolynomialError:  # Piecewise and the like
-        pass
+    forms = [_grouped(above) / _grouped(below), given]
+    with suppress(sympy.PolynomialError):  # Piecewise and the like
+        forms.insert(1, _grouped(sympy.cancel(_with_sines(above, below) / below)))
     return min(forms, key=sympy.count_ops)  # the first of equals
+
+
+def _grouped(e: Any) -> Any:
+    """Common factors taken out of a short expression; of long ones that takes longer than all the rest."""
+    import sympy
+
+    return sympy.factor_terms(e) if sympy.count_ops(e) < _SHORT else e
 
 
 def _with_sines(above: Any, below: Any) -> Any:

@@ -202,9 +202,7 @@ def _explicit(where: str, q: tuple[Any, ...], explicit: Any, new: Any) -> tuple[
             raise ModelError(f"{where}: new names {x}, which explicit replaces. Take another symbol for it.")
     for x in kept:
         if x not in y:
-            raise ModelError(
-                f"{where}: {x} is neither in explicit nor in new, expected each coordinate in one of them."
-            )
+            raise ModelError(f"{where}: {x} is neither in explicit nor in new, expected it in one of them.")
     for x, e in table.items():
         if any(e.has(z) for z in table):
             raise ModelError(f"{where}: the expression for {x} is {e}, expected one in the new coordinates alone.")

@@ -15,7 +15,6 @@ from sixd.algorithms.rank import derived
 from sixd.errors import ModelError, unknown_name
 from sixd.model.constraint import Constraint
 from sixd.model.joints import replace_parameters
-from sixd.model.model import Model
 from sixd.model.sparsity import ltdl, solve_factored
 from sixd.model.system import System
 from sixd.spatial.expressions import evaluate_expressions
@@ -58,7 +57,7 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
         input_matrix: Any = None,
         lossy: tuple[bool, ...] | None = None,
         symbols: tuple[Any, ...] = (),
-        model: Model | None = None,
+        model: Any = None,
         snapped: tuple[Moved, ...] = (),
     ) -> None:
         import sympy

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.model.constraint import Constraint
-from sixd.model.model import Model
+from sixd.model.system import System
 from sixd.spatial.scalar import Array
 from sixd.symbolic.poly import Poly
 
@@ -32,7 +32,7 @@ class Fields:
     parallel: tuple[tuple[Any, ...], ...]  # coordinates whose angles may be added up
     constraints: tuple[Constraint, ...]
     lossy: tuple[bool, ...]  # whether a coordinate's motion is damped
-    model: Model | None
+    model: Any  # the model or reduced model they belong to, or None
     _energies: Callable[[], tuple[Poly, Poly]]
 
     @cached_property
@@ -124,14 +124,14 @@ class Fields:
         """Pose (4, 4) of a frame in the world."""
         from sixd.algorithms.kinematics import pose
 
-        return self._matrix([pose(self._ring_model("pose"), self._ring_q, frame)])
+        return self._matrix([self._ring_system("pose").apply("pose", pose, self._ring_q, frame=frame)])
 
     def jacobian(self, frame: str, *, expressed_in: str = "body") -> Any:
         """Jacobian (6, nv) of a frame, angular rows first."""
         from sixd.algorithms.jacobian import jacobian
 
-        model = self._ring_model("jacobian")
-        return self._matrix([jacobian(model, self._ring_q, frame, expressed_in=expressed_in)])
+        options = {"frame": frame, "expressed_in": expressed_in}
+        return self._matrix([self._ring_system("jacobian").apply("jacobian", jacobian, self._ring_q, **options)])
 
     # making them ----------------------------------------------------------------------------------
 
@@ -191,9 +191,9 @@ class Fields:
         out[:] = [self.ring.convert(s) for s in symbols]
         return out
 
-    def _ring_model(self, where: str) -> Model:
-        from sixd.symbolic.derive import ring_model
+    def _ring_system(self, where: str) -> System:
+        from sixd.symbolic.derive import ring_system
 
         if self.model is None:
             raise ModelError(f"{where}: {self.name!r} was given by energies and has no frames, expected a model's.")
-        return ring_model(self.model, self.ring)
+        return ring_system(self.model, self.ring)

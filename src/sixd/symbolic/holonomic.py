@@ -13,7 +13,8 @@ from typing import Any
 from sixd.errors import ModelError
 from sixd.symbolic.coordinates import coordinates, entries_of, expression, matrix, require_free, velocities
 from sixd.symbolic.echelon import Echelon, echelon, is_zero, tidy
-from sixd.symbolic.integrals import integral_of_form, integrals_of, is_integral
+from sixd.symbolic.integrals import integrals_of, is_integral
+from sixd.symbolic.pfaff import integral_of_form
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
         rest = tidy(e.xreplace(dict.fromkeys(speeds, sympy.Integer(0))))
         if rest != 0:
             raise ModelError(
-                f"{where}: the constraint {e} has the term {rest} without a velocity, expected A(q) q̇ = 0. A position's "
-                f"constraint is holonomic as it stands; for a given motion put the time among the coordinates."
+                f"{where}: the constraint {e} has the term {rest} without a velocity, expected A(q) q̇ = 0. A "
+                f"constraint on positions is holonomic as it stands; for a given motion put time among the q."
             )
         if all(is_zero(a) for a in A.row(i)) and e != 0:
             raise ModelError(f"{where}: the constraint {e} contains no velocity of {list(speeds)}.")
@@ -147,19 +148,30 @@ def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
             full[p] = e
         return full
 
-    W = sympy.zeros(0, r)
-    new = [bracket(X, Y) for k, X in enumerate(fields) for Y in fields[:k]]
+    kept: list[list[Any]] = []  # fields may be scaled by any function: without denominators they stay short
+    new = [_cleared(bracket(X, Y)) for k, X in enumerate(fields) for Y in fields[:k]]
     growth = [N.cols]
     while new:
-        basis = echelon(sympy.Matrix([*(list(W.row(i)) for i in range(W.rows)), *new]), q)
-        if len(basis.pivots) == W.rows:
+        both = [*kept, *new]
+        independent = sorted(echelon(sympy.Matrix(both), q).sources)
+        if len(independent) == len(kept):
             break
-        W = basis.rows
-        growth.append(N.cols + W.rows)
-        if W.rows == r:
+        kept = [both[i] for i in independent]
+        growth.append(N.cols + len(kept))
+        if len(kept) == r:
             break
-        new = [bracket(X, lifted(W.row(i))) for X in fields for i in range(W.rows)]
-    return tuple(growth), W.T
+        new = [_cleared(bracket(X, lifted(w))) for X in fields for w in kept]
+    return tuple(growth), sympy.Matrix(len(kept), r, [e for w in kept for e in w]).T
+
+
+def _cleared(w: Sequence[Any]) -> list[Any]:
+    """A vector times the common denominator of its entries."""
+    import sympy
+
+    below = sympy.Integer(1)
+    for e in w:
+        below = sympy.lcm(below, sympy.fraction(sympy.together(e))[1])
+    return [tidy(e * below) for e in w]
 
 
 def _along(X: Sequence[Any], f: Any, q: Sequence[Any]) -> Any:

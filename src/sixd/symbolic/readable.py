@@ -31,6 +31,7 @@ def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = (), *, collect: Seq
         are collected by the second, and so on.
     """
     poly = builder(poly.ring).shown(poly.settled())
+    poly = Poly(poly.ring, dict(sorted(poly.terms.items())), poly.den)  # the result must not depend on their order
     if len(poly.terms) < 2:
         return poly.to_sympy()
     return _writer(poly.ring, parallel).written(poly, collect)

@@ -27,6 +27,12 @@ class Relation(Constraint):
     right: Any
     free: frozenset[Any]
 
+    @property
+    def label(self) -> str:
+        if self.phi is not None:
+            return f"{self.phi} = 0"
+        return f"({', '.join(map(str, self.row))}) q̇ = {self.right}"
+
     def position(self, system: Any, q: Array) -> Array:
         return system.evaluate([] if self.phi is None else [self.phi], q)
 

@@ -1,4 +1,4 @@
-"""Holonomic constraints solved for coordinates: linear ones first, then loops of rods, angles, and what SymPy can solve.
+"""Holonomic constraints solved for coordinates: linear ones first, then loops of rods, angles, what SymPy can solve.
 
 All branches are found; which one is meant, the caller decides. Every solution is put back into the equations.
 """

@@ -68,7 +68,9 @@ def bricard() -> Model:
         moments = np.where(along != 0, 0.02, 1.01) / 12  # cross-section 0.1 × 0.1
         at = points[k] - points[k - 1] if k else points[0]
         name, parent = f"rod{k + 1}", f"rod{k}" if k else "world"
-        builder.add_body(name, parent, Revolute(axis), placement=placement(at), inertia=Inertia(1.0, along / 2, moments))
+        builder.add_body(
+            name, parent, Revolute(axis), placement=placement(at), inertia=Inertia(1.0, along / 2, moments)
+        )
     # the sixth hinge turns about x: z of these frames
     R = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])
     builder.add_frame("P3", "rod3", placement(points[3] - points[2]))
@@ -82,7 +84,7 @@ def andrews() -> Model:
     """Andrews' squeezer: seven bodies in the xy-plane, three loops, one freedom, no gravity.
 
     Driven by a torque of 0.033 N m on K1 and by a spring on K3, which is no part of the model: ``andrews_force`` gives
-    it. Joints K1 … K7 are numbered as the bodies; ``andrews_order`` brings published coordinates into the model's order.
+    it. Joints are called as the bodies, K1 … K7; ``andrews_order`` brings published coordinates into the model's order.
     """
     d, da, e, ea, rr, ra, ss, sa, sb = 0.028, 0.0115, 0.02, 0.01421, 0.007, 0.00092, 0.035, 0.01874, 0.01043
     sc, sd, ta, tb, u, ua, ub, zf, zt, fa = 0.018, 0.02, 0.02308, 0.00916, 0.04, 0.01228, 0.00449, 0.02, 0.04, 0.01421
