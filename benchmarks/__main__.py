@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-SECTIONS = ("batch", "sizes", "single", "threads", "start", "operations", "growth", "equations")
+SECTIONS = ("batch", "sizes", "single", "constrained", "threads", "start", "operations", "growth", "equations")
 FUNCTIONS = ("rnea", "aba", "crba", "jacobian")
 SIZES = (1, 16, 256, 4096, 100_000)
 CHAINS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -47,7 +47,19 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace, folder: Path) -> int:
-    from benchmarks import batches, closed_form, growth, machine, operations, ours, single, startup, targets, threads
+    from benchmarks import (
+        batches,
+        closed_form,
+        constrained,
+        growth,
+        machine,
+        operations,
+        ours,
+        single,
+        startup,
+        targets,
+        threads,
+    )
     from benchmarks.session import Session
     from benchmarks.tasks import ALL
 
@@ -70,9 +82,9 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     report.paragraph(METHOD.format(rounds=session.rounds, goal=1e3 * session.goal, rows=session.rows))
     report.table(["machine and versions", ""], machine.describe().items(), left=2)
     measures: dict[str, Callable[[Session], None]] = {
-        "batch": batches.measure, "sizes": batches.measure_sizes, "single": single.measure, "threads": threads.measure,
-        "operations": operations.measure, "growth": growth.measure, "start": startup.measure,
-        "equations": closed_form.measure,
+        "batch": batches.measure, "sizes": batches.measure_sizes, "single": single.measure,
+        "constrained": constrained.measure, "threads": threads.measure, "operations": operations.measure,
+        "growth": growth.measure, "start": startup.measure, "equations": closed_form.measure,
     }  # fmt: skip
     for name, measure in measures.items():
         if name in sections:

@@ -39,7 +39,7 @@ class Target(NamedTuple):
 def show(session: Session) -> bool:
     """The table of targets; whether all were measured and reached."""
     targets = [*_batches(session), *_singles(session), *_starts(session), *_threads(session), *_operations(session)]
-    targets += _equations(session)
+    targets += [*_constrained(session), *_equations(session)]
     session.report.heading("Targets")
     if session.quick:
         session.report.paragraph(f"Only {session.rounds} rounds: for trying, the verdicts mean little.")
@@ -109,6 +109,16 @@ def _operations(session: Session) -> list[Target]:
             found.append(
                 _at_most(f"operations, {word.upper()} of {robot}", 1.05 * known, value, "", lambda x: f"{x:.0f}")
             )
+    return found
+
+
+def _constrained(session: Session) -> list[Target]:
+    found = []
+    for name in ("four-bar", "ur5"):
+        value = _quotient(session, ("constrained", name), "Pinocchio net", "sixd") if session.rows == ROWS else None
+        found.append(
+            _at_least(f"constrained dynamics of {name}, times Pinocchio's call less the empty call", 10.0, value)
+        )
     return found
 
 

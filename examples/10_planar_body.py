@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 import sixd
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical
 
 m, I, a_g = sp.symbols("m I a_g", positive=True)
 q1, q2, q3 = q = sp.symbols("q1:4")

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 import sixd
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical
 
 m1, m2, I1, I2, r1, a_g = parameters = sp.symbols("m1 m2 I1 I2 r1 a_g", positive=True)
 arm = sixd.equations(sixd.zoo.rp_arm(*parameters))

@@ -13,7 +13,7 @@ import sympy as sp
 
 import sixd
 from sixd.model.sparsity import ltdl
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical
 
 impostor = sp.diag(-1, -1, 3)
 minors = [impostor[:k, :k].det() for k in (1, 2, 3)]

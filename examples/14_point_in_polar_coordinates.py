@@ -11,7 +11,7 @@ u1 is a force along r, u2 a moment. Without forces, m r² θ̇ is conserved: Kep
 import sympy as sp
 
 import sixd
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical
 
 m = sp.Symbol("m", positive=True)
 r, theta, rd, thetad = sp.symbols("r theta rd thetad")

@@ -14,8 +14,7 @@ import numpy as np
 import sympy as sp
 
 import sixd
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical, latex
 
 model = sixd.zoo.rp_arm(*sp.symbols("m1 m2 I1 I2 r1 a_g", positive=True))
 q1, q2 = q = sp.symbols("q1 q2", real=True)

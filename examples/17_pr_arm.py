@@ -8,7 +8,7 @@ how a crane's load swings its trolley, and why this arm, like the cart with a po
 import sympy as sp
 
 import sixd
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical
 
 m1, m2, I2, r2, a_g = parameters = sp.symbols("m1 m2 I2 r2 a_g", positive=True)
 arm = sixd.equations(sixd.zoo.pr_arm(*parameters))

@@ -13,8 +13,7 @@ drawn to the equator by m sin q1 cos q1 q̇2², which is how a great circle lead
 import sympy as sp
 
 import sixd
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical
 
 m = sp.Symbol("m", positive=True)
 p, v, u = sp.Matrix(sp.symbols("x y z")), sp.Matrix(sp.symbols("xd yd zd")), sp.Matrix(sp.symbols("u1:4"))
@@ -23,8 +22,7 @@ p, v, u = sp.Matrix(sp.symbols("x y z")), sp.Matrix(sp.symbols("xd yd zd")), sp.
 particle = sixd.lagrange(m * v.dot(v) / 2, 0, p, constraints=[(p.dot(p) - 1) / 2], name="particle")
 accelerations, lam = particle.constrained(u)
 P, P_u = particle.projections()
-dots = dict(zip(v, (r"\dot{x}", r"\dot{y}", r"\dot{z}"), strict=True))
-print(particle.latex("M", "A"), "\n\n\\lambda =", latex(lam[0], dots), "\nP =", latex(P))
+print(particle.latex("M", "A"), "\n\n\\lambda =", particle.latex(lam[0]), "\nP =", particle.latex(P))
 
 # ‖p‖ is 1 on the sphere; beside it, the same with p/‖p‖ in the place of p
 n = p / sp.sqrt(p.dot(p))

@@ -14,7 +14,7 @@ is not holonomic. For one row a on three coordinates this is a · curl a ≠ 0.
 import sympy as sp
 
 import sixd
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical
 
 x, y, theta, phi = sp.symbols("x y theta phi")
 m, R = sp.symbols("m R", positive=True)

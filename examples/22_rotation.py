@@ -15,8 +15,7 @@ import sympy as sp
 
 import sixd
 from sixd.spatial import skew
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical, latex
 
 a, b, c, d, e, f = sp.symbols("a b c d e f", real=True)
 I = np.array([[a, d, e], [d, b, f], [e, f, c]])

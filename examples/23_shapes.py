@@ -12,8 +12,7 @@ The matrix of inertia is ∫ (‖p‖² 1 - p pᵀ) dm over the points p of a bo
 import sympy as sp
 
 import sixd
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical, latex
 
 m, R, h, a, b, c = sp.symbols("m R h a b c", positive=True)
 r, theta, phi, x, y, z = sp.symbols("r theta phi x y z", real=True)

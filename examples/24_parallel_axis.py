@@ -14,8 +14,7 @@ import numpy as np
 import sympy as sp
 
 import sixd
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical, latex
 
 m, a, b, c = sp.symbols("m a b c", positive=True)
 x, y, z = r = sp.symbols("x y z", real=True)

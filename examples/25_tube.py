@@ -9,8 +9,7 @@ inner. With density ρ and length L,
 import sympy as sp
 
 import sixd
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical, latex
 
 rho, L, d1, d2 = sp.symbols("rho L d1 d2", positive=True)
 r, phi, z = sp.symbols("r phi z", real=True)

@@ -11,8 +11,7 @@ import numpy as np
 import sympy as sp
 
 import sixd
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical, latex
 
 # in symbols: M of a sphere, m of the bar
 M, m, R, r, l, d = sp.symbols("M m R r l d", positive=True)

@@ -15,8 +15,7 @@ import numpy as np
 import sympy as sp
 
 import sixd
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical, latex
 
 m = sp.Symbol("m", positive=True)
 body = sixd.Inertia(m, about_com=(1, 2, 3))

@@ -16,8 +16,7 @@ import sympy as sp
 
 import sixd
 from sixd.spatial import rotation_from_euler
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical, latex
 
 q1, q2, q3 = q = sp.symbols("q1:4")
 qd1, qd2, qd3 = qd = sp.symbols(r"\dot{q}_1:4")

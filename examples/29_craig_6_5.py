@@ -18,7 +18,7 @@ import numpy as np
 import sympy as sp
 
 import sixd
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical
 
 L1, L2, M1, M2, V1, V2, g = parameters = sp.symbols("L1 L2 M1 M2 V1 V2 g", positive=True)
 rows = [

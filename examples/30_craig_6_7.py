@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 import sixd
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical
 
 l1, l2, m1, m2, g = parameters = sp.symbols("l1 l2 m1 m2 g", positive=True)
 arm = sixd.equations(sixd.zoo.point_arm(*parameters))

@@ -12,8 +12,7 @@ for coefficients: Γ^k_ij = ½ (∂m_kj/∂q_i + ∂m_ki/∂q_j - ∂m_ij/∂q_k
 import sympy as sp
 
 import sixd
-from sixd.symbolic.printing import latex
-from sixd.symbolic.ring import canonical
+from sixd.symbolic import canonical, latex
 
 arms = {
     "2R": sixd.zoo.two_link_arm(*sp.symbols("m1 m2 I1 I2 r1 r2 L1 a_g", positive=True)),

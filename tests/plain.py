@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from sixd.algorithms.singular import singular_joints
+from sixd.model import Model
 from sixd.runtime.routine import Part
 
 
@@ -25,7 +26,8 @@ class PlainRoutine:
     def first_part(self, batch):
         function, model = self.request.function, self.model
         outputs = [np.shape(x) for x in self._row(*(np.zeros(function.core(model, n)) for n in self.request.arrays))]
-        singular = singular_joints(model, function.prescribed(self.request.choices)) if function.solves else ()
+        judged = function.solves and isinstance(model, Model)
+        singular = singular_joints(model, function.prescribed(self.request.choices)) if judged else ()
         return Part(None, tuple(outputs), 0, tuple(model.joint_index(n) for n in singular))
 
     def __call__(self, arrays, batch, out):

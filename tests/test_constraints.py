@@ -164,6 +164,15 @@ def test_knife_edge_in_symbols():
     assert sp.simplify(qdd[0] - u3 / inertia) == 0
 
 
+def test_exact_numbers_stay_exact():
+    """Whole masses beside symbols: no float creeps into the results."""
+    inertia, theta, u = sp.symbols("I theta u")
+    model = knife_edge(sixd.KnifeEdge("body"), 3, inertia)
+    qdd, lam = sixd.constrained_dynamics(model, np.array([theta, 0, 0]), np.array([0, 0, 0]), np.array([0, u, 0]))
+    assert not any(sp.sympify(x).atoms(sp.Float) for x in [*qdd, *lam])
+    assert sp.simplify(qdd[1] - u * sp.cos(theta) ** 2 / 3) == 0
+
+
 # own kinds, editing, symbols -----------------------------------------------------------------------
 
 

@@ -161,6 +161,8 @@ def test_numbers_need_not_be_exact():
     found = sixd.is_holonomic(np.array([[0.3, -0.7]]), [x, y])
     assert spans(found.integrals[0], [[0.3, -0.7]], [x, y], np.random.default_rng(1))
     assert not sixd.is_holonomic([[0.1 * s(theta), -0.1 * c(theta), 0]], [x, y, theta])
+    assert sixd.is_holonomic(np.array([2, 3]), [x, y]).integrals == (2 * x + 3 * y,)
+    assert sixd.is_holonomic(sp.ImmutableMatrix([[x, y]]), sp.Matrix([x, y])).integrals == (x**2 + y**2,)
 
 
 # ---------------------------------------------------------------------------- laws
@@ -188,7 +190,7 @@ def random_form(rng, q):
     return [int(rng.integers(-2, 3)) * monomials[k] for k in pick]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_agrees_with_the_exterior_form(seed):
     """The verdict by brackets is that of dω_i ∧ ω_1 ∧ … ∧ ω_k = 0, for random constraints of both kinds."""
     rng = np.random.default_rng(seed)

@@ -34,7 +34,12 @@ MODELS = {
     "cam": constrained(sixd.zoo.planar(2), sixd.Coupling("link2", "link1", lambda y: 2 * sin(y))),
     "tree": tree(),
 }
-each_model = pytest.mark.parametrize("name", MODELS)
+# the tree by the plain algorithms alone: compiling every function for it takes half a minute
+each_model = pytest.mark.parametrize(
+    ("name", "target"),
+    [(name, target) for name in MODELS for target in ("compiled", "plain") if name != "tree" or target == "plain"],
+    indirect=["target"],
+)
 
 
 def sample(name, rng):
@@ -118,6 +123,7 @@ def test_coriolis_matrix(name, rng):
     close(sixd.christoffel(reduced, y) @ yd, C, tolerance=1e-10)
 
 
+@pytest.mark.parametrize("target", ["plain"], indirect=True)
 def test_operational_inertia(rng):
     """Six freedoms at the frame of a free base; else it is told."""
     model, reduced, y, *_ = sample("tree", rng)

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.assembly import assembled, assembled_anywhere, assembled_velocity
-from sixd.algorithms.constraint_rows import is_timed
 from sixd.algorithms.rank import Mobility, assembled_rank, mobility_at
 from sixd.batch import Argument, apply
 from sixd.errors import AssemblyError, ScalarTypeError, ShapeError
 from sixd.evaluate import call, shortcut
+from sixd.library import takes_time
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
 
@@ -63,7 +63,7 @@ def constrained_dynamics(
     np.float64(-7.82963904)
     """
     require_system("constrained_dynamics", model)
-    arrays = (q, qd, tau, t) if is_timed(model) else (q, qd, tau)
+    arrays = (q, qd, tau, t) if takes_time(model) else (q, qd, tau)
     return call("constrained_dynamics", model, arrays, f_ext, out, stabilisation)
 
 
@@ -82,7 +82,7 @@ def constraint_error(model: System, q: Any, *, out: Any = None) -> Array:
 def constraint_velocity(model: System, q: Any, qd: Any, *, t: Any = 0.0, out: Any = None) -> Array:
     """A qd - b(t) (…, k): what the velocity lacks."""
     require_system("constraint_velocity", model)
-    return call("constraint_velocity", model, (q, qd, t) if is_timed(model) else (q, qd), None, out)
+    return call("constraint_velocity", model, (q, qd, t) if takes_time(model) else (q, qd), None, out)
 
 
 @shortcut

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -40,9 +41,19 @@ def meaning(name: str) -> str:
 def core_shape(model: System, name: str) -> tuple[int, ...]:
     """The core shape of an array of that name."""
     if name == "lam":
-        return (sum(k for k, _ in rows.row_counts(model)),)
+        return (_constraint_rows(model)[0],)
     shapes = {"nq": (model.nq,), "nv": (model.nv,), "nb, 6": (model.nb, 6), "6": (6,), "3": (3,), "a number": ()}
     return shapes[meaning(name)]
+
+
+# of each system: the rows of its constraints, and whether one prescribes a rate that depends on time
+_ROWS: WeakKeyDictionary[System, tuple[int, bool]] = WeakKeyDictionary()
+
+
+def _constraint_rows(model: System) -> tuple[int, bool]:
+    if model not in _ROWS:
+        _ROWS[model] = sum(k for k, _ in rows.row_counts(model)), rows.is_timed(model)
+    return _ROWS[model]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +232,12 @@ _TIMED = {
 
 def find(name: str, model: System) -> Function:
     """The function of that name for a system: some take the time too, if a constraint depends on it."""
-    return _TIMED[name] if name in _TIMED and rows.is_timed(model) else LIBRARY[name]
+    return _TIMED[name] if name in _TIMED and takes_time(model) else LIBRARY[name]
+
+
+def takes_time(model: System) -> bool:
+    """Whether a constraint of the system prescribes a rate that depends on time."""
+    return bool(model.constraints) and _constraint_rows(model)[1]
 
 
 # a force alone is of three numbers; a point of attack may be given

@@ -108,11 +108,13 @@ def projections(system: System, q: Array) -> tuple[Array, Array]:
 
     P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ with M; P removes from a velocity the part M-orthogonal to those allowed.
     """
+    P: Array = np.eye(system.nv, dtype=int)
+    if not system.constraints:
+        return P, P
     metric, rank = mass_metric(system, q), _rank_for("projections", system, q)
     A = constraint_jacobian(system, q)
     u = [metric.lower(A[j]) for j in range(len(A)) if j not in rank.vanishing]
     basis = _basis(u, [0] * len(u), metric.weight, rank)
-    P = np.eye(system.nv, dtype=int)
     for v, inverse in zip(basis.v, basis.inverse, strict=True):
         # in z = L qd the part along v; Lᵀv as rows
         row = np.array([v[j] + sum((v[i] * metric.L[i, j] for i in _above(metric, j)), 0) for j in range(len(v))])
@@ -144,7 +146,7 @@ def _marked(basis: Basis, result: Array) -> Array:
     """The result; NaN where the rank has dropped. Scalars that cannot be compared, such as symbols, are not judged."""
     if not basis.own or not all(map(_comparable, basis.own)):
         return result
-    return result + where(basis.margin() > 0, 0.0, np.nan)
+    return where(basis.margin() > 0, result, np.full(result.shape, np.nan))
 
 
 def _comparable(x: Scalar) -> bool:

@@ -23,10 +23,20 @@ def row_counts(system: System) -> tuple[tuple[int, int], ...]:
     """(k, h) of each constraint: its rows, and how many of them are rates of a position."""
     if system not in _COUNTS:
         q, qd = np.asarray(system.neutral()), np.zeros(system.nv)
+        if system.symbols:  # beside which floats have no value
+            q, qd = _symbolic(system.nq, "q"), _symbolic(system.nv, "v")
         _COUNTS[system] = tuple(
             (len(c.velocity(system, q, qd)), len(c.position(system, q))) for c in system.constraints
         )
     return _COUNTS[system]
+
+
+def _symbolic(n: int, letter: str) -> Array:
+    import sympy
+
+    out = np.empty(n, dtype=object)
+    out[:] = [sympy.Dummy(f"{letter}{k}") for k in range(n)]
+    return out
 
 
 def row_slices(system: System) -> list[slice]:

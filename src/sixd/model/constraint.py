@@ -15,7 +15,7 @@ import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.joints import Joint
-from sixd.spatial.dual import derivative, duals, parts
+from sixd.spatial.dual import derivative, duals, gradient, parts
 from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -67,6 +67,9 @@ class Constraint:
     def jacobian(self, system: System, q: Array) -> Array:
         """A (k, nv)."""
         unit = np.eye(system.nv, dtype=int)
+        if type(self).velocity is Constraint.velocity:
+            rates = np.array([system.configuration_rate(q, e) for e in unit]).reshape(system.nv, len(q))
+            return gradient(lambda x: self.position(system, x), q, rates)[1]
         return np.array([self.velocity(system, q, e) for e in unit]).reshape(system.nv, -1).T
 
     def bias(self, system: System, q: Array, qd: Array) -> Array:

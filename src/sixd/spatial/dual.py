@@ -1,7 +1,8 @@
 """Dual numbers a + b ε with ε² = 0, over any scalar: exact derivatives of code that is written for numbers.
 
 The value and the slope are floats, SymPy expressions, traced scalars, or dual numbers again, which give second
-derivatives. In nested use every variable is lifted to the same depth; only constants may be plain numbers.
+derivatives. In nested use every variable is lifted to the same depth; only constants may be plain numbers. A slope may
+also be ``Several``, for derivatives in many directions at once; it stands on the left of every product.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Dual:
         if isinstance(other, np.ndarray):
             return NotImplemented
         b = _lift(other)
-        return Dual(self.value * b.value, self.slope * b.value + self.value * b.slope)
+        return Dual(self.value * b.value, self.slope * b.value + b.slope * self.value)
 
     __rmul__ = __mul__
 
@@ -56,26 +57,26 @@ class Dual:
             return NotImplemented
         b = _lift(other)
         ratio = _ratio(self.value, b.value)
-        return Dual(ratio, _ratio(self.slope - ratio * b.slope, b.value))
+        return Dual(ratio, _ratio(self.slope - b.slope * ratio, b.value))
 
     def __rtruediv__(self, other: Any) -> Dual:
         return _lift(other) / self
 
     def __pow__(self, exponent: Any) -> Dual:
         below = self.value ** (exponent - 1)
-        return Dual(below * self.value, below * self.slope * exponent)
+        return Dual(below * self.value, self.slope * below * exponent)
 
     # functions, by the names of sixd.spatial ---------------------------------------------------------
 
     def sin(self) -> Dual:
-        return Dual(scalar.sin(self.value), scalar.cos(self.value) * self.slope)
+        return Dual(scalar.sin(self.value), self.slope * scalar.cos(self.value))
 
     def cos(self) -> Dual:
-        return Dual(scalar.cos(self.value), -scalar.sin(self.value) * self.slope)
+        return Dual(scalar.cos(self.value), -self.slope * scalar.sin(self.value))
 
     def tan(self) -> Dual:
         t = scalar.tan(self.value)
-        return Dual(t, (1 + t * t) * self.slope)
+        return Dual(t, self.slope * (1 + t * t))
 
     def asin(self) -> Dual:
         return Dual(scalar.asin(self.value), self.slope / scalar.sqrt(1 - self.value * self.value))
@@ -86,7 +87,7 @@ class Dual:
     def atan2(self, x: Any) -> Dual:
         x = _lift(x)
         square = self.value * self.value + x.value * x.value
-        return Dual(scalar.atan2(self.value, x.value), (self.slope * x.value - self.value * x.slope) / square)
+        return Dual(scalar.atan2(self.value, x.value), (self.slope * x.value - x.slope * self.value) / square)
 
     def ratan2(self, y: Any) -> Dual:
         return _lift(y).atan2(self)
@@ -97,7 +98,7 @@ class Dual:
 
     def exp(self) -> Dual:
         e = scalar.exp(self.value)
-        return Dual(e, e * self.slope)
+        return Dual(e, self.slope * e)
 
     def log(self) -> Dual:
         return Dual(scalar.log(self.value), self.slope / self.value)
@@ -106,7 +107,7 @@ class Dual:
         return Dual(scalar.sign(self.value))
 
     def absolute(self) -> Dual:
-        return Dual(scalar.absolute(self.value), scalar.sign(self.value) * self.slope)
+        return Dual(scalar.absolute(self.value), self.slope * scalar.sign(self.value))
 
     __abs__ = absolute
 
@@ -146,7 +147,7 @@ class Condition:
 
     def where(self, a: Any, b: Any) -> Dual:
         a, b = _lift(a), _lift(b)
-        return Dual(scalar.where(self.holds, a.value, b.value), scalar.where(self.holds, a.slope, b.slope))
+        return Dual(scalar.where(self.holds, a.value, b.value), _choose(self.holds, a.slope, b.slope))
 
     def __and__(self, other: Condition) -> Condition:
         return Condition(self.holds & other.holds)
@@ -156,6 +157,46 @@ class Condition:
 
     def __invert__(self) -> Condition:
         return Condition(not self.holds if isinstance(self.holds, (bool, np.bool_)) else ~self.holds)
+
+
+class Several:
+    """Slopes in several directions, (m,), in the place of one: arrays take it for a scalar."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+    def __add__(self, other: Any) -> Several:
+        return Several(self.values + _values(other))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Several:
+        return Several(-self.values)
+
+    def __sub__(self, other: Any) -> Several:
+        return Several(self.values - _values(other))
+
+    def __rsub__(self, other: Any) -> Several:
+        return Several(_values(other) - self.values)
+
+    def __mul__(self, scalar: Any) -> Several:
+        return Several(self.values * scalar)
+
+    def __truediv__(self, scalar: Any) -> Several:
+        return Several(self.values / scalar)
+
+
+def _values(x: Any) -> Any:
+    return x.values if isinstance(x, Several) else x
+
+
+def _choose(holds: Any, a: Any, b: Any) -> Any:
+    if not isinstance(a, Several) and not isinstance(b, Several):
+        return scalar.where(holds, a, b)
+    m = len(a.values if isinstance(a, Several) else b.values)
+    return Several(scalar.where(holds, *(np.broadcast_to(_values(x), (m,)) for x in (a, b))))
 
 
 def _lift(x: Any) -> Dual:
@@ -188,6 +229,16 @@ def parts(array: Any) -> tuple[Array, Array]:
 def derivative(function: Callable[[Array], Any], x: Array, direction: Array) -> tuple[Array, Array]:
     """f(x) and its derivative along ``direction``, for a function of one array (n,) written for any scalar."""
     return parts(function(duals(x, direction)))
+
+
+def gradient(function: Callable[[Array], Any], x: Array, directions: Array) -> tuple[Array, Array]:
+    """f(x) (k,) and its derivatives (k, m) along the rows of ``directions`` (m, n), by one evaluation."""
+    columns = np.asarray(directions).T
+    slopes = np.empty(len(columns), dtype=object)
+    slopes[:] = [Several(column) for column in columns]
+    values, slopes = parts(function(duals(x, slopes)))
+    rows = [np.broadcast_to(_values(s), (len(directions),)) for s in slopes.ravel()]
+    return values, np.array(rows).reshape(*values.shape, len(directions))
 
 
 def _array(entries: list[Any], shape: tuple[int, ...]) -> Array:

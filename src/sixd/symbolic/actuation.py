@@ -161,9 +161,9 @@ class Actuation:
             if batch.prepare(where, arguments).dtype is not object:
                 self.model.require_numeric(where)
                 arguments = [a._replace(value=np.asarray(a.value, dtype=object)) for a in arguments]
-            return batch.apply(where, lambda *row: function(self.model, *row), arguments)  # type: ignore[no-any-return]
+            return batch.apply(where, lambda *row: function(self.model, *row), arguments)
         small = all(getattr(x, "dtype", None) == np.float32 for x in given.values())
-        return self._kernel(function, "float32" if small else "float64")(*given.values())  # type: ignore[no-any-return]
+        return self._kernel(function, "float32" if small else "float64")(*given.values())
 
     def _symbols(self) -> bool:
         numbers = [x for a in self.actuators for x in (*getattr(a, "direction", ()), *getattr(a, "point", ()))]

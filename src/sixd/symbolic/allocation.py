@@ -68,13 +68,20 @@ def _exactly(where: str, T: Array, tau: Array, strict: bool) -> list[Any]:
     square = B if rank == A.cols else (B * B.T).applyfunc(tidy)
     solved = square.adjugate() * c / tidy(square.det()) if rank else c
     f = solved if rank == A.cols else B.T * solved
-    left = [tidy(e) for e in A * f - b]
-    if not all(is_zero(e) for e in left):
-        if not strict:
+    if rank < A.rows:  # else nothing can be left over
+        left = [e for e in (A * f - b).applyfunc(_without_floats) if not is_zero(e)]
+        if left and not strict:
             return [sympy.nan] * A.cols
-        worst = next(e for e in left if not is_zero(e))
-        raise SingularError(
-            f"{where}: the inputs cannot produce tau: {-worst} is left over, and the input matrix {A.shape} has rank "
-            f"{rank}. Ask for a tau in the range of T, or for NaN by strict=False."
-        )
+        if left:
+            raise SingularError(
+                f"{where}: the inputs cannot produce tau: {tidy(-left[0])} is left over, and the input matrix "
+                f"{A.shape} has rank {rank}. Ask for a tau in the range of T, or for NaN by strict=False."
+            )
     return [tidy(e) for e in f]
+
+
+def _without_floats(e: Any) -> Any:
+    """Floats as the decimals that they read, so that they can cancel."""
+    import sympy
+
+    return sympy.nsimplify(e, rational=True)

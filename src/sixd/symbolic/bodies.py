@@ -12,7 +12,16 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
 from sixd.spatial.euler import rotation_from_euler
-from sixd.symbolic.coordinates import coordinates, entries_of, expression, matrix, require_free, vector, velocities
+from sixd.symbolic.coordinates import (
+    coordinates,
+    entries_of,
+    expression,
+    is_listed,
+    matrix,
+    require_free,
+    vector,
+    velocities,
+)
 from sixd.symbolic.echelon import is_zero
 from sixd.symbolic.ring import canonical
 
@@ -128,7 +137,7 @@ def _planar(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q: 
 
     if rotation is not None or euler is not None:
         raise ModelError(f"{where}: position has 2 components, expected 3 beside a rotation. Give angle= in the plane.")
-    if hasattr(inertia, "__iter__"):
+    if is_listed(inertia):
         raise ShapeError(f"{where}: inertia is {inertia!r}, expected one moment about z for a planar body.")
     I = expression(where, "inertia", inertia)
     if angle is None:
@@ -170,7 +179,7 @@ def _from_euler(where: str, euler: Any, qd: Sequence[Any]) -> Any:
 def _matrix_of_inertia(where: str, inertia: Any) -> Any:
     import sympy
 
-    if not hasattr(inertia, "__iter__"):
+    if not is_listed(inertia):
         if expression(where, "inertia", inertia) == 0:
             return sympy.zeros(3, 3)
         raise ShapeError(f"{where}: inertia is {inertia!r}, expected three principal moments or a matrix (3, 3).")

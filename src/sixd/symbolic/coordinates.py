@@ -42,7 +42,7 @@ def velocities(where: str, q: Sequence[Any], qd: Any, name: str = "qd") -> tuple
         return tuple(
             x.diff(x.args[0]) if isinstance(x, AppliedUndef) else Symbol(with_dots(x.name), **x.assumptions0) for x in q
         )
-    if isinstance(qd, (str, Mapping)) or not hasattr(qd, "__iter__"):
+    if isinstance(qd, (str, Mapping)) or not is_listed(qd):
         raise ScalarTypeError(f"{where}: {name} is {qd!r}, expected a list with a velocity for each coordinate.")
     given = tuple(qd)
     if len(given) != len(q):
@@ -51,6 +51,11 @@ def velocities(where: str, q: Sequence[Any], qd: Any, name: str = "qd") -> tuple
     if not own or len(set(given)) != len(given):
         raise ModelError(f"{where}: {name} is {list(given)}, expected a symbol of its own for each velocity.")
     return given
+
+
+def is_listed(x: Any) -> bool:
+    """Whether it has members: a list, an array, or a SymPy matrix, which has no ``__iter__``."""
+    return hasattr(x, "__iter__") or (hasattr(x, "tolist") and x.shape != ())  # NumPy's numbers have a tolist, too
 
 
 def with_dots(name: str, dots: str = "d") -> str:
@@ -94,7 +99,7 @@ def entries_of(where: str, what: str, x: Any) -> list[Any]:
 
     if isinstance(x, sympy.MatrixBase) and 1 not in x.shape and 0 not in x.shape:
         raise ShapeError(f"{where}: {what} has shape {x.shape}, expected a vector.")
-    if isinstance(x, (str, Mapping)) or not hasattr(x, "__iter__"):
+    if isinstance(x, (str, Mapping)) or not is_listed(x):
         raise ScalarTypeError(f"{where}: {what} is {x!r}, expected a list.")
     return list(x)
 
@@ -106,11 +111,11 @@ def matrix(where: str, what: str, x: Any, shape: tuple[int | None, int]) -> Any:
     if isinstance(x, sympy.MatrixBase):
         rows = [list(x.row(i)) for i in range(x.rows)] if x.rows and x.cols else []
         got = x.shape
-    elif isinstance(x, (str, Mapping)) or not hasattr(x, "__iter__"):
+    elif isinstance(x, (str, Mapping)) or not is_listed(x):
         raise ScalarTypeError(f"{where}: {what} is {x!r}, expected a SymPy matrix.")
     else:
         given = list(x)
-        nested = [hasattr(r, "__iter__") and not isinstance(r, str) for r in given]
+        nested = [is_listed(r) and not isinstance(r, str) for r in given]
         if any(nested) and not all(nested):
             raise ShapeError(f"{where}: {what} mixes rows and numbers, expected rows of equal length.")
         rows = [list(r) for r in given] if all(nested) else [given]

@@ -47,6 +47,16 @@ def tidy(expr: Any) -> Any:
     return min(forms, key=sympy.count_ops)  # the first of equals
 
 
+def cleared(vector: Iterable[Any]) -> list[Any]:
+    """A vector times the common denominator of its entries."""
+    import sympy
+
+    entries, below = list(vector), sympy.Integer(1)
+    for e in entries:
+        below = sympy.lcm(below, sympy.fraction(sympy.together(e))[1])
+    return [tidy(sympy.cancel(e * below)) for e in entries]
+
+
 def _grouped(e: Any) -> Any:
     """Common factors taken out of a short expression; of long ones that takes longer than all the rest."""
     import sympy

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.symbolic.coordinates import coordinates, entries_of, expression, matrix, velocities
+from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, matrix, velocities
 from sixd.symbolic.echelon import echelon, is_zero, tidy
 from sixd.symbolic.solving import solutions
 
@@ -60,11 +60,11 @@ def solve_for(phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any
 
 
 def _listed(where: str, phi: Any) -> list[Any]:
-    return entries_of(where, "phi", phi) if hasattr(phi, "__iter__") else [phi]
+    return entries_of(where, "phi", phi) if is_listed(phi) else [phi]
 
 
 def _members(where: str, q: tuple[Any, ...], dependent: Any) -> tuple[Any, ...]:
-    found = coordinates(where, [dependent] if not hasattr(dependent, "__iter__") else dependent, "dependent")
+    found = coordinates(where, [dependent] if not is_listed(dependent) else dependent, "dependent")
     for x in found:
         if x not in q:
             raise unknown_name(f"{where}: dependent", "coordinate", str(x), map(str, q))

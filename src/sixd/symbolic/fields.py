@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,13 +171,23 @@ class Fields:
         import sympy
 
         Gamma, qd = self.polys["Gamma"], self.qd
-        terms = [0] * self.nv
+        terms = [sympy.Integer(0)] * self.nv
         for i in range(self.nv):
+            shared: dict[Poly, list[tuple[Fraction, Any]]] = {}
             for j in range(self.nv):
                 for k in range(j, self.nv):
                     poly = Gamma[i, j, k] + Gamma[i, k, j] if j != k else Gamma[i, j, j]
                     if not poly.is_zero:
-                        terms[i] = terms[i] + self._show(poly) * qd[j] * qd[k]
+                        factor, bare = _primitive(poly)
+                        shared.setdefault(bare, []).append((factor, qd[j] * qd[k]))
+            for bare, products in shared.items():
+                # those with proportional coefficients stand together: -h (2 q̇1 q̇2 + q̇2²)
+                common = reduce(_gcd, (factor for factor, _ in products)) * (1 if products[0][0] > 0 else -1)
+                inside = [
+                    sympy.Rational(f.numerator * common.denominator, f.denominator * common.numerator) * x
+                    for f, x in products
+                ]
+                terms[i] = terms[i] + self._show(bare * common) * sympy.Add(*inside)
         return sympy.Matrix(self.nv, 1, terms)
 
     @cached_property
@@ -197,3 +209,15 @@ class Fields:
         if self.model is None:
             raise ModelError(f"{where}: {self.name!r} was given by energies and has no frames, expected a model's.")
         return ring_system(self.model, self.ring)
+
+
+def _primitive(poly: Poly) -> tuple[Fraction, Poly]:
+    """A number and a polynomial of whole coefficients without common factor, the leading one positive."""
+    terms = poly.settled().terms
+    content = math.gcd(*terms.values()) * (1 if terms[max(terms)] > 0 else -1)
+    return Fraction(content, poly.den), Poly(poly.ring, {k: v // content for k, v in terms.items()})
+
+
+def _gcd(a: Fraction, b: Fraction) -> Fraction:
+    """The largest positive number of which both are whole multiples."""
+    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sixd.errors import ShapeError
 from sixd.spatial.scalar import is_sympy
-from sixd.symbolic.coordinates import coordinates, entries_of, require_free, vector, velocities
+from sixd.symbolic.coordinates import coordinates, entries_of, is_listed, require_free, vector, velocities
 from sixd.symbolic.echelon import tidy
 
 
@@ -67,10 +67,10 @@ def _is_nested(x: Any) -> bool:
     """Whether x is a list of vectors rather than one vector."""
     import sympy
 
-    return not isinstance(x, sympy.MatrixBase) and any(hasattr(e, "__iter__") and not isinstance(e, str) for e in x)
+    return not isinstance(x, sympy.MatrixBase) and any(is_listed(e) and not isinstance(e, str) for e in x)
 
 
 def _list_of_vectors(where: str, what: str, x: Any) -> list[Any]:
-    if not hasattr(x, "__iter__") or isinstance(x, str) or (is_sympy(x) and not hasattr(x, "shape")):
+    if not is_listed(x) or isinstance(x, str) or (is_sympy(x) and not hasattr(x, "shape")):
         raise ShapeError(f"{where}: {what} is {x!r}, expected a vector, or a list of vectors.")
     return entries_of(where, what, x) if _is_nested(x) else [x]

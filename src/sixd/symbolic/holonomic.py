@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError
-from sixd.symbolic.coordinates import coordinates, entries_of, expression, matrix, require_free, velocities
-from sixd.symbolic.echelon import Echelon, echelon, is_zero, tidy
+from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, matrix, require_free, velocities
+from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
 from sixd.symbolic.integrals import integrals_of, is_integral
 from sixd.symbolic.pfaff import integral_of_form
 
@@ -107,7 +107,7 @@ def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
         require_free(where, "A", A, velocities(where, q, None), "velocity", mend)
         return A
     speeds = velocities(where, q, qd)
-    given = entries_of(where, "A", A) if hasattr(A, "__iter__") else [A]
+    given = entries_of(where, "A", A) if is_listed(A) else [A]
     rows = [expression(where, "a constraint", e) for e in given]
     A = sympy.Matrix(len(rows), len(q), lambda i, j: sympy.diff(rows[i], speeds[j]))
     require_free(where, "A", A, speeds, "velocity", "The constraints must be linear in the velocities.")
@@ -149,7 +149,7 @@ def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
         return full
 
     kept: list[list[Any]] = []  # fields may be scaled by any function: without denominators they stay short
-    new = [_cleared(bracket(X, Y)) for k, X in enumerate(fields) for Y in fields[:k]]
+    new = [cleared(bracket(X, Y)) for k, X in enumerate(fields) for Y in fields[:k]]
     growth = [N.cols]
     while new:
         both = [*kept, *new]
@@ -160,18 +160,8 @@ def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
         growth.append(N.cols + len(kept))
         if len(kept) == r:
             break
-        new = [_cleared(bracket(X, lifted(w))) for X in fields for w in kept]
+        new = [cleared(bracket(X, lifted(w))) for X in fields for w in kept]
     return tuple(growth), sympy.Matrix(len(kept), r, [e for w in kept for e in w]).T
-
-
-def _cleared(w: Sequence[Any]) -> list[Any]:
-    """A vector times the common denominator of its entries."""
-    import sympy
-
-    below = sympy.Integer(1)
-    for e in w:
-        below = sympy.lcm(below, sympy.fraction(sympy.together(e))[1])
-    return [tidy(e * below) for e in w]
 
 
 def _along(X: Sequence[Any], f: Any, q: Sequence[Any]) -> Any:

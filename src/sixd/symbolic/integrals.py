@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sixd.errors import SixdError
-from sixd.symbolic.echelon import Echelon, echelon, is_zero, tidy
+from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
 from sixd.symbolic.pfaff import integral_of_form, presentable
 
 _MOST_TERMS = 150  # of a polynomial that is tried: its equations take about a second
@@ -66,45 +66,48 @@ def _polynomials(rows: list[list[Any]], N: Any, q: Sequence[Any], found: list[An
     from sixd.symbolic.ring import Ring
 
     ring = Ring()
-    below = sympy.Integer(1)
-    for e in N:
-        below = sympy.lcm(below, sympy.fraction(sympy.together(e))[1])
-    fields = [[sympy.cancel(e * below) for e in N.col(j)] for j in range(N.cols)]
+    fields = [cleared(N.col(j)) for j in range(N.cols)]
     for e in itertools.chain(*fields):
-        ring.convert(e)
-    angles = sorted(
-        {f for e in itertools.chain(*fields) for f in ring.convert(e).to_sympy().atoms(sympy.sin, sympy.cos)},
-        key=sympy.default_sort_key,
-    )
-    letters = [*q, *(f for f in angles if f.free_symbols & set(q))]
+        ring.convert(e)  # all of them first: they settle which angles the sines are of
+    letters = [*q, *_angles([ring.convert(e).to_sympy() for e in itertools.chain(*fields)], q)]
     squares = [a * b for a, b in itertools.combinations_with_replacement(letters, 2)]
     terms = [*letters, *(m for m in squares if not (m.is_Pow and isinstance(m.base, sympy.sin)))]
     terms = terms if len(terms) <= _MOST_TERMS else letters
-    columns = []
-    for m in terms:
-        along = [sum(m.diff(s) * e for s, e in zip(q, field, strict=True)) for field in fields]
-        columns.append([_coefficients(ring.convert(sympy.sympify(e)).to_sympy(exact=True), letters) for e in along])
-    if any(c is None for column in columns for c in column):
-        return
-    keys = sorted({(k, key) for column in columns for k, c in enumerate(column) for key in c})
-    M = sympy.Matrix(len(keys), len(terms), lambda i, j: columns[j][keys[i][0]].get(keys[i][1], 0))
-    if not keys:
-        return
-    null = DomainMatrix.from_Matrix(M).to_field().nullspace().to_Matrix()
+    # each term along each field, sorted by monomials: their coefficients must cancel
+    table: dict[tuple[int, tuple[int, ...]], dict[int, Any]] = {}
+    for column, m in enumerate(terms):
+        for k, field in enumerate(fields):
+            along = ring.convert(sympy.sympify(sum(m.diff(s) * e for s, e in zip(q, field, strict=True))))
+            coefficients = _coefficients(along.to_sympy(exact=True), letters)
+            if coefficients is None:
+                return
+            for key, value in coefficients.items():
+                table.setdefault((k, key), {})[column] = value
+    M = sympy.Matrix(len(table), len(terms), [r.get(j, 0) for r in table.values() for j in range(len(terms))])
+    null = DomainMatrix.from_Matrix(M).to_field().nullspace().to_Matrix() if table else sympy.eye(len(terms))
     for i in range(null.rows):
-        phi = sum(c * m for c, m in zip(null.row(i), terms, strict=True))
-        yield presentable(tidy(phi), q)
+        yield presentable(tidy(sum(c * m for c, m in zip(null.row(i), terms, strict=True))), q)
+
+
+def _angles(expressions: Sequence[Any], q: Sequence[Any]) -> list[Any]:
+    """Sines and cosines of coordinates in the expressions."""
+    import sympy
+
+    found = {f for e in expressions for f in e.atoms(sympy.sin, sympy.cos) if f.free_symbols & set(q)}
+    return sorted(found, key=sympy.default_sort_key)
 
 
 def _coefficients(form: Any, letters: Sequence[Any]) -> dict[tuple[int, ...], Any] | None:
     """Coefficients of a polynomial in the letters, by exponents; None if it is none."""
     import sympy
 
+    if form == 0:
+        return {}
     try:
         poly = sympy.Poly(form, *letters)
     except sympy.PolynomialError:
         return None
-    return None if any(c.has(*letters) for c in poly.coeffs()) else dict(poly.terms()) if form != 0 else {}
+    return None if any(c.has(*letters) for c in poly.coeffs()) else dict(poly.terms())
 
 
 def _on_level_sets(rows: list[list[Any]], q: Sequence[Any], found: list[Any]) -> Iterator[Any]:

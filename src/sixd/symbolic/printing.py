@@ -16,7 +16,9 @@ def latex(expression: Any, coordinates: Mapping[Any, str] | Iterable[Any] = (), 
         printed s_{12}. A mapping {symbol: LaTeX} says besides how a symbol is printed, {qd1: r"\dot{q}_1"}.
     short : False prints \sin(q_1 + q_2) in full.
 
-    Sums with other factors than 1, and angles with other symbols in them, are printed in full.
+    sin(q1 - q2) is s_{1-2}; sums with other factors, and angles with other symbols in them, are printed in full. The
+    order is that of textbooks: in a sum accelerations come first, then velocities; in a product parameters, then sines
+    and cosines, then rates. What is printed with a dot counts as a rate.
     """
     names = dict(coordinates) if isinstance(coordinates, Mapping) else {}
     labels = _labels(coordinates) if short else {}
@@ -37,8 +39,31 @@ def _printer(names: dict[Any, str], labels: dict[Any, str]) -> Any:
     import sympy
     from sympy.printing.latex import LatexPrinter
 
+    rates = {symbol: 2 if r"\ddot" in text else 1 for symbol, text in names.items() if "dot{" in text}
+
+    def degree(x: Any) -> int:
+        """2 for what has accelerations in it, 1 for velocities, else 0."""
+        return max((rates.get(s, 0) for s in x.free_symbols), default=0)
+
+    def place(factor: Any) -> int:
+        """Numbers, letters, sums, sines and cosines, rates."""
+        if factor.is_Number:
+            return 0
+        if degree(factor):
+            return 4
+        return 2 if factor.is_Add else 3 if factor.has(sympy.sin, sympy.cos) else 1
+
     class Printer(LatexPrinter):
-        """SymPy's printer with abbreviated sines and cosines."""
+        """SymPy's printer with abbreviated sines and cosines, and terms and factors in a textbook's order."""
+
+        def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
+            return sorted(expr.as_ordered_terms(), key=degree, reverse=True)
+
+        def _print_Mul(self, expr: Any) -> str:
+            if expr.could_extract_minus_sign() and not (-expr).is_Add:
+                return f"- {self._print(-expr)}"
+            factors = sorted(expr.as_ordered_factors(), key=place)
+            return str(super()._print_Mul(sympy.Mul(*factors, evaluate=False)))
 
         def _print_Function(self, expr: Any, exp: Any = None) -> str:
             letter = {sympy.sin: "s", sympy.cos: "c"}.get(expr.func)
@@ -47,13 +72,15 @@ def _printer(names: dict[Any, str], labels: dict[Any, str]) -> Any:
                 return str(super()._print_Function(expr, exp))
             return f"{letter}_{{{numbers}}}" + (f"^{{{exp}}}" if exp is not None else "")
 
-    return Printer({"symbol_names": names})
+    return Printer({"symbol_names": names, "order": "none"})
 
 
 def _numbers(angle: Any, labels: dict[Any, str]) -> str | None:
-    """12 for q1 + q2; None if it is no plain sum of coordinates."""
-    found = [labels.get(x) for x in (angle.args if angle.is_Add else (angle,))]
-    numbers = sorted((n for n in found if n is not None), key=lambda n: (len(n), n))
-    if len(numbers) < len(found):
+    """12 for q1 + q2, 1-2 for q1 - q2; None if it is no plain sum of coordinates."""
+    terms = angle.args if angle.is_Add else (angle,)
+    plus, minus = ([n for x in terms if (n := labels.get(sign * x)) is not None] for sign in (1, -1))
+    if len(plus) + len(minus) < len(terms):
         return None
-    return ("," if len(numbers[-1]) > 1 and len(numbers) > 1 else "").join(numbers)
+    comma = "," if len(terms) > 1 and max(map(len, plus + minus)) > 1 else ""
+    added, taken = (sorted(numbers, key=lambda n: (len(n), n)) for numbers in (plus, minus))
+    return comma.join(added) + "".join(f"-{n}" for n in taken)

@@ -92,8 +92,8 @@ def _loop(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step
 
     for x in candidates:
         with_x = [e for e in equations if e.has(x)]
-        forms = [_cosine_form(e, x) for e in with_x]
-        if len(with_x) != 2 or forms[0] is None or forms[1] is None:
+        forms = [form for e in with_x if (form := _cosine_form(e, x)) is not None]
+        if not len(with_x) == len(forms) == 2:
             continue
         (a, b, u), (c, d, v) = forms
         determinant = _short(a * d - b * c)
@@ -217,9 +217,7 @@ def _short(e: Any) -> Any:
 
 def _vanishes(e: Any) -> bool:
     """Whether e = 0: exactly, or, with roots and arcs in it, at points of many digits."""
-    if _is_infinite(e):
-        return False
-    return _vanishes_at_points(e) if _has_branches(e) else is_zero(e)
+    return not _is_infinite(e) and (_vanishes_at_points(e) if _has_branches(e) else is_zero(e))
 
 
 def _is_infinite(e: Any) -> bool:
@@ -229,13 +227,15 @@ def _is_infinite(e: Any) -> bool:
 
 
 def _holds(equations: Sequence[Any], branch: Branch) -> bool:
-    if any(_is_infinite(value) for value in branch.values()):
-        return False
-    return all(_vanishes(e.xreplace(branch)) for e in equations)
+    finite = not any(map(_is_infinite, branch.values()))
+    return finite and all(_vanishes(e.xreplace(branch)) for e in equations)
 
 
 def _vanishes_at_points(value: Any) -> bool:
-    """Whether a value is zero at points of its symbols, real or not: rounding in 40 digits stays below 1e-25."""
+    """Whether a value is zero at points of its symbols, real or not.
+
+    Rounding in 40 digits stays below 1e-25; floats in the expression are good to 1e-15 and leave less than 1e-10.
+    """
     import mpmath
     import sympy
 
@@ -247,4 +247,4 @@ def _vanishes_at_points(value: Any) -> bool:
     with mpmath.workdps(40):
         # points without relations among them: roots of primes, of the size of 1
         points = [[mpmath.sqrt(sympy.prime(k + 2 + shift)) / (k + 2) for k in range(len(symbols))] for shift in (0, 7)]
-        return all(abs(function(*point)) < 1e-25 for point in points)
+        return all(abs(function(*point)) < (1e-10 if value.has(sympy.Float) else 1e-25) for point in points)
