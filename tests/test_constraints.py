@@ -336,3 +336,15 @@ def test_no_warning_on_the_way():
         warnings.simplefilter("error")
         bar = sixd.zoo.four_bar()
         sixd.constrained_dynamics(bar, sixd.assemble(bar, [1.0, -0.5, 1.6]), np.zeros(3), np.zeros(3))
+
+
+@pytest.mark.parametrize("kind", ["holonomic", "weld", "pfaffian", "rolling"])
+def test_rows_can_be_differentiated_again(kind, rng):
+    """The rate of A itself, by dual numbers through its own derivation: dA/dt qd is ``bias``."""
+    from sixd.spatial.dual import duals, parts
+
+    model, c = TREES[2], KINDS[kind]
+    q, qd, _ = next(iter(states(model, rng)))
+    A, rate = parts(c.jacobian(model, duals(q, model.configuration_rate(q, qd))))
+    close(A.astype(float), c.jacobian(model, q))
+    close(rate.astype(float) @ qd, c.bias(model, q, qd), tolerance=1e-11)

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 from sixd import spatial
-from sixd.spatial.dual import Dual, derivative, duals, parts
+from sixd.spatial.dual import Dual, derivative, duals, gradient, parts
 from sixd.trace import trace
 
 FUNCTIONS = {
@@ -82,3 +82,29 @@ def test_arrays_of_duals():
     np.testing.assert_array_equal(values, [[3, 1], [2, 1]])
     np.testing.assert_array_equal(slopes, [[0, 1], [2, 0]])
     assert "Dual(1.0, 1.0)" in repr(x[0])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_several_directions_at_once(name):
+    """``gradient`` gives what ``derivative`` gives direction by direction, on floats and on traced scalars."""
+    directions = np.array([(0.6, -1.1), (1.0, 0.0), (0.0, 2.0)])
+    one = FUNCTIONS[name]
+
+    def both(x):
+        return np.array([one(x), x[0] * 2])
+
+    program = trace(lambda x: gradient(both, x, directions)[1], {"x": (2,)})
+    for point in POINTS:
+        value, slopes = gradient(both, np.array(point), directions)
+        expected = np.array([derivative(both, np.array(point), d)[1] for d in directions], dtype=float).T
+        np.testing.assert_allclose(slopes.astype(float), expected, rtol=1e-14, atol=1e-14)
+        np.testing.assert_allclose(program.evaluate(point)[0], expected, rtol=1e-12, atol=1e-12)
+        assert value.shape == (2,)
+
+
+def test_division_by_zero_is_not_refused():
+    """A zero quaternion gives inf or NaN in its row, as NumPy's own numbers do."""
+    with np.errstate(all="ignore"):
+        x = Dual(1.0, 1.0) / Dual(0.0, 1.0)
+    assert np.isinf(x.value)
+    assert not np.isfinite(x.slope)

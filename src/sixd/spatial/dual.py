@@ -48,7 +48,7 @@ class Dual:
         if isinstance(other, np.ndarray):
             return NotImplemented
         b = _lift(other)
-        return Dual(self.value * b.value, self.slope * b.value + b.slope * self.value)
+        return Dual(self.value * b.value, _times(self.slope, b.value) + _times(b.slope, self.value))
 
     __rmul__ = __mul__
 
@@ -57,7 +57,7 @@ class Dual:
             return NotImplemented
         b = _lift(other)
         ratio = _ratio(self.value, b.value)
-        return Dual(ratio, _ratio(self.slope - b.slope * ratio, b.value))
+        return Dual(ratio, _ratio(self.slope - _times(b.slope, ratio), b.value))
 
     def __rtruediv__(self, other: Any) -> Dual:
         return _lift(other) / self
@@ -87,7 +87,8 @@ class Dual:
     def atan2(self, x: Any) -> Dual:
         x = _lift(x)
         square = self.value * self.value + x.value * x.value
-        return Dual(scalar.atan2(self.value, x.value), (self.slope * x.value - x.slope * self.value) / square)
+        slope = _times(self.slope, x.value) - _times(x.slope, self.value)
+        return Dual(scalar.atan2(self.value, x.value), slope / square)
 
     def ratan2(self, y: Any) -> Dual:
         return _lift(y).atan2(self)
@@ -203,6 +204,11 @@ def _lift(x: Any) -> Dual:
     return x if isinstance(x, Dual) else Dual(x)
 
 
+def _times(slope: Any, value: Any) -> Any:
+    """slope · value; a constant's slope stays a plain zero, beside which every kind of slope can stand."""
+    return 0 if type(slope) is int and slope == 0 else slope * value
+
+
 def _ratio(a: Any, b: Any) -> Any:
     """a / b; inf or NaN where Python's own numbers would refuse, as NumPy's do."""
     try:
@@ -245,4 +251,5 @@ def _array(entries: list[Any], shape: tuple[int, ...]) -> Array:
     out = np.empty(len(entries), dtype=object)
     out[:] = entries
     plain = all(isinstance(x, (int, float, np.integer, np.floating)) for x in entries)
-    return (out.astype(float) if plain and any(isinstance(x, float) for x in entries) else out).reshape(shape)
+    kind = (float if any(isinstance(x, float) for x in entries) else int) if plain and entries else object
+    return out.astype(kind).reshape(shape)

@@ -52,9 +52,10 @@ class Actuation:
             a.check(self.model)
         object.__setattr__(self, "actuators", actuators)
         object.__setattr__(self, "_kernels", {})
+        object.__setattr__(self, "_symbolic", bool(self.model.symbols) or any(map(_has_symbols, actuators)))
 
     def __getstate__(self) -> dict[str, Any]:  # compiled code stays here
-        return {"model": self.model, "actuators": self.actuators, "_kernels": {}}
+        return {**self.__dict__, "_kernels": {}}
 
     @property
     def m(self) -> int:
@@ -156,7 +157,7 @@ class Actuation:
     def _run(self, function: Callable[..., Any], given: dict[str, Any]) -> Array:
         """A function of one row on all rows: compiled, or plainly if the model or the thrusters hold symbols."""
         where = f"Actuation.{function.__name__}"
-        if self._symbols():
+        if self._symbolic:  # type: ignore[attr-defined]
             arguments = self._arguments(**given)
             if batch.prepare(where, arguments).dtype is not object:
                 self.model.require_numeric(where)
@@ -164,11 +165,6 @@ class Actuation:
             return batch.apply(where, lambda *row: function(self.model, *row), arguments)
         small = all(getattr(x, "dtype", None) == np.float32 for x in given.values())
         return self._kernel(function, "float32" if small else "float64")(*given.values())
-
-    def _symbols(self) -> bool:
-        numbers = [x for a in self.actuators for x in (*getattr(a, "direction", ()), *getattr(a, "point", ()))]
-        gears = [a.gear for a in self.actuators if isinstance(a, Motor)]
-        return bool(self.model.symbols) or not all(is_number(x) for x in [*numbers, *gears])
 
     def _kernel(self, function: Callable[..., Any], dtype: str) -> Kernel:
         kernels: dict[tuple[str, str], Kernel] = self._kernels  # type: ignore[attr-defined]
@@ -180,3 +176,8 @@ class Actuation:
 
     def __repr__(self) -> str:
         return f"<Actuation of {self.model.name!r}: inputs {', '.join(self.names)}>"
+
+
+def _has_symbols(actuator: Thruster | Motor) -> bool:
+    numbers = (actuator.gear,) if isinstance(actuator, Motor) else (*actuator.direction, *actuator.point)
+    return not all(is_number(x) for x in numbers)

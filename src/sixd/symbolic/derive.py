@@ -48,7 +48,7 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
 
     >>> import sixd
     >>> sixd.equations(sixd.zoo.planar(2)).M[1, 1]
-    0.333333333333333
+    1/3
     """
     from sixd.symbolic.ring import Ring
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sixd.symbolic.ring import canonical
+from sixd.symbolic.readable import readable
+from sixd.symbolic.ring import Ring, canonical
 
-_SHORT = 150  # operations
 
 
 def is_zero(expr: Any) -> bool:
@@ -58,10 +58,12 @@ def cleared(vector: Iterable[Any]) -> list[Any]:
 
 
 def _grouped(e: Any) -> Any:
-    """Common factors taken out of a short expression; of long ones that takes longer than all the rest."""
+    """Numerator and denominator as a textbook would write them."""
     import sympy
 
-    return sympy.factor_terms(e) if sympy.count_ops(e) < _SHORT else e
+    ring = Ring()
+    above, below = (readable(ring.convert(x)) for x in sympy.fraction(e))
+    return above / below
 
 
 def _with_sines(above: Any, below: Any) -> Any:
