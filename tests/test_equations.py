@@ -246,3 +246,11 @@ def test_axes_on_different_branches_are_parallel_too():
     gap = rocker - closure  # seen from the coupler
     R = sp.Matrix([[sp.cos(q1 + q2), sp.sin(q1 + q2)], [-sp.sin(q1 + q2), sp.cos(q1 + q2)]])
     assert all(canonical(x) == 0 for x in e.phi - R * gap)
+
+
+def test_long_chains_are_told_of():
+    """A humanoid's arm on its torso has nine turns in a row: half an hour, and the user is told before."""
+    from sixd.symbolic.derive import _tell_if_long
+
+    with pytest.warns(sixd.CompileWarning, match="talos.*closed form is long.*Lock joints"):
+        _tell_if_long(quiet_load(FIVE["talos"]))

@@ -11,8 +11,9 @@ from sixd.algorithms.rank import assembled_rank, mobility_at
 from sixd.algorithms.singular import singular_joints
 from sixd.errors import ShapeError
 from sixd.model.findings import inertia_finding
-from sixd.model.model import Model, require_model
+from sixd.model.model import Model
 from sixd.model.parts import PER_V, Finding
+from sixd.model.system import System, require_system
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import is_object
 
@@ -24,49 +25,53 @@ class Findings(list[Finding]):
         return "\n".join(map(str, self)) if self else "nothing doubtful found"
 
 
-def check(model: Model, q: Any = None) -> Findings:
-    """What is doubtful in the model: each finding has a ``code``, ``where`` (a body or joint) and a ``message``.
+def check(model: System, q: Any = None) -> Findings:
+    """What is doubtful in a model, or another system.
+
+    Each finding has a ``code``, ``where`` (a body or joint) and a ``message``.
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
     ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and what a loader had to leave out of a file.
     With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, which is why ``constrained_dynamics`` gives
     NaN there. An empty list means that nothing was found.
     """
-    require_model("check", model)
-    found = Findings(model.notes)
+    require_system("check", model)
+    found = Findings(model.notes if isinstance(model, Model) else ())
     known = {(f.code, f.where) for f in found}
+    more = _tree_findings(model) if isinstance(model, Model) else []
+    if model.constraints and not model.symbols:
+        more += _constraint_findings(model) + (_findings_at(model, q) if q is not None else [])
+    found.extend(f for f in more if (f.code, f.where) not in known)
+    return found
 
-    def add(finding: Finding | None) -> None:
-        if finding and (finding.code, finding.where) not in known:
-            found.append(finding)
 
+def _tree_findings(model: Model) -> list[Finding]:
+    found: list[Finding] = []
     for i in model.bodies:
         name, matrix = model.body_names[i - 1], model.inertia[i]
         if not is_object(matrix):  # a massless body is no fault by itself: see singular-mass-matrix
-            add(inertia_finding(name, Inertia.from_matrix(matrix)))
+            finding = inertia_finding(name, Inertia.from_matrix(matrix))
+            found += [finding] if finding else []
     for name in singular_joints(model):
         message = (
             "it moves no inertia of its own, so the mass matrix is singular: inverse dynamics works, forward dynamics "
             "does not. Give what it carries a mass, give it an armature, or lock it"
         )
-        add(Finding("singular-mass-matrix", name, message))
+        found.append(Finding("singular-mass-matrix", name, message))
     for i in model.bodies:
         low, high = model.lower[model.iq[i]], model.upper[model.iq[i]]
         if not is_object(low, high) and (low > high).any():
             message = f"the lower limit {low.tolist()} is above the upper {high.tolist()}; exchange them"
-            add(Finding("limits", model.joint_names[i - 1], message))
+            found.append(Finding("limits", model.joint_names[i - 1], message))
         for key in PER_V:
             values = getattr(model, key)[model.iv[i]]
             if not is_object(values) and (values < 0).any():
                 message = f"its {key.replace('_', ' ')} is negative ({values.min():g}); give a number of at least 0"
-                add(Finding("negative-property", model.joint_names[i - 1], message))
-    if model.constraints and not model.symbols:
-        for finding in (*_constraint_findings(model), *(_findings_at(model, q) if q is not None else ())):
-            add(finding)
+                found.append(Finding("negative-property", model.joint_names[i - 1], message))
     return found
 
 
-def _constraint_findings(model: Model) -> list[Finding]:
+def _constraint_findings(model: System) -> list[Finding]:
     rank = assembled_rank(model)
     if not rank.assembles:
         message = "no configuration that satisfies the constraints was found from several starts; see sixd.assemble"
@@ -82,7 +87,7 @@ def _constraint_findings(model: Model) -> list[Finding]:
     return [Finding("redundant-constraints", model.name, message)]
 
 
-def _findings_at(model: Model, q: Any) -> list[Finding]:
+def _findings_at(model: System, q: Any) -> list[Finding]:
     place = np.asarray(q)
     if place.shape != (model.nq,) or place.dtype.kind not in "fiu":
         raise ShapeError(f"check: q is {q!r}, expected one configuration of {model.nq} numbers.")

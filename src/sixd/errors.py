@@ -62,7 +62,7 @@ class ModelWarning(UserWarning):
 
 
 class CompileWarning(UserWarning):
-    """A program is so long that compiling it takes a while."""
+    """A program, or a closed form, is so long that making it takes a while."""
 
 
 class CacheWarning(UserWarning):

@@ -6,6 +6,7 @@ crba, christoffel and gravity_force run line by line as on floats; what comes ou
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from sixd.algorithms.momentum import composite_inertia
 from sixd.algorithms.passive import passive_force, spring_energy
 from sixd.algorithms.rnea import gravity_force
 from sixd.constraints.reduced import Reduced, reduce
+from sixd.errors import CompileWarning
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Free, Prismatic, Revolute, Spherical
 from sixd.model.model import Model, require_model
@@ -56,6 +58,7 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
         require_model("equations", model)
     tree, moved = snap_model(model.model if isinstance(model, Reduced) else model, snap)
     system = reduce(tree) if isinstance(model, Reduced) else tree
+    _tell_if_long(tree)
     ring, symbols = Ring(), _symbols(system)
     numbers, q = ring_system(system, ring), ring_coordinates(system, tree, ring, symbols[0])
     M = ring_array(ring, numbers.apply("mass_matrix", crba, q))
@@ -84,6 +87,33 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
         model=system,
         snapped=moved,
     )
+
+
+# a closed form's length goes up six times with every joint of a chain that turns about another axis: seven took 10 s,
+# eight 90 s; joints that turn about parallel axes count half
+_LONG = 6.5
+
+
+def _tell_if_long(tree: Model) -> None:
+    depth, axes = [0.0], [np.zeros(3)]
+    for i in tree.bodies:
+        p, joint, R = tree.parent[i], tree.joints[i], tree.placement[i][:3, :3]
+        turns, axis = float(min(joint.nv, 3)), np.zeros(3)
+        if isinstance(joint, Revolute) and all(is_number(x) for x in (*joint.axis, *R.ravel())):
+            axis = np.array(joint.axis, dtype=float)
+            turns = 0.5 if _parallel(R.astype(float) @ axis, axes[p]) else 1.0
+        elif isinstance(joint, Prismatic):
+            turns = 0.2
+        depth.append(depth[p] + turns)
+        axes.append(axis)
+    seconds = 10 * 6 ** (max(depth) - 7)
+    if max(depth) > _LONG:
+        warnings.warn(
+            f"equations: {tree.name!r} has a chain with {max(depth):.0f} turns in a row: its closed form is long; M, C "
+            f"and g take about {seconds:.0f} s. Lock joints that do not matter, or evaluate the model itself.",
+            CompileWarning,
+            stacklevel=3,
+        )
 
 
 def _lifted(system: System, *state: Any) -> tuple[Array, ...]:
