@@ -351,7 +351,7 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "message"), MISTAKES, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(("call", "error", "message"), MISTAKES, ids=lambda v: "" if callable(v) else str(v)[:40])
 def test_mistakes_are_told(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -159,7 +159,7 @@ def trace_request(model: System, request: Request) -> Program:
     function = request.function
 
     def one(*row: Any) -> Any:
-        return function.row(model, request.choices, *request.split(row))
+        return function.row(model, request.choices, *request.split(row), dtype=request.dtype)
 
     try:
         with np.errstate(all="ignore"):  # constants of a singular model may divide by zero

@@ -52,8 +52,10 @@ def constrained_dynamics(
     -----
     Where the constraints' rank is lower than in assembled configurations at large, as in a dead centre, nothing tells
     how the mechanism goes on: qdd and lam of such a row are NaN, other rows of a batch are not touched. "Lower" means
-    that the sine of the angle between a row of A and the others, in the metric of M, is below 3e-7. Raises
-    ``SingularError`` if the mass matrix of the tree is singular in every configuration.
+    that a row of A meets the others, in the metric of M, at less than 3e-7 rad (float32: 3e-5), or that it vanishes. NaN,
+    too, where more rows are independent than at large: in another branch of assembly, or away from it. The rank of a
+    model with symbols is that of random numbers in their place. Raises ``SingularError`` if the mass matrix of the tree
+    is singular in every configuration. A body carried by one that is 10⁶ times lighter costs five digits.
 
     >>> import numpy as np, sixd
     >>> model = sixd.zoo.four_bar()

@@ -18,6 +18,7 @@ from sixd.algorithms import constraint_rows as rows
 from sixd.algorithms import jacobian as jacobians
 from sixd.algorithms import momentum as momenta
 from sixd.algorithms import solve as solves
+from sixd.algorithms.least_norm import COARSE
 from sixd.errors import ScalarTypeError, SingularError, unknown_name
 from sixd.model.model import Model
 from sixd.model.system import System
@@ -88,10 +89,19 @@ class Function:
         """The choices checked, and in a form that can be a key."""
         return tuple(_SETTLE[name](self.name, model, x) for name, x in zip(self.choices, given, strict=True))
 
-    def row(self, model: System, choices: tuple[Any, ...], arrays: Iterable[Array], f_ext: Any = None) -> Any:
-        """The algorithm on one row, with settled choices."""
+    def row(
+        self,
+        model: System,
+        choices: tuple[Any, ...],
+        arrays: Iterable[Array],
+        f_ext: Any = None,
+        dtype: str = "float64",
+    ) -> Any:
+        """The algorithm on one row, with settled choices; ``dtype`` is that of the numbers it is traced for."""
         force = {} if f_ext is None else {"f_ext": f_ext}
         options = dict(zip(self.choices, choices, strict=True))
+        if self.constrained and self.solves and dtype == "float32":
+            options["limits"] = COARSE
         if not self.named:  # a user's, which calls the library's
             return self.algorithm(model, *arrays, **options, **force)
         return model.apply(self.name, self.algorithm, *arrays, **options, **force)

@@ -68,7 +68,7 @@ def settle(system: System, q: Array, free: Array) -> Attempt:
         scale = row_scale(A)
         f, J = phi / scale, A[:, free] / scale[:, None]
         size = float(np.linalg.norm(f))
-        if not len(f) or size < _ROUNDING or not free.any() or not np.isfinite(size):
+        if not len(f) or size < _ROUNDING or not free.any() or not (np.isfinite(size) and np.isfinite(J).all()):
             break
         # the step of least norm, damped: min ‖J dq + f‖² + μ‖dq‖²; below 1e-16 μ would let rounding through where
         # equations are redundant

@@ -20,7 +20,14 @@ from sixd.algorithms.constraint_rows import (
     padded_error,
 )
 from sixd.algorithms.crba import crba
-from sixd.algorithms.least_norm import Basis, back_substitute, orthogonalize, orthogonalize_dependent
+from sixd.algorithms.least_norm import (
+    EXACT,
+    Basis,
+    Limits,
+    back_substitute,
+    orthogonalize,
+    orthogonalize_dependent,
+)
 from sixd.algorithms.rank import Rank, assembled_rank
 from sixd.algorithms.rnea import bias_force
 from sixd.errors import ScalarTypeError
@@ -75,8 +82,9 @@ def constrained_dynamics(
     *,
     stabilisation: Scalar = 0.0,
     f_ext: Array | None = None,
+    limits: Limits = EXACT,
 ) -> tuple[Array, Array]:
-    """qdd (nv,) and λ (k,), the smallest if the constraints are redundant.
+    """qdd (nv,) and λ (k,), the smallest if the constraints are redundant; NaN beyond the limits.
 
     With ``stabilisation`` ω the rows are A qdd = db/dt - dA/dt qd - 2ω(A qd - b) - ω²φ  [Baumgarte 1972].
     """
@@ -94,7 +102,7 @@ def constrained_dynamics(
     z = metric.lower(tau - h) * metric.weight
     kept = [j for j in range(len(A)) if j not in rank.vanishing]
     u = [metric.lower(A[j]) for j in kept]
-    basis = _basis(u, [c[j] - u_j @ z for j, u_j in zip(kept, u, strict=True)], metric.weight, rank)
+    basis = _basis(u, [c[j] - u_j @ z for j, u_j in zip(kept, u, strict=True)], metric.weight, rank, limits)
     p, coefficients = basis.smallest(metric.weight)
     qdd = metric.raised(z + p * metric.weight)
     lam: list[Scalar] = [0] * len(A)
@@ -103,7 +111,7 @@ def constrained_dynamics(
     return _marked(basis, qdd), _marked(basis, np.array(lam))
 
 
-def projections(system: System, q: Array) -> tuple[Array, Array]:
+def projections(system: System, q: Array, *, limits: Limits = EXACT) -> tuple[Array, Array]:
     """P and P_u = Pᵀ (nv, nv): velocities onto A P qd = 0, forces onto those that constraints do not take.
 
     P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ with M; P removes from a velocity the part M-orthogonal to those allowed.
@@ -114,7 +122,7 @@ def projections(system: System, q: Array) -> tuple[Array, Array]:
     metric, rank = mass_metric(system, q), _rank_for("projections", system, q)
     A = constraint_jacobian(system, q)
     u = [metric.lower(A[j]) for j in range(len(A)) if j not in rank.vanishing]
-    basis = _basis(u, [0] * len(u), metric.weight, rank)
+    basis = _basis(u, [0] * len(u), metric.weight, rank, limits)
     for v, inverse in zip(basis.v, basis.inverse, strict=True):
         # in z = L qd the part along v; Lᵀv as rows
         row = np.array([v[j] + sum((v[i] * metric.L[i, j] for i in _above(metric, j)), 0) for j in range(len(v))])
@@ -127,11 +135,11 @@ def _above(metric: Metric, j: int) -> list[int]:
     return [i for i in range(len(metric.branch)) if j in metric.branch[i]]
 
 
-def _basis(u: list[Array], r: list[Scalar], weight: Array, rank: Rank) -> Basis:
+def _basis(u: list[Array], r: list[Scalar], weight: Array, rank: Rank, limits: Limits) -> Basis:
     usual = [x * x for j, x in enumerate(rank.sizes) if j not in rank.vanishing]
     if rank.number >= len(u):
-        return orthogonalize(u, r, weight, usual)
-    return orthogonalize_dependent(u, r, weight, usual, rank.number)
+        return orthogonalize(u, r, weight, usual, limits)
+    return orthogonalize_dependent(u, r, weight, usual, rank.number, limits)
 
 
 def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:

@@ -17,15 +17,30 @@ import numpy as np
 
 from sixd.spatial.scalar import Array, Scalar, minimum, where
 
-# a vector counts as dependent on others when less than this part of its usual square is its own: it is shorter than
-# 3e-7 of its usual length, and results have lost half of their digits. Rounding leaves 1e-32 (float32: 4e-15)
-DEPENDENT = 1e-13
+
+class Limits(NamedTuple):
+    """When vectors are no basis.
+
+    ``dependent``: less than this part of a vector's square is left when its share in others is taken away; at 1e-13 it
+    meets them at 3e-7 rad, and results have lost half of their digits. ``vanished``: its square is less than this part
+    of the usual one, as that of a row of A in a dead centre; rounding leaves 1e-32 in float64, 1e-14 in float32.
+    ``surplus``: a vector that should depend on the basis has more than this part outside; an error of assembly of
+    0.01 rad leaves as much.
+    """
+
+    dependent: float = 1e-13
+    vanished: float = 1e-24
+    surplus: float = 1e-4
+
+
+EXACT = Limits()
+COARSE = Limits(dependent=1e-9, vanished=1e-11, surplus=1e-3)  # for float32
 
 
 class Basis(NamedTuple):
     """Orthogonal vectors v_s (n,) with u_j = Σ v_s R_s[j]; y_s are the products v_s·x that x must have.
 
-    ``own`` is the square of each v_s as a part of the usual one of the vector it was made of.
+    ``own`` are numbers that are above 1 while the vectors are as independent, and as many, as the limits ask.
     """
 
     v: list[Array]
@@ -44,15 +59,15 @@ class Basis(NamedTuple):
         return x, t
 
     def margin(self) -> Scalar:
-        """A number above 0 if no v_s vanished."""
-        return reduce(minimum, self.own) - DEPENDENT
+        """A number above 0 if the limits are kept."""
+        return reduce(minimum, self.own) - 1
 
-    def add(self, v: Array, y: Scalar, square: Scalar, own: Scalar) -> Scalar:
-        """Take v in; returns 1/(v·v)."""
+    def add(self, v: Array, y: Scalar, square: Scalar, before: Scalar, usual: Scalar, limits: Limits) -> Scalar:
+        """Take v in, whose square was ``before`` when nothing was taken away; returns 1/(v·v)."""
         self.v.append(v)
         self.inverse.append(1 / square)
         self.y.append(y)
-        self.own.append(own)
+        self.own.extend([square / (before * limits.dependent), before / (usual * limits.vanished)])
         return self.inverse[-1]
 
 
@@ -61,13 +76,20 @@ def inner(a: Array, b: Array, weight: Array) -> Scalar:
     return (a * weight) @ b
 
 
-def orthogonalize(u: Sequence[Array], r: Sequence[Scalar], weight: Array, usual: Sequence[float] | Array) -> Basis:
+def orthogonalize(
+    u: Sequence[Array],
+    r: Sequence[Scalar],
+    weight: Array,
+    usual: Sequence[float] | Array,
+    limits: Limits = EXACT,
+) -> Basis:
     """A basis of independent vectors u, in their order; ``usual`` are the squares that they have at large."""
     u, r, k = list(u), list(r), len(u)
+    before = [inner(x, x, weight) for x in u]
     basis = Basis([], [], [], [], [])
     for s in range(k):
-        square = inner(u[s], u[s], weight)
-        inverse = basis.add(u[s], r[s], square, square / usual[s])
+        square = inner(u[s], u[s], weight) if s else before[s]
+        inverse = basis.add(u[s], r[s], square, before[s], usual[s], limits)
         row: list[Scalar] = [0] * s + [1]
         for j in range(s + 1, k):
             row.append(inner(u[s], u[j], weight) * inverse)
@@ -78,24 +100,35 @@ def orthogonalize(u: Sequence[Array], r: Sequence[Scalar], weight: Array, usual:
 
 
 def orthogonalize_dependent(
-    u: Sequence[Array], r: Sequence[Scalar], weight: Array, usual: Sequence[float] | Array, rank: int
+    u: Sequence[Array],
+    r: Sequence[Scalar],
+    weight: Array,
+    usual: Sequence[float] | Array,
+    rank: int,
+    limits: Limits = EXACT,
 ) -> Basis:
     """A basis of ``rank`` of the vectors u: at each step of that with the largest part that is its own."""
     u, r = list(u), list(r)
     basis = Basis([], [], [], [], [])
+    before = [inner(x, x, weight) for x in u]
     for _ in range(rank):
         squares = [inner(x, x, weight) for x in u]
         v, y, square, most = u[0], r[0], squares[0], squares[0] / usual[0]
+        whole, size = before[0], usual[0]
         for j in range(1, len(u)):
             part = squares[j] / usual[j]
             larger = part > most
             v, y = where(larger, u[j], v), where(larger, r[j], y)
             square, most = where(larger, squares[j], square), where(larger, part, most)
-        inverse = basis.add(v, y, square, most)
+            whole, size = where(larger, before[j], whole), where(larger, usual[j], size)
+        inverse = basis.add(v, y, square, whole, size, limits)
         row = [inner(v, x, weight) * inverse for x in u]
         u = [x - v * c for x, c in zip(u, row, strict=True)]
         r = [x - y * c for x, c in zip(r, row, strict=True)]
         basis.R.append(row)
+    # where more of them are independent than should be, some were passed over
+    for x, size in zip(u, usual, strict=True):
+        basis.own.append(2 - inner(x, x, weight) / (size * limits.surplus))
     return basis
 
 

@@ -53,7 +53,8 @@ def derived(new: System, old: System) -> System:
 def assembled_rank(system: System) -> Rank:
     """The rank of A (k, nv) in assembled configurations; found once."""
     if system not in _KNOWN:
-        _KNOWN[system] = assembled_rank(_ORIGIN[system]) if system in _ORIGIN else _find(system)
+        with np.errstate(all="ignore"):  # a start where a function has no slope is passed over
+            _KNOWN[system] = assembled_rank(_ORIGIN[system]) if system in _ORIGIN else _find(system)
     return _KNOWN[system]
 
 
@@ -77,7 +78,8 @@ def _find(system: System) -> Rank:
     rng = np.random.default_rng(0)
     if system.symbols:  # of numbers in their place; symbols whose values must fit each other may not assemble
         substitute: Any = getattr(system, "substitute")  # noqa: B009  (not every system has it)
-        system = substitute({s: float(x) for s, x in zip(system.symbols, rng.uniform(0.5, 1.5, 99), strict=False)})
+        values = rng.uniform(0.5, 1.5, len(system.symbols))
+        system = substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
     anywhere = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(3)]
     rows = [np.asarray(constraint_jacobian(system, q), dtype=float) for q in anywhere]
     vanishing = frozenset(np.flatnonzero(~np.any(rows, axis=(0, 2))).tolist())

@@ -124,6 +124,7 @@ def renamed(c: Constraint, joint: Callable[[str], str], frame: Callable[[str], s
     if is_dataclass(c) and not changes:  # a user's, whose fields say no more
         own = {f.name: getattr(c, f.name) for f in fields(c)}
         changes = {name: joint(x) for name, x in own.items() if isinstance(x, str) and x in c.joints}
+        changes |= {name: frame(x) for name, x in own.items() if isinstance(x, str) and x in c.frames}
     return replace(c, **changes) if changes else c  # type: ignore[type-var]
 
 

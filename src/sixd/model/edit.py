@@ -201,12 +201,13 @@ def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str, frames:
     kept = []
     for c in builder.constraints:
         lost, unseen = sorted(gone & set(c.joints)), sorted((frames or set()) & set(c.frames))
-        if not lost and not unseen and c.by_names:
+        named = c.by_names and bool(c.joints or c.frames)  # what names nothing may act on any of q
+        if not lost and not unseen and named:
             kept.append(c)
             continue
         why = f"{lost} moves no more" if lost else f"{unseen} is left behind"
         why = why if lost or unseen else "q has other coordinates now"
-        if not c.by_names or not (set(c.joints) <= gone and set(c.frames) <= (frames or set())):
+        if not named or not (set(c.joints) <= gone and set(c.frames) <= (frames or set())):
             warnings.warn(f"{where}: {c} is dropped, since {why}.", ModelWarning, stacklevel=4)
     builder.constraints = kept
 

@@ -63,8 +63,15 @@ class Dual:
         return _lift(other) / self
 
     def __pow__(self, exponent: Any) -> Dual:
+        if isinstance(exponent, Dual):
+            return (self.log() * exponent).exp()
+        if isinstance(exponent, (int, np.integer)) and 0 <= exponent <= 1:
+            return self if exponent else self * 0 + 1
         below = self.value ** (exponent - 1)
         return Dual(below * self.value, self.slope * below * exponent)
+
+    def __rpow__(self, base: Any) -> Dual:
+        return (self * scalar.log(base)).exp()
 
     # functions, by the names of sixd.spatial ---------------------------------------------------------
 
@@ -88,7 +95,7 @@ class Dual:
         x = _lift(x)
         square = self.value * self.value + x.value * x.value
         slope = _times(self.slope, x.value) - _times(x.slope, self.value)
-        return Dual(scalar.atan2(self.value, x.value), slope / square)
+        return Dual(scalar.atan2(self.value, x.value), _ratio(slope, square))
 
     def ratan2(self, y: Any) -> Dual:
         return _lift(y).atan2(self)
@@ -102,7 +109,7 @@ class Dual:
         return Dual(e, self.slope * e)
 
     def log(self) -> Dual:
-        return Dual(scalar.log(self.value), self.slope / self.value)
+        return Dual(scalar.log(self.value), _ratio(self.slope, self.value))
 
     def sign(self) -> Dual:
         return Dual(scalar.sign(self.value))
@@ -132,6 +139,12 @@ class Dual:
     def __ge__(self, other: Any) -> Condition:
         return Condition(self.value >= _lift(other).value)
 
+    def __eq__(self, other: Any) -> Condition:  # type: ignore[override]
+        return Condition(self.value == _lift(other).value)
+
+    def __ne__(self, other: Any) -> Condition:  # type: ignore[override]
+        return ~(self == other)
+
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
@@ -149,6 +162,9 @@ class Condition:
     def where(self, a: Any, b: Any) -> Dual:
         a, b = _lift(a), _lift(b)
         return Dual(scalar.where(self.holds, a.value, b.value), _choose(self.holds, a.slope, b.slope))
+
+    def __bool__(self) -> bool:
+        return bool(self.holds)  # of traced values this raises, and says what to use
 
     def __and__(self, other: Condition) -> Condition:
         return Condition(self.holds & other.holds)

@@ -16,6 +16,20 @@ from sixd.errors import ScalarTypeError
 from sixd.spatial import scalar
 from sixd.spatial.scalar import Array, Scalar, is_sympy
 
+_SINH_SERIES = (1 / 39916800, 1 / 362880, 1 / 5040, 1 / 120, 1 / 6, 1.0)  # at 0.3 the next term is 3e-17
+
+
+def _small(x: Scalar, near: Scalar, far: Scalar) -> Scalar:
+    """``near`` for |x| < 0.3, else ``far``."""
+    return scalar.where(x * x < 0.09, near, far)
+
+
+def _sinh(x: Scalar) -> Scalar:
+    """By its series near 0, where the difference of exponentials loses digits."""
+    series = reduce(lambda total, c: total * (x * x) + c, _SINH_SERIES)
+    return _small(x, series * x, (scalar.exp(x) - scalar.exp(-x)) / 2)
+
+
 # SymPy's functions by name, on the scalars of their arguments
 _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
     "sin": scalar.sin,
@@ -27,9 +41,9 @@ _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
     "atan2": scalar.atan2,
     "exp": scalar.exp,
     "log": scalar.log,
-    "sinh": lambda x: (scalar.exp(x) - scalar.exp(-x)) / 2,
+    "sinh": _sinh,
     "cosh": lambda x: (scalar.exp(x) + scalar.exp(-x)) / 2,
-    "tanh": lambda x: 1 - 2 / (scalar.exp(2 * x) + 1),
+    "tanh": lambda x: _small(x, _sinh(x) * 2 / (scalar.exp(x) + scalar.exp(-x)), 1 - 2 / (scalar.exp(2 * x) + 1)),
     "sec": lambda x: 1 / scalar.cos(x),
     "csc": lambda x: 1 / scalar.sin(x),
     "cot": lambda x: scalar.cos(x) / scalar.sin(x),
@@ -101,7 +115,7 @@ def _product(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
         if factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:
             below.append(_power(_walk(factor.base, known, where), -factor.exp, known, where))
         elif factor == -1:
-            sign = -1
+            sign = -sign
         else:
             above.append(_walk(factor, known, where))
     product = reduce(mul, above) if above else 1
@@ -110,6 +124,10 @@ def _product(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
 
 
 def _power(base: Scalar, exponent: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+    from sympy import sympify
+
+    if exponent.is_Float and (2 * float(exponent)).is_integer():  # 2.0 and 0.5 are meant as 2 and 1/2
+        exponent = sympify(int(2 * exponent)) / 2
     if exponent.is_Rational and exponent < 0:
         return 1 / _power(base, -exponent, known, where)
     if exponent.is_Integer:

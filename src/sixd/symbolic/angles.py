@@ -10,13 +10,20 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from sixd.symbolic import waves
 from sixd.symbolic.generators import Generator
 from sixd.symbolic.poly import Poly
 
 if TYPE_CHECKING:
     from sixd.symbolic.ring import Ring
 
-_LARGEST_MULTIPLE = 30  # of a base angle that is written out: cos(30 x) has 16 terms, and powers fit in 7 bits
+# of a base angle that is written out: cos(30 q) has 16 terms, and its square fits in 7 bits
+_LARGEST_MULTIPLE = waves.LARGEST_MULTIPLE
+_LARGEST_TAME = 4  # where exponentials are the alternative, since products of long polynomials are slow
+
+
+class UntameAngle(Exception):
+    """A multiple or fraction of an angle that had better not be written out at once."""
 
 
 def sin_cos(ring: Ring, angle: Poly) -> tuple[Poly, Poly]:
@@ -36,14 +43,19 @@ def _of_term(ring: Ring, key: int, factor: Fraction) -> tuple[Poly, Poly]:
         known = _of_pi(ring, factor)
         if known is not None:
             return known
+    if ring.kind == "waves":
+        return waves.sin_cos(ring, key, factor)
+    if ring.kind == "tame" and (factor.denominator > 1 or abs(factor) > _LARGEST_TAME):
+        raise UntameAngle
     base = ring.angles.get((key, None))
     unit = Fraction(1) if base is None else ring.generators[base].unit
     finest = Fraction(1, math.lcm(unit.denominator, factor.denominator))
-    if abs(factor / finest) > _LARGEST_MULTIPLE or unit / finest > _LARGEST_MULTIPLE:
-        own = _base_angle(ring, (key, abs(factor)), abs(factor))  # beside the others: not written out
+    apart = key in ring.wide or (not key and ring.inexact)  # numbers among floats are not cut into smaller ones
+    if apart or abs(factor / finest) > _LARGEST_MULTIPLE or unit / finest > _LARGEST_MULTIPLE:
+        own = base_angle(ring, (key, abs(factor)), abs(factor))  # beside the others: not written out
         return _multiple(ring, own, 1 if factor > 0 else -1)
     if base is None:
-        base = _base_angle(ring, (key, None), finest)
+        base = base_angle(ring, (key, None), finest)
     elif finest != unit:
         base = _refined(ring, base, key, finest)
     return _multiple(ring, base, int(factor / finest))
@@ -61,7 +73,7 @@ def _of_pi(ring: Ring, factor: Fraction) -> tuple[Poly, Poly] | None:
     return None if (s + c).has(sympy.sin, sympy.cos) else (ring.convert(s), ring.convert(c))
 
 
-def _base_angle(ring: Ring, name: tuple[int, Fraction | None], unit: Fraction) -> int:
+def base_angle(ring: Ring, name: tuple[int, Fraction | None], unit: Fraction) -> int:
     """The number of the cosine of unit · monomial; its sine comes after it."""
     if name not in ring.angles:
         base = Poly(ring, {name[0]: 1})
@@ -77,7 +89,7 @@ def _refined(ring: Ring, old: int, key: int, unit: Fraction) -> int:
     """A finer base angle in the place of one in use, whose sine and cosine are written out in the finer ones."""
     ratio = int(ring.generators[old].unit / unit)
     del ring.angles[key, None]
-    new = _base_angle(ring, (key, None), unit)
+    new = base_angle(ring, (key, None), unit)
     s, c = _multiple(ring, new, ratio)
     ring.set_rule(old, 1, c.terms)
     ring.set_rule(old + 1, 1, s.terms)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from sixd.symbolic.ring import Ring
 
 Node = tuple[Any, Any, bool]  # sort key, SymPy object, whether SymPy would leave it alone in a sum or product
-_SIMPLE = 5544  # least common multiple of the denominators up to 12 without 5 and 10, which are decimals
+_LARGEST_SIMPLE = 12  # denominator and size of a fraction that is written as one among floats
+_SIMPLE = 5544  # least common multiple of those denominators without 5 and 10, which are decimals
 
 
 def build(poly: Poly, *, exact: bool = False) -> Any:
@@ -75,7 +76,9 @@ class Builder:
         """Whether n/d is written as a rational number: always in a ring without floats."""
         if self.exact or not n % d:
             return True
-        return not (_SIMPLE * n) % d and abs(n) <= 12 * abs(d)
+        if (_SIMPLE * n) % d or abs(n) > _LARGEST_SIMPLE * d:
+            return False
+        return d // math.gcd(n, d) <= _LARGEST_SIMPLE
 
     def number(self, n: int, d: int) -> Any:
         """n/d as SymPy's rational number or float."""

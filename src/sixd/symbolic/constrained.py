@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sixd.algorithms.constrained import constrained_dynamics, projections
+from sixd.algorithms.constraint_rows import is_timed
 from sixd.errors import ModelError, ShapeError
 from sixd.symbolic.echelon import tidy
 from sixd.symbolic.eliminate import eliminate as eliminate_energies
@@ -34,13 +35,17 @@ class ConstrainedMotion:
     """What constraints do to equations of motion; a part of ``Equations``."""
 
     def constrained(self: Equations, tau: Any = None) -> Constrained:  # type: ignore[misc]
-        """Accelerations and multipliers under generalised forces ``tau`` (nv,), by default the symbols u1, u2, …"""
+        """Accelerations and multipliers under generalised forces ``tau`` (nv,), by default the symbols u1, u2, …
+
+        The time of prescribed rates is the symbol t.
+        """
         import sympy
 
         forces = [sympy.Symbol(f"u{k + 1}") for k in range(self.nv)] if tau is None else list(tau)
         if len(forces) != self.nv:
             raise ShapeError(f"constrained: tau has {len(forces)} entries, expected {self.nv}.")
-        rows = constrained_dynamics(self, *(np.array(list(x), dtype=object) for x in (self.q, self.qd, forces)))
+        q, qd, u = (np.array(list(x), dtype=object) for x in (self.q, self.qd, forces))
+        rows = constrained_dynamics(self, q, qd, u, sympy.Symbol("t") if is_timed(self) else 0)
         qdd, lam = (sympy.Matrix(len(x), 1, [tidy(e) for e in x]) for x in rows)
         return Constrained(qdd, lam)
 

@@ -95,7 +95,7 @@ def _power(ring: Ring, expr: Any) -> Poly:
             return result * ring.root(number)
         # √(n p/d) = √(n d p)/d for d > 0
         d = value.den
-        return result * square_root(ring, value * (d * d)) / d
+        return result * square_root(ring, Poly(ring, {k: v * d for k, v in value.terms.items()})) / d
     root = _opaque(ring, sympy.Pow(inner.to_sympy(), sympy.Rational(1, left.q)))
     return result * root ** int(left.p)
 
@@ -115,7 +115,7 @@ def _canonical_argument(ring: Ring, arg: Any) -> Any:
     import sympy
 
     if isinstance(arg, sympy.Expr):
-        return convert(ring, arg).to_sympy()
+        return canonical_form(arg) if ring.kind == "waves" else convert(ring, arg).to_sympy()
     return arg.func(*(_canonical_argument(ring, a) for a in arg.args)) if arg.args else arg
 
 
@@ -126,14 +126,55 @@ def canonical_form(expr: Any) -> Any:
     """The normal form of one expression; exponents get as many bits as they need."""
     import sympy
 
-    from sixd.symbolic.ring import ExponentError, Ring
+    from sixd.symbolic.ring import ExponentError
 
-    bits = 8
+    expr, bits = sympy.sympify(expr), 8
     while True:
         try:
-            return _with_coarsest_angles(Ring(bits=bits).convert(sympy.sympify(expr))).to_sympy()
+            return _normal(expr, bits).to_sympy()
         except ExponentError:
             bits *= 2
+
+
+def _normal(expr: Any, bits: int) -> Poly:
+    """The element of a ring that represents the function, the same however the function is written.
+
+    Every angle is written out in the coarsest base angle that it is a whole multiple of, or not written out at all if
+    it comes in multiples that are too large. Exponentials decide that, unless it is plain.
+    """
+    from sixd.symbolic.angles import UntameAngle
+    from sixd.symbolic.ring import Ring
+    from sixd.symbolic.waves import LARGEST_MULTIPLE, written_out
+
+    try:
+        poly = Ring(bits=bits, kind="tame").convert(expr)
+        if _largest_degree(poly) <= LARGEST_MULTIPLE:
+            return poly
+    except UntameAngle:
+        pass
+    if _has_quotients(expr):
+        return _with_coarsest_angles(Ring(bits=bits).convert(expr))
+    waves, target = Ring(bits=bits, kind="waves"), Ring(bits=bits)
+    result = written_out(waves.convert(expr), target)
+    target.inexact |= waves.inexact
+    return result
+
+
+def _largest_degree(poly: Poly) -> int:
+    """The largest multiple of a base angle in the polynomial."""
+    ring, largest = poly.ring, 0
+    for k in poly.terms:
+        powers = dict(ring.exponents(k))
+        largest = max([largest, *(powers.get(i, 0) + powers.get(i + 1, 0) for i in ring.angles.values())])
+    return largest
+
+
+def _has_quotients(expr: Any) -> bool:
+    """Whether generators come in whose rules are for sines and cosines: roots and inverses of expressions."""
+    import sympy
+
+    powers = [p for p in expr.atoms(sympy.Pow) if not (p.exp.is_Integer and p.exp > 0) and not p.base.is_number]
+    return bool(powers) or expr.has(sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 
 
 def _with_coarsest_angles(poly: Poly) -> Poly:

@@ -13,7 +13,6 @@ from sixd.symbolic.readable import readable
 from sixd.symbolic.ring import Ring, canonical
 
 
-
 def is_zero(expr: Any) -> bool:
     """Whether an expression vanishes identically.
 

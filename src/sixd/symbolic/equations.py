@@ -17,6 +17,7 @@ from sixd.model.constraint import Constraint
 from sixd.model.joints import replace_parameters
 from sixd.model.sparsity import ltdl, solve_factored
 from sixd.model.system import System
+from sixd.parameters import with_parameters
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, is_sympy, object_map, require_scalars
 from sixd.symbolic.constrained import ConstrainedMotion
@@ -128,6 +129,9 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
         new = self._copy()
         new._values = self._values | {s: values[str(s)] for s in self.symbols if str(s) in values}
         new.symbols = tuple(s for s in self.symbols if str(s) not in values)
+        if self.model is not None:
+            new.model = with_parameters(self.model, values)
+            new.constraints = self._rebound(new.model)
         derived(new, self)
         return new
 
@@ -144,10 +148,19 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
             table |= dict.fromkeys(found, sympy.sympify(value))
         return self._replaced(table)
 
+    def _rebound(self, model: Any) -> tuple[Constraint, ...]:
+        """The constraints of ``model``, in the place of those that were its symbolic self's."""
+        from sixd.symbolic.derive import Bound
+
+        return tuple(Bound(c, model) for c in model.constraints)
+
     def _copy(self) -> Equations:
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_energies": _Known(self._energies())}
 
     def _replaced(self, table: Mapping[Any, Any]) -> Equations:
         """With SymPy expressions in the place of symbols, in a ring of its own."""
@@ -160,6 +173,14 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
 
         polys = {key: object_map(change, x) if x.size else x for key, x in self.polys.items()}
         free = {s for value in table.values() for s in value.free_symbols}
+        if self.model is None:
+            model = None
+            constraints = tuple(
+                replace_parameters(c, lambda x: x.xreplace(dict(table)) if is_sympy(x) else x) for c in self.constraints
+            )
+        else:
+            model = self.model.substitute(table)
+            constraints = self._rebound(model)
         return Equations(
             self.name,
             ring,
@@ -167,13 +188,11 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
             **polys,
             energies=lambda: (change(self._energies()[0]), change(self._energies()[1])),
             parallel=self.parallel,
-            constraints=tuple(
-                replace_parameters(c, lambda x: x.xreplace(dict(table)) if is_sympy(x) else x) for c in self.constraints
-            ),
+            constraints=constraints,
             input_matrix=self.input_matrix.xreplace(dict(table)),
             lossy=self.lossy,
             symbols=tuple(sorted((set(self.symbols) - set(table)) | free, key=str)),
-            model=None if self.model is None else self.model.substitute(table),
+            model=model,
             snapped=self.snapped,
         )
 
@@ -210,6 +229,16 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
 
     def __repr__(self) -> str:
         return f"<Equations of {self.name!r}: nq = {self.nq}, nv = {self.nv}>"
+
+
+class _Known:
+    """Energies at hand."""
+
+    def __init__(self, energies: tuple[Poly, Poly]) -> None:
+        self.energies = energies
+
+    def __call__(self) -> tuple[Poly, Poly]:
+        return self.energies
 
 
 def _solve(system: Equations, q: Array, rhs: Array) -> Array:

@@ -125,9 +125,17 @@ class _Pool:
                     self._take_out(chosen, collect[step + 1 :])
 
     def _best(self) -> int | None:
-        """The atom in several terms that saves most operations if it is taken out."""
-        gains = sorted((((n - 1) * (self.cost(i) + 1), i) for i, n in self.counts.items() if n > 1), reverse=True)
-        return next((i for gain, i in gains if gain > 1 or not self._mixed(i)), None)
+        """The atom in several terms that saves most operations if it is taken out.
+
+        Of equals, the one in most terms, then one with the same exponent in all of them.
+        """
+        gains = sorted((((n - 1) * (self.cost(i) + 1), n, i) for i, n in self.counts.items() if n > 1), reverse=True)
+        top = [i for gain, n, i in gains if (gain, n) == gains[0][:2]]
+        if len(top) > 1 or (gains and gains[0][0] == 1):
+            even = next((i for i in top if not self._mixed(i)), None)
+            if even is not None or gains[0][0] == 1:
+                return even
+        return top[0] if top else None
 
     def _mixed(self, i: int) -> bool:
         """Whether atom i has several exponents: a² + a b + b² is left as it is where only one operation is to win."""
@@ -195,10 +203,10 @@ class _Pool:
 
 
 def primitive(terms: Terms) -> tuple[int, Terms]:
-    """(content, terms/content): no common factor left, at most half of the signs negative."""
+    """(content, terms/content): no common factor left; at most half of the signs negative, if half not the first."""
     content = math.gcd(*terms.values())
     negative = sum(v < 0 for v in terms.values())
-    if 2 * negative > len(terms) or (2 * negative == len(terms) and terms[max(terms)] < 0):
+    if 2 * negative > len(terms) or (2 * negative == len(terms) and terms[min(terms)] < 0):
         content = -content
     return content, {k: v // content for k, v in terms.items()} if content != 1 else terms
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from sixd.errors import SingularError
 from sixd.symbolic.poly import Poly
 
 if TYPE_CHECKING:
@@ -70,6 +73,7 @@ def _is_square(n: int) -> bool:
 
 def square_root(ring: Ring, base: Poly) -> Poly:
     """The generator whose square is ``base``, an element with whole coefficients."""
+    assert base.den == 1
     key = ("root", frozenset(base.terms.items()))
     i = ring.index.get(key)
     if i is None:
@@ -82,9 +86,11 @@ def inverse(ring: Ring, value: Poly) -> Poly:
     """1/value as an element: number and common monomial apart, what is left a generator."""
     value = value.settled().lowest_terms()
     number = value.number
+    if number == 0:
+        raise SingularError("convert: a divisor is 0 in its normal form, expected a nonzero expression.")
     if number is not None:
         return ring.constant(1 / number)
-    lead = max(value.terms)
+    lead = _lead(ring, value)
     content = math.gcd(*value.terms.values()) * (1 if value.terms[lead] > 0 else -1)
     common = dict(ring.exponents(lead))
     for k in value.terms:
@@ -110,7 +116,18 @@ def _inverse_of(ring: Ring, base: Poly) -> Poly:
     i = ring.index.get(key, -1)
     if i < 0:
         i = ring.add(key, Generator("inverse", base=base))
-        lead = max(base.terms)
+        lead = _lead(ring, base)
         rest = tuple((k, v) for k, v in base.terms.items() if k != lead)
         ring.inverses.append((1 << (ring.bits * i), lead, base.terms[lead], rest))
     return ring.element(i)
+
+
+def _lead(ring: Ring, base: Poly) -> int:
+    """The monomial of a base that is cancelled against its inverse.
+
+    Best is one that the rules of the base's other generators do not speak of: then it does not matter in which order
+    rules are applied. Otherwise the largest, which at least comes to an end.
+    """
+    bound = reduce(or_, (ring.bound.get(i, 0) for i, _ in ring.exponents(reduce(or_, base.terms))), 0)
+    lead = max(base.terms, key=lambda k: (k & ~bound, k & bound))
+    return max(base.terms) if lead & bound else lead

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError
+from sixd.errors import ScalarTypeError, SingularError
 
 if TYPE_CHECKING:
     from sixd.symbolic.ring import Ring
@@ -26,6 +26,7 @@ class Poly:
     """An element of a ``Ring``: made by its methods, combined by + - * and non-negative powers, never changed."""
 
     __slots__ = ("den", "ring", "terms")
+    _op_priority = 100.0  # SymPy leaves its operators to this class
 
     def __init__(self, ring: Ring, terms: Terms, den: int = 1) -> None:
         self.ring, self.terms, self.den = ring, terms, den
@@ -113,7 +114,7 @@ class Poly:
                 f"Multiply by ring.convert(1/expression), which makes it a generator."
             )
         if not value:
-            raise ZeroDivisionError("Poly: the divisor is 0, expected a nonzero number.")
+            raise SingularError("Poly: the divisor is 0, expected a nonzero number.")
         n, d = value.numerator, value.denominator
         if n < 0:
             n, d = -n, -d
@@ -207,9 +208,7 @@ class Poly:
     def __float__(self) -> float:
         value = self.number
         if value is None:
-            raise ScalarTypeError(
-                f"Poly: {self} was asked for a float, expected a number. Substitute in its SymPy form."
-            )
+            raise ScalarTypeError(f"Poly: {_brief(self)} was asked for a float, expected a number.")
         return float(value)
 
     # ways out -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from sixd.symbolic.ring import Ring
 
 # beyond, only what was shortest for most long sums is tried: a Panda's C takes 4 s instead of 13, with 0.2 % more in it
 _MANY_TERMS = 300
-_FEW_TERMS = 50  # up to this, plain products are tried too; they never won for longer sums of the arms in the zoo
+_FEW_TERMS = 50  # up to this, plain products are tried in any case; they never won for longer sums of the zoo's arms
 
 
 def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = (), *, collect: Sequence[Iterable[Any]] = ()) -> Any:
@@ -75,12 +75,13 @@ class Writer:
 
     def _shortest(self, terms: Terms, den: int, masks: list[int]) -> Sum:
         orders, summed = [masks, [*masks, self.atoms.angles]], self.atoms.summed
-        everywhere = summed(terms, den, everywhere=True)
+        plain, everywhere = (terms, den), summed(terms, den, everywhere=True)
         if len(terms) > _MANY_TERMS:
-            forms, orders = [everywhere], orders[:1]
+            forms, orders = [min(everywhere, plain, key=lambda form: len(form[0]))], orders[:1]
         else:
-            grouped, plain = summed(terms, den), (terms, den)
-            forms = [grouped, everywhere, plain] if len(terms) <= _FEW_TERMS else [grouped, everywhere]
+            forms = [summed(terms, den), everywhere]
+            if len(terms) <= _FEW_TERMS or len(terms) < min(len(form[0]) for form in forms):
+                forms.append(plain)
             forms = [(self.atoms.squared(terms), den) for terms, den in forms]
         forms = [form for k, form in enumerate(forms) if form not in forms[:k]]
         candidates = []

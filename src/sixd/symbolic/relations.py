@@ -87,6 +87,11 @@ def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:
                 f"lagrange: the constraint {e} = 0 has the right-hand side {right}, which depends on "
                 f"{', '.join(sorted(map(str, extra)))}, expected a function of the time t."
             )
+    elif sympy.Symbol("t") in e.free_symbols - {*q}:
+        raise ModelError(
+            f"lagrange: the constraint {e} = 0 depends on the time t, expected one of the coordinates alone. Give its "
+            f"rate instead: {e.diff(sympy.Symbol('t'))} + ∂φ/∂q · q̇ = 0, linear in the velocities."
+        )
     else:
         phi, right = e, sympy.Integer(0)
         row = [e.diff(x) for x in q]

@@ -11,12 +11,14 @@ import numbers
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SixdError
-from sixd.symbolic import angles, generators
+from sixd.symbolic import angles, generators, waves
 from sixd.symbolic.derivative import derivative
 from sixd.symbolic.generators import Generator
 from sixd.symbolic.poly import Poly, Terms
@@ -34,10 +36,14 @@ class ExponentError(SixdError, OverflowError):
 
 
 class Ring:
-    """The polynomials in a growing list of generators; an exponent has ``bits`` - 1 bits, and a guard bit."""
+    """The polynomials in a growing list of generators; an exponent has ``bits`` - 1 bits, and a guard bit.
 
-    def __init__(self, *, bits: int = 8) -> None:
-        self.bits = bits
+    ``kind`` is for ``canonical``: a "tame" ring refuses fractions and large multiples of angles, a ring of "waves" has
+    exponentials in the place of sines and cosines.
+    """
+
+    def __init__(self, *, bits: int = 8, kind: str = "") -> None:
+        self.bits, self.kind = bits, kind
         self.generators: list[Generator] = []
         self.index: dict[Any, int] = {}  # what a generator stands for -> its number
         self.inexact = False  # whether a float was converted that is no simple fraction
@@ -47,11 +53,13 @@ class Ring:
         self.pi = -1  # packed monomial of pi, once it is there
         # tables of other modules, kept here since they live as long as the ring
         self.angles: dict[tuple[int, Fraction | None], int] = {}  # monomial -> number of its base angle's cosine
+        self.wide: set[int] = set()  # monomials whose multiples are angles of their own
         self.multiples: dict[tuple[int, int], tuple[Poly, Poly]] = {}  # base angle, factor -> sin, cos
         self.partials: dict[tuple[int, Any], Poly] = {}  # generator, symbol -> derivative
         self.memo: dict[Any, Poly] = {}  # SymPy expression -> element
         self.objects: dict[Any, Any] = {}  # builders and printers
         self.inverses: list[tuple[int, int, int, Items]] = []  # packed 1/base; lead, factor, rest of the base
+        self.bound: dict[int, int] = {}  # generator with a rule -> bits of all exponents that the rule speaks of
         self._rules: dict[int, tuple[int, Items]] = {}  # generator -> packed power, what it becomes
         self._mask = 0  # bits of exponents that ask for a rule, and guard bits
         self._guard = 0
@@ -173,6 +181,8 @@ class Ring:
         shift = self.bits * number
         self._rules[number] = (power << shift, tuple(value.items()))
         self._mask |= ((1 << self.bits) - power) << shift  # every exponent from ``power`` on
+        ones = (1 << self.bits) - 1
+        self.bound[number] = sum(ones << (self.bits * i) for i, _ in self.exponents(reduce(or_, value, 1 << shift)))
 
     def reduced(self, terms: Terms, den: int) -> Poly:
         """The element of these terms, by the rules; the dict is used up."""
@@ -186,6 +196,8 @@ class Ring:
                 if v:
                     touched.update(self._rewrite(terms, k, v, mask))
             high = list(touched)
+        if self.kind == "waves":
+            terms = waves.cancelled(self, terms)
         if 0 in terms.values():
             terms = {k: v for k, v in terms.items() if v}
         for inverse in self.inverses:

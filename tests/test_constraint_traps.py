@@ -1,0 +1,169 @@
+"""What would be wrong in silence: branches in users' functions, other ranks, stale symbols, float32, roots."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import sixd
+from sixd.spatial import cos, exp, sin, sqrt, where
+from sixd.symbolic import canonical
+
+ARM = sixd.zoo.planar(2)
+
+
+def bound(function):
+    return dataclasses.replace(ARM, constraints=(sixd.Holonomic(function),))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda q: [q[1] - max(q[0], 0)],
+        lambda q: [q[1] if q[0] > 0 else q[0]],
+        lambda q: [q[1] - np.where(q > 0, q, -q)[0]],
+    ],
+    ids=["max", "if", "np.where"],
+)
+def test_branches_in_a_users_function_are_refused(function):
+    for call in (sixd.constraint_jacobian, sixd.constraint_error):
+        with pytest.raises(sixd.TraceError, match="asked whether it is true"):
+            call(bound(function), [1.0, 1.0])
+
+
+def test_branches_by_where_are_differentiated(rng):
+    model = bound(lambda q: [q[1] - where(q[0] > 0, q[0] * q[0], -q[0])])
+    np.testing.assert_allclose(sixd.constraint_jacobian(model, [[2.0, 0.0], [-2.0, 0.0]])[:, 0], [[-4, 1], [1, 1]])
+    model = bound(lambda q: [q[1] - where(q[0] == 0, 1 + 0 * q[0], sin(q[0]) / where(q[0] == 0, 1, q[0]))])
+    np.testing.assert_allclose(sixd.constraint_jacobian(model, [0.0, 1.0]), [[0, 1]], atol=1e-15)
+
+
+def test_more_independent_rows_than_at_large_are_nan():
+    """Two branches of assembly: q1 = 0, of rank one, and q2 = q3 = 3, of rank two."""
+    builder = sixd.ModelBuilder("three", (0, 0, 0))
+    for k, parent in enumerate(("world", "b0", "b1")):
+        builder.add_body(f"b{k}", parent, sixd.Prismatic("xyz"[k]), inertia=sixd.point(1.0))
+    builder.add_constraint(sixd.Holonomic(lambda q: np.array([q[0] * (q[1] - 3), q[0] * (q[2] - 3)])))
+    qdd, lam = sixd.constrained_dynamics(builder.build(), [[2.0, 3, 3], [0.0, 1, 2]], np.zeros(3), [1.0, 1, 1])
+    assert np.isnan(qdd[0]).all()
+    assert np.isnan(lam[0]).all()
+    np.testing.assert_allclose(qdd[1], [0, 0.5, 1], atol=1e-12)  # b1 carries b2
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_dead_centres_in_both_dtypes(dtype):
+    rhombus = sixd.zoo.four_bar(1.0, 1.0, 1.0, 1.0)
+    q = np.array([[np.pi, -np.pi, np.pi], [0, 0, 0], [1.0, -1.0, 1.0]], dtype=dtype)
+    qdd, lam = sixd.constrained_dynamics(rhombus, q, np.zeros(3, dtype), np.zeros(3, dtype))
+    assert qdd.dtype == dtype
+    assert np.isnan(qdd[:2]).all()
+    assert np.isnan(lam[:2]).all()
+    assert np.isfinite(qdd[2]).all()
+
+
+def test_far_from_where_the_rank_was_found():
+    """Rows that are small there for other reasons than a dead centre."""
+    model = bound(lambda q: [exp(q[0]) - exp(q[1])])
+    qdd, _ = sixd.constrained_dynamics(model, [-20.0, -20.0], np.zeros(2), np.ones(2))
+    assert qdd[0] == pytest.approx(qdd[1], rel=1e-12)
+
+
+def test_a_start_without_a_slope_is_passed_over():
+    model = bound(lambda q: [sqrt(q[0] * q[0] + q[1] * q[1]) - 1])
+    assert sixd.mobility(model).freedoms == 1
+    qdd, _ = sixd.constrained_dynamics(model, [0.6, 0.8], np.zeros(2), np.ones(2))
+    assert qdd @ [0.6, 0.8] == pytest.approx(0, abs=1e-12)
+
+
+def test_symbols_of_a_models_constraints_are_replaced():
+    l = sp.Symbol("l")
+    e = sixd.equations(sixd.zoo.four_bar(crank=l))
+    assert canonical(e.substitute({l: 2 * l}).A[0, 1] - e.A[0, 1].subs(l, 2 * l)) == 0
+    numeric, model = e.substitute({l: 0.5}), sixd.zoo.four_bar()
+    q = sixd.assemble(model, [1.0, -0.5, 1.6], fixed=["crank"])
+    expected = sixd.constrained_dynamics(model, q, np.zeros(3), np.ones(3))
+    kernel = sixd.compile(sixd.constrained_dynamics, e, parameters=("l",))
+    for got in (
+        sixd.constrained_dynamics(numeric, q, np.zeros(3), np.ones(3)),
+        kernel(q, np.zeros(3), np.ones(3), 0.5),
+    ):
+        for a, b in zip(got, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_equations_can_be_pickled():
+    e = sixd.equations(sixd.zoo.four_bar())
+    again = pickle.loads(pickle.dumps(e))
+    assert again.M == e.M
+    assert again.V == e.V
+    assert again.A == e.A
+
+
+def test_time_in_closed_forms():
+    x, y, vx, vy, t = sp.symbols("x y vx vy t")
+    system = sixd.lagrange((vx**2 + vy**2) / 2, 0, [x, y], qd=[vx, vy], constraints=[vx - sp.sin(t)])
+    assert system.constrained().qdd[0] == sp.cos(t)
+    with pytest.raises(sixd.ModelError, match="depends on the time t.*Give its rate"):
+        sixd.lagrange((vx**2 + vy**2) / 2, 0, [x, y], qd=[vx, vy], constraints=[x - sp.sin(t)])
+
+
+def test_roots_of_fractions():
+    """A spring between two points: the square of a root is what is under it."""
+    x, v = sp.symbols("x xd")
+    system = sixd.lagrange(v**2 / 2, 50 * (sp.sqrt(x**2 + sp.Rational(1, 4)) - sp.Rational(1, 2)) ** 2, [x])
+    force = (50 * (sp.sqrt(x**2 + sp.Rational(1, 4)) - sp.Rational(1, 2)) ** 2).diff(x)
+    assert float((system.g[0] - force).subs(x, 0.3)) == pytest.approx(0, abs=1e-12)
+    for e in ((sp.sqrt(x + sp.Rational(1, 4)) + 1) ** 2, sp.sin(x + sp.pi / 5) ** 2, (sp.sqrt(x / 3 + 2) - x) ** 3):
+        assert abs(sp.N((canonical(e) - e).subs(x, 0.3))) < 1e-12
+
+
+class Own(sixd.Constraint):
+    """A user's constraint that names nothing."""
+
+    def position(self, system, q):
+        return q[1:2] - 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Level(sixd.Constraint):
+    """A user's constraint that names a frame."""
+
+    frame: str
+
+    @property
+    def frames(self):
+        return (self.frame,)
+
+    def position(self, system, q):
+        from sixd.algorithms.kinematics import pose
+
+        return pose(system, q, self.frame)[1:2, 3]
+
+
+def test_constraints_that_name_nothing_are_dropped_with_a_warning():
+    model = dataclasses.replace(ARM, constraints=(Own(),))
+    with pytest.warns(sixd.ModelWarning, match="is dropped, since q has other coordinates"):
+        assert model.lock({"link1": 0.1}).constraints == ()
+
+
+def test_frames_of_a_users_constraint_are_renamed():
+    model = dataclasses.replace(ARM, constraints=(Level("tip"),))
+    both = model.attach(model, "tip", prefix="r_")
+    assert [c.frame for c in both.constraints] == ["tip", "r_tip"]
+    q = np.array([0.1, 0.2, 0.3, 0.4])
+    expected = [np.sin(0.1) + np.sin(0.3), np.sin(0.1) + np.sin(0.3) + np.sin(0.6) + np.sin(1.0)]
+    np.testing.assert_allclose(sixd.constraint_error(both, q), expected, rtol=1e-13)
+
+
+def test_traced_functions_of_duals():
+    """2ˣ, xˣ, x⁰ and x¹ at 0."""
+    from sixd.spatial.dual import derivative
+
+    point, along = np.array([0.7]), np.array([1.0])
+    assert derivative(lambda x: 2**x, point, along)[1][0] == pytest.approx(2**0.7 * np.log(2))
+    assert derivative(lambda x: x**x, point, along)[1][0] == pytest.approx(0.7**0.7 * (np.log(0.7) + 1))
+    for n in (0, 1):
+        assert derivative(lambda x, n=n: x**n, np.zeros(1), along)[1][0] == n
+    assert derivative(lambda x: cos(x) ** 2, point, along)[1][0] == pytest.approx(-np.sin(1.4))
