@@ -167,3 +167,105 @@ def test_traced_functions_of_duals():
     for n in (0, 1):
         assert derivative(lambda x, n=n: x**n, np.zeros(1), along)[1][0] == n
     assert derivative(lambda x: cos(x) ** 2, point, along)[1][0] == pytest.approx(-np.sin(1.4))
+
+
+def test_rows_that_only_rounding_fills(rng):
+    """Wheels on a planar base: their height cannot change, so these rows are nothing, and say nothing."""
+    builder = sixd.ModelBuilder("drive")
+    builder.add_body("base", "world", sixd.Planar(), inertia=sixd.Inertia(5.0, about_com=(0.1, 0.1, 0.2)))
+    wheel = sixd.Inertia(0.5, about_com=(0.0015, 0.0025, 0.0015))
+    for side, y in (("left", 0.2), ("right", -0.2)):
+        builder.add_body(side, "base", sixd.Revolute("y"), placement=sixd.placement((0, y, 0.1)), inertia=wheel)
+        builder.add_constraint(sixd.Rolling(side, 0.1))
+    drive = builder.build()
+    assert (sixd.mobility(drive).freedoms, sixd.mobility(drive).rank) == (2, 3)
+    q, tau = rng.uniform(-1, 1, (2, 5))
+    for at in (q, np.zeros(5)):
+        qdd, _ = sixd.constrained_dynamics(drive, at, np.zeros(5), tau)
+        A, M = sixd.constraint_jacobian(drive, at), sixd.mass_matrix(drive, at)
+        right = np.concatenate([tau - sixd.bias_force(drive, at, np.zeros(5)), np.zeros(6)])
+        expected = np.linalg.lstsq(np.block([[M, -A.T], [A, np.zeros((6, 6))]]), right, rcond=1e-12)[0][:5]
+        np.testing.assert_allclose(qdd, expected, rtol=1e-10, atol=1e-11)
+
+
+def test_errors_of_a_users_function_name_the_constraint():
+    for function, message in (
+        (lambda: 0, r"Holonomic\(<lambda>\): its function fails"),
+        (lambda q: q[7], "out of bounds"),
+        (lambda q: None, "returns None, expected numbers"),
+    ):
+        with pytest.raises(sixd.ModelError, match=message):
+            sixd.constraint_error(bound(function), [0.0, 0.0])
+
+
+def test_constraints_and_frames_for_a_model_at_hand():
+    tall = ARM.with_frame("camera", "link2", sixd.placement((0, 0, 0.1)))
+    assert "camera" in tall.frame_names
+    held = tall.with_constraints(sixd.Loop("world", "camera", "x"), sixd.Mimic("link2", "link1"))
+    assert len(held.constraints) == 2
+    assert ARM.constraints == ()
+    with pytest.raises(sixd.UnknownNameError, match="no frame named 'tipp'. Did you mean 'tip'"):
+        ARM.with_constraints(sixd.Loop("world", "tipp"))
+    with pytest.raises(sixd.ModelError, match="exists already"):
+        ARM.with_frame("tip", "link2")
+
+
+def test_what_cannot_be_assembled_is_said():
+    far = ARM.with_constraints(sixd.Distance("world", "tip", 5.0))
+    assert "no configuration was found" in str(sixd.mobility(far))
+    with pytest.raises(sixd.AssemblyError, match=r"Distance\(world, tip\) is off by 10.5 in its own unit"):
+        sixd.assemble(far, [0.1, 0.2])
+
+
+def test_energies_that_depend_on_time_are_refused():
+    theta, thetad, t, l = sp.symbols("theta thetad t l")
+    with pytest.raises(sixd.ModelError, match=r"depend on the time by t.*constraint on its velocity"):
+        sixd.lagrange(thetad**2 / 2, sp.cos(theta) * sp.sin(t), [theta])
+    assert sixd.lagrange(thetad**2 / 2, t * theta, [theta], parameters=["t"]).g[0] == t  # a thickness, say
+    angle, time = sp.Function("theta"), sp.Symbol("t")
+    x = sp.cos(time) + l * sp.sin(angle(time))
+    with pytest.raises(sixd.ModelError, match="depend on the time"):
+        sixd.lagrange(x.diff(time) ** 2 / 2, 0, [angle(time)])
+    with pytest.raises(sixd.ModelError, match="inputs contains the velocity thetad"):
+        sixd.lagrange(thetad**2 / 2, 0, [theta], inputs=[[thetad]])
+
+
+def test_unknown_functions():
+    """A bead on the curve y = f(x)."""
+    x, xd, m, f = *sp.symbols("x xd m"), sp.Function("f")
+    bead = sixd.lagrange(m * (1 + f(x).diff(x) ** 2) * xd**2 / 2, m * f(x), [x])
+    assert sp.simplify(bead.M[0] - m * (1 + f(x).diff(x) ** 2)) == 0
+    assert sixd.is_holonomic([[f(x), 1, 0]], sp.symbols("x y z")).holonomic
+
+
+def test_short_hand_is_not_ambiguous():
+    q, qd = sp.symbols("q1:13"), sp.symbols("qd1:13")
+    many = sixd.lagrange(sum(v**2 for v in qd), sp.cos(q[0] + q[1]) + sp.cos(q[11]), q).latex("g")
+    assert "s_{1,2}" in many
+    assert "s_{12}" in many
+    named = sixd.lagrange(qd[0] ** 2, sp.Symbol("s1") * sp.cos(q[0]), [q[0]]).latex("g")
+    assert "\\sin" in named
+    theta, phi = sp.symbols("theta1 phi1")
+    two = sixd.lagrange(sp.Symbol("thetad1") ** 2 + sp.Symbol("phid1") ** 2, sp.cos(theta) + sp.cos(phi), [theta, phi])
+    assert "s_{1}" not in two.latex("g")
+
+
+def test_new_coordinates_are_found():
+    x, y, xd, yd, phi = sp.symbols("x y xd yd phi")
+    point = sixd.lagrange((xd**2 + yd**2) / 2, y, [x, y], constraints=x**2 + y**2 - 1)
+    assert list(point.eliminate({x: sp.cos(phi), y: sp.sin(phi)}).q) == [phi]
+
+
+def test_half_angles_that_cancel():
+    a = sp.Symbol("a")
+    for e in (2 * sp.sin(a / 2) * sp.cos(a / 2) - sp.sin(a), sp.cos(50 * a) - 2 * sp.cos(25 * a) ** 2 + 1):
+        assert canonical(e) == 0
+
+
+def test_constrained_motion_of_a_loop_takes_a_moment():
+    """A long result is left as it comes; it is right."""
+    e = sixd.equations(sixd.zoo.four_bar())
+    qdd, _ = e.constrained([0, 0, 0])
+    q = sixd.assemble(e, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
+    table = dict(zip([*e.q, *e.qd], [*q, 0, 0, 0], strict=True))
+    assert float(qdd[0].xreplace(table)) == pytest.approx(-7.8296390369, rel=1e-9)

@@ -7,7 +7,14 @@ import sixd
 
 ARM = sixd.zoo.planar(2)
 # places that are not zero in an output of 300 entries: none, the ends, the middle, a run of just the shortest length
-PLACES = {"none": [], "ends": [0, 299], "middle": [150], "short": [10, 27], "shortest": [10, 26, 44], "all but": range(40)}
+PLACES = {
+    "none": [],
+    "ends": [0, 299],
+    "middle": [150],
+    "short": [10, 27],
+    "shortest": [10, 26, 44],
+    "all but": range(40),
+}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

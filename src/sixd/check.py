@@ -40,7 +40,8 @@ def check(model: System, q: Any = None) -> Findings:
     known = {(f.code, f.where) for f in found}
     more = _tree_findings(model) if isinstance(model, Model) else []
     if model.constraints and not model.symbols:
-        more += _constraint_findings(model) + (_findings_at(model, q) if q is not None else [])
+        with np.errstate(all="ignore"):
+            more += _constraint_findings(model) + (_findings_at(model, q) if q is not None else [])
     found.extend(f for f in more if (f.code, f.where) not in known)
     return found
 

@@ -7,6 +7,7 @@ with ``ModelBuilder.add_constraint``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,10 @@ def constrained_dynamics(
     -----
     Where the constraints' rank is lower than in assembled configurations at large, as in a dead centre, nothing tells
     how the mechanism goes on: qdd and lam of such a row are NaN, other rows of a batch are not touched. "Lower" means
-    that a row of A meets the others, in the metric of M, at less than 3e-7 rad (float32: 3e-5), or that it vanishes. NaN,
-    too, where more rows are independent than at large: in another branch of assembly, or away from it. The rank of a
-    model with symbols is that of random numbers in their place. Raises ``SingularError`` if the mass matrix of the tree
-    is singular in every configuration. A body carried by one that is 10⁶ times lighter costs five digits.
+    that a row of A meets the others, in the metric of M, at less than 3e-7 rad (float32: 3e-5), or that it vanishes.
+    NaN, too, where more rows are independent than at large: in another branch of assembly, or away from it. The rank of
+    a model with symbols is that of random numbers in their place. Raises ``SingularError`` if the mass matrix of the
+    tree is singular in every configuration. A body carried by one that is 10⁶ times lighter costs five digits.
 
     >>> import numpy as np, sixd
     >>> model = sixd.zoo.four_bar()
@@ -148,7 +149,8 @@ def _assembled(where: str, model: System, q: Array, free: Array) -> Array:
             f"that far? Try model.constraints one by one."
         )
     raise AssemblyError(
-        f"{where}: {model.name!r} was not assembled: {name} is off by {attempt.error:.3g} rad or m, expected 0. {hint}"
+        f"{where}: {model.name!r} was not assembled: {name} is off by {attempt.lack:.3g} in its own unit, expected 0. "
+        f"{hint}"
     )
 
 
@@ -174,7 +176,8 @@ def mobility(model: System, q: Any = None) -> Mobility:
     require_system(where, model)
     model.require_numeric(where)
     if q is None:
-        return mobility_at(model, assembled_rank(model).at)
+        rank = assembled_rank(model)
+        return replace(mobility_at(model, rank.at), assembled=rank.assembles)
     place = np.asarray(q)
     if place.shape != (model.nq,) or place.dtype.kind not in "fiu" or not np.isfinite(place).all():
         raise ShapeError(f"{where}: q is {q!r}, expected one configuration of {model.nq} finite numbers.")

@@ -34,6 +34,7 @@ class Attempt(NamedTuple):
     worst: Constraint | None
     error: float
     done: bool
+    lack: float = 0.0  # |φ| of the worst, in its own unit
 
 
 def assembled(system: System, q: Array, free: Array, rng: np.random.Generator) -> Attempt:
@@ -110,7 +111,8 @@ def _judged(system: System, q: Array, phi: Array, A: Array) -> Attempt:
     errors = np.where(np.isfinite(errors), errors, np.inf)
     owner = [c for c in system.constraints for _ in c.position(system, q)]
     error = float(errors.max())
-    return Attempt(q, owner[int(np.argmax(errors))], error, error <= ACCEPTED)
+    worst = int(np.argmax(errors))
+    return Attempt(q, owner[worst], error, error <= ACCEPTED, float(abs(phi[worst])))
 
 
 def assembled_velocity(system: System, q: Array, qd: Array, t: float, free: Array) -> Array:

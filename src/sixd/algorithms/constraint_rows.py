@@ -25,9 +25,10 @@ def row_counts(system: System) -> tuple[tuple[int, int], ...]:
         q, qd = np.asarray(system.neutral()), np.zeros(system.nv)
         if system.symbols:  # beside which floats have no value
             q, qd = _symbolic(system.nq, "q"), _symbolic(system.nv, "v")
-        _COUNTS[system] = tuple(
-            (len(c.velocity(system, q, qd)), len(c.position(system, q))) for c in system.constraints
-        )
+        with np.errstate(all="ignore"):  # only the lengths matter
+            _COUNTS[system] = tuple(
+                (len(c.velocity(system, q, qd)), len(c.position(system, q))) for c in system.constraints
+            )
     return _COUNTS[system]
 
 

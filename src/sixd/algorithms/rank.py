@@ -21,6 +21,7 @@ from sixd.spatial.scalar import Array
 
 # singular values below this part of the largest count as zero: assembly leaves 1e-10, a pose beside a special one 1e-2
 _ZERO = 1e-7
+_ROUNDING = 1e-12  # part of the largest row of a constraint: sums of terms that cancel leave 1e-16
 _BESIDE = 4  # configurations beside the first, each this far away [rad or m]
 _FAR = 0.3
 
@@ -63,8 +64,18 @@ def scaled_rows(system: System, q: Array, sizes: Sequence[float] | None = None) 
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     with np.errstate(all="ignore"):
         M = np.diag(np.asarray(system.apply("mass_matrix", crba, q), dtype=float))
-    A = A / np.sqrt(np.where(M > 0, M, 1.0))
+    A = without_rounding(system, A / np.sqrt(np.where(M > 0, M, 1.0)))
     return A if sizes is None else A / np.array(sizes)[:, None]
+
+
+def without_rounding(system: System, A: Array) -> Array:
+    """A with zeros for rows that are nothing beside others of the same constraint: the height of a wheel on a planar
+    base cannot change, and sums that say so leave 1e-17."""
+    A = A.copy()
+    for rows in row_slices(system):
+        size = np.abs(A[rows]).max(axis=1, initial=0.0)
+        A[rows][size < _ROUNDING * size.max(initial=0.0)] = 0.0
+    return A
 
 
 def _rank(A: Array) -> int:
@@ -81,7 +92,7 @@ def _find(system: System) -> Rank:
         values = rng.uniform(0.5, 1.5, len(system.symbols))
         system = substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
     anywhere = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(3)]
-    rows = [np.asarray(constraint_jacobian(system, q), dtype=float) for q in anywhere]
+    rows = [without_rounding(system, np.asarray(constraint_jacobian(system, q), dtype=float)) for q in anywhere]
     vanishing = frozenset(np.flatnonzero(~np.any(rows, axis=(0, 2))).tolist())
     free = np.ones(system.nv, dtype=bool)
     start = np.asarray(system.neutral(), dtype=float)
@@ -125,13 +136,14 @@ class Mobility:
     equations: int
     redundant: int
     redundant_in: tuple[tuple[str, int], ...] = ()
+    assembled: bool = True  # whether it was found in a configuration that satisfies the constraints
 
     def __str__(self) -> str:
         text = f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} = {self.nv} of the joints - "
         text += f"{self.rank} independent of {self.equations} equations"
         if self.redundant:
             text += f", {self.redundant} redundant (" + ", ".join(f"{n} in {c}" for c, n in self.redundant_in) + ")"
-        return text
+        return text if self.assembled else text + "; no configuration was found that satisfies them all"
 
 
 def mobility_at(system: System, q: Array) -> Mobility:

@@ -7,13 +7,14 @@ dual numbers.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError
+from sixd.errors import ModelError, ScalarTypeError, SixdError
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
@@ -48,7 +49,8 @@ class Coupling(Explicit):
             )
 
     def map(self, y: Array) -> Array:
-        return np.atleast_1d(np.asarray(self.function(y)))
+        with told_as(self.label):
+            return np.atleast_1d(np.asarray(self.function(y)))
 
     def position(self, system: System, q: Array) -> Array:
         wanted = sum(system.q_slice(j).stop - system.q_slice(j).start for j in self.dependent)
@@ -78,7 +80,11 @@ class _OfAllCoordinates(Constraint):
 
     def _value(self, system: System, q: Array) -> Array:
         takes_model = "model" in inspect.signature(self.function).parameters
-        return np.asarray(self.function(model=system, q=q) if takes_model else self.function(q))
+        with told_as(self.label):
+            value = self.function(model=system, q=q) if takes_model else self.function(q)
+        if value is None:
+            raise ModelError(f"{self.label}: its function returns None, expected numbers. Is a return missing?")
+        return np.asarray(value)
 
 
 @final
@@ -130,6 +136,20 @@ class Pfaffian(_OfAllCoordinates):
 
     def target(self, t: Any) -> Array | None:
         return None if self.rate is None else np.atleast_1d(np.asarray(self.rate(t)))
+
+
+@contextmanager
+def told_as(label: str) -> Iterator[None]:
+    """Errors of a user's function in the name of the constraint."""
+    try:
+        yield
+    except SixdError:
+        raise
+    except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+        raise ModelError(
+            f"{label}: its function fails: {error}. It takes q, an array of any scalar: use sixd.spatial's sin, sqrt, "
+            f"where … in the place of math's and NumPy's, and return numbers in an array."
+        ) from error
 
 
 def _require_function(kind: str, function: Any) -> None:

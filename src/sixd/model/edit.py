@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, unknown_name
 from sixd.model import validate
 from sixd.model.builder import Entry, ModelBuilder
-from sixd.model.constraint import renamed
+from sixd.model.constraint import Constraint, renamed
 from sixd.model.joints import BUILT_IN, Fixed, replace_parameters, verify_joint
 from sixd.model.model import Model
 from sixd.model.parts import PER_Q, PER_V, Frame
@@ -143,6 +143,21 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     _drop_constraints(builder, set(), "attach")
     builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
     return builder.build()
+
+
+def with_constraints(model: Model, constraints: Sequence[Constraint]) -> Model:
+    """See ``Model.with_constraints``."""
+    builder = to_builder(model)
+    for c in constraints:
+        builder.add_constraint(c)
+    return settled(dataclasses.replace(model, constraints=tuple(builder.constraints)))
+
+
+def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
+    """See ``Model.with_frame``."""
+    builder = to_builder(model)
+    builder.add_frame(name, parent, placement)
+    return settled(dataclasses.replace(model, frames=builder.frames))
 
 
 def substitute(model: Model, values: Mapping[Any, Any]) -> Model:

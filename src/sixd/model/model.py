@@ -262,6 +262,18 @@ class Model(System):
         """
         return system.make_reduced(self)
 
+    def with_constraints(self, *constraints: Constraint) -> Model:
+        """The model with these constraints added to those it has; the joints and frames they name must exist."""
+        from sixd.model.edit import with_constraints
+
+        return with_constraints(self, constraints)
+
+    def with_frame(self, name: str, parent: str, placement: Any = None) -> Model:
+        """The model with a named frame added at ``placement`` (4, 4) in the frame of a body, or in another frame."""
+        from sixd.model.edit import with_frame
+
+        return with_frame(self, name, parent, placement)
+
     def without_passive(self) -> Model:
         """The model without damping, friction, stiffness and armature."""
         zero = np.zeros(self.nv, dtype=int if self.symbols else float)

@@ -102,7 +102,7 @@ class Dual:
 
     def sqrt(self) -> Dual:
         root = scalar.sqrt(self.value)
-        return Dual(root, self.slope / (2 * root))
+        return Dual(root, _ratio(self.slope, 2 * root))
 
     def exp(self) -> Dual:
         e = scalar.exp(self.value)

@@ -66,10 +66,8 @@ def numeric(x: Any) -> Any:
 
 
 def is_zero(x: Any) -> bool:
-    """Whether ``x`` is a plain number, or a SymPy number, that is exactly zero."""
-    if is_sympy(x):
-        return getattr(x, "is_zero", None) is True
-    return bool(x == 0) if is_number(x) else False
+    """Whether ``x`` is a number, or a scalar that can tell (``is_zero``), and is exactly zero."""
+    return bool(x == 0) if is_number(x) else getattr(x, "is_zero", None) is True
 
 
 def is_object(*arrays: Any) -> bool:

@@ -31,13 +31,23 @@ class Projections(NamedTuple):
     P_u: Any
 
 
+_LONG = 300  # operations; common factors of longer fractions take minutes to find
+
+
+def _tidy(e: Any) -> Any:
+    """A short expression made readable; a long one, of which nobody reads more, as it came."""
+    import sympy
+
+    return tidy(e) if sympy.count_ops(e) < _LONG else sympy.sympify(e)
+
+
 class ConstrainedMotion:
     """What constraints do to equations of motion; a part of ``Equations``."""
 
     def constrained(self: Equations, tau: Any = None) -> Constrained:  # type: ignore[misc]
         """Accelerations and multipliers under generalised forces ``tau`` (nv,), by default the symbols u1, u2, …
 
-        The time of prescribed rates is the symbol t.
+        The time of prescribed rates is the symbol t. Long results are left as they come, fractions within fractions.
         """
         import sympy
 
@@ -46,7 +56,7 @@ class ConstrainedMotion:
             raise ShapeError(f"constrained: tau has {len(forces)} entries, expected {self.nv}.")
         q, qd, u = (np.array(list(x), dtype=object) for x in (self.q, self.qd, forces))
         rows = constrained_dynamics(self, q, qd, u, sympy.Symbol("t") if is_timed(self) else 0)
-        qdd, lam = (sympy.Matrix(len(x), 1, [tidy(e) for e in x]) for x in rows)
+        qdd, lam = (sympy.Matrix(len(x), 1, [_tidy(e) for e in x]) for x in rows)
         return Constrained(qdd, lam)
 
     def projections(self: Equations) -> Projections:  # type: ignore[misc]
@@ -54,7 +64,7 @@ class ConstrainedMotion:
         import sympy
 
         P, P_u = projections(self, np.array(list(self.q), dtype=object))
-        return Projections(*(sympy.Matrix(self.nv, self.nv, [tidy(e) for e in X.ravel()]) for X in (P, P_u)))
+        return Projections(*(sympy.Matrix(self.nv, self.nv, [_tidy(e) for e in X.ravel()]) for X in (P, P_u)))
 
     def eliminate(  # type: ignore[misc]
         self: Equations,
@@ -70,7 +80,8 @@ class ConstrainedMotion:
         ----------
         explicit : the old coordinates as functions of the new ones, {x: R*cos(phi), y: R*sin(phi)}; it must satisfy the
             constraints. Without it the constraints are solved for ``dependent`` coordinates, ``near`` a point.
-        new : the new coordinates, where they are not among the old ones.
+        new : the new coordinates, where they are not among the old ones; by default the symbols that ``explicit``
+            brings in, sorted by name.
         """
         from sixd.symbolic.lagrange import lagrange
 
@@ -84,6 +95,11 @@ class ConstrainedMotion:
                 f"eliminate: {self.name!r} has constraints on velocities that are not known to be holonomic, so no "
                 f"coordinate can be removed. Ask sixd.is_holonomic, and give the integral as the constraint."
             )
+        if explicit is not None and new is None:
+            known = {*self.q, *self.qd, *self.symbols}
+            fresh = {s for e in explicit.values() for s in getattr(e, "free_symbols", ())} - known
+            kept = [x for x in self.q if x not in explicit]
+            new = kept + sorted(fresh, key=str) if fresh else None
         T, V = (p.to_sympy(exact=True) for p in self._energies())
         options = {"dependent": dependent, "near": near, "explicit": explicit, "new": new}
         found = eliminate_energies(T, V, list(self.q), list(self.phi), qd=list(self.qd), **options)

@@ -89,9 +89,9 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     )
 
 
-# a closed form's length goes up six times with every joint of a chain that turns about another axis: seven took 10 s,
-# eight 90 s; joints that turn about parallel axes count half
-_LONG = 6.5
+# a closed form's length goes up six times with every joint of a chain that turns about another axis: seven took 10 to
+# 90 s for C, depending on the inertias; joints that turn about parallel axes count half
+_LONG = 6.2
 
 
 def _tell_if_long(tree: Model) -> None:
@@ -106,11 +106,12 @@ def _tell_if_long(tree: Model) -> None:
             turns = 0.2
         depth.append(depth[p] + turns)
         axes.append(axis)
-    seconds = 10 * 6 ** (max(depth) - 7)
+    seconds = 30 * 6 ** (max(depth) - 7)
     if max(depth) > _LONG:
         warnings.warn(
-            f"equations: {tree.name!r} has a chain with {max(depth):.0f} turns in a row: its closed form is long; M, C "
-            f"and g take about {seconds:.0f} s. Lock joints that do not matter, or evaluate the model itself.",
+            f"equations: {tree.name!r} has a chain with {max(depth):.0f} turns in a row: its closed form is long; C "
+            f"takes some {seconds:.0f} s, what is printed more. Lock joints that do not matter, or evaluate the model "
+            f"itself.",
             CompileWarning,
             stacklevel=3,
         )

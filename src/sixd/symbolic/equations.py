@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from sixd.symbolic.ring import Ring
 
 
+_WIDEST = 2000  # characters of a field that are printed
+
+
 class Equations(Fields, Shown, ConstrainedMotion, System):
     """Equations of motion in closed form: M q̈ + C q̇ + g + b = τ (= input_matrix · f).
 
@@ -87,7 +90,7 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
             base = letters[self.q[k]] if self.nq == self.nv else f"q_{{{k + 1}}}"
             letter, line, index = base.partition("_")
             dotted = str(v) == str(a).replace("dd", "d", 1)
-            letters[v] = f"\\dot{{{letter}}}{line}{index}" if dotted else sympy.latex(v)
+            letters[v] = f"\\dot{{{letter}}}{line}{index}" if dotted else f"{{{sympy.latex(v)}}}"
             letters[a] = f"\\ddot{{{letter}}}{line}{index}"
         return letters
 
@@ -226,6 +229,12 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
             raise unknown_name(f"system {self.name!r}", "coordinate", joint, self.joint_names)
         k = self.joint_names.index(joint)
         return slice(k, k + 1)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: M q̈ + C q̇ + g + b = τ in {', '.join(map(str, self.q))}"]
+        lines += [f"{name} = {getattr(self, name)}" for name in self._chosen(())]
+        long = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]} … ({len(line)} characters)" for line in lines]
+        return "\n".join(long)
 
     def __repr__(self) -> str:
         return f"<Equations of {self.name!r}: nq = {self.nq}, nv = {self.nv}>"

@@ -14,7 +14,7 @@ import numpy as np
 from sixd.errors import ModelError, ShapeError
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
-from sixd.symbolic.coordinates import coordinates, expression, velocities, with_dots
+from sixd.symbolic.coordinates import coordinates, expression, is_listed, velocities, with_dots
 from sixd.symbolic.equations import Equations
 from sixd.symbolic.poly import Poly
 from sixd.symbolic.relations import make_relations, symbols_of
@@ -39,7 +39,8 @@ def lagrange(
 
     Parameters
     ----------
-    T : polynomial of degree at most two in the velocities; the coefficients may depend on q in any way.
+    T : polynomial of degree at most two in the velocities; the coefficients may depend on q in any way, but not on the
+        time. Make symbols ``real=True`` where Abs or sign of them occurs.
     V : function of q alone.
     q : coordinates: SymPy symbols, or functions of time such as those of ``sympy.physics.mechanics.dynamicsymbols``.
     qd : symbols of the velocities; q1 has qd1, theta has thetad, if omitted. For functions of time, their derivatives.
@@ -64,13 +65,15 @@ def lagrange(
     symbols, rename = _coordinates(q, qd)
     energy_T, energy_V = _expression("T", T, rename), _expression("V", V, rename)
     loss = _expression("dissipation", 0 if dissipation is None else dissipation, rename)
-    matrix = _input_matrix(inputs, len(symbols[0]), rename)
-    given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in constraints]
+    matrix = _input_matrix(inputs, len(symbols[0]), symbols[1], rename)
+    listed = constraints if is_listed(constraints) else [constraints]
+    given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
     relations = make_relations(given, symbols)
     parts = [energy_T, energy_V, loss] + ([] if matrix is None else [matrix])
     free = set().union(*(x.free_symbols for x in parts), *(symbols_of(r) for r in relations))
     left = sorted(free - set(symbols[0]) - set(symbols[1]), key=str)
     _require_known(left, symbols, parameters)
+    _require_no_time((energy_T, energy_V, loss), left, parameters)
 
     ring = Ring()
     kinetic, potential, rayleigh = (ring.convert(x) for x in (energy_T, energy_V, loss))
@@ -121,12 +124,15 @@ def _expression(what: str, x: Any, rename: dict[Any, Any]) -> Any:
     return value.doit().xreplace(rename) if rename else value
 
 
-def _input_matrix(inputs: Any, n: int, rename: dict[Any, Any]) -> Any:
+def _input_matrix(inputs: Any, n: int, qd: list[Any], rename: dict[Any, Any]) -> Any:
     import sympy
 
     if inputs is None:
         return None
     matrix = sympy.Matrix(inputs).xreplace(rename)
+    moving = matrix.free_symbols & set(qd)
+    if moving:
+        raise ModelError(f"lagrange: inputs contains the velocity {moving.pop()}, expected functions of q alone.")
     if matrix.shape[0] != n:
         raise ShapeError(f"lagrange: inputs has shape {matrix.shape}, expected ({n}, m): a row for each coordinate.")
     return matrix
@@ -146,6 +152,23 @@ def _require_known(left: list[Any], symbols: tuple[list[Any], ...], parameters: 
         raise ModelError(
             f"lagrange: unknown symbols {', '.join(map(str, unknown))}, expected coordinates, velocities "
             f"({', '.join(map(str, symbols[1]))}) or parameters. Name them in parameters=, or mend the expression."
+        )
+
+
+def _require_no_time(expressions: Sequence[Any], left: list[Any], parameters: Sequence[Any]) -> None:
+    """Raise if energies depend on time by other ways than the coordinates: their forces would be lost."""
+    import sympy
+    from sympy.core.function import AppliedUndef
+
+    named = {str(p) for p in parameters}
+    clock = [s for s in left if str(s) == "t" and "t" not in named]
+    driven = [f for e in expressions for f in e.atoms(AppliedUndef) if f.has(sympy.Symbol("t"))]
+    if clock or driven:
+        what = clock[0] if clock else driven[0]
+        raise ModelError(
+            f"lagrange: the energies depend on the time by {what}, expected coordinates, velocities and parameters "
+            f"alone. Make a driven motion a coordinate with a constraint on its velocity, such as xd - cos(t), or, if "
+            f"t is no time, name it in parameters=."
         )
 
 
@@ -205,7 +228,7 @@ def _require_independent(system: Equations, T: Any) -> None:
         table = {s: rng.uniform(0.3, 1.2) for s in (*system.symbols, *system.q)}
         try:
             M = np.array(system.M.xreplace(table).evalf(), dtype=float)
-        except TypeError:  # a complex number, or a function without a value: nothing can be said there
+        except (TypeError, ValueError):  # a complex number, or a function without a value: nothing can be said there
             return
         if not np.isfinite(M).all():
             continue

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sixd.errors import ModelError, ShapeError
+from sixd.errors import ModelError, ShapeError, SingularError
 from sixd.spatial.scalar import is_sympy
 
 if TYPE_CHECKING:
@@ -29,13 +29,16 @@ def linearize(system: Equations, q: Any, qd: Any, f: Any) -> Linear:
         raise ModelError(f"linearize: {system.name!r} has quaternions, expected coordinates with q̇ = qd.")
     if system.constraints:
         raise ModelError(
-            f"linearize: {system.name!r} has constraints, expected independent coordinates. See model.reduce()."
+            f"linearize: {system.name!r} has constraints, expected independent coordinates. Use .eliminate() first, "
+            f"or, for numbers, sixd.linearize(system, q, qd)."
         )
     point = dict(zip(system.q, _given("q", q, n), strict=True)) | dict(zip(system.qd, _given("qd", qd, n), strict=True))
     force = sympy.Matrix(_given("f", f, m)) if m else sympy.zeros(0, 1)
     at = _Point(point)
 
     M, h, T = at(system.M), at(system.h), at(system.input_matrix)
+    if n and M.det() == 0:
+        raise SingularError(f"linearize: the mass matrix of {system.name!r} is singular in that configuration.")
     accelerations = M.LUsolve(T * force - h) if n else sympy.zeros(0, 1)
     # M δq̈ = (∂T/∂q f - ∂M/∂q q̈ - ∂h/∂q) δq - ∂h/∂q̇ δq̇ + T δf
     by_q = sympy.zeros(n, n)

@@ -113,6 +113,7 @@ def _factor_product(a: Sequence[Any], x: Sequence[Any]) -> Any:
     d(μ a) = 0 is linear in the exponents; they are found at a few points in floats, and proved by the caller.
     """
     import sympy
+    from sympy.core.function import AppliedUndef
 
     bases = set(x)
     for e in a:
@@ -123,6 +124,8 @@ def _factor_product(a: Sequence[Any], x: Sequence[Any]) -> Any:
     columns = [[f.diff(x[i]) / f * a[j] - f.diff(x[j]) / f * a[i] for i, j in pairs] for f in found]
     right = [a[i].diff(x[j]) - a[j].diff(x[i]) for i, j in pairs]
     symbols = sorted(set(x).union(*(e.free_symbols for e in a)), key=sympy.default_sort_key)
+    if any(e.has(AppliedUndef) for e in (*right, *(e for column in columns for e in column))):
+        return None  # functions without a value
     function = sympy.lambdify(symbols, [*columns, right], "numpy")
     rng = np.random.default_rng(0)
     points = [function(*rng.uniform(0.3, 1.2, len(symbols))) for _ in range(2 * len(found) + 2)]

@@ -22,17 +22,21 @@ def latex(expression: Any, coordinates: Mapping[Any, str] | Iterable[Any] = (), 
     """
     names = dict(coordinates) if isinstance(coordinates, Mapping) else {}
     labels = _labels(coordinates) if short else {}
+    taken = {str(s) for s in getattr(expression, "free_symbols", ())}
+    if any(re.fullmatch(r"[sc]_?\d+", name) for name in taken):  # a parameter s1 beside sin(q1)
+        labels = {}
     return str(_printer(names, labels).doprint(expression))
 
 
-def _labels(coordinates: Iterable[Any]) -> dict[Any, str]:
-    """The number at the end of each coordinate's name; of several with one number, such as q1 and qd1, the first's."""
-    found: dict[str, Any] = {}
+def _labels(coordinates: Mapping[Any, str] | Iterable[Any]) -> dict[Any, str]:
+    """The number at the end of each coordinate's name; rates have none, nor have two with the same number."""
+    names = coordinates if isinstance(coordinates, Mapping) else {}
+    found: dict[str, list[Any]] = {}
     for symbol in coordinates:
         match = re.search(r"\d+$", str(symbol))
-        if match:
-            found.setdefault(match[0], symbol)
-    return {symbol: number for number, symbol in found.items()}
+        if match and "dot{" not in names.get(symbol, ""):
+            found.setdefault(match[0], []).append(symbol)
+    return {symbols[0]: number for number, symbols in found.items() if len(symbols) == 1}
 
 
 def _printer(names: dict[Any, str], labels: dict[Any, str]) -> Any:
@@ -81,6 +85,6 @@ def _numbers(angle: Any, labels: dict[Any, str]) -> str | None:
     plus, minus = ([n for x in terms if (n := labels.get(sign * x)) is not None] for sign in (1, -1))
     if len(plus) + len(minus) < len(terms):
         return None
-    comma = "," if len(terms) > 1 and max(map(len, plus + minus)) > 1 else ""
+    comma = "," if max(map(len, labels.values())) > 1 else ""  # 1,2 where there is a 12
     added, taken = (sorted(numbers, key=lambda n: (len(n), n)) for numbers in (plus, minus))
     return comma.join(added) + "".join(f"-{n}" for n in taken)

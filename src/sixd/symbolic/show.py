@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class Shown:
         """The same as a piece of Markdown, with a line on the meaning of each letter."""
         parts = [f"### Equations of motion of {self.name}", _STANDARD_FORM]
         parts += [f"$${left} = {right}$$" for f in self._chosen(fields) for left, right in self._lines(f, short)]
-        if short:
+        if re.search(r"\b[sc]_\{\d", "".join(parts)):
             parts.append("$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine.")
         return "\n\n".join(parts) + "\n"
 

@@ -71,6 +71,8 @@ def written_out(poly: Poly, target: Ring) -> Poly:
             rest -= (up + (down << bits)) << (bits * z)
         coefficients.setdefault(tuple(n), {})[rest] = v
 
+    if not coefficients:
+        return target.zero
     bases = [_base(ring, z, {abs(n[j]) for n in coefficients}, target) for j, z in enumerate(angles)]
     return _summed(poly, coefficients, bases, target)
 
