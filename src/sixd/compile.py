@@ -109,7 +109,7 @@ class _Provider:
     def __call__(self, form: str) -> Part:
         model, request = self.model(), self.request
         assert model is not None
-        known = request.function.named and not request.function.constrained
+        known = request.function.named and not (request.function.constrained and model.constraints)
         numbers = _model_key(model) if known else None
         if numbers is None and self.program is None:  # traced once: what a user's function closes over may change
             self.program = trace_request(model, request)
