@@ -6,10 +6,10 @@ import pytest
 import sixd
 
 ARM = sixd.zoo.planar(2)
-# places that are not zero in an output of 300 entries: none, the ends, the middle, a run of just the shortest length
+# places that are not zero in an output of 4200 entries: none, the ends, the middle, a run of just the shortest length
 PLACES = {
     "none": [],
-    "ends": [0, 299],
+    "ends": [0, 4199],
     "middle": [150],
     "short": [10, 27],
     "shortest": [10, 26, 44],
@@ -23,16 +23,16 @@ def test_runs_of_zeros(name, dtype, rng):
     places = list(PLACES[name])
 
     def sparse(q):
-        out = [0] * 300
+        out = [0] * 4200
         for k in places:
             out[k] = q[0] * k + q[1]
-        return np.array(out, dtype=object).reshape(20, 15), q
+        return np.array(out, dtype=object).reshape(60, 70), q
 
     kernel = sixd.compile(sparse, ARM, dtype=dtype)
     for batch in ((), (1,), (7,), (8,), (33,)):
         q = rng.uniform(1, 2, (*batch, 2)).astype(dtype)
-        out = np.full((*batch, 20, 15), np.nan, dtype=dtype), np.full((*batch, 2), np.nan, dtype=dtype)
-        expected = np.zeros((*batch, 300), dtype=dtype)
+        out = np.full((*batch, 60, 70), np.nan, dtype=dtype), np.full((*batch, 2), np.nan, dtype=dtype)
+        expected = np.zeros((*batch, 4200), dtype=dtype)
         for k in places:
             expected[..., k] = q[..., 0] * k + q[..., 1]
         for got, same in (kernel(q), kernel(q, out=out)):

@@ -13,6 +13,9 @@ from sixd.codegen.schedule import Group
 from sixd.trace.program import Program
 
 SHORTEST = 16  # entries of a run that is worth a call
+# of an output with as many entries; a humanoid's mass matrix, of 1024, takes twice the time filled so, since its lines
+# are then no more written past the cache
+MANY = 4096
 
 
 def split_zeros(program: Program, groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
@@ -33,7 +36,8 @@ def split_zeros(program: Program, groups: Sequence[Group]) -> tuple[list[Group],
         k, first, width = group
         if pending and pending[-1][0] != k:
             flush()
-        if all(e.is_value(0) for e in program.outputs[k].entries[first : first + width]):
+        entries = program.outputs[k].entries
+        if len(entries) >= MANY and all(e.is_value(0) for e in entries[first : first + width]):
             pending.append(group)
         else:
             flush()
