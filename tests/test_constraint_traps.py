@@ -269,3 +269,25 @@ def test_constrained_motion_of_a_loop_takes_a_moment():
     q = sixd.assemble(e, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
     table = dict(zip([*e.q, *e.qd], [*q, 0, 0, 0], strict=True))
     assert float(qdd[0].xreplace(table)) == pytest.approx(-7.8296390369, rel=1e-9)
+
+
+def test_small_traps():
+    x, xd, y, t = sp.symbols("x xd y t")
+    with pytest.raises(sixd.ModelError, match="Is I meant as a moment of inertia"):
+        sixd.lagrange(sp.I * xd**2 / 2, 0, [x])
+    with pytest.raises(sixd.ShapeError, match="linearize: q is .*expected finite numbers"):
+        sixd.lagrange(xd**2 / 2, x**2, [x]).linearize([float("nan")])
+    for kind in (lambda: sixd.Loop("tip", "tip"), lambda: sixd.Distance("tip", "tip", 1.0)):
+        with pytest.raises(sixd.ModelError, match="both frames are 'tip'"):
+            kind()
+    with pytest.raises(sixd.ModelError, match="depends on the time besides the coordinates"):
+        sixd.body_energy(1, (t, y), (y,))
+    angle = sp.Function("theta")(t)  # a coordinate that is a function of time is none of these
+    assert sixd.body_energy(1, (sp.cos(angle), sp.sin(angle)), (angle,))[0] == angle.diff(t) ** 2 / 2
+
+
+def test_assembly_does_not_depend_on_the_scale_of_a_constraint():
+    for scale in (1.0, 1e-20, 1e20):
+        model = bound(lambda q, scale=scale: [scale * (q[0] - q[1] - 1)])
+        q = sixd.assemble(model, [0.0, 0.0])
+        assert q[0] - q[1] == pytest.approx(1, abs=1e-10)

@@ -99,9 +99,9 @@ def holonomic_rows(system: System, q: Array) -> tuple[Array, Array]:
 
 
 def row_scale(A: Array) -> Array:
-    """The size of each row, 1 where it vanishes: error over size is what a joint would have to move."""
+    """The size of each row, 1 where it is nothing beside the largest: error over size is what a joint would move."""
     size = np.linalg.norm(A, axis=1)
-    return np.where(size > 1e-12, size, 1.0)
+    return np.where(size > 1e-12 * size.max(initial=0.0), size, 1.0)
 
 
 def _judged(system: System, q: Array, phi: Array, A: Array) -> Attempt:

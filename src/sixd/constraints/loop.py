@@ -70,6 +70,8 @@ class Loop(BetweenFrames):
             if given not in WORDS and given not in _NAMES:
                 raise unknown_name("Loop: directions", "word", given, (*WORDS, *_NAMES))
             given = WORDS.get(given, (given,))
+        if self.frame_a == self.frame_b:
+            raise ModelError(f"Loop: both frames are {self.frame_a!r}, expected two that move against each other.")
         chosen = tuple(given)
         for name in chosen:
             if name not in _NAMES:
@@ -140,6 +142,8 @@ class Distance(BetweenFrames):
 
     def __post_init__(self) -> None:
         require_positive("Distance", "length", self.length)
+        if self.frame_a == self.frame_b:
+            raise ModelError(f"Distance: both frames are {self.frame_a!r}, expected two that move against each other.")
 
     def position(self, system: System, q: Array) -> Array:
         _, p = relative_pose(tree_of(self, system), q, self.frame_a, self.frame_b)

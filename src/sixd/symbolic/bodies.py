@@ -65,6 +65,7 @@ def body_energy(
     m = expression(where, "mass", mass)
     p = vector(where, "position", position, (2, 3))
     _require_positions(where, "position", p, qd)
+    _require_no_clock(where, p, q)
     if p.rows == 2:
         turning = _planar(where, angle, rotation, euler, inertia, q, qd)
     else:
@@ -194,6 +195,20 @@ def _matrix_of_inertia(where: str, inertia: Any) -> Any:
 def _require_point(where: str, is_point: bool, wanted: str) -> None:
     if not is_point:
         raise ModelError(f"{where}: inertia is given without an orientation, expected {wanted} beside it.")
+
+
+def _require_no_clock(where: str, p: Any, q: Any) -> None:
+    """Raise if a position is given in time: its velocity would be lost."""
+    import sympy
+    from sympy.core.function import AppliedUndef
+
+    fixed = p.xreplace({x: sympy.Dummy() for x in q})
+    clock = [s for s in fixed.free_symbols if str(s) == "t" and s not in q]
+    if clock or any(f.has(sympy.Symbol("t")) for f in fixed.atoms(AppliedUndef)):
+        raise ModelError(
+            f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected those "
+            f"alone. Make the driven motion a coordinate with a constraint on its velocity."
+        )
 
 
 def _require_positions(where: str, what: str, entries: Any, qd: Sequence[Any]) -> None:

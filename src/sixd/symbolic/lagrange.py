@@ -121,6 +121,8 @@ def _expression(what: str, x: Any, rename: dict[Any, Any]) -> Any:
 
     x = x[0, 0] if isinstance(x, sympy.MatrixBase) and x.shape == (1, 1) else x
     value = expression("lagrange", what, x)
+    if value.has(sympy.I):
+        raise ModelError(f"lagrange: {what} is {x}, expected a real expression. Is I meant as a moment of inertia?")
     return value.doit().xreplace(rename) if rename else value
 
 

@@ -73,4 +73,7 @@ def _given(name: str, values: Any, n: int) -> list[Any]:
     listed = list(values) if np.ndim(values) or is_sympy(values) else [values]
     if len(listed) != n:
         raise ShapeError(f"linearize: {name} has {len(listed)} entries, expected {n}.")
-    return [sympy.sympify(x) for x in listed]
+    given = [sympy.sympify(x) for x in listed]
+    if any(x.has(sympy.nan, sympy.oo, -sympy.oo, sympy.zoo) for x in given):
+        raise ShapeError(f"linearize: {name} is {listed}, expected finite numbers or expressions.")
+    return given
