@@ -61,15 +61,19 @@ class Metric(NamedTuple):
             x.append(total)
         return np.array(x)
 
+    def solve(self, B: Array) -> Array:
+        """M⁻¹ B for B (n,), or for the columns of B (n, m)."""
+        if B.ndim == 1:
+            return self.raised(self.lower(B) * self.weight)
+        return np.array([self.solve(b) for b in B.T]).reshape(B.shape[1], len(B)).T
+
 
 def mass_metric(system: System, q: Array) -> Metric:
     """The factors of the mass matrix."""
-    chain = tuple(range(-1, system.nv - 1))  # of a system that is no tree
-    parent = getattr(system, "dof_parent", chain)
     branch: list[tuple[int, ...]] = []
-    for p in parent:
+    for p in system.dof_parent:
         branch.append((p, *branch[p]) if p >= 0 else ())
-    L, D = ltdl(system.apply("mass_matrix", crba, q), parent)
+    L, D = ltdl(system.apply("mass_matrix", crba, q), system.dof_parent)
     return Metric(L, np.array([reciprocal(d) for d in D]), tuple(branch))
 
 

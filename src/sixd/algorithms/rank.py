@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -88,9 +88,8 @@ def _rank(A: Array) -> int:
 def _find(system: System) -> Rank:
     rng = np.random.default_rng(0)
     if system.symbols:  # of numbers in their place; symbols whose values must fit each other may not assemble
-        substitute: Any = getattr(system, "substitute")  # noqa: B009  (not every system has it)
         values = rng.uniform(0.5, 1.5, len(system.symbols))
-        system = substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
+        system = system.substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
     anywhere = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(3)]
     rows = [without_rounding(system, np.asarray(constraint_jacobian(system, q), dtype=float)) for q in anywhere]
     vanishing = frozenset(np.flatnonzero(~np.any(rows, axis=(0, 2))).tolist())

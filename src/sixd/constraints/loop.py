@@ -29,21 +29,17 @@ WORDS = {
 }
 
 
-class BetweenFrames(Constraint):
-    """Base of what acts between two frames of a model."""
-
-    frame_fields: ClassVar[tuple[str, ...]] = ("frame_a", "frame_b")
-    frame_a: str
-    frame_b: str
+class OnFrames(Constraint):
+    """Base of what acts on frames of a model: ``frame_fields`` name the fields that hold their names."""
 
     @property
     def frames(self) -> tuple[str, ...]:  # type: ignore[override]
-        return (self.frame_a, self.frame_b)
+        return tuple(getattr(self, name) for name in self.frame_fields)
 
 
 @final
 @dataclass(frozen=True)
-class Loop(BetweenFrames):
+class Loop(OnFrames):
     """Two frames closed to each other in some directions.
 
     ``directions`` is "point" (three translations: a ball joint), "planar" (x and y: a hinge of a planar mechanism,
@@ -60,6 +56,7 @@ class Loop(BetweenFrames):
     Loop(frame_a='coupler_end', frame_b='rocker_end', directions=('x', 'y'))
     """
 
+    frame_fields: ClassVar[tuple[str, ...]] = ("frame_a", "frame_b")
     frame_a: str
     frame_b: str
     directions: Any = "weld"
@@ -129,13 +126,14 @@ class Loop(BetweenFrames):
 
 @final
 @dataclass(frozen=True)
-class Distance(BetweenFrames):
+class Distance(OnFrames):
     """The origins of two frames stay ``length`` [m] apart: a massless rod with balls at its ends.
 
     φ = ½(‖p_B - p_A‖² - length²) [m²], smooth for any length above 0. The rod's force (compression positive) is
     λ · length [N].
     """
 
+    frame_fields: ClassVar[tuple[str, ...]] = ("frame_a", "frame_b")
     frame_a: str
     frame_b: str
     length: Any

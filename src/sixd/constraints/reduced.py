@@ -14,13 +14,13 @@ import numpy as np
 
 from sixd.batch import Argument, apply
 from sixd.constraints.independent import Independent, dependent_order, narrowed_limits
-from sixd.constraints.reduced_answers import ANSWERS, GENERIC, LIFTED
+from sixd.constraints.reduced_answers import ANSWERS, LIFTED
 from sixd.errors import ModelError, unknown_name
 from sixd.model import system as systems
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.model import Model
 from sixd.model.parts import Frame
-from sixd.model.system import System
+from sixd.model.system import GENERIC, System
 from sixd.spatial.dual import derivative, duals, parts
 from sixd.spatial.scalar import Array
 

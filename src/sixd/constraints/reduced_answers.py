@@ -18,11 +18,7 @@ from sixd.spatial.transform import mirror_upper
 if TYPE_CHECKING:
     from sixd.constraints.reduced import Reduced
 
-# functions that ask a system only for what others give, and those of the lifted state alone
-GENERIC = frozenset({
-    "integrate", "difference", "constrained_dynamics", "constraint_jacobian", "constraint_error",
-    "constraint_velocity", "projections", "constraint_forces",
-})  # fmt: skip
+# functions of the lifted state alone
 LIFTED = frozenset({
     "energy", "momentum", "center_of_mass", "composite_inertia", "pose", "body_poses", "velocity", "acceleration",
 })  # fmt: skip
@@ -41,15 +37,8 @@ def _mass_matrix(s: Reduced, y: Array) -> Array:
     return mirror_upper(G.T @ (crba(s.model, s.coordinates(y)) @ G))
 
 
-def _solve(s: Reduced, y: Array, B: Array) -> Array:
-    """M⁻¹ B (nv, m) for the columns of B (nv, m)."""
-    metric = mass_metric(s, y)
-    columns = [metric.raised(metric.lower(b) * metric.weight) for b in B.T]
-    return np.array(columns).reshape(B.shape[1], s.nv).T
-
-
 def _forward_dynamics(s: Reduced, y: Array, yd: Array, tau: Array, **force: Any) -> Array:
-    return _solve(s, y, (tau - _bias_force(s, y, yd, **force))[:, None])[:, 0]
+    return mass_metric(s, y).solve(tau - _bias_force(s, y, yd, **force))
 
 
 def _jacobian(s: Reduced, y: Array, **options: Any) -> Array:
@@ -58,7 +47,7 @@ def _jacobian(s: Reduced, y: Array, **options: Any) -> Array:
 
 def _inverse_operational_inertia(s: Reduced, y: Array, **options: Any) -> Array:
     J = _jacobian(s, y, **options)
-    return mirror_upper(J @ _solve(s, y, J.T))
+    return mirror_upper(J @ mass_metric(s, y).solve(J.T))
 
 
 def _operational_inertia(s: Reduced, y: Array, *, frame: str, expressed_in: str) -> tuple[Array, Array]:
@@ -85,8 +74,8 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "bias_force": lambda s, f, *x, **o: _bias_force(s, *x, **o),
     "gravity_force": lambda s, f, y: s.G(y).T @ f(s.model, s.coordinates(y)),
     "mass_matrix": lambda s, f, y: _mass_matrix(s, y),
-    "inverse_mass_matrix": lambda s, f, y: mirror_upper(_solve(s, y, np.eye(s.nv, dtype=int))),
-    "mass_matrix_solve": lambda s, f, y, b: _solve(s, y, b[:, None])[:, 0],
+    "inverse_mass_matrix": lambda s, f, y: mirror_upper(mass_metric(s, y).solve(np.eye(s.nv, dtype=int))),
+    "mass_matrix_solve": lambda s, f, y, b: mass_metric(s, y).solve(b),
     "coriolis_matrix": lambda s, f, y, yd: _coriolis_matrix(s, y, yd),
     "christoffel": lambda s, f, y: _christoffel(s, y),
     "centroidal_matrix": lambda s, f, y: f(s.model, s.coordinates(y)) @ s.G(y),

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from sixd.algorithms.relative import relative_jacobian, relative_motion, relative_pose
-from sixd.constraints.loop import require_positive, tree_of
-from sixd.model.constraint import Constraint
+from sixd.constraints.loop import OnFrames, require_positive, tree_of
 from sixd.model.joints.base import parse_axis
 from sixd.model.system import System
 from sixd.spatial.rotation import EYE3, skew
@@ -21,16 +20,12 @@ from sixd.spatial.scalar import Array, Scalar, sqrt
 _HEIGHT_FIRST = [2, 0, 1]  # the rows z, x, y
 
 
-class OnGround(Constraint):
+class OnGround(OnFrames):
     """Base of what ties a frame to the ground."""
 
     frame_fields: ClassVar[tuple[str, ...]] = ("frame", "ground")
     frame: str
     ground: str
-
-    @property
-    def frames(self) -> tuple[str, ...]:  # type: ignore[override]
-        return (self.frame, self.ground)
 
 
 @final

@@ -17,6 +17,7 @@ from sixd.model.joints import BUILT_IN, Fixed, replace_parameters, verify_joint
 from sixd.model.model import Model
 from sixd.model.parts import PER_Q, PER_V, Frame
 from sixd.model.settle import arrays_of, settled
+from sixd.model.system import System
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, require_scalars
 from sixd.spatial.transform import compose, pose_from_transform
@@ -162,7 +163,7 @@ def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
 
 def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
     """See ``Model.substitute``."""
-    table = _table(model, values)
+    table = substitutions(model, values)
 
     def replaced(x: Any) -> Any:
         if not hasattr(x, "xreplace"):
@@ -189,8 +190,8 @@ def map_numbers(model: Model, change: Callable[[Any], Any]) -> Model:
     return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
 
 
-def _table(model: Model, values: Mapping[Any, Any]) -> dict[Any, Any]:
-    """What each of the model's symbols becomes; a name stands for every symbol that is called so."""
+def substitutions(system: System, values: Mapping[Any, Any]) -> dict[Any, Any]:
+    """What each of a system's symbols becomes; a name stands for every symbol that is called so."""
     import sympy
 
     try:
@@ -199,10 +200,10 @@ def _table(model: Model, values: Mapping[Any, Any]) -> dict[Any, Any]:
         raise ScalarTypeError(f"substitute: got {values!r}, expected a mapping such as {{m1: 2.0}}.") from None
     table: dict[Any, Any] = {}
     for key, value in pairs:
-        found = [s for s in model.symbols if s == key or (isinstance(key, str) and str(s) == key)]
+        found = [s for s in system.symbols if s == key or (isinstance(key, str) and str(s) == key)]
         if not found:
-            names = dict.fromkeys(map(str, model.symbols))
-            raise unknown_name(f"substitute: model {model.name!r}", "symbol", str(key), names)
+            names = dict.fromkeys(map(str, system.symbols))
+            raise unknown_name(f"substitute: model {system.name!r}", "symbol", str(key), names)
         require_scalars(f"substitute: {key}", value)
         new = sympy.sympify(value)
         if not isinstance(new, sympy.Expr) or (new.is_number and not (new.is_real and new.is_finite)):

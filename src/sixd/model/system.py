@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 make_reduced: Any = None
 
 
+# functions of the library whose algorithm asks any system only for its coordinates, M, h and constraints
+GENERIC = frozenset({
+    "integrate", "difference", "constrained_dynamics", "constraint_jacobian", "constraint_error",
+    "constraint_velocity", "projections", "constraint_forces",
+})  # fmt: skip
+
+
 class System:
     """Base of all systems: coordinates q (nq,) with rates by qd (nv,), constraints, and an answer to each function."""
 
@@ -41,6 +48,11 @@ class System:
     def bodies(self) -> range:
         """1 … nb, parents before children."""
         return range(1, self.nb + 1)
+
+    @property
+    def dof_parent(self) -> tuple[int, ...]:
+        """Per-DoF parent array (nv,), -1 at the root: a chain, where nothing is known of a branching."""
+        return tuple(range(-1, self.nv - 1))
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
         """The function of the library called ``name`` on one row; ``algorithm`` is what it does on a tree."""
@@ -85,6 +97,10 @@ class System:
     def frame(self, name: str, where: str = "frame") -> Frame:
         """The frame of that name, if the system has frames."""
         raise ModelError(f"{where}: {self.name!r} is a system without bodies and frames, expected a sixd.Model.")
+
+    def substitute(self, values: Mapping[Any, Any]) -> System:
+        """The system with symbols (or their names) replaced by numbers or expressions."""
+        raise NotImplementedError
 
     def with_values(self, values: Mapping[str, Any]) -> System:
         """The system with scalars in the place of the symbols of these names."""

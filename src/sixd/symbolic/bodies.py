@@ -19,6 +19,7 @@ from sixd.symbolic.coordinates import (
     is_listed,
     matrix,
     require_free,
+    time_in,
     vector,
     velocities,
 )
@@ -200,11 +201,8 @@ def _require_point(where: str, is_point: bool, wanted: str) -> None:
 def _require_no_clock(where: str, p: Any, q: Any) -> None:
     """Raise if a position is given in time: its velocity would be lost."""
     import sympy
-    from sympy.core.function import AppliedUndef
 
-    fixed = p.xreplace({x: sympy.Dummy() for x in q})
-    clock = [s for s in fixed.free_symbols if str(s) == "t" and s not in q]
-    if clock or any(f.has(sympy.Symbol("t")) for f in fixed.atoms(AppliedUndef)):
+    if time_in(p.xreplace({x: sympy.Dummy() for x in q})) is not None:
         raise ModelError(
             f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected those "
             f"alone. Make the driven motion a coordinate with a constraint on its velocity."

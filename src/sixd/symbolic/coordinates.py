@@ -5,7 +5,7 @@ Coordinates are symbols or functions of time. Knows no mechanics; every message 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,11 @@ def matrix(where: str, what: str, x: Any, shape: tuple[int | None, int]) -> Any:
     if got[1] != shape[1] or shape[0] not in (None, got[0]) or any(len(r) != shape[1] for r in rows):
         raise ShapeError(f"{where}: {what} has shape {tuple(got)}, expected {wanted}.")
     return sympy.Matrix(len(rows), shape[1], [expression(where, f"an entry of {what}", e) for r in rows for e in r])
+
+
+def time_in(expressions: Iterable[Any]) -> Any:
+    """The symbol t, if an expression contains it, by itself or in a function of time; else None."""
+    return next((s for e in expressions for s in e.free_symbols if str(s) == "t"), None)
 
 
 def require_free(where: str, what: str, expressions: Any, of: Sequence[Any], kind: str, mend: str) -> None:

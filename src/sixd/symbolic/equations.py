@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixd.algorithms.constrained import mass_metric
 from sixd.algorithms.rank import derived
 from sixd.errors import ModelError, unknown_name
 from sixd.model.constraint import Constraint
+from sixd.model.edit import substitutions
 from sixd.model.joints import replace_parameters
-from sixd.model.sparsity import ltdl, solve_factored
-from sixd.model.system import System
+from sixd.model.system import GENERIC, System
 from sixd.parameters import with_parameters
 from sixd.spatial.expressions import evaluate_expressions
-from sixd.spatial.scalar import Array, is_sympy, object_map, require_scalars
+from sixd.spatial.scalar import Array, is_sympy, object_map
 from sixd.symbolic.constrained import ConstrainedMotion
 from sixd.symbolic.fields import Fields
 from sixd.symbolic.poly import Poly
@@ -96,22 +97,17 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
 
     # a system -------------------------------------------------------------------------------------
 
-    @property
-    def dof_parent(self) -> tuple[int, ...]:
-        """Per-coordinate parent array: a chain, since nothing is known of a branching."""
-        return tuple(range(-1, self.nv - 1))
-
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
         if "f_ext" in options:
             raise ModelError(f"{name}: {self.name!r} are equations without bodies, expected no f_ext. Use the model.")
         if name in _ANSWERS:
             return _ANSWERS[name](self, *arrays)
-        if name in _GENERIC:
+        if name in GENERIC:
             return algorithm(self, *arrays, **options)
         if self.model is None:
             raise ModelError(
                 f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers "
-                f"{', '.join(sorted(set(_ANSWERS) | _GENERIC))}."
+                f"{', '.join(sorted(set(_ANSWERS) | GENERIC))}."
             )
         return self.model.apply(name, algorithm, *arrays, **options)
 
@@ -140,16 +136,7 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
 
     def substitute(self, values: Mapping[Any, Any]) -> Equations:
         """The equations with symbols (or their names) replaced by numbers or expressions."""
-        import sympy
-
-        table: dict[Any, Any] = {}
-        for key, value in dict(values).items():
-            found = [s for s in self.symbols if s == key or str(s) == key]
-            if not found:
-                raise unknown_name(f"substitute: {self.name!r}", "symbol", str(key), map(str, self.symbols))
-            require_scalars(f"substitute: {key}", value)
-            table |= dict.fromkeys(found, sympy.sympify(value))
-        return self._replaced(table)
+        return self._replaced(substitutions(self, values))
 
     def _rebound(self, model: Any) -> tuple[Constraint, ...]:
         """The constraints of ``model``, in the place of those that were its symbolic self's."""
@@ -250,12 +237,6 @@ class _Known:
         return self.energies
 
 
-def _solve(system: Equations, q: Array, rhs: Array) -> Array:
-    """M⁻¹ rhs by LᵀDL, for rhs (nv,) or (nv, m)."""
-    L, D = ltdl(system.evaluate(system.M, q), system.dof_parent)
-    return solve_factored(L, D, system.dof_parent, rhs)
-
-
 def _inverse_dynamics(system: Equations, q: Array, qd: Array, qdd: Array) -> Array:
     return system.evaluate(system.M, q) @ qdd + _bias_force(system, q, qd)
 
@@ -272,19 +253,13 @@ def _energy(system: Equations, q: Array, qd: Array) -> tuple[Any, Any]:
 # functions of the library that equations answer by themselves
 _ANSWERS: dict[str, Callable[..., Any]] = {
     "inverse_dynamics": _inverse_dynamics,
-    "forward_dynamics": lambda s, q, qd, tau: _solve(s, q, tau - _bias_force(s, q, qd)),
+    "forward_dynamics": lambda s, q, qd, tau: mass_metric(s, q).solve(tau - _bias_force(s, q, qd)),
     "mass_matrix": lambda s, q: s.evaluate(s.M, q),
     "bias_force": _bias_force,
     "gravity_force": lambda s, q: s.evaluate(list(s.g), q),
-    "inverse_mass_matrix": lambda s, q: _solve(s, q, np.eye(s.nv, dtype=int)),
-    "mass_matrix_solve": lambda s, q, rhs: _solve(s, q, rhs),
+    "inverse_mass_matrix": lambda s, q: mass_metric(s, q).solve(np.eye(s.nv, dtype=int)),
+    "mass_matrix_solve": lambda s, q, rhs: mass_metric(s, q).solve(rhs),
     "coriolis_matrix": lambda s, q, qd: s.evaluate(s.C, q, qd),
     "christoffel": lambda s, q: s.evaluate(s.Gamma, q),
     "energy": _energy,
-    "input_map": lambda s, q: s.evaluate(s.input_matrix, q),
 }
-# and those whose algorithm asks a system only for what is above
-_GENERIC = frozenset({
-    "integrate", "difference", "constrained_dynamics", "constraint_jacobian", "constraint_error",
-    "constraint_velocity", "projections", "constraint_forces",
-})  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 from sixd.errors import ModelError, ShapeError
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
-from sixd.symbolic.coordinates import coordinates, expression, is_listed, velocities, with_dots
+from sixd.symbolic.coordinates import coordinates, expression, is_listed, time_in, velocities, with_dots
 from sixd.symbolic.equations import Equations
 from sixd.symbolic.poly import Poly
 from sixd.symbolic.relations import make_relations, symbols_of
@@ -60,6 +60,8 @@ def lagrange(
     >>> pendulum.tau
     Matrix([[g*l*m*sin(theta) + l**2*m*thetadd]])
     """
+    from sympy.core.function import AppliedUndef
+
     from sixd.symbolic.ring import Ring
 
     symbols, rename = _coordinates(q, qd)
@@ -73,7 +75,8 @@ def lagrange(
     free = set().union(*(x.free_symbols for x in parts), *(symbols_of(r) for r in relations))
     left = sorted(free - set(symbols[0]) - set(symbols[1]), key=str)
     _require_known(left, symbols, parameters)
-    _require_no_time((energy_T, energy_V, loss), left, parameters)
+    unknown = [f for e in (energy_T, energy_V, loss) for f in e.atoms(AppliedUndef)]
+    _require_no_time(unknown if "t" in map(str, parameters) else [*left, *unknown])
 
     ring = Ring()
     kinetic, potential, rayleigh = (ring.convert(x) for x in (energy_T, energy_V, loss))
@@ -94,7 +97,7 @@ def lagrange(
         lossy=tuple(not rayleigh.diff(v).is_zero for v in symbols[1]),
         symbols=tuple(left),
     )
-    _require_independent(system, energy_T)
+    _require_independent(system)
     return system
 
 
@@ -157,16 +160,10 @@ def _require_known(left: list[Any], symbols: tuple[list[Any], ...], parameters: 
         )
 
 
-def _require_no_time(expressions: Sequence[Any], left: list[Any], parameters: Sequence[Any]) -> None:
-    """Raise if energies depend on time by other ways than the coordinates: their forces would be lost."""
-    import sympy
-    from sympy.core.function import AppliedUndef
-
-    named = {str(p) for p in parameters}
-    clock = [s for s in left if str(s) == "t" and "t" not in named]
-    driven = [f for e in expressions for f in e.atoms(AppliedUndef) if f.has(sympy.Symbol("t"))]
-    if clock or driven:
-        what = clock[0] if clock else driven[0]
+def _require_no_time(expressions: Sequence[Any]) -> None:
+    """Raise if there is time besides the coordinates: the forces of a drive would be lost."""
+    what = time_in(expressions)
+    if what is not None:
         raise ModelError(
             f"lagrange: the energies depend on the time by {what}, expected coordinates, velocities and parameters "
             f"alone. Make a driven motion a coordinate with a constraint on its velocity, such as xd - cos(t), or, if "
@@ -220,7 +217,7 @@ def _require_positions(V: Poly, qd: list[Any]) -> None:
             )
 
 
-def _require_independent(system: Equations, T: Any) -> None:
+def _require_independent(system: Equations) -> None:
     """Raise if M is singular in every state: a coordinate that moves no mass of its own."""
     rng = np.random.default_rng(1)
     if not system.nv:

@@ -34,7 +34,9 @@ def linearize(system: Equations, q: Any, qd: Any, f: Any) -> Linear:
         )
     point = dict(zip(system.q, _given("q", q, n), strict=True)) | dict(zip(system.qd, _given("qd", qd, n), strict=True))
     force = sympy.Matrix(_given("f", f, m)) if m else sympy.zeros(0, 1)
-    at = _Point(point)
+
+    def at(matrix: Any) -> Any:
+        return matrix.subs(point, simultaneous=True)
 
     M, h, T = at(system.M), at(system.h), at(system.input_matrix)
     if n and M.det() == 0:
@@ -53,16 +55,6 @@ def linearize(system: Equations, q: Any, qd: Any, f: Any) -> Linear:
     if not both.free_symbols:
         return Linear(np.array(A, dtype=float), np.array(B, dtype=float))
     return Linear(A.applyfunc(sympy.simplify), B.applyfunc(sympy.simplify))
-
-
-class _Point:
-    """Substitutes a state into matrices."""
-
-    def __init__(self, values: dict[Any, Any]) -> None:
-        self.values = values
-
-    def __call__(self, matrix: Any) -> Any:
-        return matrix.subs(self.values, simultaneous=True)
 
 
 def _given(name: str, values: Any, n: int) -> list[Any]:
