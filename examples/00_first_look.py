@@ -56,7 +56,7 @@ WHAT TO TRY NEXT
   sixd.load("robot.urdf", floating_base=True)         let its base go
   sixd.inverse_dynamics(model, Q, QD, QDD)            with Q of shape (1000, nq): a batch
   sixd.zoo.names()                                    ready models
-  sixd.inverse_dynamics(arm, q, qd, qdd)              with q, qd, qdd SymPy symbols: the equations of motion
+  print(sixd.equations(sixd.zoo.puma560()))           the equations of motion, in closed form
   examples/                                           more, each with an explanation at its top
 """
 )
