@@ -36,7 +36,12 @@ LAYERS = [
     "constrained_api",
     "linearize",
     "symbolic",
+    "simulation",
+    "controllers",
+    "view",
     "spatial_v2",
+    "cli",
+    "__main__",
 ]
 # what lies below `batch` and `trace` in that order must not see them all the same
 PHYSICS = ("spatial", "model/joints", "algorithms")

@@ -613,7 +613,7 @@ OVERLAPS = {
 @pytest.mark.parametrize("bad", [False, True], ids=["finite", "with NaN"])
 def test_out_may_overlap_the_inputs(bad, overlap, threads, way, dtype, rng, monkeypatch):
     """Results are those of separate arrays, on one thread or two, and if a row is NaN."""
-    monkeypatch.setattr("sixd.runtime.routine._LARGE", 1)
+    monkeypatch.setattr("sixd.runtime.routine.LARGE", 1)
     monkeypatch.setattr("sixd.runtime.threads._threads", threads)
     call = caller(way, "inverse_dynamics", dtype, ARM)
     if overlap == "half an entry":
@@ -733,7 +733,7 @@ def test_wide_outputs_of_large_batches(threads, dtype, monkeypatch, rng):
     def spread(q):
         return np.array([q[k % 2] * (k + 1) + q[k // 2 % 2] for k in range(width)]), q[0] * q[1]
 
-    monkeypatch.setattr("sixd.runtime.routine._LARGE", 1)
+    monkeypatch.setattr("sixd.runtime.routine.LARGE", 1)
     monkeypatch.setattr("sixd.runtime.threads._threads", 1)
     call = sixd.compile(spread, ARM, dtype=dtype)
     q = rng.uniform(-1, 1, (5003, 2)).astype(dtype)

@@ -62,7 +62,7 @@ def small_tasks(monkeypatch):
     from sixd.runtime import threads
 
     handed, spread = [], threads.spread
-    monkeypatch.setattr("sixd.runtime.routine._LARGE", 1)
+    monkeypatch.setattr("sixd.runtime.routine.LARGE", 1)
     monkeypatch.setattr(threads, "spread", lambda tasks: handed.append(len(tasks)) or spread(tasks))
     return handed
 

@@ -1,6 +1,6 @@
 """sixd: robot dynamics written once. Read it as the textbook, run it at speed, print it as equations."""
 
-from sixd import interop, spatial, spatial_v2, zoo
+from sixd import controllers, interop, spatial, spatial_v2, zoo
 from sixd.api import (
     acceleration,
     bias_force,
@@ -48,8 +48,10 @@ from sixd.errors import (
     MissingPackageError,
     ModelError,
     ModelWarning,
+    OutOfRangeError,
     ScalarTypeError,
     ShapeError,
+    SimulationWarning,
     SingularError,
     SixdError,
     TraceError,
@@ -78,6 +80,12 @@ from sixd.model import (
 )
 from sixd.runtime.cache import cache_info, clear_cache
 from sixd.runtime.threads import get_num_threads, set_num_threads
+from sixd.simulation.contact import Ground
+from sixd.simulation.forces import Applied, Force
+from sixd.simulation.limits import JointLimits
+from sixd.simulation.simulate import simulate, step
+from sixd.simulation.springs import SpringDamper
+from sixd.simulation.trajectory import State, Trajectory
 from sixd.spatial import (
     Inertia,
     box,
@@ -101,5 +109,6 @@ from sixd.symbolic.equations import Equations
 from sixd.symbolic.forces import point_forces
 from sixd.symbolic.holonomic import Integrability, is_holonomic
 from sixd.symbolic.lagrange import lagrange
+from sixd.view import Viewer, view
 
 __version__ = "0.1.0"

@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """An open file beside ``path`` that takes its place when all is written, and vanishes if not. Raises OSError."""
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    try:
+        with open(draft, "xb") as file:
+            yield file
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def write_together(texts: Mapping[Path, str]) -> None:

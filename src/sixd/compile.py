@@ -118,7 +118,7 @@ class _Provider:
             what: tuple[bytes | str, ...] = ("graph", graph_text(program), str(request.function.solves))
         else:
             what = ("library", request.function.name, numbers or b"", _choices_key(model, request))
-        key = disk.digest(*what, form, request.dtype, disk.fingerprint(), _cpu())
+        key = disk.digest(*what, form, request.dtype, disk.fingerprint(), cpu_key())
         entry = disk.read(key)
         part = None if entry is None else _unpack(entry)
         if part is None:
@@ -221,7 +221,7 @@ def _choices_key(model: System, request: Request) -> str:
 
 
 @cache
-def _cpu() -> str:
+def cpu_key() -> str:
     """The processor's features as NumPy knows them: enough to tell processors apart, without LLVM."""
     import platform
 

@@ -33,6 +33,10 @@ class UnknownNameError(ModelError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class OutOfRangeError(SixdError, IndexError, ValueError):
+    """A record, a row or a time that a trajectory does not have."""
+
+
 class LoadError(ModelError):
     """A robot file is broken, hostile or says something impossible."""
 
@@ -67,6 +71,10 @@ class CompileWarning(UserWarning):
 
 class CacheWarning(UserWarning):
     """Machine code cannot be kept on disk, so every process compiles its kernels anew."""
+
+
+class SimulationWarning(UserWarning):
+    """A simulation did not go as asked: rows that are not finite, an interruption, a controller that is not compiled."""
 
 
 def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:

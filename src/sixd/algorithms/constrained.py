@@ -7,6 +7,7 @@ the correction of the free motion is the smallest p = Σ u λ with u·(D⁻¹p) 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -102,17 +103,47 @@ def constrained_dynamics(
         c = c - drift * stabilisation
 
     # the free motion, what the rows lack under it, and the smallest force that makes it good
-    metric, rank = mass_metric(system, q), _rank_for("constrained_dynamics", system, q)
+    metric = mass_metric(system, q)
     z = metric.lower(tau - h) * metric.weight
+    found = _smallest("constrained_dynamics", system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
+    qdd = metric.raised(z + found.p * metric.weight)
+    lam: list[Scalar] = [0] * len(A)
+    for j, x in zip(found.kept, _multipliers(found.basis, found.coefficients, len(found.kept)), strict=True):
+        lam[j] = x
+    return _marked(found.basis, qdd), _marked(found.basis, np.array(lam))
+
+
+class _Smallest(NamedTuple):
+    """The smallest p = Σ v t with what the rows lack as its products, and the rows that do not vanish."""
+
+    p: Array
+    coefficients: list[Scalar]
+    basis: Basis
+    kept: list[int]
+
+
+def _smallest(
+    where: str,
+    system: System,
+    q: Array,
+    metric: Metric,
+    A: Array,
+    lack: Callable[[Array, int], Scalar],
+    limits: Limits,
+) -> _Smallest:
+    """``lack(u, j)`` is what row j of A lacks, u = L⁻ᵀ A[j]."""
+    rank = _rank_for(where, system, q)
     kept = [j for j in range(len(A)) if j not in rank.vanishing]
     u = [metric.lower(A[j]) for j in kept]
-    basis = _basis(u, [c[j] - u_j @ z for j, u_j in zip(kept, u, strict=True)], metric.weight, rank, limits)
-    p, coefficients = basis.smallest(metric.weight)
-    qdd = metric.raised(z + p * metric.weight)
-    lam: list[Scalar] = [0] * len(A)
-    for j, x in zip(kept, _multipliers(basis, coefficients, len(kept)), strict=True):
-        lam[j] = x
-    return _marked(basis, qdd), _marked(basis, np.array(lam))
+    basis = _basis(u, [lack(u_j, j) for j, u_j in zip(kept, u, strict=True)], metric.weight, rank, limits)
+    return _Smallest(*basis.smallest(metric.weight), basis, kept)
+
+
+def correction(system: System, q: Array, lack: Array, limits: Limits = EXACT) -> Array:
+    """The smallest change (nv,) in the mass metric with A change = lack (k,); NaN beyond the limits."""
+    metric, A = mass_metric(system, q), constraint_jacobian(system, q)
+    found = _smallest("correction", system, q, metric, A, lambda u, j: lack[j], limits)
+    return _marked(found.basis, metric.raised(found.p * metric.weight))
 
 
 def projections(system: System, q: Array, *, limits: Limits = EXACT) -> tuple[Array, Array]:

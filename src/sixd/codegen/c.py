@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from sixd.atomic import write_together
+from sixd.codegen.lines import Language, Lines
 from sixd.errors import FileError, ScalarTypeError, ShapeError
 from sixd.trace import Expr, Op, Program, Slot, check
 
@@ -144,56 +146,24 @@ class _Code:
         self.name, self.real = name, real
         self.inputs = dict(zip(names, program.inputs, strict=False))
         self.outputs = dict(zip(names[len(self.inputs) :], outputs, strict=True))
-        self.element = {e.index: (a, k) for a, slot in self.inputs.items() for k, e in enumerate(slot.entries)}
-        self.results = [(a, k, e) for a, slot in self.outputs.items() for k, e in enumerate(slot.entries)]
-        # an input that is also a result is a statement, so that it is read before any result is written
-        returned = {e.index for _, _, e in self.results}
-        nodes = [n for n in program.nodes if n.args or (n.op is Op.INPUT and n.index in returned)]
-        self.local = {n.index: f"t{k}" for k, n in enumerate(nodes)}
-        self.whole = len(nodes) + len(self.results) <= WHOLE
+        language = Language(
+            C_EXPR, partial(_literal, real=real), f"const {real.word}", truth="const int", suffix=real.suffix
+        )
+        self.lines = Lines(language, program, self.inputs, self.outputs)
+        nodes, results = self.lines.nodes, self.lines.results
+        self.whole = len(nodes) + len(results) <= WHOLE
         self.parts = [nodes] if self.whole else _cut(nodes)
-        self.place, self.size = ({}, 0) if self.whole else _places(self.parts, returned)
-
-    def value(self, node: Expr, here: Collection[int], used: set[str], *, condition: bool = False) -> str:
-        """What a value is called in a function that computes those ``here``; the array it lies in joins ``used``."""
-        if node.op is Op.CONST:
-            return str(int(node.value != 0)) if condition else _literal(node.value, self.real)
-        if node.index in here:
-            return self.local[node.index]
-        array, k = ("work", self.place[node.index]) if node.index in self.place else self.element[node.index]
-        used.add(array)
-        return f"({array}[{k}] != 0)" if condition else f"{array}[{k}]"
-
-    def statements(self, part: Sequence[Expr], used: set[str]) -> Iterator[str]:
-        """One line an operation, then one for each value that later parts read."""
-        here = {n.index for n in part}
-        for n in part:
-            if n.op is Op.INPUT:
-                array, k = self.element[n.index]
-                used.add(array)
-                text = f"{array}[{k}]"
-            else:
-                args = [self.value(a, here, used, condition=n.op.argument_boolean(k)) for k, a in enumerate(n.args)]
-                text = C_EXPR[n.op].format(*args, f=self.real.suffix)
-            yield f"const {'int' if n.op.boolean else self.real.word} {self.local[n.index]} = {text};"
-        for n in part:
-            if n.index in self.place:
-                used.add("work")
-                yield f"work[{self.place[n.index]}] = {self.local[n.index]}{' ? 1 : 0' if n.op.boolean else ''};"
-
-    def writes(self, results: Iterable[tuple[str, int, Expr]], used: set[str]) -> Iterator[str]:
-        """One line a result."""
-        for array, k, e in results:
-            used.add(array)
-            yield f"{array}[{k}] = {self.value(e, self.local if self.whole else (), used)};"
+        self.size = 0
+        if not self.whole:
+            self.lines.place, self.size = _places(self.parts, self.lines.returned)
 
     def pieces(self) -> Iterator[tuple[list[str], set[str]]]:
         """The lines of each part, and the arrays that they name; writing the results comes last."""
         used: set[str]
         for part in self.parts:
-            yield list(self.statements(part, used := set())), used
-        for results in _cut(self.results):
-            yield list(self.writes(results, used := set())), used
+            yield list(self.lines.statements(part, used := set())), used
+        for results in _cut(self.lines.results):
+            yield list(self.lines.writes(results, (), used := set())), used
 
     def source(self) -> str:
         """The file."""
@@ -203,7 +173,7 @@ class _Code:
         ]
         used: set[str] = set()
         if self.whole:
-            body = [*self.statements(self.parts[0], used), *self.writes(self.results, used)]
+            body = self.lines.whole(used)
         else:
             top.append(NO_INLINE)
             body = []

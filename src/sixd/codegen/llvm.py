@@ -67,9 +67,9 @@ class Body:
         self.free: list[int] = []
         self.size = 0
 
-    def write(self, limit: float, leave: str) -> Value:
+    def write(self, limit: float | None, leave: str) -> Value | None:
         """Append everything; returns a truth value that holds where the sum of the squares of all outputs exceeds
-        ``limit``, or is NaN. ``leave`` is a block at the end of the function."""
+        ``limit``, or is NaN; none is asked for without a limit. ``leave`` is a block at the end of the function."""
         code = self.code
         work = tasks(self.program, self.memory.inputs, self.memory.outputs, code.module.has_fma)
         size = BLOCK if len(work) > LONG else len(work)
@@ -86,13 +86,13 @@ class Body:
                     (self.truths if node.op.boolean else self.values)[node.index] = value
                     if node.index in last:
                         self._keep(node.index, value)
-                    if node.index in outputs:
+                    if limit is not None and node.index in outputs:
                         squares = code.fma(value, value, squares)
             self.free += [self.slots.pop(index) for index in list(self.slots) if last[index] == b]
         # at the start of the function: the work array, and a truth that LLVM cannot see through
         code.first_lines.append(f"  %work = alloca [{self.size * self.type.bytes} x i8], align {self.type.bytes}")
         code.first_lines.append("  %always = icmp ne ptr %context, null")
-        return squares.compare("ugt", limit)
+        return None if limit is None else squares.compare("ugt", limit)
 
     def _do(self, task: Task) -> list[Value]:
         if task.node is not None:

@@ -38,7 +38,7 @@ def emit_loop(program: Program, dtype: str, lanes: int, limit: float, has_fma: b
     type = Type(KINDS[dtype], lanes)
     _define_vector(module, program, type, limit)
     wide = [len(program.inputs) + k for k, slot in enumerate(program.outputs) if is_wide(slot, type)]
-    _define_loop(module, len(program.inputs) + len(program.outputs), lanes, wide)
+    define_loop(module, len(program.inputs) + len(program.outputs), lanes, wide)
     return str(module)
 
 
@@ -59,7 +59,7 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
     module.define("vector", f"internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline {ATTRIBUTES}", code)
 
 
-def _define_loop(module: Module, arrays: int, lanes: int, wide: list[int]) -> None:
+def define_loop(module: Module, arrays: int, lanes: int, wide: list[int]) -> None:
     code = Code(module)
     count = _word(code, "%dims", 0, WORD)
     # the rows' addresses wait in memory: there are more of them than registers

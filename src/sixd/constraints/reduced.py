@@ -82,6 +82,10 @@ class Reduced(System):
         pairs = zip(self.space.joints, self.space.iq, strict=True)
         return np.concatenate([q0[:0], *(joint.difference(q0[i], q1[i]) for joint, i in pairs)])
 
+    def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
+        every = zip(self.space.joints, self.space.iq, self.space.iv, strict=True)
+        return np.concatenate([qd[:0], *(joint.coadjoint(q[i], qd[k], p[k]) for joint, i, k in every)])
+
     def neutral(self) -> Array:
         return np.concatenate([np.zeros(0), *(joint.neutral() for joint in self.space.joints)])
 

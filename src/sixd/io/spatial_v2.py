@@ -1,7 +1,7 @@
 """Models from spatial_v2 structures: dictionaries with the original fields, or .mat files that hold one.
 
-A model has NB, parent (1-based, 0 is the base), jtype, Xtree and I, and may have gravity; cells are lists. Planar
-models (3×3 matrices) are laid into the xy-plane.
+A model has NB, parent (1-based, 0 is the base), jtype, Xtree and I, and may have gravity and appearance; cells are
+lists. Planar models (3×3 matrices) are laid into the xy-plane.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import LoadError, ModelError, ScalarTypeError, ShapeError
+from sixd.io.drawing import read_appearance
 from sixd.io.matlab import count, square, vector
 from sixd.model import Helical, Joint, Model, ModelBuilder, Prismatic, Revolute
 from sixd.spatial.inertia import Inertia
@@ -191,7 +192,7 @@ def _inertia(where: str, model: Mapping[str, Any], i: int, d: int) -> Array:
 
 
 def from_structure(model: Mapping[str, Any], *, name: str = "spatial_v2") -> Model:
-    """The Model of a dictionary with the fields NB, parent, jtype, Xtree, I and optionally gravity."""
+    """The Model of a dictionary with the fields NB, parent, jtype, Xtree, I and optionally gravity and appearance."""
     parts = read("load", model)
     builder = ModelBuilder(name, parts.gravity)
     for k, parent in enumerate(parts.parent):
@@ -203,6 +204,7 @@ def from_structure(model: Mapping[str, Any], *, name: str = "spatial_v2") -> Mod
             inertia=_lamina(parts.inertia[k]) if parts.dimension == 3 else Inertia.from_matrix(parts.inertia[k]),
             joint_name=f"joint{k + 1}",
         )
+    builder.visuals += read_appearance("load", model.get("appearance"), parts.count)
     return builder.build()
 
 

@@ -48,6 +48,12 @@ def rate_row(model: Model, q: Array, qd: Array) -> Array:
     return np.concatenate([np.zeros(0), *parts])
 
 
+def coadjoint_row(model: Model, q: Array, qd: Array, p: Array) -> Array:
+    """ad* of the momentum p along qd, each (nv,): joint by joint."""
+    parts = [model.joints[i].coadjoint(q[model.iq[i]], qd[model.iv[i]], p[model.iv[i]]) for i in model.bodies]
+    return np.concatenate([np.zeros(0, dtype=int), *parts])
+
+
 # how a function of this name is evaluated on batches; set by sixd.evaluate, which knows how
 evaluate: Any = None
 

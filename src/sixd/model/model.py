@@ -208,6 +208,9 @@ class Model(System):
     def difference_row(self, q0: Array, q1: Array) -> Array:
         return manifold.difference_row(self, q0, q1)
 
+    def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
+        return manifold.coadjoint_row(self, q, qd, p)
+
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
         return algorithm(self, *arrays, **options)
 

@@ -44,13 +44,14 @@ class Frame:
     parent: str = ""
 
 
-SHAPE_KINDS = ("box", "cylinder", "capsule", "sphere", "ellipsoid", "plane", "mesh")
+SHAPE_KINDS = ("box", "cylinder", "capsule", "sphere", "ellipsoid", "plane", "mesh", "line")
 
 
 @dataclass(frozen=True)
 class Shape:
     """Geometry to look at. ``size`` [m] by kind: box (x, y, z), cylinder and capsule (radius, length) along z,
-    sphere (radius,), ellipsoid (a, b, c), plane (), mesh () with ``file`` and ``scale``."""
+    sphere (radius,), ellipsoid (a, b, c), plane (), mesh () with ``file`` and ``scale`` or with ``vertices`` (n, 3) and
+    ``triangles`` (m, 3), line () through its ``vertices``."""
 
     kind: str
     size: tuple[float, ...] = ()

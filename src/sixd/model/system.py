@@ -78,6 +78,10 @@ class System:
         """The dq (nv,) that leads from q0 to q1 (nq,), one state of any scalar."""
         return q1 - q0
 
+    def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
+        """p·[qd, e] (nv,) for each freedom e, brackets of velocities: zero where qd is dq/dt."""
+        return np.zeros(self.nv, dtype=int)
+
     def integrate(self, q: Any, dq: Any) -> Array:
         """Configuration reached from q (…, nq) by the constant velocity dq (…, nv) in unit time."""
         return manifold.integrate(self, q, dq)

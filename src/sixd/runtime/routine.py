@@ -22,8 +22,8 @@ from sixd.runtime.python_api import GeneralizedUfunc, decline, layout_is_known, 
 from sixd.spatial.scalar import Array
 
 # rows times operations above which threads pay: handing over takes some 50 us, in which a core does 3e6 operations
-_LARGE = 1e7
-_PIECES = 4  # that each thread gets, more or fewer as other work on its core allows
+LARGE = 1e7
+PIECES = 4  # that each thread gets, more or fewer as other work on its core allows
 
 
 class Part(NamedTuple):
@@ -82,7 +82,7 @@ class Routine:
         else:
             address = loaded.address("loop")
             loop = GeneralizedUfunc(address, self.name, self.dtype, self.inputs, part.outputs, loaded)
-            self._many = _LARGE / max(part.operations, 1)
+            self._many = LARGE / max(part.operations, 1)
             self._loop = None if part.singular else loop
         return part
 
@@ -138,11 +138,11 @@ class Routine:
 
     def _run(self, ufunc: Any, inputs: list[Array], batch: tuple[int, ...], results: list[Array], ops: int) -> None:
         rows, count = math.prod(batch), threads.get_num_threads()
-        if count == 1 or rows * ops < _LARGE:
+        if count == 1 or rows * ops < LARGE:
             _call(ufunc, inputs, results)
             return
         axis = int(np.argmax(batch))
-        pieces = min(count * _PIECES, batch[axis])
+        pieces = min(count * PIECES, batch[axis])
         edges = np.linspace(0, batch[axis], pieces + 1).astype(int)
         index: tuple[Any, ...] = (slice(None),) * axis
         whole = [np.broadcast_to(a, batch + core) for a, core in zip(inputs, self.inputs, strict=True)]

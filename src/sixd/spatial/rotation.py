@@ -15,7 +15,9 @@ from sixd.spatial.scalar import Array, Scalar, atan2, cos, sign, sin, sqrt, wher
 
 EYE3 = np.eye(3, dtype=int)  # whole numbers keep symbolic results exact
 ZERO3 = np.zeros((3, 3), dtype=int)
-_TINY = 1e-300  # keeps x/x at 1 for x = 0 without a branch; below the square of any angle that matters
+# keeps x/x at 1 for x = 0 without a branch, and sqrt(x²) with a slope there; a square in float32, too, and below that of
+# any angle that matters
+_TINY = 1e-36
 
 
 def skew(v: Any) -> Array:
@@ -140,8 +142,8 @@ def quaternion_from_rotation(R: Any) -> Array:
 
 def quaternion_from_vector(v: Any) -> Array:
     """Unit quaternion (4,) wxyz of a turn by ‖v‖ [rad] about v (3,)."""
-    half = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) / 2
-    s = sinc(half) / 2
+    half = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + _TINY) / 2
+    s = sin(half) / half / 2
     return np.array([cos(half), s * v[0], s * v[1], s * v[2]])
 
 

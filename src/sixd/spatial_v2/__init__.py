@@ -48,6 +48,7 @@ from sixd.spatial_v2.models import (
     singlebody,
     vee,
 )
+from sixd.spatial_v2.motion import showmotion
 from sixd.spatial_v2.rotation import rq, rqd, rv, rx, ry, rz, skew
 from sixd.spatial_v2.sparsity import LTDL, LTL, expandLambda, mpyH, mpyL, mpyLi, mpyLit, mpyLt
 from sixd.spatial_v2.structure import Struct, to_model
@@ -57,5 +58,5 @@ __all__ = [
     "Struct", "Vpt", "Xpt", "XtoV", "apply_external_forces", "autoTree", "crf", "crm", "doubleElbow", "expandLambda",
     "fbanim", "fbkin", "floatbase", "gcFD", "gcPosVel", "gcontact", "get_gravity", "gfxExample", "jcalc", "mcI", "mpyH",
     "mpyL", "mpyLi", "mpyLit", "mpyLt", "planar", "plnr", "pluho", "plux", "rollingdisc", "rotx", "roty", "rotz",
-    "rq", "rqd", "rv", "rx", "ry", "rz", "scissor", "singlebody", "skew", "to_model", "vee", "xlt",
+    "rq", "rqd", "rv", "rx", "ry", "rz", "scissor", "showmotion", "singlebody", "skew", "to_model", "vee", "xlt",
 ]  # fmt: skip

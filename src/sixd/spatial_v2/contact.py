@@ -16,6 +16,7 @@ from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
 from sixd.io.matlab import columns, count, numbers, single, vector, vectors
 from sixd.io.spatial_v2 import body_count, dimension, read
 from sixd.model.model import Model
+from sixd.simulation.contact import contact_law, normal_pressure
 from sixd.spatial.points import transform_point
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_transform
@@ -54,9 +55,10 @@ def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
             raise ShapeError(f"gcontact: {name} has shape {x.shape}, expected a number or one for each of the points.")
         if not (x >= 0).all():
             raise ModelError(f"gcontact: {name} is {x.tolist()}, expected at least 0.")
-    s = np.sqrt(np.maximum(0.0, -P[-1]))
-    fn = np.maximum(0.0, s * (-K * P[-1] - D * V[-1]))
-    fn = np.where(np.isnan(P[-1]) | np.isnan(V[-1]), np.nan, fn)  # nothing is known of such a point
+    # nothing is known of a point with NaN
+    z, zd = np.where(np.isnan(V[-1]), np.nan, P[-1]), V[-1]
+    s, pressure = normal_pressure(K, D, z, zd)
+    fn = s * pressure
     if not np.any(mu):
         return fn[0] if single(p) else fn
     if not np.all(D > 0):
@@ -68,21 +70,11 @@ def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
     U = columns("gcontact", "u", np.atleast_2d(u) if d == 2 else u, d - 1)
     if U.shape[1] != P.shape[1]:
         raise ShapeError(f"gcontact: u has {U.shape[1]} columns, p {P.shape[1]}; expected as many.")
-    f, ud, fcone = _friction(K, D, mu, s, fn, V[:-1], U)
+    c = contact_law(K, D, mu, z, zd, V[:-1], U)
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 of points at rest on a ground without friction
+        ratio = np.where(c.demand > 0, np.minimum(c.demand / c.limit, 2.0), 0.0)
+    f, ud, fcone = np.concatenate([c.tangential, fn[None]]), c.rate, np.where(fn <= 0, 2.0, ratio)
     return (f[:, 0], ud[:, 0], fcone[0]) if single(p) else (f, ud, fcone)
-
-
-def _friction(K: Array, D: Array, mu: Array, s: Array, fn: Array, pd: Array, u: Array) -> tuple[Array, Array, Array]:
-    touching = (fn > 0) | np.isnan(fn)
-    ft = -K * s * u - D * s * pd
-    size, limit = np.sqrt((ft * ft).sum(axis=0)), mu * fn
-    slipping = touching & (size > limit)
-    ft = np.where(slipping, ft * (limit / np.where(slipping, size, 1.0)), ft)
-    with np.errstate(divide="ignore"):
-        ratio = np.where(size > 0, size / np.where(touching, limit, 1.0), 0.0)
-    fcone = np.where(touching, np.minimum(ratio, 2.0), 2.0)
-    held = -(ft + K * s * u) / np.where(touching, D * s, 1.0)
-    return np.where(touching, np.concatenate([ft, fn[None]]), 0.0), np.where(touching, held, -(K / D) * u), fcone
 
 
 def gcPosVel(model: Mapping[str, Any], *state: Any) -> Array:

@@ -7,11 +7,13 @@ nothing is kept. Any symmetric inertia is taken, physical or not. Planar models 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from sixd.io.drawing import read_appearance
 from sixd.io.spatial_v2 import Parts, read
 from sixd.model.joints import Fixed
 from sixd.model.model import Model
@@ -42,9 +44,12 @@ class Struct(dict[str, Any]):
 def to_model(model: Mapping[str, Any]) -> Model:
     """The sixd Model of the dictionary as it is now; bodies are ``body1`` …, joints ``joint1`` …
 
-    Unlike ``sixd.load`` it takes any symmetric inertia, such as that of a massless body with a negative moment.
+    Unlike ``sixd.load`` it takes any symmetric inertia, such as that of a massless body with a negative moment. Its
+    visuals are those of ``appearance``.
     """
-    return assemble(read("to_model", model))
+    parts = read("to_model", model)
+    visuals = read_appearance("to_model", model.get("appearance"), parts.count)
+    return dataclasses.replace(assemble(parts), visuals=visuals)
 
 
 def assemble(parts: Parts) -> Model:

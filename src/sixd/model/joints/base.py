@@ -79,6 +79,21 @@ class Joint(ABC):
             return qd
         return derivative(lambda dq: self.integrate(q, dq), np.zeros(self.nv, dtype=int), qd)[1]
 
+    def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
+        """ad* (nv,) of a momentum p (nv,): p·[qd, e] for each freedom e, brackets of the joint's velocities.
+
+        Zero where qd is dq/dt. With dq/dt = E(q) qd the bracket [v, w] is that of the fields E v and E w.
+        """
+        if type(self).integrate is Joint.integrate:
+            return np.zeros(self.nv, dtype=int)
+
+        def along(w: Array, v: Array) -> Array:
+            return derivative(lambda x: self.configuration_rate(x, w), q, self.configuration_rate(q, v))[1]
+
+        fields = [along(e, qd) - along(qd, e) for e in np.eye(self.nv, dtype=int)]
+        brackets = [derivative(lambda x: self.difference(q, x), q, field)[1] for field in fields]
+        return np.array([bracket @ p for bracket in brackets])
+
     def integrate(self, q: Array, dq: Array) -> Array:
         """The configuration reached from q by the constant joint velocity dq in unit time."""
         return q + dq

@@ -23,7 +23,7 @@ from sixd.spatial.rotation import (
     skew,
 )
 from sixd.spatial.scalar import Array, Scalar, cos, sin, sqrt, where
-from sixd.spatial.transform import plucker
+from sixd.spatial.transform import crm, plucker
 
 _SERIES_BELOW = 0.25  # θ² where closed forms begin to cancel; the series are at rounding there
 
@@ -87,6 +87,9 @@ class Spherical(Joint):
     def configuration_rate(self, q: Array, qd: Array) -> Array:
         return quaternion_multiply(q, np.concatenate([[0], qd])) / 2
 
+    def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
+        return skew(qd).T @ p
+
     def integrate(self, q: Array, dq: Array) -> Array:
         return quaternion_normalize(quaternion_multiply(q, quaternion_from_vector(dq)))
 
@@ -118,6 +121,9 @@ class Free(Joint):
     def configuration_rate(self, q: Array, qd: Array) -> Array:
         turning = quaternion_multiply(q[:4], np.concatenate([[0], qd[:3]])) / 2
         return np.concatenate([turning, quaternion_to_rotation(q[:4]) @ qd[3:]])
+
+    def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
+        return crm(qd).T @ p
 
     def integrate(self, q: Array, dq: Array) -> Array:
         R, w, v = quaternion_to_rotation(q[:4]), dq[:3], dq[3:]

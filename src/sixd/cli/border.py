@@ -1,0 +1,108 @@
+"""The border between the commands and the shell: errors in one sentence, exit statuses, warnings in one line.
+
+0: done; 1: it failed (or ``sixd check`` found a fault); 2: called in a wrong way; 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import click
+
+import sixd
+from sixd.cli.group import Settings, make_group
+from sixd.cli.output import printable
+from sixd.errors import SixdError
+
+INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """The entry point ``sixd``."""
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal or a file that cannot show a letter gets a question mark for it, not a failure
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    sys.exit(run())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command with these arguments (those of the process if None); its exit status."""
+    settings = Settings()
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+        warnings.showwarning = lambda *w: show(*w) if settings.debug else _show_warning(*w)
+        try:
+            status = _call(arguments, settings)
+            sys.stdout.flush()
+        except click.UsageError as error:
+            path = error.ctx.command_path if error.ctx is not None else "sixd"
+            _say(f"{_sentence(error.format_message())} See '{path} --help'.")
+            return 2
+        except (click.Abort, KeyboardInterrupt):
+            return INTERRUPTED
+        except BrokenPipeError:
+            return _hang_up()
+        except Exception as error:
+            if settings.debug:
+                traceback.print_exc()
+            else:
+                _say(_explain(error))
+            return 1
+    return status
+
+
+def _call(arguments: Sequence[str] | None, settings: Settings) -> int:
+    args = None if arguments is None else list(arguments)
+    try:
+        result: Any = make_group(sixd.__version__).main(args, prog_name="sixd", standalone_mode=False, obj=settings)
+    except SystemExit as leave:  # click's and rich's answer to a pipe that was closed
+        if leave.code:
+            raise BrokenPipeError from None
+        return 0
+    return result if isinstance(result, int) else 0
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, (SixdError, click.ClickException)):
+        return _sentence(error.format_message() if isinstance(error, click.ClickException) else str(error))
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"cannot use {str(error.filename)!r}: {error.strerror or error}."
+    return f"{type(error).__name__}: {_sentence(str(error))} This is unexpected: run again with --debug to see where."
+
+
+def _sentence(text: str) -> str:
+    """On one line, ended by a stop."""
+    line = " ".join(text.split())
+    return line if line.endswith((".", "?", "!")) else f"{line}."
+
+
+def _say(text: str) -> None:
+    mark = click.style("error:", fg="red", bold=True) if _is_coloured() else "error:"
+    with suppress(OSError):
+        click.echo(f"{mark} {printable(text)}", err=True)
+
+
+def _is_coloured() -> bool:
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+    text = str(message) if issubclass(category, UserWarning) else f"{category.__name__}: {message}"
+    mark = click.style("warning:", fg="yellow", bold=True) if _is_coloured() else "warning:"
+    click.echo(f"{mark} {printable(_sentence(text))}", err=True)
+
+
+def _hang_up() -> int:
+    """Nobody reads any more: end without a word, also when Python flushes its streams."""
+    with suppress(OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+    return 1

@@ -1,0 +1,52 @@
+"""``sixd cache``: what is kept of compiled code, and removing it."""
+
+from __future__ import annotations
+
+import click
+
+import sixd
+from sixd.cli.group import command
+from sixd.cli.output import console, count, fact_table, heading, print_json, printable
+
+
+@command(
+    "cache",
+    examples=[
+        ("sixd cache", "Where the cache lies, how large it is, what was used last."),
+        ("sixd cache --clear", "Remove all compiled code; it is compiled again when it is needed."),
+    ],
+)
+@click.option("--clear", is_flag=True, help="Remove all compiled code.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def cache(clear: bool, as_json: bool) -> None:
+    """The code that sixd compiles for a robot is kept on disk, so that the next process need not compile it.
+
+    The environment variable SIXD_CACHE_DIR moves the cache (or turns it `off`), SIXD_CACHE_MB limits its size [MiB]
+    (default 1024): what was not used for longest goes first. It is always safe to remove.
+    """
+    removed = sixd.clear_cache() if clear else None
+    info = sixd.cache_info()
+    facts = {"folder": info.folder, "enabled": info.enabled, "entries": info.entries, "bytes": info.bytes}
+    if as_json:
+        print_json(facts | ({} if removed is None else {"removed": removed}))
+        return
+    out = console()
+    if not info.enabled:
+        out.print("The cache is off, by SIXD_CACHE_DIR: every process compiles anew.")
+        return
+    if removed is not None:
+        out.print(f"{count(removed, 'compiled function')} removed from {printable(info.folder)}")
+        return
+    out.print(
+        fact_table(
+            {
+                "folder": str(info.folder),
+                "size": f"{count(info.entries, 'compiled function')}, {info.bytes / 2**20:.1f} MiB",
+            }
+        )
+    )
+    if info.recent:
+        out.print()
+        out.print(heading("used last"))
+        for line in info.recent:
+            out.print(f"  {line.strip()}")

@@ -1,0 +1,144 @@
+"""``sixd demo``: the tour. A robot, its equations, its speed, its motion, and a page to look at."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+import sixd
+from sixd.cli import bench
+from sixd.cli.equations import entries
+from sixd.cli.group import command
+from sixd.cli.output import console, count, duration
+from sixd.cli.saving import free_path
+from sixd.cli.tree import tree_table
+from sixd.model import Model
+from sixd.simulation.trajectory import Trajectory
+from sixd.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PAGE = Path("sixd_demo.html")
+# the arm is let go lying on its side; the top spins at some 10 turns a second, leaning by 0.5 rad
+ARM_START = (0.0, -0.4, 0.6, -0.8, 1.2, 0.0)
+TOP_START, TOP_SPIN = (0.0, 0.5, 0.0), (0.0, 0.0, 60.0)
+DT = 1e-3  # s
+BESIDE = (0.9, 0.0, 0.0)  # where the top's pivot stands in the arm's world [m]
+
+
+@command(
+    "demo",
+    examples=[
+        ("sixd demo", "The tour, and a page sixd_demo.html in this folder."),
+        ("sixd demo --quick --output tour.html", "Shorter motions, fewer measurements."),
+    ],
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Where the page goes.  [default: {PAGE}, replaced if it exists]",
+)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--quick", is_flag=True, help="Two seconds of motion instead of ten, fewer measurements.")
+def demo(output: Path | None, force: bool, quick: bool) -> None:
+    """A tour in a few seconds: the tree of a six-axis arm; the equations of motion of a two-link arm; the speed of the
+    arm's compiled functions beside plain NumPy (and Pinocchio where installed); a spinning top and the arm, simulated;
+    and a page in one file that plays their motion with the energy beside it. The page's path is the last line.
+    """
+    path = free_path(output or PAGE, force or output is None)
+    out = console()
+    arm = sixd.zoo.ur_arm()
+    out.print(f"sixd {sixd.__version__}: robot dynamics written once. Read it, run it at speed, print it as equations.")
+    _robot(out, arm)
+    _equations(out)
+    _speed(out, arm, quick)
+    motion = _motion(out, arm, 2.0 if quick else 10.0)
+    _page(out, motion, path)
+    click.echo(path.absolute())
+
+
+def _part(out: Console, title: str, call: str) -> None:
+    """The head of a part of the tour: what comes, and the call that gives it."""
+    from rich.rule import Rule
+    from rich.text import Text
+
+    out.print()
+    out.print(Rule(Text(title, style="bold cyan"), align="left", style="dim"))
+    out.print(Text(call, style="green"))
+    out.print()
+
+
+def _robot(out: Console, arm: Model) -> None:
+    _part(out, "A robot", 'arm = sixd.zoo.ur_arm()      # or sixd.load("robot.urdf"); `sixd info ur_arm` shows more')
+    out.print(tree_table(arm, out.width))
+
+
+def _equations(out: Console) -> None:
+    from rich.text import Text
+    from sympy import symbols
+
+    _part(out, "Equations of motion", "sixd.equations(sixd.zoo.two_link_arm(m1, m2, I1, I2, r1, r2, L1, g))")
+    began = perf_counter()
+    derived = sixd.equations(sixd.zoo.two_link_arm(*symbols("m1 m2 I1 I2 r1 r2 L1 g")))
+    for name in ("M", "C", "g"):
+        for place, text in entries(name, getattr(derived, name)):
+            out.print(Text(f"  {place} = {readable(text)}"))
+    took = duration(perf_counter() - began)
+    out.print(f"\nM q̈ + C q̇ + g = τ, derived in {took}; parameters may be symbols or numbers.", style="dim")
+
+
+def readable(text: str) -> str:
+    """SymPy's text with raised exponents and dots for products."""
+    raised = re.sub(r"\*\*(\d)\b", lambda m: "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(m[1])], text)
+    return raised.replace("*", "·")
+
+
+def _speed(out: Console, arm: Model, quick: bool) -> None:
+    _part(out, "Speed", "sixd.inverse_dynamics(arm, q, qd, qdd)      # q of shape (4096, 6); compiled at first")
+    rows, remark = bench.measure(arm, bench.USUAL, 4096, rounds=3 if quick else bench.ROUNDS)
+    out.print(bench.table(rows, out.width))
+    out.print()
+    out.print(bench.footnote(rows, remark), style="dim")
+
+
+def _motion(out: Console, arm: Model, seconds: float) -> Trajectory:
+    """The arm and the top, simulated each by itself, in one world."""
+    from rich.text import Text
+
+    _part(out, "Motion", "sixd.simulate(arm, q, qd, 10.0)      # RK4 by default, in one fused kernel")
+    top = sixd.zoo.spinning_top(radius=0.15, height=0.25)
+    parts = {
+        "six-axis arm, let go": _simulate(arm, ARM_START, np.zeros(arm.nv), seconds),
+        "spinning top": _simulate(top, TOP_START, np.array(TOP_SPIN), seconds),
+    }
+    for title, (motion, took) in parts.items():
+        drift = np.abs(motion.energy - motion.energy[0]).max() / motion.kinetic.max()
+        steps = count(round(motion.duration / DT), "step")
+        text = f"  {title:<22}{motion.duration:g} s, {steps} in {duration(took)};  "
+        out.print(Text(text) + Text(f"energy kept to {drift:.0e} of its kinetic part", style="bold"))
+    (swing, _), (spin, _) = parts.values()
+    both = arm.attach(top, placement=sixd.placement(BESIDE), prefix="top_")
+    q, qd = (np.concatenate([a, b], axis=-1) for a, b in ((swing.q, spin.q), (swing.qd, spin.qd)))
+    return Trajectory(swing.t, q, qd, system=both)
+
+
+def _simulate(model: Model, q: Any, qd: Array, seconds: float) -> tuple[Trajectory, float]:
+    began = perf_counter()
+    motion = sixd.simulate(model, np.array(q), qd, seconds, dt=DT, record_every=10)
+    return motion, perf_counter() - began
+
+
+def _page(out: Console, motion: Trajectory, path: Path) -> None:
+    _part(out, "A page", "sixd.view(model, trajectory).save_html(path)      # without save_html: opens the browser")
+    with sixd.view(motion.system, motion, open_browser=False, title="sixd: an arm and a top") as viewer:
+        viewer.save_html(path)
+    out.print("Next: sixd info ROBOT, sixd check ROBOT, sixd simulate ROBOT --html FILE, sixd view ROBOT; examples/.")
+    out.print("The arm and the top in motion, with their energy, in one file; open it in a browser:\n")

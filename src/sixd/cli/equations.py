@@ -1,0 +1,136 @@
+"""``sixd equations``: the equations of motion in closed form, as text, LaTeX, Markdown, Python or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import sixd
+from sixd.cli.group import command
+from sixd.cli.output import console, dump
+from sixd.cli.robot import load_robot, robot_argument
+from sixd.cli.saving import free_path
+from sixd.errors import unknown_name
+from sixd.io.files import write_atomically
+from sixd.symbolic.show import FIELDS
+
+if TYPE_CHECKING:
+    from sixd.symbolic.equations import Equations
+
+FORMATS = ("text", "latex", "markdown", "python", "json")
+
+
+@command(
+    "equations",
+    examples=[
+        ("sixd equations two_link_arm", "M, C and g of a planar arm, an entry a line."),
+        ("sixd equations cart_pole --format latex --what M,tau", "For a paper."),
+        ("sixd equations two_link_arm --format python -o arm.py", "inverse_dynamics as plain Python, into a file."),
+    ],
+)
+@robot_argument()
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print.")
+@click.option(
+    "--what",
+    metavar="NAMES",
+    help=f"Fields, with commas between: {', '.join(FIELDS)}. Default: M, C, g, and b and A where there are such. "
+    "Not for python, which is a program.",
+)
+@click.option("--reduce", is_flag=True, help="In the independent coordinates that mimic joints and couplings leave.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+def equations(
+    robot: str,
+    floating_base: bool,
+    package_dirs: tuple[str, ...],
+    form: str,
+    what: str | None,
+    reduce: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Print the equations of motion M q̈ + C q̇ + g + b = τ in closed form: q1, q2, … are the coordinates [rad or m] in
+    the order of `sixd info`, qd1, … their rates, numbers are in SI units; M[1,2] is the entry in row 1, column 2.
+
+    A six-axis robot takes a second; the length grows sixfold with every further axis, and you are warned before a long
+    wait. docs/equations.md tells more, such as symbols in the place of numbers.
+    """
+    if output is not None:
+        free_path(output, force)
+    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    fields = _fields(what)
+    with console(stderr=True).status(f"deriving the equations of {model.name}"):
+        derived = sixd.equations(model.reduce() if reduce else model)  # type: ignore[arg-type]
+        text = render(derived, fields, form)
+    if output is None:
+        click.echo(text)
+    else:
+        write_atomically(output, text + "\n")
+        click.echo(f"{len(text) + 1:,} characters written to {output}")
+
+
+def _fields(what: str | None) -> tuple[str, ...]:
+    names = tuple(n.strip() for n in (what or "").split(",") if n.strip())
+    for name in names:
+        if name not in FIELDS:
+            raise unknown_name("equations", "field", name, FIELDS)
+    return names
+
+
+def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
+    """The equations in one of the formats."""
+    if form == "latex":
+        return derived.latex(*fields)
+    if form == "markdown":
+        return derived.markdown(*fields).rstrip("\n")
+    if form == "python":
+        return derived.code("python").rstrip("\n")
+    chosen = fields or _usual(derived)
+    if form == "json":
+        facts = {"robot": derived.name, "q": list(derived.q), "qd": list(derived.qd), "joints": derived.joint_names}
+        return dump(facts | {name: _nested(getattr(derived, name)) for name in chosen})
+    parts = [f"# {derived.name}: M q̈ + C q̇ + g + b = τ. Entries that are not shown are zero; M is symmetric."]
+    for name in chosen:
+        parts += ["", *(f"{place} = {entry}" for place, entry in entries(name, getattr(derived, name)))]
+    return "\n".join(parts)
+
+
+def _usual(derived: Equations) -> tuple[str, ...]:
+    """What is printed if nothing is asked for."""
+    rubs = any(x != 0 for x in derived.b)
+    return ("M", "C", "g", *(("b",) if rubs else ()), *(("A",) if derived.constraints else ()))
+
+
+def entries(name: str, field: Any) -> Iterator[tuple[str, str]]:
+    """Places and values of what is not zero in a SymPy matrix, array or expression; the upper triangle of M."""
+    if not hasattr(field, "shape"):
+        yield name, written(field)
+        return
+    column = len(field.shape) == 2 and field.shape[1] == 1
+    for place in product(*(range(n) for n in field.shape)):
+        value = field[place]
+        if value != 0 and not (name == "M" and place[0] > place[1]):
+            yield f"{name}[{','.join(str(k + 1) for k in (place[:1] if column else place))}]", written(value)
+
+
+def written(value: Any) -> str:
+    """An expression as text, numbers without zeros at their ends."""
+    from sympy import sstr
+
+    return str(sstr(value, full_prec=False))
+
+
+def _nested(field: Any) -> Any:
+    """Lists of texts, a column as one list."""
+    if not hasattr(field, "shape"):
+        return written(field)
+    column = len(field.shape) == 2 and field.shape[1] == 1
+    return _texts([row[0] for row in field.tolist()] if column else field.tolist())
+
+
+def _texts(rows: list[Any]) -> list[Any]:
+    return [_texts(x) if isinstance(x, list) else written(x) for x in rows]

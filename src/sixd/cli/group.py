@@ -1,0 +1,115 @@
+"""What the commands have in common: loading on demand, ``--debug`` in any place, help with examples that run."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+# one line each, so that `sixd --help` need not load the commands themselves
+COMMANDS = {
+    "demo": "A tour: a robot, its equations, its speed, its motion, and a page to look at.",
+    "info": "What a robot consists of: its tree, limits, masses, frames, constraints.",
+    "check": "What is wrong or doubtful in a robot file, and how to mend it.",
+    "simulate": "Let a robot move, tell how well energy was kept, save the motion.",
+    "view": "Look at a robot, or at a motion of it, in the browser.",
+    "equations": "The equations of motion in closed form.",
+    "bench": "Speed of the compiled functions beside plain NumPy and Pinocchio.",
+    "export": "A function for one robot as C source.",
+    "cache": "The compiled code that is kept on disk.",
+}
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@dataclass
+class Settings:
+    """What holds for a whole call."""
+
+    debug: bool = False
+
+
+def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    settings = context.find_root().obj
+    if value and isinstance(settings, Settings):
+        settings.debug = True
+
+
+def _debug_option() -> click.Option:
+    return click.Option(
+        ["--debug"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_set_debug,
+        help="Show the traceback of an error.",
+    )
+
+
+class Command(click.Command):
+    """A command with ``--debug`` and with examples: lines that can be typed as they stand, and what they do."""
+
+    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **options: Any) -> None:
+        options["context_settings"] = _SETTINGS | options.get("context_settings", {})
+        super().__init__(*args, **options)
+        self.params.append(_debug_option())
+        self.examples = tuple(examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.examples:
+            with formatter.section("Examples"):
+                for line, meaning in self.examples:
+                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+                    with formatter.indentation():
+                        formatter.write_text(meaning)
+
+
+def command(name: str, *, examples: Sequence[tuple[str, str]]) -> Callable[[Callable[..., Any]], Command]:
+    """Decorator: the function becomes the command of that name."""
+    return click.command(name, cls=Command, examples=examples, short_help=COMMANDS[name])
+
+
+class Group(click.Group):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        made = getattr(importlib.import_module(f"sixd.cli.{cmd_name}"), cmd_name)
+        assert isinstance(made, click.Command)
+        return made
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
+            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(COMMANDS)}."
+            ctx.fail(f"no command named {args[0]!r}. {hint}")
+        return super().resolve_command(ctx, args)
+
+
+def make_group(version: str) -> Group:
+    """The command ``sixd`` itself."""
+    group = Group("sixd", help=_HELP, context_settings=_SETTINGS)
+    group.params.append(_debug_option())
+    return click.version_option(version, prog_name="sixd")(group)
+
+
+_HELP = """Robot dynamics from the command line: look into a robot file, find its faults, simulate it, see it move,
+print its equations, export its functions as C.
+
+A ROBOT is a file (URDF, MJCF, or a spatial_v2 model in .mat), a name of the zoo (`sixd info` lists them; `zoo:NAME` if
+a file has the same name), or - for a file from standard input. `sixd COMMAND --help` explains each command, with
+examples. Begin with `sixd demo`.
+"""

@@ -1,0 +1,104 @@
+"""What there is to tell and to save of a simulated motion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sixd
+from sixd.cli.output import console, count, digits, duration, fact_table, printable
+from sixd.errors import FileError
+from sixd.model import Model
+from sixd.simulation.trajectory import Trajectory
+
+_ENDINGS = {"output": (".npz", ".csv"), "html": (".html", ".htm"), "plot": (".png", ".pdf", ".svg")}
+
+
+def require_ending(option: str, path: Path) -> None:
+    """Raise unless the name of the file tells a format that can be written."""
+    if path.suffix.lower() not in _ENDINGS[option]:
+        known = ", ".join(_ENDINGS[option])
+        raise FileError(f"simulate: --{option} is {str(path)!r}, expected a name that ends in one of {known}.")
+
+
+def summary(model: Model, motion: Trajectory, seconds: float, *, driven: bool) -> dict[str, Any]:
+    """Facts about a motion that took so many seconds to compute; energies of the rollouts that did not fail."""
+    facts = dict(motion.facts)
+    energy, kinetic = np.asarray(motion.energy), np.asarray(motion.kinetic)
+    with np.errstate(invalid="ignore"):
+        change = np.abs(energy - energy[..., :1])
+    good = np.isfinite(change).all(axis=-1)
+    worst = float(np.max(change[good], initial=0.0))
+    size = float(np.max(np.abs(kinetic[good]), initial=0.0))
+    error = np.asarray(motion.constraint_error)
+    rollouts = int(np.prod(motion.batch))
+    passive = bool(np.any(model.damping) or np.any(model.friction))
+    return {
+        "robot": model.name,
+        "method": facts.get("method"),
+        "dt": facts.get("dt"),
+        "duration": motion.duration,
+        "records": len(motion),
+        "rollouts": rollouts,
+        "failed": motion.failed,
+        "interrupted": motion.interrupted,
+        "energy_start": energy[..., 0] if not motion.batch else None,
+        "energy_end": energy[..., -1] if not motion.batch else None,
+        "energy_change": worst,
+        "energy_change_relative": worst / size if size > 0 else 0.0,
+        "energy_is_constant": not (driven or passive),
+        "constraint_error": float(np.nanmax(error, initial=0.0)) if model.constraints else None,
+        "seconds": seconds,
+        "seconds_per_second": motion.duration * rollouts / seconds,
+        "q": motion.q[-1] if not motion.batch else None,
+        "qd": motion.qd[-1] if not motion.batch else None,
+    }
+
+
+def save(model: Model, motion: Trajectory, paths: dict[str, Path | None]) -> dict[str, str]:
+    """Write what was asked for; names of the files by option."""
+    if paths["output"] is not None:
+        motion.save(paths["output"])
+    if paths["html"] is not None:
+        with sixd.view(model, motion, open_browser=False) as viewer:
+            viewer.save_html(paths["html"])
+    if paths["plot"] is not None:
+        motion.plot(path=paths["plot"], show=False)
+    return {option: str(path) for option, path in paths.items() if path is not None}
+
+
+def show(facts: dict[str, Any]) -> None:
+    """The summary for people."""
+    out = console()
+    many = facts["rollouts"] > 1
+    rows = {
+        "simulated": f"{digits(facts['duration'])} s by {facts['method']}, dt = {facts['dt']:g} s"
+        + (f", {count(facts['rollouts'], 'rollout')}" if many else "")
+        + (" (interrupted)" if facts["interrupted"] else ""),
+        "took": f"{duration(facts['seconds'])}, {digits(facts['seconds_per_second'])} × real time, compiling included",
+        "energy": _energy(facts),
+    }
+    if facts["constraint_error"] is not None:
+        rows["constraints"] = f"off by {facts['constraint_error']:.1e} at most (in rad or m)"
+    if facts["failed"]:
+        rows["failed"] = (
+            f"{count(facts['failed'], 'rollout')} of {facts['rollouts']:,} ended in numbers that are not finite"
+        )
+    if not many:
+        rows["q at the end"] = ", ".join(f"{x:.4g}" for x in facts["q"])
+        rows["qd at the end"] = ", ".join(f"{x:.4g}" for x in facts["qd"])
+    rows |= {"written": ", ".join(facts["files"].values())} if facts["files"] else {}
+    out.print(printable(facts["robot"]), style="bold")
+    out.print(fact_table(rows))
+
+
+def _energy(facts: dict[str, Any]) -> str:
+    change = f"{facts['energy_change']:.2g} J ({facts['energy_change_relative']:.1e} of the largest kinetic energy)"
+    if facts["energy_is_constant"]:
+        return f"off by {change} at most; it should be constant"
+    if facts["energy_start"] is None:
+        return f"changed by {change} at most, by friction or the controller too"
+    first, last = (digits(float(facts[name])) for name in ("energy_start", "energy_end"))
+    return f"{first} J → {last} J, by friction or the controller too"

@@ -1,0 +1,105 @@
+"""The argument ROBOT: a file, a name of the zoo, or standard input, to a Model."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import sixd
+from sixd import zoo
+from sixd.cli.output import count
+from sixd.errors import LoadError, ModelWarning
+from sixd.model import Model
+
+F = TypeVar("F", bound=Callable[..., Any])
+PREFIX = "zoo:"
+_ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf")
+
+
+def robot_argument(*, required: bool = True) -> Callable[[F], F]:
+    """Decorator: the argument ROBOT with the options that say how its file is read."""
+
+    def decorate(function: F) -> F:
+        for part in (
+            click.option(
+                "--package-dir",
+                "package_dirs",
+                multiple=True,
+                metavar="FOLDER",
+                help="Where packages named in package://… lie; may be given several times.",
+            ),
+            click.option("--floating-base", is_flag=True, help="Let the root link of a URDF move freely in space."),
+            click.argument("robot", required=required, shell_complete=_complete),
+        ):
+            function = part(function)
+        return function
+
+    return decorate
+
+
+def load_robot(
+    robot: str, *, floating_base: bool = False, package_dirs: tuple[str, ...] = (), quiet: bool = False
+) -> Model:
+    """The model. What is doubtful in its file is told in one line on standard error, unless ``quiet``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        model = _load(robot, floating_base, package_dirs)
+    if model.notes and not quiet:
+        again = "" if robot == "-" else f": see `sixd check {robot}`"
+        warnings.warn(
+            f"{count(len(model.notes), 'doubtful thing')} in {model.name!r}{again}", ModelWarning, stacklevel=2
+        )
+    return model
+
+
+def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Model:
+    options: dict[str, Any] = {"floating_base": floating_base, "package_dirs": package_dirs}
+    if robot == "-":
+        text = sys.stdin.buffer.read()
+        if not text.strip():
+            raise LoadError("robot: standard input is empty, expected the text of a URDF or MJCF file.")
+        return sixd.load(text, **options)
+    if not robot.strip():
+        raise LoadError(f"robot: its name is {robot!r}, expected a file or a name of the zoo.")
+    named = robot.startswith(PREFIX)
+    name = robot.removeprefix(PREFIX)
+    if named or (name in zoo.names() and not Path(robot).is_file()):
+        if floating_base:
+            raise LoadError(
+                f"robot: {name!r} of the zoo has no loose base, expected a URDF file with --floating-base. "
+                f"Leave the option out."
+            )
+        return zoo.get(name)
+    if _is_path(robot):
+        return sixd.load(Path(robot), **options)
+    near = difflib.get_close_matches(name, [*zoo.names(), *_files()], n=1, cutoff=0.5)
+    hint = f"Did you mean {near[0]!r}?" if near else "`sixd info` lists the zoo."
+    raise LoadError(f"robot: neither a file nor a robot of the zoo is named {robot!r}. {hint}")
+
+
+def _is_path(robot: str) -> bool:
+    """Whether it is a path, or meant as one."""
+    path = Path(robot).expanduser()
+    try:
+        there = path.exists()
+    except (OSError, ValueError):
+        there = False
+    return there or len(path.parts) > 1 or path.suffix.lower() in _ENDINGS
+
+
+def _files() -> list[str]:
+    return [p.name for p in Path.cwd().iterdir() if p.suffix.lower() in _ENDINGS]
+
+
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """For shells that complete words: names of the zoo, then files."""
+    from click.shell_completion import CompletionItem
+
+    names = [CompletionItem(n) for n in zoo.names() if n.startswith(incomplete)]
+    return [*names, CompletionItem(incomplete, type="file")]

@@ -1,0 +1,112 @@
+"""A robot's tree as a table: rails and bodies in the first column, their joints beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixd.cli.output import digits, printable
+from sixd.model import Model
+from sixd.model.printing import describe_joint
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MOST_ROWS = 200
+_WIDEST = 24  # characters of rails: deeper chains are not indented further
+
+
+def branches(model: Model) -> Iterator[tuple[str, int]]:
+    """Rails to be drawn before each body, and its number, depth first."""
+    children = model.tree.children
+    stack = [(body, "", body == children(0)[-1]) for body in reversed(children(0))]
+    while stack:
+        body, rails, last = stack.pop()
+        yield rails + ("└ " if last else "├ "), body
+        below = children(body)
+        if len(rails) < _WIDEST:
+            rails += "  " if last else "│ "
+        stack.extend((b, rails, b == below[-1]) for b in reversed(below))
+
+
+def tree_table(model: Model, width: int) -> Table:
+    """The tree; where there is no room, the columns that matter least are left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = list(islice(branches(model), MOST_ROWS))
+    columns = {name: [cell(model, i) for _, i in rows] for name, cell in _CELLS.items()}
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    bodies = [len(rails) + len(model.body_names[i - 1]) for rails, i in rows]
+    room = width - max(bodies, default=0) - 2
+    for name in _DISPENSABLE:
+        if sum(max(map(len, [key, *cells])) + 2 for key, cells in columns.items()) > room:
+            columns.pop(name, None)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("body", no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right" if name == "mass [kg]" else "left", overflow="fold")
+    table.add_row("world")
+    for k, (rails, i) in enumerate(rows):
+        body = Text(rails, style="dim") + Text(printable(model.body_names[i - 1]), style="bold")
+        table.add_row(body, *(Text(cells[k]) for cells in columns.values()))
+    if model.nb > MOST_ROWS:
+        table.add_row(f"… and {model.nb - MOST_ROWS} more")
+    return table
+
+
+def _joint(model: Model, i: int) -> str:
+    return printable(model.joint_names[i - 1])
+
+
+def _kind(model: Model, i: int) -> str:
+    return describe_joint(model.joints[i])
+
+
+def unit(model: Model, i: int) -> str:
+    """Of the coordinate of a joint with one; the pitch of a helical joint makes it an angle too."""
+    return "m" if type(model.joints[i]).__name__ == "Prismatic" else "rad"
+
+
+def _range(model: Model, i: int) -> str:
+    low, high = model.lower[model.iq[i]], model.upper[model.iq[i]]
+    if model.joints[i].nq != 1 or not np.isfinite([low[0], high[0]]).any():
+        return ""
+    return f"{_bound(low[0])} … {_bound(high[0])} {unit(model, i)}"
+
+
+def _bound(x: float) -> str:
+    return f"{x:.4g}" if np.isfinite(x) else ("-∞" if x < 0 else "∞")
+
+
+def _effort(model: Model, i: int) -> str:
+    return _limit(model.effort_limit[model.iv[i]], "N" if unit(model, i) == "m" else "N m")
+
+
+def _speed(model: Model, i: int) -> str:
+    return _limit(model.velocity_limit[model.iv[i]], f"{unit(model, i)}/s")
+
+
+def _limit(values: Any, of: str) -> str:
+    return f"{values[0]:.4g} {of}" if len(values) == 1 and np.isfinite(values[0]) else ""
+
+
+def _passive(model: Model, i: int) -> str:
+    names = ("damping", "friction", "stiffness", "armature")
+    found = [(name, getattr(model, name)[model.iv[i]]) for name in names]
+    return ", ".join(f"{name} {x.max():.3g}" for name, x in found if np.any(x))
+
+
+def _mass(model: Model, i: int) -> str:
+    mass = float(model.inertia[i][5, 5])
+    return digits(mass) if mass else "massless"
+
+
+_CELLS: dict[str, Callable[[Model, int], str]] = {
+    "joint": _joint, "kind": _kind, "range": _range, "effort": _effort, "speed": _speed, "passive": _passive,
+    "mass [kg]": _mass,
+}  # fmt: skip
+_DISPENSABLE = ("passive", "speed", "effort", "joint", "range")

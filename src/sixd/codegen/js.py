@@ -1,0 +1,63 @@
+"""JavaScript from programs: the body of one straight-line function, for pages that compute without a server.
+
+Operators are written as in C, functions are those of ``Math``. Knows no robot.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from sixd.codegen.c import C_EXPR
+from sixd.codegen.lines import Language, Lines
+from sixd.errors import ScalarTypeError
+from sixd.trace import Op, Program, Slot, check
+
+JS_EXPR: dict[Op, str] = C_EXPR | {
+    Op.SIN: "Math.sin({0})", Op.COS: "Math.cos({0})", Op.TAN: "Math.tan({0})", Op.ASIN: "Math.asin({0})",
+    Op.ACOS: "Math.acos({0})", Op.ATAN2: "Math.atan2({0}, {1})", Op.SQRT: "Math.sqrt({0})", Op.EXP: "Math.exp({0})",
+    Op.LOG: "Math.log({0})", Op.ABS: "Math.abs({0})",
+}  # fmt: skip
+_WORDS = """await break case catch class const continue debugger default delete do else enum export extends false finally
+    for function if implements import in instanceof interface let new null package private protected public return
+    static super switch this throw true try typeof var void while with yield arguments eval Math Infinity NaN
+    undefined out"""
+_RESERVED = frozenset(_WORDS.split())
+
+
+def emit_js(program: Program) -> str:
+    """The body of a JavaScript function of the program's inputs, by their names, and ``out``.
+
+    Inputs are arrays of numbers, a scalar one of length 1, row-major; the outputs are written to ``out``, one after
+    the other.
+
+    >>> from sixd.trace import trace
+    >>> print(emit_js(trace(lambda x: x * x, {"x": ()})))
+    const t0 = x[0] * x[0];
+    out[0] = t0;
+    """
+    check(program)
+    for slot in program.inputs:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", slot.name) or slot.name in _RESERVED or _is_local(slot.name):
+            raise ScalarTypeError(
+                f"emit_js: an input is called {slot.name!r}, expected a name that JavaScript leaves free. "
+                f"Choose another."
+            )
+    entries = tuple(e for slot in program.outputs for e in slot.entries)
+    language = Language(JS_EXPR, _literal, "const", "const")
+    lines = Lines(
+        language, program, {s.name: s for s in program.inputs}, {"out": Slot("out", (len(entries),), entries)}
+    )
+    return "\n".join(lines.whole(set()))
+
+
+def _is_local(name: str) -> bool:
+    return re.fullmatch(r"t\d+", name) is not None
+
+
+def _literal(x: float) -> str:
+    """A number as the shortest decimal that reads back as the same one."""
+    if math.isnan(x):
+        return "NaN"
+    text = "Infinity" if math.isinf(x) else repr(abs(x))
+    return f"(-{text})" if math.copysign(1.0, x) < 0 else text

@@ -1,0 +1,61 @@
+"""What the controllers are given, checked: gains, states, and effort limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.model.model import Model
+from sixd.model.system import System, require_system
+from sixd.spatial.scalar import Array, is_object, maximum, minimum, require_scalars
+
+
+def read_gain(where: str, name: str, value: Any, *sizes: int) -> Array:
+    """A gain as a read-only array: one number, or as many as one of ``sizes`` (any number of them, without)."""
+    require_scalars(f"{where}: {name}", value)
+    array = np.array(value)
+    fits = array.ndim == 0 or (array.ndim == 1 and (not sizes or len(array) in sizes))
+    if not fits:
+        wanted = " or ".join(f"({n},)" for n in sizes) or "(nv,)"
+        raise ShapeError(f"{where}: {name} has shape {array.shape}, expected a number or {wanted}.")
+    if is_object(array) or not np.isfinite(array).all() or (array < 0).any():
+        raise ModelError(f"{where}: {name} is {value!r}, expected finite numbers of at least 0.")
+    array = array.astype(float)
+    array.flags.writeable = False
+    return array
+
+
+def require_gains(where: str, n: int, **gains: Array) -> None:
+    """Raise unless each gain is one number or n of them."""
+    for name, gain in gains.items():
+        if gain.shape not in ((), (n,)):
+            raise ShapeError(f"{where}: {name} has shape {gain.shape}, expected a number or ({n},).")
+
+
+def read_state(where: str, q: Any, qd: Any, system: System | None) -> tuple[Array, Array]:
+    """q and qd of one state as arrays that fit the system."""
+    arrays = np.asarray(q), np.asarray(qd)
+    sizes = (arrays[0].size, arrays[0].size) if system is None else (system.nq, system.nv)
+    for name, array, n in zip(("q", "qd"), arrays, sizes, strict=True):
+        if array.shape != (n,):
+            hint = "" if system else " Without model= there are as many velocities as coordinates."
+            raise ShapeError(f"{where}: {name} has shape {array.shape}, expected ({n},), one state.{hint}")
+    return arrays
+
+
+def read_model(where: str, model: Any, *, saturate: Any = False) -> None:
+    """Raise unless ``model`` is a system, with effort limits if these are to be kept."""
+    require_system(where, model)
+    if not isinstance(saturate, bool):
+        raise ScalarTypeError(f"{where}: saturate is {saturate!r}, expected True or False.")
+    if saturate and not isinstance(model, Model):
+        raise ModelError(f"{where}: {model.name!r} has no effort limits, expected a sixd.Model beside saturate=True.")
+
+
+def saturated(model: Any, tau: Array) -> Array:
+    """tau (nv,) cut to ±model.effort_limit, where that is finite."""
+    limits = model.effort_limit
+    pairs = zip(tau, limits, strict=True)
+    return np.array([minimum(maximum(x, -limit), limit) if np.isfinite(limit) else x for x, limit in pairs])

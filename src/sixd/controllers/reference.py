@@ -1,0 +1,179 @@
+"""A target in configuration space: where to be, how fast, and the error of a state against it.
+
+A target given as a function of time is differentiated exactly, by dual numbers. Errors live on the configuration
+manifold: e is the dq that leads from q to the target. Velocities of spherical and free joints are in the axes of
+the body; that of the target is carried over to the axes of the body where it is now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.algorithms.aba import inverse_small
+from sixd.constraints.reduced import Reduced
+from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.model import Model
+from sixd.model.system import System
+from sixd.spatial.dual import Dual, duals, parts
+from sixd.spatial.scalar import Array, Scalar, common_dtype, is_object, require_scalars
+from sixd.spatial.transform import inverse_transform
+
+Given = Any  # an array, or a function of t
+
+_UNIT = 1e-6  # how far from 1 the length of a target's quaternion may be: float32 and rounded digits pass
+
+
+class Motion(NamedTuple):
+    """q (nq,), qd (nv,), qdd (nv,) of the target."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A target (nq,), or a function t -> (nq,); velocity and acceleration (nv,) likewise, or None: its derivatives.
+
+    Without a ``system`` the coordinates are plain numbers, as many as freedoms.
+    """
+
+    where: str
+    system: System | None
+    target: Given
+    velocity: Given = None
+    acceleration: Given = None
+
+    def __post_init__(self) -> None:
+        nq, nv = (None, None) if self.system is None else (self.system.nq, self.system.nv)
+        for name, n in (("target", nq), ("velocity", nv), ("acceleration", nv)):
+            value = getattr(self, name)
+            if not callable(value) and (value is not None or name == "target"):
+                object.__setattr__(self, name, finite_vector(self.where, name, value, n))
+        if not callable(self.target):
+            _require_unit_quaternions(self.where, self.system, self.target)
+
+    def at(self, t: Scalar) -> Motion:
+        """The target's motion at time t [s], of any scalar."""
+        return Motion(self._position(t), self._velocity(t), self._acceleration(t))
+
+    def errors(self, t: Scalar, q: Array, qd: Array) -> tuple[Array, Array]:
+        """e (nv,), and the target's velocity, carried over to q, less qd."""
+        q_t, qd_t = self._position(t), self._velocity(t)
+        if q_t.shape != q.shape:  # without a system only now known
+            raise ShapeError(f"{self.where}: target has shape {q_t.shape}, expected {q.shape}, that of q.")
+        return self._difference(q, q_t), carried_velocity(self.system, q, q_t, qd_t) - qd
+
+    def carried_acceleration(self, t: Scalar, q: Array, qd: Array) -> Array:
+        """The rate (nv,) of the target's velocity carried over to q, while q moves with qd."""
+        to, system = self.at(t), self.system
+        assert system is not None
+        moving = duals(q, system.configuration_rate(q, qd)), duals(to.q, system.configuration_rate(to.q, to.qd))
+        return parts(carried_velocity(system, *moving, duals(to.qd, to.qdd)))[1]
+
+    def _position(self, t: Scalar) -> Array:
+        return self._value("target", t, None if self.system is None else self.system.nq)
+
+    def _velocity(self, t: Scalar) -> Array:
+        if self.velocity is not None:
+            return self._value("velocity", t, None if self.system is None else self.system.nv)
+        q = self._position(t)
+        if not callable(self.target):
+            return np.zeros(len(q) if self.system is None else self.system.nv, dtype=int)
+        # d/ds difference(q(t), q(s)) at s = t; both sides are lifted, t may be a dual number already
+        here = duals(q, np.zeros(len(q), dtype=int))
+        return parts(self._difference(here, self._differentiable("target", Dual(t, 1))))[1]
+
+    def _acceleration(self, t: Scalar) -> Array:
+        if self.acceleration is not None:
+            return self._value("acceleration", t, None if self.system is None else self.system.nv)
+        if callable(self.velocity):
+            return parts(self._differentiable("velocity", Dual(t, 1)))[1]
+        return parts(self._velocity(Dual(t, 1)))[1]
+
+    def _value(self, name: str, t: Scalar, n: int | None) -> Array:
+        given = getattr(self, name)
+        if not callable(given):
+            return np.asarray(given)
+        value = np.asarray(given(t))
+        if value.ndim != 1 or (n is not None and len(value) != n):
+            wanted = "(nq,)" if n is None else f"({n},)"
+            raise ShapeError(f"{self.where}: {name}(t) has shape {value.shape}, expected {wanted}.")
+        return value
+
+    def _differentiable(self, name: str, t: Dual) -> Array:
+        return differentiable(self.where, name, getattr(self, name), t)
+
+    def _difference(self, q0: Array, q1: Array) -> Array:
+        return q1 - q0 if self.system is None else self.system.difference_row(q0, q1)
+
+
+def differentiable(where: str, name: str, function: Callable[[Any], Any], t: Dual) -> Array:
+    """``function`` at a dual number; a function that cannot be run on one is told so."""
+    try:
+        return np.asarray(function(t), dtype=object)
+    except (TypeError, AttributeError, ValueError) as error:
+        raise ScalarTypeError(
+            f"{where}: {name}(t) cannot be differentiated: {error}. Write it with the functions of sixd.spatial (sin, "
+            f"sqrt, where …), or give its derivatives too."
+        ) from error
+
+
+def carried_velocity(system: System | None, q: Array, q_target: Array, qd_target: Array) -> Array:
+    """The velocity (nv,) at q of a mechanism that keeps its place against the moving target.
+
+    The target's own, but in the axes of the body at q where these are not those of the target.
+    """
+    curved = curved_joints(system)
+    if not curved:
+        return qd_target
+    w = np.zeros(len(qd_target), dtype=common_dtype([q, q_target, qd_target]))
+    w[:] = qd_target
+    for _, joint, iq, iv in curved:
+        X = joint.transform(q[iq]) @ inverse_transform(joint.transform(q_target[iq]))  # from the target's to ours
+        S, v = joint.subspace(q[iq]), X @ (joint.subspace(q_target[iq]) @ qd_target[iv])
+        w[iv] = inverse_small(S.T @ S) @ (S.T @ v)
+    return w
+
+
+def curved_joints(system: System | None) -> list[tuple[str, Joint, slice, slice]]:
+    """Joints whose coordinates are no vector space, by name, with their places in q and qd."""
+    tree = system.model if isinstance(system, Reduced) else system
+    if system is None or not isinstance(tree, Model):
+        return []
+    joints = [(name, tree.joints[tree.joint_index(name)]) for name in system.joint_names]
+    return [
+        (name, joint, system.q_slice(name), system.v_slice(name))
+        for name, joint in joints
+        if type(joint).integrate is not Joint.integrate
+    ]
+
+
+def finite_vector(where: str, name: str, value: Any, n: int | None = None) -> Array:
+    """``value`` as a read-only array of n finite numbers, or of any number of them."""
+    require_scalars(f"{where}: {name}", value)
+    array = np.array(value)
+    if array.ndim != 1 or (n is not None and len(array) != n):
+        wanted = "(nq,)" if n is None else f"({n},)"
+        raise ShapeError(f"{where}: {name} has shape {array.shape}, expected {wanted}, or a function of t.")
+    if is_object(array) or not np.isfinite(array).all():
+        raise ModelError(f"{where}: {name} is {value!r}, expected finite numbers.")
+    array = array.astype(float)
+    array.flags.writeable = False
+    return array
+
+
+def _require_unit_quaternions(where: str, system: System | None, q: Array) -> None:
+    for name, joint, iq, _ in curved_joints(system):
+        if isinstance(joint, (Spherical, Free)):
+            length = float(np.linalg.norm(q[iq][:4]))
+            if abs(length - 1) > _UNIT:
+                raise ModelError(
+                    f"{where}: the target's quaternion of joint {name!r} has length {length:.6g}, expected 1. Start "
+                    f"from model.neutral(), or divide it by its length."
+                )

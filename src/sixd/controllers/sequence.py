@@ -1,0 +1,83 @@
+"""Open loop: joint forces from a table, each held for a sample time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.spatial.scalar import Array, Scalar, is_number, is_object, require_scalars, where
+
+# a sample's instant k·Ts that was added up from steps may lie this part of Ts before it
+_EARLY = 1e-6
+_LONGEST_TRACE = 1000  # numbers; each is an operation of the kernel, and 10⁴ of them take a second to compile
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """tau from a table, row k from t = k Ts on until the next; the last row is held for ever.
+
+    Parameters
+    ----------
+    tau : (n, nv), or (…, n, nv) with a table for each row of a batch [N m or N].
+    sample_time : Ts [s].
+
+    Notes
+    -----
+    Give its ``sample_time`` to ``sixd.simulate`` too: it then asks ``sample`` once each Ts. A short table (n, nv) can
+    also be traced; a step that ends on a multiple of Ts then sees the next force in its last stage.
+    """
+
+    tau: Any
+    sample_time: float
+
+    def __post_init__(self) -> None:
+        require_scalars("Sequence: tau", self.tau)
+        array = np.array(self.tau)
+        if array.ndim < 2 or not array.shape[-2]:
+            raise ShapeError(f"Sequence: tau has shape {array.shape}, expected (..., n, nv) with n at least 1.")
+        if is_object(array) or not np.isfinite(array).all():
+            raise ModelError("Sequence: tau holds NaN, infinity or symbols, expected finite numbers.")
+        array = array.astype(float)
+        array.flags.writeable = False
+        object.__setattr__(self, "tau", array)
+        Ts = self.sample_time
+        if isinstance(Ts, bool) or not is_number(Ts) or not 0 < Ts < np.inf:
+            raise ScalarTypeError(f"Sequence: sample_time is {Ts!r}, expected a positive finite number [s].")
+        object.__setattr__(self, "sample_time", float(Ts))
+
+    def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
+        """tau (nv,) at time t [s]; the state does not matter."""
+        if self.tau.ndim > 2:
+            raise ShapeError(
+                f"Sequence: tau has shape {self.tau.shape}, a table for each row of a batch, expected (n, nv) for one "
+                f"state. Give sample_time={self.sample_time:g} to sixd.simulate."
+            )
+        if is_number(t):
+            return self.tau[self._row(t)].copy()
+        if self.tau.size > _LONGEST_TRACE:
+            raise ModelError(
+                f"Sequence: tau has {self.tau.size} numbers, expected at most {_LONGEST_TRACE} in a traced controller. "
+                f"Give sample_time={self.sample_time:g} to sixd.simulate."
+            )
+        force: Any = self.tau[0]
+        for k, row in enumerate(self.tau[1:], 1):
+            force = where(t >= (k - _EARLY) * self.sample_time, row, force)
+        return np.asarray(force)
+
+    def sample(self, t: float, q: Any, qd: Any) -> Array:
+        """tau (…, nv) at time t [s] for a batch of states q (…, nq), qd (…, nv)."""
+        force, batch = self.tau[..., self._row(t), :], np.shape(q)[:-1]
+        try:
+            return np.broadcast_to(force, (*batch, force.shape[-1])).copy()
+        except ValueError:
+            raise ShapeError(
+                f"Sequence: tau has the batch {force.shape[:-1]}, expected one that spreads over {batch}, that of q."
+            ) from None
+
+    def _row(self, t: Any) -> int:
+        k = float(t) / self.sample_time + _EARLY
+        return int(min(max(k, 0), self.tau.shape[-2] - 1))

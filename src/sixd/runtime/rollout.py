@@ -1,0 +1,62 @@
+"""Rollout: compiled code that takes rows through time, called with arrays, on several threads if there is much to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sixd.runtime import threads
+from sixd.runtime.image import Image, Loaded
+from sixd.runtime.python_api import GeneralizedUfunc
+from sixd.runtime.routine import LARGE, PIECES, new_array
+from sixd.spatial.scalar import Array
+
+Shape = tuple[int, ...]
+
+
+class Rollout:
+    """Code of a recipe for a state and constants of these core shapes; ``operations`` are those of one step."""
+
+    def __init__(
+        self, image: Image, name: str, dtype: str, state: Sequence[Shape], constants: Sequence[Shape], operations: int
+    ) -> None:
+        self.dtype, self.state, self.operations = np.dtype(dtype), tuple(state), operations
+        loaded = Loaded(image)
+        inputs: list[Any] = [(), ("r",), *state, *constants]
+        outputs: list[Any] = [("r", *shape) for shape in state]
+        self._loop = GeneralizedUfunc(
+            loaded.address("loop"), name, dtype, inputs, outputs, loaded
+        )  # owns what the ufunc points to
+
+    def __call__(self, counts: Array, state: Sequence[Array], constants: Sequence[Array]) -> list[Array]:
+        """The states (rows, r, …) after so many more steps each, from ``state`` (rows, …); ``counts`` has r numbers.
+
+        ``constants`` are (rows, …) or (1, …). Contiguous arrays of this dtype.
+        """
+        rows = len(state[0])
+        counts = np.ascontiguousarray(counts, dtype=self.dtype)
+        results = [new_array((rows, len(counts), *shape), self.dtype) for shape in self.state]
+        given = [np.ascontiguousarray(x, dtype=self.dtype) for x in (*state, *constants)]
+        number = np.array(len(counts), dtype=self.dtype)
+
+        def work(cut: slice) -> None:
+            part = [x[cut] if len(x) == rows else x for x in given]
+            with np.errstate(all="ignore"):
+                self._loop.ufunc(number, counts, *part, out=tuple(x[cut] for x in results))
+
+        count = threads.get_num_threads()
+        if count == 1 or rows == 1 or rows * self.operations * counts.sum() < LARGE:
+            work(slice(None))
+        else:
+            # whole vectors of rows: the last of a piece would repeat rows
+            edges = np.unique(np.linspace(0, rows, count * PIECES + 1).astype(int) // VECTOR * VECTOR)
+            edges[-1] = rows
+            threads.spread([partial(work, slice(a, b)) for a, b in pairwise(edges)])
+        return results
+
+
+VECTOR = 16  # rows: as many as the widest vectors hold

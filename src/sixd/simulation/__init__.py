@@ -1,0 +1,1 @@
+"""Simulation: how systems move in time, and what is kept of it."""

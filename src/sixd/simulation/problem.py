@@ -1,0 +1,136 @@
+"""What moves a system: its dynamics with controller, external forces, force elements and constraints, one row at a time.
+
+Written for any scalar: the same lines run on floats and are traced into kernels. Numbers that differ from row to row
+without changing in time (held forces, constant ``f_ext``, parameters) are its constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.aba import aba
+from sixd.algorithms.constrained import constrained_dynamics, correction
+from sixd.algorithms.constraint_rows import constraint_velocity, padded_error
+from sixd.algorithms.least_norm import COARSE, EXACT, Limits
+from sixd.errors import ScalarTypeError, ShapeError
+from sixd.model.system import System
+from sixd.parameters import parameter_shape, with_parameters
+from sixd.simulation.forces import Applied, Force
+from sixd.spatial.scalar import Array, Scalar
+
+Shape = tuple[int, ...]
+PROJECTED, STABILISED = "projected", "stabilised"
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A system and all that acts on it.
+
+    ``law(t, q, qd)`` is a controller that is part of the equations, ``f_ext`` a function of the same arguments;
+    ``held`` says whether forces tau (nv,) are given as a constant, ``pushed`` whether f_ext (nb, 6) is.
+    """
+
+    where: str
+    system: System
+    law: Callable[..., Any] | None = None
+    held: bool = False
+    f_ext: Callable[..., Any] | None = None
+    pushed: bool = False
+    forces: tuple[Force, ...] = ()
+    parameters: tuple[str, ...] = ()
+    constraints: str = PROJECTED
+    stabilisation: float = 0.0
+    limits: Limits = EXACT
+    sizes: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", tuple(force.size(self.system) for force in self.forces))  # type: ignore[arg-type]
+
+    @property
+    def nu(self) -> int:
+        """Entries of the force elements' states."""
+        return sum(self.sizes)
+
+    @property
+    def is_projected(self) -> bool:
+        """Whether steps end by a projection onto the constraints."""
+        return bool(self.system.constraints) and self.constraints == PROJECTED
+
+    @property
+    def key(self) -> Any:
+        """What tells problems of one system apart, or None if a function takes part, whose meaning may change."""
+        if self.law is not None or self.f_ext is not None:
+            return None
+        limits = self.limits is COARSE
+        return (self.held, self.pushed, self.forces, self.parameters, self.constraints, self.stabilisation, limits)
+
+    @property
+    def constants(self) -> dict[str, Shape]:
+        """Names and shapes of the constants."""
+        found: dict[str, Shape] = {"tau": (self.system.nv,)} if self.held else {}
+        if self.pushed:
+            found["f_ext"] = (self.system.nb, 6)
+        return found | {name: parameter_shape(self.where, self.system, name) for name in self.parameters}
+
+    def settled(self, constants: Mapping[str, Any]) -> System:
+        """The system with its parameters among the constants put in."""
+        if not self.parameters:
+            return self.system
+        return with_parameters(self.system, {name: constants[name] for name in self.parameters})
+
+    def applied(
+        self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
+    ) -> Applied:
+        """All forces on the system: tau (nv,), f_ext (nb, 6) or None, and the rates (nu,) of the elements' states."""
+        tau = constants["tau"] if self.held else np.zeros(system.nv, dtype=int)
+        f_ext = constants["f_ext"] if self.pushed else None
+        if self.law is not None:
+            tau = tau + self._shaped("controller", self.law(t, q, qd), (system.nv,))
+        if self.f_ext is not None:
+            f_ext = self._shaped("f_ext", self.f_ext(t, q, qd), (system.nb, 6))
+        rates: list[Any] = [np.zeros(0, dtype=int)]
+        first = 0
+        for force, size in zip(self.forces, self.sizes, strict=True):
+            found = force.apply(system, t, q, qd, u[first : first + size])  # type: ignore[arg-type]
+            first += size
+            if found.tau is not None:
+                tau = tau + found.tau
+            if found.f_ext is not None:
+                f_ext = found.f_ext if f_ext is None else f_ext + found.f_ext
+            rates.append(found.rate)
+        return Applied(tau, f_ext, np.concatenate(rates))
+
+    def _shaped(self, name: str, value: Any, shape: Shape) -> Array:
+        array = np.asarray(value)
+        if array.shape != shape:
+            raise ShapeError(f"{self.where}: {name} returns shape {array.shape}, expected {shape} for one state.")
+        if array.dtype.kind not in "fiuO":
+            raise ScalarTypeError(f"{self.where}: {name} returns {array.dtype} values, expected real numbers.")
+        return array
+
+    def acceleration(
+        self, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
+    ) -> tuple[Array, Array]:
+        """qdd (nv,), and the rates (nu,) of the force elements' states."""
+        system = self.settled(constants)
+        tau, f_ext, rate = self.applied(system, t, q, qd, u, constants)
+        force = {} if f_ext is None else {"f_ext": f_ext}
+        if not system.constraints:
+            return system.apply("forward_dynamics", aba, q, qd, tau, **force), rate
+        strength = self.stabilisation if self.constraints == STABILISED else 0.0
+        options: dict[str, Any] = {"stabilisation": strength, "limits": self.limits, **force}
+        return constrained_dynamics(system, q, qd, tau, t, **options)[0], rate
+
+    def on_constraints(self, q: Array, constants: Mapping[str, Any]) -> Array:
+        """q (nq,) one Newton step nearer to the constraints, the smallest in the mass metric."""
+        system = self.settled(constants)
+        return system.integrate_row(q, correction(system, q, -padded_error(system, q), self.limits))
+
+    def along_constraints(self, t: Scalar, q: Array, qd: Array, constants: Mapping[str, Any]) -> Array:
+        """The velocity (nv,) with A qd = b(t) that differs least from qd in the mass metric."""
+        system = self.settled(constants)
+        return qd - correction(system, q, constraint_velocity(system, q, qd, t), self.limits)

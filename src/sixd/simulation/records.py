@@ -1,0 +1,213 @@
+"""The arrays of a trajectory: checked when it is made, picked by record or by row, joined, and told in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixd.errors import OutOfRangeError, ScalarTypeError, ShapeError, SixdError
+from sixd.model.system import require_system
+from sixd.simulation.derived import energy_of_state, parameter_core
+from sixd.simulation.labels import UNKNOWN, labels_of, numbered
+from sixd.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from sixd.simulation.trajectory import Trajectory
+
+STATES = ("q", "qd", "tau", "internal")  # arrays (…, r, n)
+KEPT = ("kinetic", "potential", "constraint_error")  # arrays (…, r) that are handed on to parts, and to files
+
+
+# checks -----------------------------------------------------------------------------------------
+
+
+def checked(traj: Trajectory) -> dict[str, Any]:
+    """The fields of a trajectory as arrays that fit each other, or an error."""
+    system = traj.system
+    if system is not None:
+        require_system("Trajectory", system)
+    t = numbers("t", traj.t)
+    _require_times(t)
+    given = {name: getattr(traj, name) for name in STATES}
+    arrays = {name: None if x is None else numbers(name, x) for name, x in given.items()}
+    q, qd = (numbers(name, arrays[name]) for name in ("q", "qd"))
+    batch, r = q.shape[:-2], len(t)
+    nq, nv = (q.shape[-1:], qd.shape[-1:]) if system is None else ((system.nq,), (system.nv,))
+    internal = arrays["internal"]
+    own = () if internal is None else internal.shape[-1:]
+    for name, core in {"q": nq, "qd": nv, "tau": nv, "internal": own}.items():
+        x = arrays[name]
+        if x is not None and (x.ndim < 2 or x.shape != (*batch, r, *core)):
+            raise ShapeError(f"Trajectory: {name} has shape {x.shape}, expected {(*batch, r, *core)}.")
+    if system is not None and traj.forces:
+        _require_internal(internal, [(element, element.size(system)) for element in traj.forces])
+    known = {name: numbers(name, x) for name, x in traj.known.items()}
+    for name, x in known.items():
+        if name not in KEPT or x.shape != (*batch, r):
+            raise ShapeError(
+                f"Trajectory: known[{name!r}] has shape {x.shape}, expected {(*batch, r)} for one of {KEPT}."
+            )
+    labels = traj.labels
+    if labels is UNKNOWN:
+        labels = numbered(*nq, *nv) if system is None else labels_of(system)
+    parameters = {name: numbers(name, x) for name, x in (traj.parameters or {}).items()}
+    for name, x in parameters.items() if system is not None else ():
+        _require_parameter(name, x, batch, parameter_core(system, name))  # type: ignore[arg-type]
+    rest = {"facts": dict(traj.facts), "forces": tuple(traj.forces), "known": known, "labels": labels}
+    return {"t": t, **arrays, "parameters": parameters, **rest}
+
+
+def numbers(name: str, value: Any) -> Array:
+    """The value as a read-only array of floats, float32 or float64."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiuO":
+            raise TypeError
+        array = array if array.dtype in (np.float32, np.float64) else array.astype(float)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(
+            f"Trajectory: {name} is a {type(value).__name__} that holds no numbers, expected an array of numbers."
+        ) from None
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def _require_times(t: Array) -> None:
+    if t.ndim != 1:
+        raise ShapeError(f"Trajectory: t has shape {t.shape}, expected (r,), a time for each record.")
+    bad = np.flatnonzero(~(np.diff(t) > 0))
+    if not np.isfinite(t).all() or len(bad):
+        k = int(bad[0]) if len(bad) else 0
+        raise ShapeError(f"Trajectory: t goes {t[k : k + 2].tolist()} at record {k}, expected finite times, ascending.")
+
+
+def _require_internal(internal: Array | None, sizes: list[tuple[Any, int]]) -> None:
+    total, found = sum(n for _, n in sizes), 0 if internal is None else internal.shape[-1]
+    if found != total:
+        names = ", ".join(f"{type(element).__name__} {n}" for element, n in sizes)
+        raise ShapeError(f"Trajectory: internal has {found} entries, expected {total} of its forces: {names}.")
+
+
+def _require_parameter(name: str, x: Array, batch: tuple[int, ...], core: tuple[int, ...]) -> None:
+    k = x.ndim - len(core)
+    try:
+        fits = k >= 0 and x.shape[k:] == core and np.broadcast_shapes(x.shape[:k], batch) == batch
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"Trajectory: parameter {name!r} has shape {x.shape}, expected {(*batch, *core)} or {core}.")
+
+
+# parts ------------------------------------------------------------------------------------------
+
+
+def at_hand(traj: Trajectory) -> dict[str, Array]:
+    """What was given or computed of the energies and the error of the constraints."""
+    made = {name: x for name, x in traj.__dict__.items() if name in KEPT}
+    if "_energies" in traj.__dict__:
+        made |= dict(zip(("kinetic", "potential"), traj.__dict__["_energies"], strict=True))
+    return {**traj.known, **made}
+
+
+def changed(
+    traj: Trajectory, states: Callable[[Array], Array], values: Callable[[Array], Array], **changes: Any
+) -> Trajectory:
+    """With functions applied to the arrays (…, r, n), and to those (…, r) that are at hand."""
+    for name in STATES:
+        x = getattr(traj, name)
+        changes[name] = None if x is None else states(x)
+    return replace(traj, known={name: values(x) for name, x in at_hand(traj).items()}, **changes)
+
+
+def picked(traj: Trajectory, index: Any) -> Trajectory:
+    """The rollouts of a batch that an index of its dimensions names."""
+    batch = traj.batch
+    if not batch:
+        raise OutOfRangeError("row: the trajectory is one rollout, expected a batch of them.")
+    try:
+        found = np.arange(int(np.prod(batch))).reshape(batch)[index]
+    except (IndexError, TypeError, ValueError) as error:
+        raise OutOfRangeError(f"row: {index!r} fits no batch of shape {batch}: {error}.") from None
+
+    def pick(x: Array) -> Array:
+        return x.reshape((-1, *x.shape[len(batch) :]))[found]
+
+    parameters = dict(traj.parameters)
+    for name, x in parameters.items() if traj.system is not None else ():
+        core = parameter_core(traj.system, name)  # type: ignore[arg-type]
+        parameters[name] = pick(np.broadcast_to(x, (*batch, *core)))
+    return changed(traj, pick, pick, parameters=parameters)
+
+
+def joined(pieces: list[Trajectory]) -> Trajectory:
+    """Pieces of one motion as one; a record that the piece before holds already is dropped."""
+    if not pieces:
+        raise ShapeError("concatenate: got no trajectories, expected at least one.")
+    used: list[Trajectory] = []
+    end = -np.inf
+    for k, piece in enumerate(pieces):
+        _require_same(pieces[0], piece, k)
+        kept = piece[1:] if len(piece) and piece.t[0] == end else piece
+        if len(kept) and not kept.t[0] > end:
+            raise ShapeError(f"concatenate: part {k} starts at {kept.t[0]} s, expected a time after {end} s.")
+        end = kept.t[-1] if len(kept) else end
+        used.append(kept)
+
+    def join(name: str) -> Any:
+        arrays = [getattr(piece, name) for piece in used]
+        return None if arrays[0] is None else np.concatenate(arrays, axis=-2)
+
+    hands = [at_hand(piece) for piece in used]
+    common = [name for name in KEPT if all(name in hand for hand in hands)]
+    known = {name: np.concatenate([hand[name] for hand in hands], axis=-1) for name in common}
+    t = np.concatenate([piece.t for piece in used])
+    ended = any(piece.interrupted for piece in pieces)
+    return replace(pieces[0], t=t, known=known, interrupted=ended, **{name: join(name) for name in STATES})
+
+
+def _require_same(first: Trajectory, piece: Trajectory, k: int) -> None:
+    """Raise unless part k of a motion has the system, the rows and the arrays of the first."""
+    if piece.system is not first.system or piece.batch != first.batch:
+        raise ShapeError(f"concatenate: part {k} is {piece!r}, expected the system and the rows of {first!r}.")
+    for name in STATES:
+        a, b = (getattr(x, name) for x in (first, piece))
+        if (a is None) != (b is None) or (a is not None and a.shape[-1] != b.shape[-1]):
+            raise ShapeError(f"concatenate: part {k} has another {name} than part 0, expected the same in all.")
+
+
+# in a line --------------------------------------------------------------------------------------
+
+
+def describe(traj: Trajectory) -> str:
+    """System, shapes, time span and how the energy changed, where that is told at once."""
+    name = "" if traj.system is None else f" of {traj.system.name!r}"
+    rows = f"{' × '.join(map(str, traj.batch))} rows × " if traj.batch else ""
+    span = f", {traj.t[0]:.6g} … {traj.t[-1]:.6g} s" if len(traj) else ""
+    text = f"<Trajectory{name}: {rows}{len(traj)} records{span}, nq = {traj.q.shape[-1]}, nv = {traj.qd.shape[-1]}"
+    change = _energy_change(traj)
+    text += "" if change is None else f", energy changes by {change:.2g} J"
+    if traj.failed:
+        text += f", {traj.failed} rows failed" if traj.batch else ", failed"
+    return text + (", interrupted>" if traj.interrupted else ">")
+
+
+def _energy_change(traj: Trajectory) -> float | None:
+    """Energy at the end less that at the start, the largest of the rows; None if it takes work to tell."""
+    if len(traj) < 2:
+        return None
+    hand = at_hand(traj)
+    if {"kinetic", "potential"} <= set(hand):
+        start, end = (hand["kinetic"][..., k] + hand["potential"][..., k] for k in (0, -1))
+        change = (end - start)[np.isfinite(end)]
+        return float(change[np.argmax(np.abs(change))]) if change.size else None
+    if traj.batch or traj.parameters or traj.system is None or traj.failed:
+        return None
+    try:
+        first, last = (energy_of_state(traj.system, traj.q[k], traj.qd[k]) for k in (0, -1))
+    except (SixdError, ArithmeticError):  # a system that cannot tell
+        return None
+    return last - first

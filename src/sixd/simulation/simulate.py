@@ -1,0 +1,285 @@
+"""``sixd.simulate`` and ``sixd.step``: from a state to a motion."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ScalarTypeError, SimulationWarning, unknown_name
+from sixd.kernel import Kernel
+from sixd.library import Function
+from sixd.model.system import System
+from sixd.simulation.adaptive import ADAPTIVE, integrate_adaptively
+from sixd.simulation.arguments import Setup, make_setup, positive, require_assembled
+from sixd.simulation.fixed import Records, Runner
+from sixd.simulation.kernels import FIXED_STEP
+from sixd.simulation.problem import PROJECTED
+from sixd.simulation.progress import Progress
+from sixd.simulation.trajectory import Trajectory
+from sixd.spatial.scalar import Array
+
+METHODS = (*FIXED_STEP, *ADAPTIVE)
+
+
+def simulate(
+    system: System,
+    q: Any,
+    qd: Any,
+    duration: float,
+    *,
+    dt: float | None = None,
+    method: str = "rk4",
+    controller: Any = None,
+    sample_time: float | None = None,
+    f_ext: Any = None,
+    forces: Any = (),
+    parameters: Mapping[str, Any] | None = None,
+    constraints: str = PROJECTED,
+    stabilisation: float = 20.0,
+    record_every: int = 1,
+    events: Sequence[Callable[..., Any]] = (),
+    rtol: float = 1e-9,
+    atol: float = 1e-12,
+    seed: Any = None,
+    progress: bool | Callable[[float], Any] | None = None,
+    on_chunk: Callable[[Trajectory], Any] | None = None,
+) -> Trajectory:
+    """The motion of a system from a state, or of many at once.
+
+    Parameters
+    ----------
+    system : a Model (its constraints are honoured), a reduced model, or equations of motion (``sixd.lagrange``).
+    q, qd : (…, nq), (…, nv), the start; None is the neutral configuration, or rest; q="random" draws one with ``seed``.
+    duration : [s].
+    dt : the step [s], 1e-3 if omitted; it is shortened to divide the duration. For adaptive methods the distance of
+        records; if omitted, those of one row lie at the method's own steps, those of a batch at 200 intervals.
+    method : "rk4", fourth order, on the group for quaternions; "euler", semi-implicit, first order, and not symplectic
+        when M depends on q; "midpoint", implicit, second order, symplectic: no drift of energy over long times, but no
+        constraints; "adaptive", SciPy's DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol`` and
+        ``atol``.
+    controller : forces (…, nv) that stay the same, or a function ``controller(t, q, qd) -> tau (nv,)`` of one state.
+        Written in NumPy's style with the functions of ``sixd.spatial`` it becomes part of the compiled step; it must
+        then depend on its arguments alone. With ``sample_time`` [s] it is called as it is, with numbers, at every
+        sample of each row, and its force is held until the next: then it may do anything, and keep a memory. An argument
+        named ``rng`` gets a random generator made of ``seed``. Ready ones are in ``sixd.controllers``.
+    f_ext : (…, nb, 6) that stays the same, or a function (t, q, qd) -> (nb, 6), compiled as a controller is.
+    forces : elements such as ``sixd.Ground`` (compliant contact with friction) and ``sixd.JointLimits``. Rigid contact
+        and impacts are not offered.
+    parameters : name -> (…, core) array, per row: "inertia", "gravity", "damping" … as in ``sixd.compile``, or symbols.
+    constraints : "projected" puts every step's end back onto the constraints; "stabilised" adds terms that let errors
+        die out at the rate ``stabilisation`` [1/s] (Baumgarte's).
+    record_every : a record each so many steps; the start and the end are always recorded.
+    events : for adaptive methods: functions (t, q, qd) -> number whose zeros are found, listed in ``facts["events"]``;
+        the attribute ``terminal = True`` ends the motion there, ``direction`` (1, -1) picks rising or falling ones.
+    progress : a bar on long runs on a terminal (None), always, never, or a function of the fraction done.
+    on_chunk : called with pieces of the trajectory as they are computed; they are not kept, and the result holds the
+        last record alone. So memory stays bounded however long it runs.
+
+    Returns
+    -------
+    ``Trajectory``: t (r,), q (…, r, nq), qd (…, r, nv), tau, energy, constraint_error. Rows that went wrong (a singular
+    state, an iteration without end) are NaN from there on, and told of by a ``SimulationWarning``. Interrupted by the
+    keyboard it returns what was computed, with a warning, and ``interrupted`` is True.
+
+    Notes
+    -----
+    Fixed steps are one compiled loop over time and rows, on all cores (``sixd.set_num_threads``); rows do not depend on
+    each other: a row's bits are the same alone and in a batch. Angles of quaternions must turn by less than half a turn
+    in a step.
+
+    >>> import numpy as np, sixd
+    >>> motion = sixd.simulate(sixd.zoo.pendulum(), [0.5], [0.0], 2.0, method="midpoint")
+    >>> len(motion), bool(np.ptp(motion.energy) < 1e-4)
+    (2001, True)
+    """
+    where = "simulate"
+    if method not in METHODS:
+        raise unknown_name(f"{where}: method", "choice", method, METHODS)
+    duration = positive(where, "duration", duration, "s")
+    every = _whole(where, "record_every", record_every)
+    setup = make_setup(
+        where, system, q, qd, controller=controller, sample_time=sample_time, f_ext=f_ext, forces=forces,
+        parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
+    )  # fmt: skip
+    require_assembled(setup)
+    facts: dict[str, Any] = {"method": method, "record_every": every}
+    with Progress(f"{where} {system.name}", duration, progress) as bar:
+        if method in ADAPTIVE:
+            step = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every
+            pieces = integrate_adaptively(setup, method, duration, step, events, rtol, atol, bar, facts)
+        else:
+            if events:
+                raise ScalarTypeError(f"{where}: events need an adaptive method, got {method!r}. Use 'adaptive'.")
+            steps, h = _grid(where, duration, 1e-3 if dt is None else dt, setup)
+            facts["dt"] = h
+            marks = np.unique(np.append(np.arange(0, steps + 1, every), steps))
+            runner = Runner(setup, method, h)
+            pieces = _timed(runner.run(marks, lambda done: bar.update(done * h)), h)
+        return _collect(setup, pieces, facts, on_chunk)
+
+
+def step(
+    system: System,
+    q: Any,
+    qd: Any,
+    dt: float,
+    *,
+    t: float = 0.0,
+    method: str = "rk4",
+    controller: Any = None,
+    f_ext: Any = None,
+    forces: Any = (),
+    parameters: Mapping[str, Any] | None = None,
+    constraints: str = PROJECTED,
+    stabilisation: float = 20.0,
+) -> tuple[Array, Array]:
+    """The state (q, qd) one step of dt [s] later, of one row or of a batch; arguments as for ``sixd.simulate``.
+
+    A method with fixed steps: "rk4", "euler" or "midpoint". A controller that is a function is traced at every call;
+    for many steps use ``sixd.simulate``, or pass the forces themselves.
+
+    >>> import sixd
+    >>> q, qd = sixd.step(sixd.zoo.pendulum(), [0.5], [0.0], 1e-3)
+    """
+    where = "step"
+    if method not in FIXED_STEP:
+        raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
+    h = positive(where, "dt", dt, "s", zero=False)
+    setup = make_setup(
+        where, system, q, qd, controller=controller, sample_time=None, f_ext=f_ext, forces=forces, parameters=parameters,
+        constraints=constraints, stabilisation=stabilisation, seed=None,
+    )  # fmt: skip
+    if setup.problem.nu:
+        raise ScalarTypeError(f"{where}: an element of forces has a state of its own. Use sixd.simulate.")
+    runner = Runner(setup, method, h, float(t))
+    *_, last = runner.run(np.array([1]), lambda done: None)
+    return tuple(x[:, -1].reshape((*setup.batch, -1)) for x in (last.q, last.qd))  # type: ignore[return-value]
+
+
+def _whole(where: str, name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ScalarTypeError(f"{where}: {name} is {value!r}, expected a whole number of at least 1.")
+    return int(value)
+
+
+def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, float]:
+    """(number of steps, step [s]): at most dt long, dividing the duration, or the sampling interval, evenly."""
+    longest = positive(where, "dt", dt, "s", zero=False)
+    whole = duration
+    if setup.sampled is not None and setup.sampled.interval is not None:
+        whole = setup.sampled.interval
+    pieces = whole / longest
+    if not pieces < 1e15:
+        raise ScalarTypeError(f"{where}: dt is {dt!r} for {whole:g} s, expected fewer than 1e15 steps.")
+    h = whole / max(1, math.ceil(pieces - 1e-9)) if whole else longest
+    return round(duration / h), h
+
+
+def _timed(pieces: Iterator[Records], h: float) -> Iterator[tuple[Array, Records]]:
+    for piece in pieces:
+        yield piece.steps * h, piece
+
+
+def _collect(
+    setup: Setup,
+    pieces: Iterator[tuple[Array, Records]],
+    facts: dict[str, Any],
+    on_chunk: Callable[[Trajectory], Any] | None,
+) -> Trajectory:
+    where = setup.problem.where
+    law = None if setup.problem.law is None else _law(setup)
+    kept: list[tuple[Array, Records]] = []
+    interrupted = False
+    try:
+        for t, piece in pieces:
+            if on_chunk is not None:
+                on_chunk(_trajectory(setup, [(t, piece)], facts, law, False))
+                piece, t = Records(piece.steps[-1:], *(None if x is None else x[:, -1:] for x in piece[1:])), t[-1:]
+                kept.clear()
+            kept.append((t, piece))
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        interrupted = True
+        warnings.warn(
+            f"{where}: interrupted at t = {kept[-1][0][-1]:g} s; what was computed is kept.", SimulationWarning, 3
+        )
+    found = _trajectory(setup, kept, facts, law, interrupted)
+    _tell_failures(where, found)
+    return found
+
+
+def _law(setup: Setup) -> Callable[..., Array]:
+    """The controller's forces on batches."""
+    law, system = setup.problem.law, setup.problem.system
+    assert law is not None
+    cores = {"t": (), "q": (system.nq,), "qd": (system.nv,)}
+    made = Function(
+        "controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), tuple(cores), named=False, judged=False,
+        shapes=cores,
+    )  # fmt: skip
+    return Kernel(made, system, (), setup.dtype)
+
+
+def _trajectory(
+    setup: Setup,
+    pieces: list[tuple[Array, Records]],
+    facts: Mapping[str, Any],
+    law: Callable[..., Array] | None,
+    interrupted: bool,
+) -> Trajectory:
+    problem, batch = setup.problem, setup.batch
+    t = np.concatenate([t for t, _ in pieces])
+    q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
+    tau = np.zeros((1, 1, 1))
+    if law is not None:
+        tau = law(t.astype(setup.dtype), q, qd)
+    elif setup.sampled is not None:
+        tau = _joined([p.tau for _, p in pieces if p.tau is not None])
+    elif "tau" in setup.constants:
+        tau = setup.constants["tau"][:, None]
+    tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), qd.shape)
+    parameters = {name: setup.constants[name] for name in problem.parameters}
+    if batch:
+        parameters = {name: np.broadcast_to(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
+    return Trajectory(
+        t=t,
+        q=_shaped(q, batch),
+        qd=_shaped(qd, batch),
+        system=problem.system,
+        tau=_shaped(tau, batch),
+        internal=_shaped(u, batch) if problem.nu else None,
+        forces=problem.forces,
+        parameters={name: x.reshape((*batch, *x.shape[1:])) for name, x in parameters.items()},
+        interrupted=interrupted,
+        facts=dict(facts),
+    )
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def _shaped(x: Array, batch: tuple[int, ...]) -> Array:
+    return x.reshape((*batch, *x.shape[1:]))
+
+
+def _tell_failures(where: str, found: Trajectory) -> None:
+    if not found.failed:
+        return
+    good = np.isfinite(found.q).all(axis=-1) & np.isfinite(found.qd).all(axis=-1)
+    first = found.t[np.argmin(good, axis=-1)] if found.batch else found.t[int(np.argmin(good))]
+    since = float(np.min(np.where(good.all(axis=-1), np.inf, first)))
+    what = f"{found.failed} of {math.prod(found.batch)} rows are" if found.batch else "the motion is"
+    hint = "a step that is too long, a singular state, or constraints in a dead centre"
+    if found.facts["method"] == "midpoint":
+        hint = f"iterations that do not settle, which a shorter dt mends, or {hint}"
+    warnings.warn(
+        f"{where}: {what} not finite from t = {since:g} s on: {hint}. trajectory.failed counts them.",
+        SimulationWarning,
+        stacklevel=4,
+    )

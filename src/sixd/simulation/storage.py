@@ -1,0 +1,283 @@
+"""Trajectories as files and tables. The suffix of the path decides; a file is written whole or not at all.
+
+``.npz`` (NumPy's, without pickles): arrays t (r,), q (…, r, nq), qd (…, r, nv); where the trajectory has them tau
+(…, r, nv), internal (…, r, nu), kinetic, potential, energy, constraint_error (…, r) and ``parameters.NAME`` (…, core);
+and ``meta``, a text in JSON: format "sixd trajectory", version 1, sixd (its version), system (its name), labels (of q,
+qd and tau a list of [name, joint, unit]), forces (names of the kinds of elements), interrupted, facts.
+
+``.csv``: one line of names, then one line for each record, numbers such that reading gives the same bits. Columns t,
+``q.elbow`` …, ``qd.elbow`` …, ``tau.elbow`` …, ``internal.0`` …, energy, kinetic, potential, constraint_error; joints
+of several coordinates have ``q.base.qw`` …, ``qd.base.wx`` …. A batch has a column ``row`` first (``row.0``, ``row.1``
+… if it has several dimensions). Parameters and facts are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sixd.atomic import whole_file
+from sixd.errors import FileError, LoadError, MissingPackageError, SixdError, unknown_name
+from sixd.model.system import System, require_system
+from sixd.simulation.labels import Column, Labels, labels_of
+from sixd.simulation.records import KEPT, STATES
+from sixd.simulation.trajectory import Trajectory
+from sixd.spatial.scalar import Array
+
+FORMAT, VERSION = "sixd trajectory", 1
+SUFFIXES = (".npz", ".csv")
+_LINES = 4096  # of a CSV file that are made at a time
+
+
+def save(traj: Trajectory, path: str | os.PathLike[str]) -> None:
+    """See ``Trajectory.save``."""
+    place = Path(path).expanduser()
+    suffix = _suffix("save", place)
+    arrays = derived_arrays(traj)
+    try:
+        with whole_file(place) as file:
+            if suffix == ".npz":
+                _write_npz(traj, arrays, file)
+            else:
+                _write_csv(traj, arrays, file)
+    except OSError as error:
+        raise FileError(
+            f"save: cannot write {str(path)!r}: {error.strerror or error}. Check the folder, and the space in it."
+        ) from None
+
+
+def load(path: str | os.PathLike[str], system: System | None = None, forces: tuple[Any, ...] = ()) -> Trajectory:
+    """See ``Trajectory.load``."""
+    if system is not None:
+        require_system("load", system)
+    place = Path(path).expanduser()
+    suffix = _suffix("load", place)
+    try:
+        data = place.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise LoadError(f"load: cannot read {str(path)!r}: {reason}. Check the path.") from None
+    fields = _read_npz(data, place.name) if suffix == ".npz" else _read_csv(data, place.name)
+    if system is not None:
+        _require_names(place.name, fields["labels"], labels_of(system))
+    try:
+        return Trajectory(**fields, system=system, forces=forces)
+    except SixdError as error:
+        raise LoadError(f"load: {place.name}: {error} The file is damaged, or of another system.") from None
+
+
+def _suffix(where: str, path: Path) -> str:
+    if path.suffix.lower() not in SUFFIXES:
+        raise unknown_name(f"{where}: {path.name!r}", "file format", path.suffix, SUFFIXES)
+    return path.suffix.lower()
+
+
+def derived_arrays(traj: Trajectory) -> dict[str, Array]:
+    """energy, kinetic, potential, constraint_error (…, r), of these what the system can tell."""
+    found: dict[str, Array] = {}
+    for name in ("energy", "kinetic", "potential", "constraint_error"):
+        try:
+            found[name] = getattr(traj, name)
+        except SixdError:
+            continue
+    return found
+
+
+def _require_names(file: str, found: Labels, expected: Labels) -> None:
+    for what in ("q", "qd"):
+        a, b = found.names(what), expected.names(what)
+        if a != b:
+            k = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+            got, want = (repr(x[k]) if k < len(x) else "nothing" for x in (a, b))
+            raise LoadError(
+                f"load: {file}: entry {k} of {what} is {got}, expected {want} of the system. Load it with the system "
+                f"that moved, or with none."
+            )
+
+
+# .npz -------------------------------------------------------------------------------------------
+
+
+def _write_npz(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
+    import sixd
+
+    meta = {
+        "format": FORMAT,
+        "version": VERSION,
+        "sixd": sixd.__version__,
+        "system": None if traj.system is None else traj.system.name,
+        "labels": traj.labels._asdict(),
+        "forces": [type(element).__name__ for element in traj.forces],
+        "interrupted": traj.interrupted,
+        "facts": dict(traj.facts),
+    }
+    arrays = {"t": traj.t, **{name: getattr(traj, name) for name in STATES if getattr(traj, name) is not None}}
+    arrays |= derived
+    arrays |= {f"parameters.{name}": x for name, x in traj.parameters.items()}
+    np.savez(file, **arrays, meta=np.array(json.dumps(meta, default=_plain)))
+
+
+def _plain(x: Any) -> Any:
+    """A fact that JSON does not know."""
+    return x.tolist() if isinstance(x, (np.generic, np.ndarray)) else repr(x)
+
+
+def _read_npz(data: bytes, file: str) -> dict[str, Any]:
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        meta = json.loads(str(arrays.pop("meta")))
+        if meta["format"] != FORMAT:
+            raise KeyError
+        version = int(meta["version"])
+    except KeyError:
+        raise LoadError(f"load: {file} is no trajectory of sixd, expected one that Trajectory.save wrote.") from None
+    except Exception as error:  # whatever a torn or hostile archive brings about in its readers
+        raise LoadError(f"load: {file} is damaged, or no .npz file: {_line(error)}. Save it again.") from None
+    if version > VERSION:
+        raise LoadError(
+            f"load: {file} has version {version} of the format, expected at most {VERSION}. It is from a newer sixd "
+            f"({meta.get('sixd')}): install that."
+        )
+    try:
+        labels = Labels(*(tuple(Column(*map(str, c)) for c in meta["labels"][what]) for what in Labels._fields))
+        return {
+            "t": arrays["t"],
+            **{name: arrays.get(name) for name in STATES if name in arrays},
+            "parameters": {n.removeprefix("parameters."): x for n, x in arrays.items() if n.startswith("parameters.")},
+            "known": {name: arrays[name] for name in KEPT if name in arrays},
+            "interrupted": bool(meta["interrupted"]),
+            "facts": dict(meta["facts"]),
+            "labels": _of_size(labels, arrays),
+        }
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise LoadError(f"load: {file} is damaged: its contents do not fit ({_line(error)}). Save it again.") from None
+
+
+def _of_size(labels: Labels, arrays: dict[str, Array]) -> Labels:
+    sizes = [arrays["q"].shape[-1], arrays["qd"].shape[-1], arrays["qd"].shape[-1]]
+    if [len(x) for x in labels] != sizes:
+        raise ValueError(f"{[len(x) for x in labels]} names for {sizes} entries")
+    return labels
+
+
+def _line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+# tables -----------------------------------------------------------------------------------------
+
+
+def columns(traj: Trajectory, derived: dict[str, Array]) -> dict[str, list[tuple[str, Array]]]:
+    """The columns of a table by what they belong to: names, and values (…, r)."""
+    named: dict[str, list[tuple[str, Array]]] = {"t": [("t", np.broadcast_to(traj.t, (*traj.batch, len(traj))))]}
+    for what in ("q", "qd", "tau"):
+        x = getattr(traj, what)
+        names = traj.labels.names(what)
+        named[what] = [] if x is None else [(f"{what}.{n}", x[..., k]) for k, n in enumerate(names)]
+    u = traj.internal
+    named["internal"] = [] if u is None else [(f"internal.{k}", u[..., k]) for k in range(u.shape[-1])]
+    return {**named, "derived": list(derived.items())}
+
+
+def row_names(batch: tuple[int, ...]) -> list[str]:
+    """Names of the columns that number the rows of a batch."""
+    return ["row"] if len(batch) == 1 else [f"row.{k}" for k in range(len(batch))]
+
+
+def to_pandas(traj: Trajectory) -> Any:
+    """See ``Trajectory.to_pandas``."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingPackageError(
+            "to_pandas: the package pandas is not installed, expected it for tables. Run: pip install pandas"
+        ) from None
+    index = np.indices((*traj.batch, len(traj)))[: len(traj.batch)].reshape(
+        len(traj.batch), math.prod(traj.q.shape[:-1])
+    )
+    table = dict(zip(row_names(traj.batch), index, strict=True))
+    for group in columns(traj, derived_arrays(traj)).values():
+        table |= {name: np.ravel(x) for name, x in group}
+    return pandas.DataFrame(table)
+
+
+def _write_csv(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
+    flat = [pair for group in columns(traj, derived).values() for pair in group]
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerow([*row_names(traj.batch), *(name for name, _ in flat)])
+    file.write(text.getvalue().encode())
+    for row in np.ndindex(traj.batch):
+        start = "".join(f"{i}," for i in row)
+        for k in range(0, len(traj), _LINES):
+            block = np.stack([x[row][k : k + _LINES] for _, x in flat], axis=-1)
+            lines = [start + ",".join(map(repr, numbers)) for numbers in block.tolist()]
+            file.write(("\n".join(lines) + "\n").encode())
+
+
+def _read_csv(data: bytes, file: str) -> dict[str, Any]:
+    try:
+        lines = iter(csv.reader(io.StringIO(data.decode(), newline="")))
+        header = next(lines, [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise LoadError(f"load: {file} is no table: {_line(error)}. Expected one that Trajectory.save wrote.") from None
+    batch = [k for k, name in enumerate(header) if name == "row" or name.startswith("row.")]
+    if header[len(batch) : len(batch) + 1] != ["t"] or batch != list(range(len(batch))):
+        raise LoadError(
+            f"load: {file} starts with {','.join(header)[:60]!r}, expected the columns t, q.…, qd.… that "
+            f"Trajectory.save writes."
+        )
+    table = np.array(list(_rows_of(lines, len(header), file)), dtype=float).reshape(-1, len(header))
+    shape = _shape(table[:, : len(batch)], file)
+    table = table.reshape((*shape, len(header)))
+    place = {name: [k for k, n in enumerate(header) if n.startswith(f"{name}.")] for name in STATES}
+    t = table[..., len(batch)].reshape(math.prod(shape[:-1]), shape[-1])
+    if len(t) and not (t == t[0]).all():
+        raise LoadError(f"load: {file} has other times in other rows, expected the same in all.")
+    found = {name: table[..., k] for name, k in place.items() if k}
+    known = {name: table[..., header.index(name)] for name in KEPT if name in header}
+    names = {name: tuple(header[k].removeprefix(f"{name}.") for k in place[name]) for name in ("q", "qd")}
+    q, v = (tuple(Column(n, n.partition(".")[0]) for n in names[what]) for what in ("q", "qd"))
+    nothing = np.zeros((*shape, 0))
+    return {
+        "t": t[0] if len(t) else np.zeros(0),
+        "q": nothing,
+        "qd": nothing,
+        **found,
+        "known": known,
+        "labels": Labels(q, v, v),
+    }
+
+
+def _rows_of(lines: Iterator[list[str]], width: int, file: str) -> Iterator[list[float]]:
+    k = 1
+    try:
+        for k, line in enumerate(lines, start=2):  # noqa: B007 (told in the error)
+            if len(line) != width:
+                raise ValueError(f"it has {len(line)} entries, expected {width}")
+            yield [float(x) for x in line]
+    except (ValueError, csv.Error) as error:
+        raise LoadError(f"load: {file} is damaged in line {k}: {_line(error)}. Save it again.") from None
+
+
+def _shape(index: Array, file: str) -> tuple[int, ...]:
+    """(…, r) of a table whose rows have these numbers (lines, dimensions of the batch)."""
+    lines, dimensions = index.shape
+    if not dimensions or not lines:
+        return (*([0] * dimensions), lines)
+    sizes = index.max(axis=0) + 1
+    # a count that no file of so many lines can have is not a whole one either
+    batch = tuple(int(n) for n in sizes) if (np.isfinite(index).all() and (sizes <= lines).all()) else (0,)
+    rows = math.prod(batch)
+    expected = np.repeat(np.indices(batch).reshape(len(batch), -1).T, lines // max(rows, 1), axis=0)
+    if not 0 < rows <= lines or not np.array_equal(index, expected):
+        raise LoadError(f"load: {file} has rows that are not complete, expected as many records of each, in order.")
+    return (*batch, lines // rows)

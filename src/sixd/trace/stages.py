@@ -1,0 +1,133 @@
+"""Recipes: a step made of programs that are called, some of them several times, over a common memory.
+
+A step such as Runge and Kutta's evaluates one long function four times. Traced whole it would hold four copies; here
+the function is a program of its own, a call of it stands for it in the trace of the step, and what lies between two
+calls becomes a short program. Knows no robot and no target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import TraceError
+from sixd.spatial.scalar import Array
+from sixd.trace.expr import Graph
+from sixd.trace.program import Program, Slot, make_program
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A program that reads and writes places of the memory, its inputs and outputs in order.
+
+    With ``most`` above 1 it is repeated: its first inputs, as many as it has outputs, become its outputs, until the
+    last of them, a number, is 1 in every row, but at most so often.
+    """
+
+    program: Program
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    most: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """The works of one step in order. ``memory`` has every place with its shape; ``state`` and ``constants`` are those
+    that are given; ``results`` are the places of the next state, in the order of ``state``."""
+
+    memory: Mapping[str, Shape]
+    state: tuple[str, ...]
+    constants: tuple[str, ...]
+    works: tuple[Work, ...]
+    results: tuple[str, ...]
+
+    @property
+    def operations(self) -> int:
+        """Operations of one step, those of a repeated program once."""
+        return sum(work.program.operations for work in self.works)
+
+    def evaluate(self, *arrays: Any) -> tuple[Array, ...]:
+        """The next state for NumPy arrays with leading batch dimensions: the reference for every target."""
+        memory = dict(zip((*self.state, *self.constants), (np.asarray(a, dtype=float) for a in arrays), strict=True))
+        for work in self.works:
+            given = [memory[name] for name in work.inputs]
+            for _ in range(work.most):
+                found = work.program.evaluate(*given)
+                given[: len(found)] = found
+                if work.most > 1 and (found[-1] == 1).all():
+                    break
+            memory |= dict(zip(work.outputs, found, strict=True))
+        return tuple(memory[name] for name in self.results)
+
+
+class Stages:
+    """Stands for calls while a step is traced: ``stages(program, *arrays)`` gives the program's results, an array or a
+    tuple of arrays, as new inputs of the trace."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.works: list[Work] = []
+        self.memory: dict[str, Shape] = {}
+        self.slots: dict[str, Slot] = {}  # places that programs between calls can read: given, or results of calls
+        self.known: dict[tuple[int, ...], str] = {}  # the place of an array, by the numbers of its nodes
+
+    def __call__(self, program: Program, *arrays: Any, most: int = 1) -> Any:
+        """The results of a call; see :class:`Work` for ``most``."""
+        if len(arrays) != len(program.inputs):
+            raise TraceError(f"stages: got {len(arrays)} arrays, expected {len(program.inputs)}.")
+        inputs = self.place(dict(zip((s.name for s in program.inputs), arrays, strict=True)))
+        names = [self._new(slot.shape) for slot in program.outputs]
+        self.works.append(Work(program, inputs, tuple(names), most))
+        results = [self.input(name, slot.shape) for name, slot in zip(names, program.outputs, strict=True)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def place(self, arrays: Mapping[str, Any]) -> tuple[str, ...]:
+        """The places of these arrays, computed by a program of their own where they are not in memory already."""
+        found: dict[str, str] = {}
+        missing: list[Slot] = []
+        for label, array in arrays.items():
+            entries = tuple(self.graph.lift(x) for x in np.asarray(array, dtype=object).ravel())
+            key = tuple(e.index for e in entries)
+            if entries and key in self.known:
+                found[label] = self.known[key]
+            else:
+                missing.append(Slot(label, np.shape(array), entries))
+        if missing:
+            whole = make_program(list(self.slots.values()), missing)
+            needed = {n.index for n in whole.nodes}
+            used = tuple(slot for slot in self.slots.values() if any(e.index in needed for e in slot.entries))
+            for slot in missing:
+                found[slot.name] = name = self._new(slot.shape)
+                self.known[tuple(e.index for e in slot.entries)] = name
+            program = Program(used, whole.outputs, whole.nodes)
+            self.works.append(Work(program, tuple(s.name for s in used), tuple(found[s.name] for s in missing)))
+        return tuple(found[label] for label in arrays)
+
+    def input(self, name: str, shape: Shape) -> Any:
+        """A place of the memory, as an array of inputs of the trace."""
+        array = self.graph.input(name, shape)
+        slot = Slot(name, shape, tuple(np.asarray(array, dtype=object).ravel()))
+        self.memory[name], self.slots[name] = shape, slot
+        self.known[tuple(e.index for e in slot.entries)] = name
+        return array
+
+    def _new(self, shape: Shape) -> str:
+        name = f"place{len(self.memory)}"
+        self.memory[name] = shape
+        return name
+
+
+def trace_stages(
+    function: Callable[..., tuple[Any, ...]], state: Mapping[str, Shape], constants: Mapping[str, Shape]
+) -> Recipe:
+    """The recipe of ``function(stages, *state, *constants)``, which returns the next state."""
+    stages = Stages()
+    arrays = [stages.input(name, shape) for name, shape in (*state.items(), *constants.items())]
+    after = function(stages, *arrays)
+    results = stages.place(dict(zip((f"next {name}" for name in state), after, strict=True)))
+    return Recipe(stages.memory, tuple(state), tuple(constants), tuple(stages.works), results)

@@ -1,0 +1,65 @@
+// Mouse, wheel and touch on the picture: one finger or the left button turns, two fingers or another button move, wheel and pinch zoom.
+
+class Controls {
+  constructor(canvas, camera, { changed, refocus, picked }) {
+    Object.assign(this, { canvas, camera, changed, refocus, picked });
+    this.pointers = new Map();
+    this.moved = 0;
+    canvas.addEventListener("pointerdown", (event) => this.down(event));
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, (event) => this.up(event));
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+    canvas.addEventListener("dblclick", (event) => this.refocus(...this.place(event)));
+  }
+
+  // -1..1 across the picture, y up
+  place(event) {
+    const box = this.canvas.getBoundingClientRect();
+    return [((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2];
+  }
+
+  down(event) {
+    this.canvas.setPointerCapture(event.pointerId);
+    this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY, button: event.button, shift: event.shiftKey || event.ctrlKey });
+    this.moved = 0;
+    this.canvas.focus({ preventScroll: true });
+    event.preventDefault();
+  }
+
+  up(event) {
+    const known = this.pointers.delete(event.pointerId);
+    if (known && event.type === "pointerup" && event.button === 0 && this.moved < 4) this.picked(...this.place(event));
+  }
+
+  move(event) {
+    const pointer = this.pointers.get(event.pointerId);
+    if (!pointer) return;
+    const height = this.canvas.clientHeight || 1;
+    const before = this.spread();
+    const dx = event.clientX - pointer.x, dy = event.clientY - pointer.y;
+    pointer.x = event.clientX;
+    pointer.y = event.clientY;
+    this.moved += Math.abs(dx) + Math.abs(dy);
+    if (this.pointers.size > 1) {
+      const after = this.spread();
+      this.camera.pan(dx / height / this.pointers.size, dy / height / this.pointers.size);
+      if (before > 0 && after > 0) this.camera.zoom(before / after);
+    } else if (pointer.button !== 0 || pointer.shift) this.camera.pan(dx / height, dy / height);
+    else this.camera.orbit((dx / height) * 4, (dy / height) * 4);
+    this.changed();
+  }
+
+  spread() {
+    const [a, b] = [...this.pointers.values()];
+    return a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0;
+  }
+
+  wheel(event) {
+    event.preventDefault();
+    // lines and pages as pixels; a pinch on a touch pad comes as a wheel with ctrl
+    const pixels = event.deltaY * [1, 16, 200][event.deltaMode || 0] * (event.ctrlKey ? 6 : 1);
+    this.camera.zoom(Math.exp(clamp(pixels, -400, 400) * 0.0012), ...this.place(event));
+    this.changed();
+  }
+}

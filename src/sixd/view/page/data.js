@@ -1,0 +1,65 @@
+// Reading the scene: arrays from base64, numbers from anything. Knows nothing of WebGL or of the page.
+
+const ARRAYS = {
+  float32: Float32Array, float64: Float64Array, uint8: Uint8Array,
+  uint16: Uint16Array, uint32: Uint32Array, int32: Int32Array,
+};
+
+// {type, length, data: base64, little endian} or a plain list -> a typed array; null -> an empty one
+function decodeArray(source, type = "float32") {
+  if (!source) return new ARRAYS[type](0);
+  if (Array.isArray(source)) return ARRAYS[type].from(source, (x) => (x === null ? NaN : x));
+  const Kind = ARRAYS[source.type] || ARRAYS[type];
+  const text = atob(source.data || "");
+  const count = Math.floor(text.length / Kind.BYTES_PER_ELEMENT);
+  const bytes = new Uint8Array(count * Kind.BYTES_PER_ELEMENT);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
+  return new Kind(bytes.buffer);
+}
+
+// a finite number, or the fallback
+function finite(value, fallback = 0) {
+  const number = typeof value === "string" ? parseFloat(value.replace(",", ".").replace("−", "-")) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : fallback;
+}
+
+function finiteList(values, count, fallback = 0) {
+  return Array.from({ length: count }, (_, i) => finite(values && values[i], fallback));
+}
+
+function clamp(x, low, high) {
+  return Math.min(Math.max(x, low), high);
+}
+
+// 1, 2 or 5 times a power of ten, the largest not above x
+function roundDown125(x) {
+  const power = 10 ** Math.floor(Math.log10(x));
+  const lead = x / power;
+  return power * (lead >= 5 ? 5 : lead >= 2 ? 2 : 1);
+}
+
+// a number for people: a true minus sign, few digits, no noise
+function readable(x, digits = 4) {
+  if (!Number.isFinite(x)) return "–";
+  const size = Math.abs(x);
+  const text = size !== 0 && (size >= 1e6 || size < 1e-4) ? x.toExponential(2) : String(Number(x.toPrecision(digits)));
+  return text.replace(/-/g, "−");
+}
+
+// the scene as it came, with every list there and every index in range
+function readScene(source) {
+  const scene = { ...source };
+  for (const key of ["bodies", "geometries", "visuals", "frames", "joints", "trajectories", "notes"]) {
+    scene[key] = Array.isArray(source[key]) ? source[key].filter((item) => item !== null) : [];
+  }
+  if (!scene.bodies.length) scene.bodies = [{ name: "world" }];
+  const onBody = (item) => Number.isInteger(item.body) && item.body >= 0 && item.body < scene.bodies.length;
+  scene.visuals = scene.visuals.filter((item) => onBody(item) && scene.geometries[item.geometry]);
+  scene.frames = scene.frames.filter(onBody);
+  scene.joints = scene.joints.filter((joint) => Array.isArray(joint.q));
+  scene.nq = finite(source.nq, (source.q || []).length);
+  scene.q = finiteList(source.q, scene.nq);
+  scene.settings = source.settings || {};
+  scene.title = source.title || "sixd";
+  return scene;
+}

@@ -1,0 +1,130 @@
+// The panel of plots: which trajectory, a chart for each quantity, legends with values, scrubbing by the pointer.
+
+class PlotPanel {
+  // seek(time): the reader has pointed at a time
+  constructor(dock, world, seek) {
+    Object.assign(this, { dock, world, seek });
+    this.hover = null;
+    this.charts = [];
+    const sources = world.scene.trajectories;
+    const head = element("div", "dockhead");
+    head.append(element("h2", "", "Plots"));
+    this.body = element("div");
+    dock.append(head, this.body);
+    const withPlots = sources.map((source, i) => i).filter((i) => (sources[i].plots || []).length);
+    if (withPlots.length > 1) head.append(this.chooser(withPlots));
+    this.show(withPlots.length > 1 && withPlots.length <= 3 ? withPlots : withPlots.slice(0, 1));
+  }
+
+  chooser(indices) {
+    const select = element("select");
+    select.id = "p-which";
+    select.setAttribute("aria-label", "Trajectory");
+    const name = (i) => this.world.scene.trajectories[i].name || `motion ${i + 1}`;
+    if (indices.length <= 3) select.append(new Option("all", "all"));
+    for (const i of indices) select.append(new Option(name(i), i));
+    select.onchange = () => {
+      this.show(select.value === "all" ? indices : [Number(select.value)]);
+      this.draw(this.last.time, this.last.dark);
+    };
+    return select;
+  }
+
+  // the charts of some trajectories; quantities of the same title share one
+  show(indices) {
+    const groups = new Map();
+    indices.forEach((index, order) => {
+      const motion = this.world.motions[index], several = indices.length > 1;
+      for (const plot of this.world.scene.trajectories[index].plots || []) {
+        if (!groups.has(plot.title)) groups.set(plot.title, []);
+        (plot.series || []).forEach((source, ink) => {
+          const values = this.valuesOf(source, motion);
+          const label = several ? `${source.label} · ${motion.name || index + 1}` : source.label;
+          const dash = [[], [5, 3], [1.5, 2.5]][order % 3];
+          groups.get(plot.title).push({ label: label || "", values, t: motion.t, count: Math.min(values.length, motion.t.length), dash, ink });
+        });
+      }
+    });
+    this.body.replaceChildren();
+    this.charts = [...groups].map(([title, series]) => this.chart(title, series));
+    if (!this.charts.length) this.body.append(element("p", "", "This motion has no plots."));
+  }
+
+  valuesOf(source, motion) {
+    if (!Number.isInteger(source.coordinate)) return decodeArray(source.values);
+    return Float32Array.from({ length: motion.records }, (_, r) => motion.q[r * motion.nq + source.coordinate]);
+  }
+
+  chart(title, series) {
+    const box = element("section", "plot"), head = element("h3"), canvas = element("canvas"), legend = element("div", "legend");
+    const read = element("time");
+    head.append(element("span", "", title), read);
+    box.append(head, canvas, legend);
+    this.body.append(box);
+    canvas.setAttribute("aria-label", `${title} against time`);
+    const chart = new Chart(canvas, series, this.world.start, this.world.end);
+    chart.read = read;
+    chart.chips = series.map((one, i) => this.chip(chart, one, i, legend));
+    const point = (event) => chart.timeAt(event.clientX - canvas.getBoundingClientRect().left);
+    canvas.onpointerdown = (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      this.hover = null;
+      this.seek(point(event));
+    };
+    canvas.onpointermove = (event) => {
+      if (event.buttons & 1) this.seek(point(event));
+      else {
+        this.hover = point(event);
+        this.draw(this.last.time, this.last.dark);
+      }
+    };
+    canvas.onpointerleave = () => {
+      this.hover = null;
+      this.draw(this.last.time, this.last.dark);
+    };
+    return chart;
+  }
+
+  chip(chart, series, index, legend) {
+    const chip = element("button", "chip"), key = element("i"), value = element("em");
+    const label = element("b", "", series.label);
+    chip.append(key, label, value);
+    chip.title = `${series.label}: click to hide or show, double click to show alone`;
+    chip.setAttribute("aria-pressed", "true");
+    chip.onclick = () => {
+      if (chart.hidden.has(index)) chart.hidden.delete(index);
+      else chart.hidden.add(index);
+      this.marked(chart);
+    };
+    chip.ondblclick = () => {
+      const alone = chart.series.every((_, i) => i === index || chart.hidden.has(i));
+      chart.hidden = new Set(alone ? [] : chart.series.map((_, i) => i).filter((i) => i !== index));
+      this.marked(chart);
+    };
+    legend.append(chip);
+    return { chip, key, value };
+  }
+
+  marked(chart) {
+    chart.chips.forEach(({ chip }, i) => chip.setAttribute("aria-pressed", String(!chart.hidden.has(i))));
+    this.draw(this.last.time, this.last.dark);
+  }
+
+  draw(time, dark) {
+    this.last = { time, dark };
+    if (this.dock.hidden) return;
+    const top = this.dock.scrollTop, bottom = top + this.dock.clientHeight;
+    for (const chart of this.charts) {
+      // what is scrolled away is not drawn
+      const section = chart.canvas.parentElement;
+      if (section.offsetTop > bottom + 60 || section.offsetTop + section.offsetHeight < top - 60) continue;
+      chart.draw(time, this.hover, dark);
+      const at = this.hover ?? time;
+      chart.read.textContent = this.hover === null ? "" : `t = ${readable(at)} s`;
+      chart.chips.forEach(({ key, value }, i) => {
+        key.style.background = chart.ink(i, dark);
+        value.textContent = readable(valueAt(chart.series[i], at));
+      });
+    }
+  }
+}

@@ -1,0 +1,176 @@
+// What is to be seen at a moment: every actor (one per trajectory, or one alone) with its bodies' poses. No drawing here.
+
+const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+const linearColor = (c) => [linear(c[0]), linear(c[1]), linear(c[2])];
+const GHOST = 0.3; // opacity of a ghost
+
+class World {
+  constructor(scene, kinematics) {
+    this.scene = scene;
+    this.kinematics = kinematics || (() => {});
+    this.bodies = scene.bodies.length;
+    this.shapes = scene.geometries.map((geometry) => {
+      const shape = shapeOf(geometry);
+      if (shape) shape.bounds = boundsOf(shape.positions);
+      return shape;
+    });
+    this.poses = scene.visuals.map((visual) => fromRows(visual.pose));
+    this.quaternions = quaternionStarts(scene.joints);
+    this.version = 0; // grows when anything moves
+    this.makeActors();
+    this.setConfiguration(scene.q);
+    this.measure();
+  }
+
+  makeActors() {
+    const recorded = this.scene.trajectories.map((source) => [source, new Motion(source, this.scene.nq, this.quaternions)]);
+    const list = recorded.length ? recorded : [[{}, null]];
+    this.actors = list.map(([source, motion], index) => this.makeActor(source, motion, index));
+    this.motions = recorded.map(([, motion]) => motion);
+    const usable = this.motions.filter((motion) => motion.valid);
+    this.start = usable.length ? Math.min(...usable.map((motion) => motion.start)) : 0;
+    this.end = usable.length ? Math.max(...usable.map((motion) => motion.end)) : 0;
+  }
+
+  makeActor(source, motion, index) {
+    const offset = finiteList(source.offset, 3), ghost = Boolean(source.ghost);
+    const apart = index === 0 || norm(offset) > 0;
+    const matrices = Array.from({ length: this.bodies }, () => translation(offset));
+    const items = this.scene.visuals.map((visual, k) => ({
+      body: visual.body, geometry: visual.geometry, pose: this.poses[k], matrix: identity(),
+      color: this.colorOf(visual.color, source.color, ghost),
+      // what is fixed to the world is drawn once, or once at each place
+      shown: (visual.body > 0 || apart) && this.shapes[visual.geometry] !== null,
+    }));
+    const q = Float64Array.from(this.scene.q), out = new Float64Array(12 * Math.max(this.bodies - 1, 0));
+    return { index, name: source.name || "", color: source.color, offset, ghost, motion, matrices, items, q, out, visible: true };
+  }
+
+  colorOf(own, tint, ghost) {
+    const base = finiteList(own, 4, 0.7);
+    const color = tint ? mixed(base.slice(0, 3), finiteList(tint, 3), ghost ? 0.85 : 0.6) : base.slice(0, 3);
+    const alpha = own && own.length > 3 ? clamp(base[3], 0, 1) : 1;
+    return [...linearColor(color), ghost ? GHOST * alpha : alpha];
+  }
+
+  setTime(time) {
+    for (const actor of this.actors) {
+      if (actor.motion) actor.motion.sample(time, actor.q);
+      this.place(actor);
+    }
+    this.time = time;
+    this.version++;
+  }
+
+  // the same configuration for everyone; what is missing or not a number stays
+  setConfiguration(q) {
+    for (const actor of this.actors) {
+      for (let i = 0; i < actor.q.length; i++) actor.q[i] = finite(q && q[i], actor.q[i]);
+      for (const start of this.quaternions) if (start + 4 <= actor.q.length) normalise(actor.q, start);
+      this.place(actor);
+    }
+    this.version++;
+  }
+
+  // the poses of the bodies at the actor's q: rows of 3x4 from the generated function
+  place(actor) {
+    const { out, matrices, offset } = actor;
+    this.kinematics(actor.q, out);
+    for (let b = 1; b < this.bodies; b++) {
+      const m = matrices[b], o = 12 * (b - 1);
+      for (let r = 0; r < 3; r++) {
+        m[r] = out[o + 4 * r];
+        m[4 + r] = out[o + 4 * r + 1];
+        m[8 + r] = out[o + 4 * r + 2];
+        m[12 + r] = out[o + 4 * r + 3] + offset[r];
+      }
+    }
+    for (const item of actor.items) multiply(matrices[item.body], item.pose, item.matrix);
+  }
+
+  boundsOf(actors = this.actors, into = new Bounds()) {
+    for (const actor of actors) {
+      if (!actor.visible) continue;
+      for (const item of actor.items) if (item.shown) into.addBox(item.matrix, this.shapes[item.geometry].bounds);
+      if (actor.items.some((item) => item.shown)) continue;
+      for (const m of actor.matrices) into.add(originOf(m));
+    }
+    return into;
+  }
+
+  // the size of one actor, the room that the whole motion takes, and the height of the floor
+  measure() {
+    if (this.motions.length) this.setTime(this.start);
+    const first = this.boundsOf([this.actors[0]]);
+    this.size = first.empty || first.radius < 1e-9 ? 1 : first.radius;
+    const now = this.boundsOf(), whole = this.boundsOf();
+    for (let i = 1; i <= 40 && this.end > this.start; i++) {
+      this.setTime(this.start + ((this.end - this.start) * i) / 40);
+      this.boundsOf(this.actors, whole);
+    }
+    if (this.motions.length) this.setTime(this.start);
+    // what flies far away is not followed by the first view
+    this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : whole.radius < 6 * now.radius ? whole : now;
+    this.plane = this.findPlane();
+    const low = this.room.low[2];
+    const chosen = this.plane ? this.plane.height : low < -0.02 * this.size ? low - 0.02 * this.size : 0;
+    this.ground = finite(this.scene.settings.ground, chosen);
+  }
+
+  // a level plane fixed to the world is the floor
+  findPlane() {
+    for (let k = 0; k < this.scene.visuals.length; k++) {
+      const visual = this.scene.visuals[k], m = this.poses[k];
+      if (visual.body === 0 && this.scene.geometries[visual.geometry].kind === "plane" && m[10] > 0.9999) {
+        return { visual: k, height: m[14], color: visual.color };
+      }
+    }
+    return null;
+  }
+
+  // the nearest triangle that a ray meets: {point, body, actor} or null
+  pick({ origin, direction }) {
+    let best = null;
+    for (const actor of this.actors.filter((a) => a.visible)) {
+      for (const item of actor.items) {
+        const shape = this.shapes[item.geometry];
+        if (!item.shown || shape.line) continue;
+        const inverse = invertAffine(item.matrix);
+        const s = meet(shape, transformPoint(inverse, origin), transformVector(inverse, direction));
+        if (s < (best ? best.s : Infinity)) best = { s, body: item.body, actor };
+      }
+    }
+    if (best) best.point = add(origin, scaled(direction, best.s));
+    return best;
+  }
+
+  pointOf(actor, body, local) {
+    return transformPoint(actor.matrices[body], local);
+  }
+}
+
+// where along a ray the first triangle lies; Infinity if there is none [Möller and Trumbore 1997]
+function meet(shape, origin, direction) {
+  const { low, high } = shape.bounds;
+  let enter = 0, leave = Infinity;
+  for (let i = 0; i < 3; i++) {
+    const a = (low[i] - origin[i]) / direction[i], b = (high[i] - origin[i]) / direction[i];
+    if (Number.isNaN(a) || Number.isNaN(b)) continue;
+    enter = Math.max(enter, Math.min(a, b));
+    leave = Math.min(leave, Math.max(a, b));
+  }
+  let best = Infinity;
+  if (enter > leave * 1.000001 + 1e-9) return best;
+  const p = shape.positions, at = (i) => [p[3 * i], p[3 * i + 1], p[3 * i + 2]];
+  for (let f = 0; f < shape.indices.length; f += 3) {
+    const a = at(shape.indices[f]), u = subtract(at(shape.indices[f + 1]), a), v = subtract(at(shape.indices[f + 2]), a);
+    const h = cross(direction, v), det = dot(u, h);
+    if (Math.abs(det) < 1e-30) continue;
+    const w = subtract(origin, a), x = dot(w, h) / det;
+    if (x < 0 || x > 1) continue;
+    const n = cross(w, u), y = dot(direction, n) / det;
+    const s = dot(v, n) / det;
+    if (y >= 0 && x + y <= 1 && s > 0 && s < best) best = s;
+  }
+  return best;
+}

@@ -1,0 +1,267 @@
+"""The scene: all that the page is told of a mechanism and its motions, as one JSON object.
+
+Body poses are not stored: the page computes them by the JavaScript of the traced program of ``body_poses``. The page
+has z up; a mechanism whose gravity points elsewhere is turned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.kinematics import body_poses
+from sixd.codegen.js import emit_js
+from sixd.constrained_api import assemble
+from sixd.errors import AssemblyError, ModelError, ScalarTypeError, ShapeError, SixdError, unknown_name
+from sixd.model.joints import Joint
+from sixd.model.model import Model
+from sixd.model.printing import describe_joint
+from sixd.model.system import System, require_system
+from sixd.simulation.labels import labels_of
+from sixd.spatial.scalar import Array
+from sixd.trace import Program, trace
+from sixd.view import shapes
+from sixd.view.inertias import ellipsoid_radii, principal
+from sixd.view.motions import Motion, pack, read_motions
+from sixd.view.packing import Packed, bounded, numbers
+from sixd.view.pieces import Piece, box_corners, turned_to
+
+_CAMERA = ("position", "target", "up", "track")
+_SAMPLES = 200  # configurations of a motion at which its reach is measured
+
+
+def make_scene(
+    system: System,
+    trajectory: Any = None,
+    *,
+    q: Any = None,
+    ghost: bool = False,
+    names: Sequence[str] | None = None,
+    camera: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The scene of a system with bodies, with the motions of ``trajectory``, or at the configuration q (nq,)."""
+    model = tree_of(system)
+    notes: list[str] = []
+    motions = read_motions(system, trajectory, names, ghost, notes)
+    shown = _configuration(system, q, motions, notes)
+    turn = display_turn(model)
+    program = kinematics(system, turn)
+    poses = world_poses(program, shown)
+    # sizes are measured in the model's own axes, the page's poses are turned
+    own = np.concatenate([np.eye(4)[None], turn.T @ poses[1:]])
+    pieces = shapes.draw(model, own, notes)
+    packed = Packed(turn)
+    for piece in pieces:
+        packed.add(piece)
+    offsets = _offsets(motions, pieces, program, turn)
+    return {
+        "format": 1,
+        "title": title if title is not None else system.name,
+        "bodies": [{"name": "world"}, *(_body(model, i) for i in model.bodies)],
+        "geometries": packed.geometries,
+        "visuals": packed.visuals,
+        "frames": _frames(model, turn),
+        "joints": _joints(system, model),
+        "nq": system.nq,
+        "q": numbers(shown),
+        "kinematics": emit_js(program),
+        "trajectories": pack(system, motions, offsets, turn[:3, :3], notes),
+        "camera": None if camera is None else _camera(model, camera, turn),
+        "settings": {"loop": True, "speed": 1, "play": True, **(settings or {})},
+        "notes": notes,
+    }
+
+
+def tree_of(system: Any) -> Model:
+    """The model behind a system, or an error that says what to do."""
+    require_system("view", system)
+    model: Any = system
+    while not isinstance(model, Model) and isinstance(model, System):
+        model = getattr(model, "model", None)
+    if not isinstance(model, Model):
+        raise ModelError(
+            f"view: {system.name!r} is a system without bodies, expected a sixd.Model. Build its mechanism with "
+            f"sixd.ModelBuilder to look at it, or draw its motion with trajectory.plot()."
+        )
+    system.require_numeric("view")
+    return model
+
+
+def _configuration(system: System, q: Any, motions: Sequence[Motion], notes: list[str]) -> Array:
+    """The configuration that is shown without a motion: the given one, a motion's first, or a consistent one."""
+    if q is not None:
+        return read_configuration(system, q)
+    if motions:
+        return np.nan_to_num(motions[0].q[0])
+    shown = system.neutral()
+    if system.constraints:
+        notes.append("The sliders move single joints, they do not keep the constraints.")
+        try:
+            shown = assemble(system, shown)
+        except AssemblyError:
+            notes.append("No configuration that satisfies the constraints was found; give one by q=….")
+    return shown
+
+
+def read_configuration(system: System, q: Any) -> Array:
+    """q (nq,) as floats, or an error."""
+    try:
+        found = np.asarray(q, dtype=float)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(f"view: q is {q!r}, expected {system.nq} numbers.") from None
+    if found.shape != (system.nq,):
+        raise ShapeError(f"view: q has shape {found.shape}, expected ({system.nq},) for {system.name!r}.")
+    if not np.isfinite(found).all():
+        raise ModelError(f"view: q is {found.tolist()}, expected finite numbers.")
+    return found
+
+
+# poses --------------------------------------------------------------------------------------------
+
+
+def display_turn(model: Model) -> Array:
+    """The rotation (4, 4) of the world in the page: against gravity is up, unless it is mostly so already."""
+    turn = np.eye(4)
+    gravity = np.asarray(model.gravity, dtype=float)
+    strength = np.linalg.norm(gravity)
+    if strength > 0 and -gravity[2] / strength < 0.5:
+        turn[:3, :3] = turned_to(-gravity).T
+        turn[np.abs(turn) < 1e-15] = 0.0
+    return turn
+
+
+def kinematics(system: System, turn: Array) -> Program:
+    """q (nq,) -> the first three rows of the poses (nb, 3, 4) of all bodies in the page."""
+    whole = np.array_equal(turn, np.eye(4))
+    R = turn[:3, :3]
+
+    def poses(q: Array) -> Array:
+        T = system.apply("body_poses", body_poses, q)[:, :3]
+        return T if whole else np.array([R @ t for t in T]).reshape(system.nb, 3, 4)
+
+    try:
+        return trace(poses, {"q": (system.nq,)})
+    except SixdError:
+        raise
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"view: the kinematics of {system.name!r} cannot be traced: {error}.") from error
+
+
+def world_poses(program: Program, q: Array) -> Array:
+    """Poses (…, nb + 1, 4, 4) of the world and the bodies for q (…, nq)."""
+    (rows,) = program.evaluate(q)
+    poses = np.zeros((*rows.shape[:-3], rows.shape[-3] + 1, 4, 4))
+    poses[..., 3, 3] = 1
+    poses[..., 0, :, :] = np.eye(4)
+    poses[..., 1:, :3, :] = rows
+    return poses
+
+
+def reach(motions: Sequence[Motion], pieces: list[Piece], program: Program, turn: Array) -> Array:
+    """The box (2, 3) [m] in the page in which all motions stay, from samples of them."""
+    corners = [np.zeros((0, 3))]
+    for motion in motions:
+        good = motion.q[np.isfinite(motion.q).all(axis=1)]
+        samples = (
+            good[np.unique(np.linspace(0, len(good) - 1, min(len(good), _SAMPLES)).astype(int))] if len(good) else good
+        )
+        for poses in world_poses(program, samples):
+            poses[0] = turn
+            corners.append(box_corners([p for p in pieces if p.body], poses))
+    points = np.concatenate(corners)
+    return np.array([points.min(axis=0), points.max(axis=0)]) if len(points) else np.zeros((2, 3))
+
+
+def measure(system: System, q: Array) -> tuple[Array, Array]:
+    """Poses (nb + 1, 4, 4) at the first of the configurations q (r, nq), and the box (2, 3) around all of them.
+
+    Both are in the world's axes.
+    """
+    model, program = tree_of(system), kinematics(system, np.eye(4))
+    start = world_poses(program, q[0])
+    pieces = shapes.draw(model, start, [])
+    return start, reach([Motion("", np.arange(float(len(q))), q)], pieces, program, np.eye(4))
+
+
+def _offsets(motions: Sequence[Motion], pieces: list[Piece], program: Program, turn: Array) -> Array:
+    """Where the motions are shown (n, 3): side by side in rows of a square, ghosts all in one place."""
+    n = len(motions)
+    offsets = np.zeros((n, 3))
+    if n < 2 or any(m.ghost for m in motions):
+        return offsets
+    low, high = reach(motions, pieces, program, turn)
+    step = 1.2 * (high - low)
+    columns = int(np.ceil(np.sqrt(n))) if n > 4 else n
+    for k in range(n):
+        row, column = divmod(k, columns)
+        offsets[k, :2] = column * step[0], row * max(step[1], 0.5 * step[0])
+    return offsets - (offsets.max(axis=0) / 2 if n > 1 else 0)
+
+
+# parts of the scene -------------------------------------------------------------------------------
+
+
+def _body(model: Model, i: int) -> dict[str, Any]:
+    body = principal(model, i)
+    entry: dict[str, Any] = {"name": model.body_names[i - 1], "mass": float(model.inertia[i][5, 5])}
+    if body is None:
+        return {**entry, "com": [0.0, 0.0, 0.0], "ellipsoid": None}
+    ellipsoid = {"axes": numbers(body.axes), "radii": numbers(ellipsoid_radii(body))}
+    return {**entry, "com": numbers(body.com), "ellipsoid": ellipsoid if any(ellipsoid["radii"]) else None}
+
+
+def _frames(model: Model, turn: Array) -> list[dict[str, Any]]:
+    """The frames of bodies and those that were added; a joint's own frame is that of its body."""
+    return [
+        {"name": name, "body": f.body, "pose": numbers(f.pose if f.body else turn @ np.asarray(f.pose, dtype=float))}
+        for name, f in model.frames.items()
+        if not name.startswith("joint:")
+    ]
+
+
+def _joints(system: Any, model: Model) -> list[dict[str, Any]]:
+    columns = labels_of(system).q
+    entries = []
+    for name in system.joint_names:
+        i, place = model.joint_index(name), system.q_slice(name)
+        joint = model.joints[i]
+        entries.append({
+            "name": name, "kind": _kind(joint), "body": i, "q": [place.start, place.stop],
+            "labels": [c.name for c in columns[place]], "units": [c.unit for c in columns[place]],
+            "lower": bounded(system.lower[place]), "upper": bounded(system.upper[place]),
+            "axis": numbers(joint.axis) if hasattr(joint, "axis") else None,
+        })  # fmt: skip
+    return entries
+
+
+def _kind(joint: Joint) -> str:
+    """ "revolute", "free", …: the first words of its description."""
+    text = describe_joint(joint)
+    return text if getattr(joint, "axis", None) is None else text.split(" ")[0]
+
+
+def _camera(model: Model, camera: Mapping[str, Any], turn: Array) -> dict[str, Any]:
+    """The camera, given in the world's axes, in the page's."""
+    if not isinstance(camera, Mapping) or set(camera) - set(_CAMERA):
+        raise ScalarTypeError(
+            f"view: camera is {camera!r}, expected a dictionary with some of {', '.join(map(repr, _CAMERA))}."
+        )
+    found: dict[str, Any] = {"track": camera.get("track")}
+    if found["track"] is not None and found["track"] not in model.body_names:
+        raise unknown_name("view: camera", "body", found["track"], model.body_names)
+    for name, usual in (("position", None), ("target", (0, 0, 0)), ("up", None)):
+        value = camera.get(name)
+        if value is None and usual is None:
+            found[name] = None if name == "position" else [0.0, 0.0, 1.0]
+            continue
+        point = np.asarray(usual if value is None else value)
+        if point.shape != (3,) or point.dtype.kind not in "fiu" or not np.isfinite(point).all():
+            raise ShapeError(f"view: the camera's {name} is {value!r}, expected three finite numbers.")
+        found[name] = numbers(turn[:3, :3] @ point)
+    if found["position"] is None:
+        raise ModelError("view: the camera has no position, expected three numbers [m].")
+    return found

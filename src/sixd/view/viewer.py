@@ -1,0 +1,148 @@
+"""Viewer: a mechanism, and its motions, in a page of the browser; ``sixd.view`` makes one.
+
+The server, the page and the scene are made by other files; they are imported when a viewer is made.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sixd.atomic import write_together
+from sixd.errors import FileError
+from sixd.model.system import System
+
+
+class Viewer:
+    """A page in the browser, served on this machine until ``close``, the end of a ``with`` block, or of the program.
+
+    ``url`` is its address; ``save_html(path)`` writes it as one file that needs neither server nor network.
+    """
+
+    def __init__(self, system: System, scene: dict[str, Any], port: int = 0) -> None:
+        from sixd.view.server import Server
+
+        self.system, self.scene = system, scene
+        self._server = Server(lambda: self._page(live=True), port)
+
+    @property
+    def url(self) -> str:
+        """The page's address, on this machine alone."""
+        return self._server.url
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be shown, or not as given: missing meshes, rows left out, records thinned."""
+        return tuple(self.scene["notes"])
+
+    def show(self, q: Any) -> None:
+        """Show the configuration q (nq,) in all open pages, and in those saved or opened later."""
+        from sixd.view.scene import read_configuration
+
+        found = read_configuration(self.system, q).tolist()
+        self.scene = {**self.scene, "q": found}
+        self._server.state.set(found)
+
+    def save_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, whole or not at all, and return its path. It plays offline."""
+        target = Path(path)
+        if target.is_dir() or not target.name:
+            raise FileError(f"save_html: {str(path)!r} is a folder, expected the name of a file.")
+        try:
+            write_together({target: self._page(live=False)})
+        except OSError as error:
+            raise FileError(
+                f"save_html: cannot write {str(path)!r}: {error.strerror or error}. Check the folder."
+            ) from None
+        return target
+
+    def close(self) -> None:
+        """Stop serving the page; a page that is open stays as it is."""
+        self._server.close()
+
+    def wait(self) -> None:
+        """Serve until the viewer is closed, or Ctrl-C, which closes it."""
+        try:
+            while self._server.is_open:
+                self._server.state.after(self._server.state.version)
+        except KeyboardInterrupt:
+            self.close()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _page(self, *, live: bool) -> str:
+        from sixd.view.page import html as page
+
+        return page({**self.scene, "live": "/state"} if live else self.scene)
+
+    def _repr_html_(self) -> str:
+        """The page inside a notebook."""
+        text = html.escape(self._page(live=False), quote=True)
+        return (
+            f'<iframe srcdoc="{text}" sandbox="allow-scripts" style="width: 100%; height: 540px; border: 0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        where = self.url if self._server.is_open else "closed"
+        return f"<Viewer of {self.system.name!r}: {where}>"
+
+
+def view(
+    model: System,
+    trajectory: Any = None,
+    *,
+    q: Any = None,
+    ghost: bool = False,
+    names: Sequence[str] | None = None,
+    port: int = 0,
+    open_browser: bool | None = None,
+    camera: Mapping[str, Any] | None = None,
+    title: str | None = None,
+) -> Viewer:
+    """Look at a mechanism, or at its motions, in a page of the browser.
+
+    Without a trajectory the joints have sliders; with one it plays, energy and coordinates plotted beside it. Bodies
+    are drawn by the shapes and meshes of the robot's file, or else by sticks between their joints.
+
+    Parameters
+    ----------
+    model : a ``sixd.Model``, or a reduced one.
+    trajectory : a ``Trajectory``, a pair (t, q) of arrays (r,) and (…, r, nq), or several of them in a list or in a
+        dictionary by name. Rows of a batch, 16 at most, are shown side by side.
+    q : (nq,) the configuration to begin with.
+    ghost : show several motions in one place, all but the first transparent.
+    names : of the trajectories, one each.
+    port : where the page is served, on 127.0.0.1 alone; 0 takes a free port.
+    open_browser : whether to open the page; None does so from a terminal with a display.
+    camera : "position", "target", "up" (3,) in world axes and "track", a body to follow; the page finds its own place
+        if omitted.
+    title : of the page; the model's name if omitted.
+
+    >>> import sixd
+    >>> viewer = sixd.view(sixd.zoo.pendulum(), q=[0.5], open_browser=False)
+    >>> viewer.close()
+    """
+    from sixd.view.scene import make_scene
+
+    scene = make_scene(model, trajectory, q=q, ghost=ghost, names=names, camera=camera, title=title)
+    viewer = Viewer(model, scene, port)
+    if _wants_browser() if open_browser is None else open_browser:
+        import webbrowser
+
+        webbrowser.open(viewer.url)
+    return viewer
+
+
+def _wants_browser() -> bool:
+    """Whether somebody sits at a terminal with a display, and no test is running."""
+    if "PYTEST_CURRENT_TEST" in os.environ or sys.stdout is None or not sys.stdout.isatty():
+        return False
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

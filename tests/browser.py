@@ -1,0 +1,68 @@
+"""Debian's Chromium driven by Playwright, with WebGL computed in software: what the tests of the page share."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
+FLAGS = (
+    # a sandbox needs rights that a container does not give
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    # the browser itself asks nobody anything
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless browser; skips the test where there is none."""
+    if CHROMIUM is None:
+        pytest.skip("no browser: install Debian's package `chromium`")
+    playwright = pytest.importorskip("playwright.sync_api", reason="no driver: install the Python package `playwright`")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Watched:
+    """A page with what it complained about and what it asked for outside of itself."""
+
+    def __init__(self, browser: Any, *, width: int = 640, height: int = 420, before: str = "", **options: Any) -> None:
+        self.page = browser.new_page(viewport={"width": width, "height": height}, **options)
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        if before:
+            self.page.add_init_script(before)
+
+    def open(self, path: Path) -> Watched:
+        """Loads a file and waits for its first picture."""
+        self.page.goto(path.as_uri())
+        self.page.evaluate("sixd.ready")
+        self.outside = [url for url in self.requests if url != path.as_uri() and not url.startswith("data:")]
+        return self
+
+    def picture(self) -> bytes:
+        """The pixels of the three-dimensional view, drawn now, as PNG."""
+        address = self.page.evaluate("(sixd.draw(), document.getElementById('view').toDataURL())")
+        return str(address).encode()
+
+    def set(self, name: str, value: Any) -> None:
+        self.page.evaluate("([name, value]) => { sixd.options[name] = value; }", [name, value])

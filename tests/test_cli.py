@@ -1,0 +1,507 @@
+"""The commands: what they print, how they fail, and that their help tells the truth."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+import sixd
+from sixd.cli import group, output, run
+from sixd.cli.advice import advice
+from sixd.cli.bench import measure
+from sixd.model.parts import Finding
+
+SOURCE = Path(sixd.__file__).parent
+COMMANDS = list(group.COMMANDS)
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    """Run a command in an empty folder: (status, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def do(*arguments):
+        status = run([str(a) for a in arguments])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return do
+
+
+def find(name):
+    return group.make_group("0").get_command(click.Context(click.Command("x")), name)
+
+
+def fails(result, status=1):
+    """One sentence on standard error, and nothing else."""
+    assert result[0] == status
+    assert result[1] == ""
+    assert result[2].startswith("error: ")
+    assert result[2].count("\n") == 1
+    assert result[2].rstrip()[-1] in ".?"
+    return result[2]
+
+
+def urdf(tmp_path, text="", name="robot.urdf"):
+    body = text or sixd.to_urdf(sixd.zoo.panda_arm())
+    (tmp_path / name).write_text(body)
+    return name
+
+
+WRONG = """<robot name="wrong">
+<link name="base"/>
+<link name="a"><inertial><mass value="-1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="b"/>
+<joint name="one" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+<limit lower="1" upper="-1" effort="1" velocity="1"/></joint>
+<joint name="two" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>
+</robot>"""
+
+
+# the border ----------------------------------------------------------------------------------------
+
+
+def test_help_names_every_command(call):
+    status, out, err = call("--help")
+    assert (status, err) == (0, "")
+    for name, line in group.COMMANDS.items():
+        assert name in out
+        assert line.split()[-1] in out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_teaches(call, name):
+    status, out, err = call(name, "--help")
+    assert (status, err) == (0, "")
+    command = find(name)
+    assert len(command.examples) >= 2
+    for line, meaning in command.examples:
+        assert f"  {line}\n" in out
+        assert meaning.split()[0] in out
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help
+            assert parameter.opts[-1] in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("name", ["info", "check", "equations", "export"])
+def test_examples_run(call, name):
+    """Those that move or measure something are run with those commands' tests."""
+    for line, _ in find(name).examples:
+        status, out, err = call(*line.split()[1:])
+        assert status == (1 if "check puma560" in line else 0)
+        assert out
+        assert err == ""
+
+
+def test_no_command_shows_the_help(call):
+    status, out, err = call()
+    assert status == 2
+    assert "Commands" in out + err
+
+
+def test_version(call):
+    assert call("--version") == (0, f"sixd, version {sixd.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["inf"], "no command named 'inf'. Did you mean 'info'?"),
+        (["xyz"], "There are: demo, info"),
+        (["info", "panda_arm", "--jsn"], "--jsn"),
+        (["check"], "Missing argument 'ROBOT'"),
+        (["bench", "pendulum", "--batch", "0"], "--batch"),
+        (["equations", "pendulum", "--format", "word"], "word"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_usage(call, arguments, message):
+    told = fails(call(*arguments), 2)
+    assert message in told
+    assert "--help" in told
+
+
+def test_unexpected_errors_are_one_sentence(call, monkeypatch):
+    def broken(model):
+        raise RuntimeError("first line\nsecond line")
+
+    monkeypatch.setattr(sixd, "check", broken)
+    told = fails(call("check", "pendulum"))
+    assert told == (
+        "error: RuntimeError: first line second line. This is unexpected: run again with --debug to see where.\n"
+    )
+    for arguments in (["--debug", "check", "pendulum"], ["check", "pendulum", "--debug"]):
+        status, out, err = call(*arguments)
+        assert (status, out) == (1, "")
+        assert "Traceback" in err
+        assert "second line" in err
+
+
+def test_interrupted(call, monkeypatch):
+    def interrupted(model):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sixd, "check", interrupted)
+    status, out, err = call("check", "pendulum")
+    assert (status, out, err.strip()) == (130, "", "")
+
+
+@pytest.mark.parametrize("arguments", [["info"], ["info", "--json"], ["--help"]])
+def test_a_closed_pipe_is_no_matter(arguments):
+    """``sixd info | head -1``: the reader is gone, and nothing is said about it."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-m", "sixd", *arguments], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert done.stderr == b""
+    assert done.returncode == 1
+
+
+def test_python_m_sixd():
+    done = subprocess.run([sys.executable, "-m", "sixd", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"sixd, version {sixd.__version__}\n"
+
+
+def test_no_colours_in_a_pipe(call):
+    for arguments in (["info", "panda_arm"], ["check", "puma560"], ["info", "nothing"]):
+        _, out, err = call(*arguments)
+        assert "\x1b" not in out + err
+
+
+def test_colours_in_a_terminal_unless_unwanted(monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert output.console().color_system is not None
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert output.console().no_color
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+@pytest.mark.parametrize("arguments", [["info", "ur_arm"], ["info", "tree"], ["check", "puma560"], ["info"], ["cache"]])
+def test_output_keeps_to_the_width(call, monkeypatch, arguments, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = call(*arguments)
+    assert max(map(len, out.splitlines())) <= width
+    assert not re.search(r" \n", out)
+
+
+def test_letters_that_command_a_terminal_are_not_printed():
+    assert output.printable("a\x1b[31mb\r\nc") == "a?[31mb??c"
+
+
+def test_markup_in_names_is_printed_as_it_is(call, tmp_path):
+    text = sixd.to_urdf(sixd.zoo.pendulum()).replace('name="pendulum"', 'name="[bold]x[/bold]"')
+    _, out, _ = call("info", urdf(tmp_path, text))
+    assert "[bold]x[/bold]" in out
+
+
+def test_numbers():
+    assert [output.digits(x) for x in (0.0, 1.0, 12.345, 1234.5, 1e9, 1e-5, np.inf)] == [
+        "0.00", "1.00", "12.3", "1,234", "1.00e+09", "1.00e-05", "–",
+    ]  # fmt: skip
+    assert [output.duration(x) for x in (2.0, 0.5, 3e-6, 2.5e-8)] == ["2.00 s", "500 ms", "3.00 µs", "25.0 ns"]
+    assert json.loads(output.dump({"a": np.array([1.0, np.inf]), "b": np.float64(2), "c": Path("x")})) == {
+        "a": [1.0, None],
+        "b": 2.0,
+        "c": "x",
+    }
+
+
+# robots --------------------------------------------------------------------------------------------
+
+
+def test_a_robot_is_a_file_a_name_or_standard_input(call, tmp_path, monkeypatch):
+    file = urdf(tmp_path)
+    for robot in (file, tmp_path / file, "panda_arm", "zoo:panda_arm"):
+        status, out, err = call("info", robot, "--json")
+        assert (status, err) == (0, "")
+        assert json.loads(out)["nv"] == 7
+    with open(file, "rb") as stream:
+        monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": stream}))
+        assert json.loads(call("info", "-", "--json")[1])["robot"] == "panda_arm"
+        assert "standard input is empty" in fails(call("info", "-"))
+
+
+def test_a_file_wins_over_the_zoo(call, tmp_path):
+    urdf(tmp_path, name="pendulum")
+    assert json.loads(call("info", "pendulum", "--json")[1])["nv"] == 7
+    assert json.loads(call("info", "zoo:pendulum", "--json")[1])["nv"] == 1
+    (tmp_path / "planar").mkdir()  # a folder does not
+    assert json.loads(call("info", "planar", "--json")[1])["nv"] == 2
+
+
+@pytest.mark.parametrize(
+    ("robot", "message"),
+    [
+        ("pand_arm", "Did you mean 'panda_arm'?"),
+        ("zoo:pand_arm", "Did you mean 'panda_arm'?"),
+        ("robots", "Did you mean 'robot.urdf'?"),
+        ("qqqqqq", "`sixd info` lists the zoo"),
+        ("no/such.urdf", "cannot read 'no/such.urdf'"),
+        ("none.urdf", "There is robot.urdf"),
+        ("  ", "expected a file or a name of the zoo"),
+        (".", "cannot read"),
+        ("a\0b.urdf", "cannot read"),
+    ],
+)
+def test_robots_that_are_not_there(call, tmp_path, robot, message):
+    urdf(tmp_path)
+    assert message in fails(call("info", robot))
+
+
+def test_broken_files(call, tmp_path):
+    assert "line" in fails(call("info", urdf(tmp_path, "<robot><link")))
+    assert "expected <robot>" in fails(call("check", urdf(tmp_path, "<html/>")))
+
+
+def test_floating_base(call, tmp_path):
+    assert json.loads(call("info", urdf(tmp_path), "--floating-base", "--json")[1])["nv"] == 13
+    assert "expected a URDF file" in fails(call("info", "panda_arm", "--floating-base"))
+
+
+def test_doubtful_robots_are_told_in_a_line(call, tmp_path):
+    status, out, err = call("equations", urdf(tmp_path, WRONG), "--what", "g")
+    assert status == 0
+    assert "g[" in out or out.startswith("# wrong")
+    assert err.startswith("warning: ")
+    assert "`sixd check robot.urdf`" in err
+    assert err.count("\n") == 1
+
+
+# info and check ------------------------------------------------------------------------------------
+
+
+def test_info_shows_the_tree(call):
+    _, out, err = call("info", "panda_arm")
+    assert err == ""
+    assert "7 bodies · nq = 7 · nv = 7" in out
+    for name in sixd.zoo.panda_arm().body_names:
+        assert name in out
+    assert "-3.072 … -0.0698 rad" in out
+    assert "tool" in out
+
+
+def test_info_of_constraints(call):
+    _, out, _ = call("info", "bricard")
+    assert "1 freedom = 5 of the joints" in out
+    assert "redundant-constraints" in out
+    facts = json.loads(call("info", "bricard", "--json")[1])
+    assert (facts["mobility"], facts["nv"], facts["assembles"]) == (1, 5, True)
+
+
+def test_info_facts_are_those_of_the_model(call):
+    model = sixd.zoo.panda_arm()
+    facts = json.loads(call("info", "panda_arm", "--json")[1])
+    assert facts["mass"] == model.mass
+    assert [j["name"] for j in facts["joints"]] == list(model.joint_names)
+    np.testing.assert_array_equal([j["lower"][0] for j in facts["joints"]], model.lower)
+    np.testing.assert_array_equal(facts["joints"][2]["com"], model.body_inertia("link3").com)
+    assert facts["findings"] == []
+    free = json.loads(call("info", "falling_sphere", "--json")[1])["joints"][0]
+    assert free["upper"] == [None] * 7
+
+
+def test_info_alone_lists_the_zoo(call):
+    _, out, _ = call("info")
+    assert all(name in out for name in sixd.zoo.names())
+    assert {m["robot"] for m in json.loads(call("info", "--json")[1])} == set(sixd.zoo.names())
+
+
+def test_check_of_a_clean_robot(call):
+    status, out, err = call("check", "panda_arm")
+    assert (status, err) == (0, "")
+    assert "nothing doubtful" in out
+    assert json.loads(call("check", "panda_arm", "--json")[1]) == {
+        "robot": "panda_arm",
+        "plausible": True,
+        "faults": 0,
+        "findings": [],
+    }
+
+
+def test_check_finds_faults(call, tmp_path):
+    file = urdf(tmp_path, WRONG)
+    status, out, err = call("check", file)
+    assert (status, err) == (1, "")
+    status, text, _ = call("check", file, "--json")
+    facts = json.loads(text)
+    assert status == 1
+    assert {"negative-mass", "limits", "missing-inertia"} <= {f["code"] for f in facts["findings"]}
+    for finding in facts["findings"]:
+        assert finding["code"] in out
+        assert finding["advice"].split()[0] in out
+
+
+def test_remarks_are_no_faults_unless_strict(call):
+    assert call("check", "bricard")[0] == 0
+    assert call("check", "bricard", "--strict")[0] == 1
+
+
+def test_there_is_advice_on_every_finding():
+    """Codes are read off the source: a new one needs advice."""
+    text = "\n".join(p.read_text() for p in SOURCE.rglob("*.py") if "cli" not in p.parts)
+    codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', text)) | {"negative-mass", "impossible-inertia"}
+    at_a_configuration = {"not-assembled", "rank-drop"}  # check(model, q) alone
+    assert len(codes) > 10
+    for code in codes - at_a_configuration:
+        assert advice(Finding(code, "", "")) is not advice(Finding("unheard-of", "", "")), code
+
+
+# equations, export, cache, bench --------------------------------------------------------------------
+
+
+def test_equations_in_every_format(call):
+    derived = sixd.equations(sixd.zoo.two_link_arm())
+    _, out, _ = call("equations", "two_link_arm")
+    assert "M[1,1] = 1.8*cos(q2) + 3.48\n" in out
+    assert "M[2,2] = 0.675\n" in out
+    assert "M[2,1]" not in out
+    assert call("equations", "two_link_arm", "--format", "latex", "--what", "M,tau")[1] == (
+        derived.latex("M", "tau") + "\n"
+    )
+    assert call("equations", "two_link_arm", "--format", "markdown")[1] == derived.markdown()
+    facts = json.loads(call("equations", "two_link_arm", "--format", "json", "--what", "M,g,T,Gamma")[1])
+    assert facts["M"][0][1] == "0.9*cos(q2) + 0.675"
+    assert len(facts["g"]) == 2
+    assert np.shape(facts["Gamma"]) == (2, 2, 2)
+    assert "qd1" in facts["T"]
+
+
+def test_equations_as_a_program(call, tmp_path):
+    status, out, _ = call("equations", "two_link_arm", "--format", "python", "-o", "arm.py")
+    assert status == 0
+    assert "arm.py" in out
+    names = {}
+    exec((tmp_path / "arm.py").read_text(), names)
+    state = [0.3, 0.4], [0.5, 0.6], [0.7, 0.8]
+    np.testing.assert_allclose(
+        names["inverse_dynamics"](*state), sixd.inverse_dynamics(sixd.zoo.two_link_arm(), *state), rtol=1e-12
+    )
+    assert "--force" in fails(call("equations", "two_link_arm", "-o", "arm.py"))
+    assert call("equations", "two_link_arm", "-o", "arm.py", "--force")[0] == 0
+    assert (tmp_path / "arm.py").read_text().startswith("# two_link_arm")
+
+
+def test_equations_of_constraints(call):
+    assert "A[1,1]" in call("equations", "four_bar")[1]
+    assert "q3" not in call("equations", "double_elbow", "--reduce")[1]
+
+
+def test_equations_refused(call):
+    assert "no field named 'N'" in fails(call("equations", "pendulum", "--what", "M,N"))
+    assert "is no folder" in fails(call("equations", "pendulum", "-o", "no/where.txt"))
+    assert "is a folder" in fails(call("equations", "pendulum", "-o", "."))
+
+
+def test_long_equations_are_announced(call):
+    """The warning comes before the work: here the work is one small field."""
+    _, _, err = call("equations", "random_tree", "--what", "V", "--format", "json")
+    assert err.startswith("warning: equations: 'random_tree' has a chain") or err == ""
+
+
+def test_export_writes_what_export_c_gives(call, tmp_path):
+    status, out, err = call("export", "two_link_arm", "mass-matrix", "-o", "c/code")
+    assert (status, err) == (0, "")
+    made = sixd.export_c(sixd.mass_matrix, sixd.zoo.two_link_arm())
+    assert (tmp_path / "c/code/mass_matrix.c").read_text() == made.source
+    assert (tmp_path / "c/code/mass_matrix.h").read_text() == made.header
+    assert "mass_matrix.h" in out
+    facts = json.loads(
+        call("export", "planar", "jacobian", "--frame", "tip", "--expressed-in", "world", "--name", "J", "--json")[1]
+    )
+    assert (facts["source"], facts["name"]) == ("J.c", "J")
+    compiler = shutil.which("cc")
+    if compiler:
+        subprocess.run([compiler, "-std=c99", "-Wall", "-Werror", "-c", "J.c"], cwd=tmp_path, check=True)
+
+
+def test_export_replaces_nothing_unasked(call, tmp_path):
+    (tmp_path / "mass_matrix.h").write_text("mine")
+    assert "--force" in fails(call("export", "planar", "mass_matrix"))
+    assert (tmp_path / "mass_matrix.h").read_text() == "mine"
+    assert not (tmp_path / "mass_matrix.c").exists()
+    assert call("export", "planar", "mass_matrix", "--force")[0] == 0
+    assert "mine" not in (tmp_path / "mass_matrix.h").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["massmatrix"], "Did you mean 'mass_matrix'?"),
+        (["jacobian"], "needs --frame"),
+        (["jacobian", "--frame", "tp"], "Did you mean 'tip'?"),
+        (["mass_matrix", "--frame", "tip"], "takes no --frame"),
+        (["mass_matrix", "--f-ext"], "takes no external forces"),
+        (["mass_matrix", "--given", "link1"], "takes no --given"),
+        (["hybrid_dynamics"], "needs --given"),
+        (["hybrid_dynamics", "--given", "lnk1"], "Did you mean"),
+        (["mass_matrix", "--name", "a b"], "expected letters"),
+        (["mass_matrix", "-o", "file/sub"], "cannot make the folder"),
+    ],
+)
+def test_export_refused(call, tmp_path, arguments, message):
+    (tmp_path / "file").write_text("")
+    assert message in fails(call("export", "planar", *arguments))
+
+
+def test_export_with_external_forces(call, tmp_path):
+    assert call("export", "planar", "inverse_dynamics", "--f-ext")[0] == 0
+    assert "f_ext" in (tmp_path / "inverse_dynamics.h").read_text()
+
+
+def test_cache(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path / "cache"))
+    sixd.mass_matrix(sixd.zoo.planar(3), np.zeros(3))
+    facts = json.loads(call("cache", "--json")[1])
+    assert facts["entries"] >= 1
+    assert facts["folder"] == str(tmp_path / "cache")
+    assert "mass_matrix of planar3" in call("cache")[1]
+    assert "removed" in call("cache", "--clear")[1]
+    facts = json.loads(call("cache", "--clear", "--json")[1])
+    assert (facts["entries"], facts["removed"]) == (0, 0)
+    monkeypatch.setenv("SIXD_CACHE_DIR", "off")
+    assert "off" in call("cache")[1]
+    assert json.loads(call("cache", "--json")[1])["enabled"] is False
+
+
+def test_bench(call, monkeypatch):
+    monkeypatch.setattr("sixd.cli.timing.TURN", 1e-3)
+    _, out, err = call("bench", "pendulum", "--rounds", "2", "--batch", "256")
+    assert err == ""
+    assert "inverse_dynamics" in out
+    assert "NumPy" in out
+    facts = json.loads(call("bench", "planar", "--functions", "jacobian,energy", "--rounds", "1", "--json")[1])
+    assert [f["function"] for f in facts["functions"]] == ["jacobian", "energy"]
+    for row in facts["functions"]:
+        assert 0 < row["batch"] < row["numpy"]
+        assert row["difference"] < 1e-12
+    assert "Did you mean 'jacobian'?" in fails(call("bench", "planar", "--functions", "jacobin"))
+
+
+def test_bench_beside_pinocchio(monkeypatch):
+    pytest.importorskip("pinocchio")
+    rows, remark = measure(sixd.zoo.ur_arm(), ["inverse_dynamics", "mass_matrix"], 16, rounds=1)
+    assert remark == ""
+    assert rows[0].pinocchio_batch > 0
+    assert rows[1].pinocchio_single > 0
+    assert measure(sixd.zoo.falling_sphere(), [], 1)[1].startswith("Pinocchio is left out")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "not installed" in measure(sixd.zoo.planar(), [], 1)[1]
+
+
+def test_bench_refuses_results_that_differ(monkeypatch):
+    """A kernel that computes something else must not pass for a fast one."""
+    monkeypatch.setattr("sixd.cli.bench._difference", lambda ours, theirs: 1.0)
+    with pytest.raises(sixd.SixdError, match="results of mass_matrix differ"):
+        measure(sixd.zoo.planar(), ["mass_matrix"], 4, rounds=1)
