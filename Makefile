@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test bench lint check format clean
+.PHONY: demo test long bench lint check format clean
 
 demo: $(VENV)/.demo
-	$(BIN)/python examples/00_first_look.py
+	$(BIN)/sixd demo
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+long: $(VENV)/.test
+	$(BIN)/python -m pytest -m long
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-SECTIONS = ("batch", "sizes", "single", "constrained", "threads", "start", "operations", "growth", "equations")
+SECTIONS = (
+    "batch", "sizes", "single", "constrained", "rollouts", "threads", "start", "operations", "growth", "equations",
+)  # fmt: skip
 FUNCTIONS = ("rnea", "aba", "crba", "jacobian")
 SIZES = (1, 16, 256, 4096, 100_000)
 CHAINS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -27,7 +29,7 @@ METHOD = """\
   1e-9 of the norm (float32: 1e-3) ends the run.
 - Robots are those of example-robot-data, without friction, the panda with both fingers locked.
 - MuJoCo runs without contacts and constraints: `mj_inverse` for RNEA, `mj_forward` for ABA, kinematics with `mj_makeM`
-  and `mj_fullM` for CRBA, kinematics with `mj_jacBody` for the Jacobian.
+  and `mj_fullM` for CRBA, kinematics with `mj_jacBody` for the Jacobian, `mujoco.rollout` for rollouts.
 - 'Generated C' is CasADi's C code, compiled with the flags below and looped over the rows in C. Its expressions come
   from sixd's plain algorithms run on CasADi's SX scalars, as Pinocchio's wheel is built without CasADi."""
 
@@ -55,6 +57,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         machine,
         operations,
         ours,
+        rollouts,
         single,
         startup,
         targets,
@@ -83,8 +86,9 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     report.table(["machine and versions", ""], machine.describe().items(), left=2)
     measures: dict[str, Callable[[Session], None]] = {
         "batch": batches.measure, "sizes": batches.measure_sizes, "single": single.measure,
-        "constrained": constrained.measure, "threads": threads.measure, "operations": operations.measure,
-        "growth": growth.measure, "start": startup.measure, "equations": closed_form.measure,
+        "constrained": constrained.measure, "rollouts": rollouts.measure, "threads": threads.measure,
+        "operations": operations.measure, "growth": growth.measure,
+        "start": startup.measure, "equations": closed_form.measure,
     }  # fmt: skip
     for name, measure in measures.items():
         if name in sections:

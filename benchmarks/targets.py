@@ -39,7 +39,7 @@ class Target(NamedTuple):
 def show(session: Session) -> bool:
     """The table of targets; whether all were measured and reached."""
     targets = [*_batches(session), *_singles(session), *_starts(session), *_threads(session), *_operations(session)]
-    targets += [*_constrained(session), *_equations(session)]
+    targets += [*_constrained(session), *_rollouts(session), *_equations(session)]
     session.report.heading("Targets")
     if session.quick:
         session.report.paragraph(f"Only {session.rounds} rounds: for trying, the verdicts mean little.")
@@ -119,6 +119,14 @@ def _constrained(session: Session) -> list[Target]:
         found.append(
             _at_least(f"constrained dynamics of {name}, times Pinocchio's call less the empty call", 10.0, value)
         )
+    return found
+
+
+def _rollouts(session: Session) -> list[Target]:
+    found = []
+    for robot in ("ur5", "panda"):
+        value = _quotient(session, ("rollouts", robot), "MuJoCo", "rk4") if session.rows == ROWS else None
+        found.append(_at_least(f"rk4 rollouts of {robot}, times MuJoCo's rollout", 25.0, value))
     return found
 
 

@@ -33,6 +33,11 @@ _OFF = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", 
 
 @cache
 def model_of(robot: Robot) -> Any:
+    """The same mechanism, made once."""
+    return fresh_model_of(robot)
+
+
+def fresh_model_of(robot: Robot) -> Any:
     """The same mechanism, through URDF text; links that do not move against each other are one body."""
     bare = dataclasses.replace(robot.model, visuals=())
     head, start, rest = sixd.to_urdf(bare).partition("<robot ")

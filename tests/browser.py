@@ -42,7 +42,7 @@ def chromium() -> Iterator[Any]:
 class Watched:
     """A page with what it complained about and what it asked for outside of itself."""
 
-    def __init__(self, browser: Any, *, width: int = 640, height: int = 420, before: str = "", **options: Any) -> None:
+    def __init__(self, browser: Any, *, width: int = 560, height: int = 360, before: str = "", **options: Any) -> None:
         self.page = browser.new_page(viewport={"width": width, "height": height}, **options)
         self.complaints: list[str] = []
         self.requests: list[str] = []
@@ -58,6 +58,16 @@ class Watched:
         self.page.evaluate("sixd.ready")
         self.outside = [url for url in self.requests if url != path.as_uri() and not url.startswith("data:")]
         return self
+
+    def until(self, condition: str) -> None:
+        """Waits until a condition in JavaScript holds; the driver's own way of waiting needs what the page forbids."""
+        self.page.evaluate(
+            f"""new Promise((done, fail) => {{
+              const last = performance.now() + 30000;
+              const ask = () => ({condition}) ? done() : performance.now() > last ? fail(new Error('waited in vain')) : setTimeout(ask, 20);
+              ask();
+            }})"""
+        )
 
     def picture(self) -> bytes:
         """The pixels of the three-dimensional view, drawn now, as PNG."""

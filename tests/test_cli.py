@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import click
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 
 import sixd
-from sixd.cli import group, output, run
+from commands import caller, fails, find
+from sixd.cli import group, output
 from sixd.cli.advice import advice
 from sixd.cli.bench import measure
 from sixd.model.parts import Finding
@@ -22,32 +24,9 @@ SOURCE = Path(sixd.__file__).parent
 COMMANDS = list(group.COMMANDS)
 
 
-@pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    """Run a command in an empty folder: (status, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def do(*arguments):
-        status = run([str(a) for a in arguments])
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return do
-
-
-def find(name):
-    return group.make_group("0").get_command(click.Context(click.Command("x")), name)
-
-
-def fails(result, status=1):
-    """One sentence on standard error, and nothing else."""
-    assert result[0] == status
-    assert result[1] == ""
-    assert result[2].startswith("error: ")
-    assert result[2].count("\n") == 1
-    assert result[2].rstrip()[-1] in ".?"
-    return result[2]
+@pytest.fixture(name="call")
+def _call(capsys, tmp_path, monkeypatch):
+    return caller(capsys, tmp_path, monkeypatch)
 
 
 def urdf(tmp_path, text="", name="robot.urdf"):
@@ -104,9 +83,9 @@ def test_examples_run(call, name):
 
 
 def test_no_command_shows_the_help(call):
-    status, out, err = call()
-    assert status == 2
-    assert "Commands" in out + err
+    shown = call("--help")
+    assert call() == shown
+    assert call("--debug") == shown
 
 
 def test_version(call):
@@ -273,7 +252,7 @@ def test_floating_base(call, tmp_path):
 def test_doubtful_robots_are_told_in_a_line(call, tmp_path):
     status, out, err = call("equations", urdf(tmp_path, WRONG), "--what", "g")
     assert status == 0
-    assert "g[" in out or out.startswith("# wrong")
+    assert out.startswith("# wrong")
     assert err.startswith("warning: ")
     assert "`sixd check robot.urdf`" in err
     assert err.count("\n") == 1
@@ -404,10 +383,17 @@ def test_equations_refused(call):
     assert "is a folder" in fails(call("equations", "pendulum", "-o", "."))
 
 
-def test_long_equations_are_announced(call):
-    """The warning comes before the work: here the work is one small field."""
-    _, _, err = call("equations", "random_tree", "--what", "V", "--format", "json")
-    assert err.startswith("warning: equations: 'random_tree' has a chain") or err == ""
+def test_long_equations_are_announced(call, monkeypatch):
+    derived = sixd.equations(sixd.zoo.pendulum())
+
+    def long(model):
+        warnings.warn("equations: it takes some 180 s.", sixd.CompileWarning, stacklevel=2)
+        return derived
+
+    monkeypatch.setattr(sixd, "equations", long)
+    status, out, err = call("equations", "pendulum")
+    assert (status, err) == (0, "warning: equations: it takes some 180 s.\n")
+    assert out
 
 
 def test_export_writes_what_export_c_gives(call, tmp_path):
@@ -484,9 +470,16 @@ def test_bench(call, monkeypatch):
     facts = json.loads(call("bench", "planar", "--functions", "jacobian,energy", "--rounds", "1", "--json")[1])
     assert [f["function"] for f in facts["functions"]] == ["jacobian", "energy"]
     for row in facts["functions"]:
-        assert 0 < row["batch"] < row["numpy"]
+        assert min(row["batch"], row["single"], row["numpy"], row["ready"]) > 0
         assert row["difference"] < 1e-12
     assert "Did you mean 'jacobian'?" in fails(call("bench", "planar", "--functions", "jacobin"))
+
+
+def test_a_robot_that_cannot_move(call, tmp_path):
+    file = urdf(tmp_path, '<robot name="stone"><link name="a"/></robot>')
+    assert call("info", file)[0] == call("check", file)[0] == call("equations", file)[0] == 0
+    for name in ("bench", "simulate"):
+        assert "'stone' has no freedoms" in fails(call(name, file))
 
 
 def test_bench_beside_pinocchio(monkeypatch):
@@ -505,3 +498,19 @@ def test_bench_refuses_results_that_differ(monkeypatch):
     monkeypatch.setattr("sixd.cli.bench._difference", lambda ours, theirs: 1.0)
     with pytest.raises(sixd.SixdError, match="results of mass_matrix differ"):
         measure(sixd.zoo.planar(), ["mass_matrix"], 4, rounds=1)
+
+
+def test_the_guide_tells_the_truth(call):
+    """Its commands run, and print what is shown after them."""
+    text = (Path(__file__).parent.parent / "docs" / "commands.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 5
+    out = ""
+    for language, block in blocks:
+        if language == "text":
+            assert block == out
+        else:
+            for line in block.splitlines():
+                status, out, err = call(*line.split()[1:])
+                assert (status, err) == (0, "")
+    assert all(f"`sixd {name}" in text for name in COMMANDS)

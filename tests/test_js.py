@@ -100,5 +100,7 @@ def test_several_outputs_stand_one_after_the_other():
 
 @pytest.mark.parametrize("name", ["out", "Math", "class", "t3", "a-b", "ä", "q;alert(1)"])
 def test_names_that_javascript_cannot_take(name):
-    with pytest.raises(sixd.ScalarTypeError, match="an input is called .*, expected a name that JavaScript leaves free"):
+    with pytest.raises(
+        sixd.ScalarTypeError, match="an input is called .*, expected a name that JavaScript leaves free"
+    ):
         emit_js(trace(lambda x: x * 2.0, {name: ()}))

@@ -13,7 +13,7 @@ NAMES = """
 rx ry rz rv rq rqd skew crm crf mcI rotx roty rotz xlt plux plnr pluho XtoV Xpt Vpt Fpt ID HandC FDab FDcrb FDgq HD
 EnerMo jcalc get_gravity apply_external_forces floatbase FDfb IDfb fbkin fbanim expandLambda LTL LTDL mpyH mpyL mpyLt
 mpyLi mpyLit gcontact gcPosVel gcFD autoTree planar vee singlebody scissor doubleElbow rollingdisc gfxExample
-CoriolisMatrix
+CoriolisMatrix showmotion
 """
 CHAIN, BRANCHED = [0, 1, 2, 3, 4], [0, 1, 1, 3, 3]
 

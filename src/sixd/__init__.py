@@ -56,6 +56,7 @@ from sixd.errors import (
     SixdError,
     TraceError,
     UnknownNameError,
+    WorkerError,
 )
 from sixd.io import from_dh, load, to_urdf
 from sixd.kernel import Kernel, compile, export_c
@@ -81,6 +82,8 @@ from sixd.model import (
 from sixd.runtime.cache import cache_info, clear_cache
 from sixd.runtime.threads import get_num_threads, set_num_threads
 from sixd.simulation.contact import Ground
+from sixd.simulation.draws import grid
+from sixd.simulation.ensemble import ensemble
 from sixd.simulation.forces import Applied, Force
 from sixd.simulation.limits import JointLimits
 from sixd.simulation.simulate import simulate, step

@@ -61,6 +61,10 @@ class MissingPackageError(SixdError, ImportError):
     """An optional package is needed and not installed."""
 
 
+class WorkerError(SixdError, RuntimeError):
+    """Processes that were to share the work were lost again and again, cannot be reached, or do not fit."""
+
+
 class ModelWarning(UserWarning):
     """Something in a model is doubtful, but can be worked with; ``sixd.check`` lists it too."""
 

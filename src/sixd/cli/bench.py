@@ -16,7 +16,7 @@ from sixd.cli.output import console, count, digits, duration, print_json, printa
 from sixd.cli.rivals import Pinocchio, find_pinocchio
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.cli.timing import ROUNDS, Contender, medians
-from sixd.errors import SixdError, unknown_name
+from sixd.errors import ModelError, SixdError, unknown_name
 from sixd.library import LIBRARY, find
 from sixd.model import Model
 from sixd.spatial.scalar import Array
@@ -103,6 +103,8 @@ def measure(
     model: Model, names: Iterable[str], batch: int, *, frame: str | None = None, threads: int = 1, rounds: int = ROUNDS
 ) -> tuple[list[Row], str]:
     """A row for each function, and a remark if Pinocchio is not among the contenders."""
+    if not model.nv:
+        raise ModelError(f"bench: {model.name!r} has no freedoms, expected a robot that can move.")
     before = sixd.get_num_threads()
     states = _states(model, batch)
     pinocchio, remark = find_pinocchio(model, states)

@@ -36,6 +36,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command with these arguments (those of the process if None); its exit status."""
     settings = Settings()
     with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)  # told, whatever -W says
         show = warnings.showwarning
         warnings.showwarning = lambda *w: show(*w) if settings.debug else _show_warning(*w)
         try:

@@ -62,17 +62,17 @@ def _show(model: Model, found: Findings, faults: int) -> None:
     out = console()
     for finding in found:
         told = advice(finding)
-        mark = Text("✗ ", style="bold red") if told.fault else Text("· ", style="bold yellow")
-        out.print(mark + Text(printable(finding.where), style="bold") + Text(f"  {finding.code}", style="dim"))
+        mark = ("✗ ", "bold red") if told.fault else ("· ", "bold yellow")
+        out.print(Text.assemble(mark, (printable(finding.where), "bold"), (f"  {finding.code}", "dim")))
         out.print(Padding(Text(printable(finding.message)), (0, 0, 0, 2)))
         out.print(Padding(Text(f"→ {told.text}", style="green"), (0, 0, 1, 2)))
     remarks = len(found) - sum(advice(f).fault for f in found)
     name = printable(model.name)
     if not found:
-        out.print(Text("✓ ", style="bold green") + Text(f"{name}: nothing doubtful found"))
+        out.print(Text.assemble(("✓ ", "bold green"), f"{name}: nothing doubtful found"))
     else:
         parts = [count(len(found) - remarks, "fault")] * (remarks < len(found)) + [count(remarks, "remark")] * bool(
             remarks
         )
-        end = Text("✗ ", style="bold red") if faults else Text("✓ ", style="bold green")
-        out.print(end + Text(f"{name}: {', '.join(parts)}"))
+        end = ("✗ ", "bold red") if faults else ("✓ ", "bold green")
+        out.print(Text.assemble(end, f"{name}: {', '.join(parts)}"))

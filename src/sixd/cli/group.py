@@ -99,9 +99,16 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
+@click.pass_context
+def _begin(context: click.Context) -> None:
+    """``sixd`` alone shows the help."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
 def make_group(version: str) -> Group:
     """The command ``sixd`` itself."""
-    group = Group("sixd", help=_HELP, context_settings=_SETTINGS)
+    group = Group("sixd", help=_HELP, context_settings=_SETTINGS, callback=_begin, invoke_without_command=True)
     group.params.append(_debug_option())
     return click.version_option(version, prog_name="sixd")(group)
 

@@ -91,7 +91,7 @@ def show(model: Model) -> None:
 
     out = console()
     numbers = f"{count(model.nb, 'body', 'bodies')} · nq = {model.nq} · nv = {model.nv} · {float(model.mass):.5g} kg"
-    out.print(Text(printable(model.name), style="bold") + Text(f"   {numbers}"))
+    out.print(Text.assemble((printable(model.name), "bold"), f"   {numbers}"))
     out.print()
     out.print(tree_table(model, out.width))
     out.print()

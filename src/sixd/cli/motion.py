@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
 import sixd
@@ -13,6 +15,7 @@ from sixd.errors import FileError
 from sixd.model import Model
 from sixd.simulation.trajectory import Trajectory
 
+_MOST_NUMBERS = 14  # coordinates that are printed
 _ENDINGS = {"output": (".npz", ".csv"), "html": (".html", ".htm"), "plot": (".png", ".pdf", ".svg")}
 
 
@@ -40,6 +43,7 @@ def summary(model: Model, motion: Trajectory, seconds: float, *, driven: bool) -
         "method": facts.get("method"),
         "dt": facts.get("dt"),
         "duration": motion.duration,
+        "steps": round(motion.duration / facts["dt"]) * rollouts if facts.get("dt") else None,
         "records": len(motion),
         "rollouts": rollouts,
         "failed": motion.failed,
@@ -51,7 +55,7 @@ def summary(model: Model, motion: Trajectory, seconds: float, *, driven: bool) -
         "energy_is_constant": not (driven or passive),
         "constraint_error": float(np.nanmax(error, initial=0.0)) if model.constraints else None,
         "seconds": seconds,
-        "seconds_per_second": motion.duration * rollouts / seconds,
+        "steps_per_second": round(motion.duration / facts["dt"]) * rollouts / seconds if facts.get("dt") else None,
         "q": motion.q[-1] if not motion.batch else None,
         "qd": motion.qd[-1] if not motion.batch else None,
     }
@@ -64,9 +68,16 @@ def save(model: Model, motion: Trajectory, paths: dict[str, Path | None]) -> dic
     if paths["html"] is not None:
         with sixd.view(model, motion, open_browser=False) as viewer:
             viewer.save_html(paths["html"])
+            tell(viewer.notes)
     if paths["plot"] is not None:
         motion.plot(path=paths["plot"], show=False)
     return {option: str(path) for option, path in paths.items() if path is not None}
+
+
+def tell(notes: Iterable[str]) -> None:
+    """What a page does not show as it was given, on standard error."""
+    for note in notes:
+        click.echo(f"note: {printable(note)}", err=True)
 
 
 def show(facts: dict[str, Any]) -> None:
@@ -74,10 +85,12 @@ def show(facts: dict[str, Any]) -> None:
     out = console()
     many = facts["rollouts"] > 1
     rows = {
-        "simulated": f"{digits(facts['duration'])} s by {facts['method']}, dt = {facts['dt']:g} s"
+        "simulated": f"{digits(facts['duration'])} s by {facts['method']}"
+        + (f", dt = {facts['dt']:g} s" if facts["dt"] else "")
         + (f", {count(facts['rollouts'], 'rollout')}" if many else "")
         + (" (interrupted)" if facts["interrupted"] else ""),
-        "took": f"{duration(facts['seconds'])}, {digits(facts['seconds_per_second'])} × real time, compiling included",
+        "took": f"{duration(facts['seconds'])}, compiling included"
+        + (f"; {digits(facts['steps_per_second'])} steps/s" if facts["steps"] else ""),
         "energy": _energy(facts),
     }
     if facts["constraint_error"] is not None:
@@ -86,7 +99,7 @@ def show(facts: dict[str, Any]) -> None:
         rows["failed"] = (
             f"{count(facts['failed'], 'rollout')} of {facts['rollouts']:,} ended in numbers that are not finite"
         )
-    if not many:
+    if not many and not facts["failed"] and len(facts["q"]) <= _MOST_NUMBERS:
         rows["q at the end"] = ", ".join(f"{x:.4g}" for x in facts["q"])
         rows["qd at the end"] = ", ".join(f"{x:.4g}" for x in facts["qd"])
     rows |= {"written": ", ".join(facts["files"].values())} if facts["files"] else {}
@@ -95,10 +108,12 @@ def show(facts: dict[str, Any]) -> None:
 
 
 def _energy(facts: dict[str, Any]) -> str:
+    if facts["failed"] == facts["rollouts"]:
+        return "not known"
     change = f"{facts['energy_change']:.2g} J ({facts['energy_change_relative']:.1e} of the largest kinetic energy)"
     if facts["energy_is_constant"]:
-        return f"off by {change} at most; it should be constant"
+        return f"constant, to {change}" if facts["energy_change"] else "constant, to the last bit"
     if facts["energy_start"] is None:
-        return f"changed by {change} at most, by friction or the controller too"
+        return f"changed by up to {change}; friction or the controller does that"
     first, last = (digits(float(facts[name])) for name in ("energy_start", "energy_end"))
-    return f"{first} J → {last} J, by friction or the controller too"
+    return f"{first} J → {last} J; friction or the controller changes it"

@@ -28,9 +28,8 @@ def console(*, stderr: bool = False) -> Console:
     stream: Any = sys.stderr if stderr else sys.stdout
     told = os.environ.get("COLUMNS", "").isdigit()
     width = None if told or stream.isatty() else PIPED_WIDTH
-    return Console(
-        file=stream if stream.isatty() else _Trimmed(stream), width=width, highlight=False, markup=False, emoji=False
-    )
+    file: Any = stream if stream.isatty() else _Trimmed(stream)
+    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
 class _Trimmed:

@@ -19,9 +19,9 @@ class Contender(NamedTuple):
     rows: int = 1
 
 
-def medians(contenders: Sequence[Contender], rounds: int = ROUNDS, turn: float = TURN) -> dict[str, float]:
+def medians(contenders: Sequence[Contender], rounds: int = ROUNDS) -> dict[str, float]:
     """Seconds per row of each."""
-    repetitions = [_repetitions(c, turn) for c in contenders]
+    repetitions = [_repetitions(c, TURN) for c in contenders]
     samples: list[list[float]] = [[] for _ in contenders]
     for _ in range(rounds):
         for contender, number, mine in zip(contenders, repetitions, samples, strict=True):

@@ -51,7 +51,7 @@ def tree_table(model: Model, width: int) -> Table:
         table.add_column(name, justify="right" if name == "mass [kg]" else "left", overflow="fold")
     table.add_row("world")
     for k, (rails, i) in enumerate(rows):
-        body = Text(rails, style="dim") + Text(printable(model.body_names[i - 1]), style="bold")
+        body = Text.assemble((rails, "dim"), (printable(model.body_names[i - 1]), "bold"))
         table.add_row(body, *(Text(cells[k]) for cells in columns.values()))
     if model.nb > MOST_ROWS:
         table.add_row(f"… and {model.nb - MOST_ROWS} more")

@@ -8,6 +8,7 @@ import click
 
 import sixd
 from sixd.cli.group import command
+from sixd.cli.motion import tell
 from sixd.cli.output import printable
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.cli.saving import free_path
@@ -58,7 +59,9 @@ def view(
     with sixd.view(model, motion, q=place, port=port, open_browser=wanted) as viewer:
         if path is not None:
             viewer.save_html(path)
+            tell(viewer.notes)
             click.echo(f"{path}  ({path.stat().st_size / 1e6:.1f} MB)")
             return
+        tell(viewer.notes)
         click.echo(f"{printable(model.name)} is shown at {viewer.url}  (Ctrl-C ends)")
         viewer.wait()

@@ -53,6 +53,7 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     type = Type(KINDS[dtype])
     body = Body(program, code, type, _Row(code, type, program, inputs, outputs))
     suspect = body.write(limit, "decline")
+    assert suspect is not None
     good = code.label("good")
     code.do(f"br i1 {suspect.text}, label %bad, label %{good}")
     code.begin(good)

@@ -18,10 +18,10 @@ JS_EXPR: dict[Op, str] = C_EXPR | {
     Op.ACOS: "Math.acos({0})", Op.ATAN2: "Math.atan2({0}, {1})", Op.SQRT: "Math.sqrt({0})", Op.EXP: "Math.exp({0})",
     Op.LOG: "Math.log({0})", Op.ABS: "Math.abs({0})",
 }  # fmt: skip
-_WORDS = """await break case catch class const continue debugger default delete do else enum export extends false finally
-    for function if implements import in instanceof interface let new null package private protected public return
-    static super switch this throw true try typeof var void while with yield arguments eval Math Infinity NaN
-    undefined out"""
+_WORDS = """await break case catch class const continue debugger default delete do else enum export extends
+    false finally for function if implements import in instanceof interface let new null package private
+    protected public return static super switch this throw true try typeof var void while with yield
+    arguments eval Math Infinity NaN undefined out"""
 _RESERVED = frozenset(_WORDS.split())
 
 

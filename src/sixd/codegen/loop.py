@@ -53,6 +53,7 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
     rows.fill_zeros()
     body = Body(program, code, type, rows)
     suspect = body.write(limit, "leave")
+    assert suspect is not None
     code.do(f"ret {code.any(suspect)}")
     code.begin("leave")
     code.do("ret i1 true")

@@ -29,7 +29,8 @@ class ComputedTorque:
     Notes
     -----
     Of a spherical or free joint e is the rotation vector (and displacement) from q to the target in the axes of the
-    body, and ė is v - qd with v the target's velocity carried over to these axes; its componentwise rate is the ë of the law.
+    body, and ė is v - qd with v the target's velocity carried over to these axes; its componentwise rate is the ë of
+    the law.
     Constraints of the model are not seen: control ``model.reduce()`` where they are explicit.
     """
 

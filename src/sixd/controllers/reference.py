@@ -20,7 +20,7 @@ from sixd.model.joints import Free, Joint, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.dual import Dual, duals, parts
-from sixd.spatial.scalar import Array, Scalar, common_dtype, is_object, require_scalars
+from sixd.spatial.scalar import Array, Scalar, common_dtype, is_number, is_object, require_scalars
 from sixd.spatial.transform import inverse_transform
 
 Given = Any  # an array, or a function of t
@@ -100,7 +100,7 @@ class Reference:
         given = getattr(self, name)
         if not callable(given):
             return np.asarray(given)
-        value = np.asarray(given(t))
+        value = as_numbers(given(t))
         if value.ndim != 1 or (n is not None and len(value) != n):
             wanted = "(nq,)" if n is None else f"({n},)"
             raise ShapeError(f"{self.where}: {name}(t) has shape {value.shape}, expected {wanted}.")
@@ -111,6 +111,12 @@ class Reference:
 
     def _difference(self, q0: Array, q1: Array) -> Array:
         return q1 - q0 if self.system is None else self.system.difference_row(q0, q1)
+
+
+def as_numbers(value: Any) -> Array:
+    """``value`` as an array, of floats if it holds nothing but numbers: a function may build it as one of objects."""
+    array = np.asarray(value)
+    return array.astype(float) if is_object(array) and all(map(is_number, array.ravel())) else array
 
 
 def differentiable(where: str, name: str, function: Callable[[Any], Any], t: Dual) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sixd import api
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
-from sixd.controllers.reference import differentiable, finite_vector
+from sixd.controllers.reference import as_numbers, differentiable, finite_vector
 from sixd.errors import ModelError, ShapeError
 from sixd.model import validate
 from sixd.model.system import System
@@ -91,11 +91,11 @@ class TaskSpacePD:
         """The target (3,) or (4, 4), and its velocity (3,) or (6,)."""
         target = self.target
         if callable(target):
-            target = np.asarray(target(t))
+            target = as_numbers(target(t))
         if target.shape not in _SHAPES:
             raise ShapeError(f"TaskSpacePD: target(t) has shape {target.shape}, expected (4, 4) or (3,).")
         if self.velocity is not None:
-            return target, np.asarray(self.velocity(t) if callable(self.velocity) else self.velocity)
+            return target, as_numbers(self.velocity(t) if callable(self.velocity) else self.velocity)
         if not callable(self.target):
             return target, np.zeros(3 if target.ndim == 1 else 6, dtype=int)
         rate = parts(differentiable("TaskSpacePD", "target", self.target, Dual(t, 1)))[1]

@@ -1,4 +1,4 @@
-"""Rollout: compiled code that takes rows through time, called with arrays, on several threads if there is much to do."""
+"""Rollout: compiled code that takes rows through time, called with arrays on one thread or on several."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Rollout:
             work(slice(None))
         else:
             # whole vectors of rows: the last of a piece would repeat rows
-            edges = np.unique(np.linspace(0, rows, count * PIECES + 1).astype(int) // VECTOR * VECTOR)
-            edges[-1] = rows
+            edges = np.unique(np.linspace(0, rows, count * PIECES + 1)[:-1].astype(int) // VECTOR * VECTOR)
+            edges = np.append(edges, rows)
             threads.spread([partial(work, slice(a, b)) for a, b in pairwise(edges)])
         return results
 

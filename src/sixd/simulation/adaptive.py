@@ -7,6 +7,7 @@ back to unit length after each accepted step; so is whatever strays from the con
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,16 @@ import numpy as np
 from sixd.errors import ScalarTypeError
 from sixd.kernel import Kernel
 from sixd.library import Function
-from sixd.simulation.arguments import Setup, positive
+from sixd.simulation.arguments import Setup, positive, require_countable
 from sixd.simulation.fixed import Records
 from sixd.simulation.kernels import PROJECTIONS
 from sixd.simulation.problem import Problem
 from sixd.simulation.progress import Progress
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_number
 
 ADAPTIVE = {"adaptive": "DOP853", "stiff": "Radau"}
 _INTERVALS = 200  # of records of a batch
+_LOOKS = 8  # at events within a step
 
 
 def integrate_adaptively(
@@ -41,18 +43,21 @@ def integrate_adaptively(
     tolerances = {"rtol": positive(where, "rtol", rtol, "1", zero=False), "atol": positive(where, "atol", atol, "1")}
     if setup.sampled is not None:
         raise ScalarTypeError(
-            f"{where}: a controller that is called with numbers needs fixed steps, got method {method!r}. Use 'rk4', or "
-            f"write it so that it can be traced."
+            f"{where}: a controller that is called with numbers needs fixed steps, got method {method!r}. Use 'rk4', "
+            f"or write it so that it can be traced."
         )
-    for event in events:
-        if not callable(event):
+    for event in events if isinstance(events, Sequence) else (events,):
+        if not callable(event) or event is events:
             raise ScalarTypeError(f"{where}: events holds {event!r}, expected functions (t, q, qd) -> number.")
     times = None
     if interval is not None:
         count = max(1, int(np.ceil(duration / interval - 1e-9)))
-        times = np.minimum(np.arange(count + 1) * interval, duration)
+        require_countable(where, count)
+        times = np.append(np.arange(count) * interval, duration)
     elif setup.batch:
         times = np.linspace(0.0, duration, _INTERVALS + 1)
+    if not duration and times is not None:
+        times = np.zeros(1)
     flow = _Flow(setup.problem)
     found = []
     for k in range(setup.rows):
@@ -62,6 +67,8 @@ def integrate_adaptively(
             bar.update((k * duration + t) / setup.rows)
 
         found.append(row.run(times, told))
+        if row.interrupted:
+            break
     facts |= tolerances
     facts["steps"] = [row.steps for row in found] if setup.batch else found[0].steps
     if events:
@@ -73,8 +80,13 @@ def integrate_adaptively(
     y = np.full((setup.rows, len(t), nq + nv + setup.problem.nu), np.nan)
     for k, row in enumerate(found):
         y[k, : min(len(row.y), len(t))] = row.y[: len(t)]
+        if row.ended:  # by an event: among others it stays in its last state
+            y[k, len(row.y) :] = row.y[-1]
+    y = y.astype(setup.dtype, copy=False)
     q, qd, u = y[..., :nq], y[..., nq : nq + nv], y[..., nq + nv :]
     yield t, Records(np.arange(len(t)), q, qd, u, None)
+    if found and found[-1].interrupted:
+        raise KeyboardInterrupt
 
 
 class _Flow:
@@ -99,8 +111,11 @@ class _Flow:
                 qd = problem.along_constraints(t, q, qd, constants)
             return np.concatenate([q, qd, u])
 
-        cores = {"t": (), "y": (nq + nv + nu,), **problem.constants}
-        functions = [Function(f.__name__, f, tuple(cores), named=False, judged=False, shapes=cores) for f in (rate, settle)]
+        # names with a blank, as a model's symbol may be called t or y
+        cores = {"the t": (), "the y": (nq + nv + nu,), **problem.constants}
+        functions = [
+            Function(f.__name__, f, tuple(cores), named=False, judged=False, shapes=cores) for f in (rate, settle)
+        ]
         self.rate, self._settle = (Kernel(f, system, (), "float64") for f in functions)
         self.strays = nq != nv or problem.is_projected
 
@@ -122,13 +137,13 @@ class _Row:
         events: Sequence[Callable[..., Any]],
     ) -> None:
         self.flow, self.method, self.duration, self.tolerances = flow, method, duration, tolerances
-        self.watch = events
+        self.where, self.watch = setup.problem.where, events
         self.nq, self.nv = setup.problem.system.nq, setup.problem.system.nv
         self.constants = [np.ascontiguousarray(x[min(k, len(x) - 1)], dtype=float) for x in setup.constants.values()]
         start = np.concatenate([setup.q[k], setup.qd[k], setup.u[k]]).astype(float)
         self.start = flow.settle(0.0, start, self.constants)
         self.events: list[Array] = [np.zeros(0) for _ in events]
-        self.steps, self.ended = 0, False
+        self.steps, self.ended, self.interrupted = 0, False, False
         self.t, self.y = np.zeros(0), np.zeros((0, len(start)))
 
     def _rate(self, t: float, y: Array) -> Array:
@@ -140,12 +155,10 @@ class _Row:
 
         t_all, y_all = [0.0], [self.start]
         values = [self._event(e, 0.0, self.start) for e in self.watch]
-        if self.duration and np.isfinite(self.start).all():
-            solver = getattr(scipy.integrate, self.method)(self._rate, 0.0, self.start, self.duration, **self.tolerances)
-            while solver.status == "running" and not self.ended:
-                with np.errstate(all="ignore"):
-                    solver.step()
-                if solver.status == "failed" or not np.isfinite(solver.y).all():
+        if self.duration:
+            solver = self._solver(getattr(scipy.integrate, self.method))
+            while solver is not None and solver.status == "running" and not self.ended and not self.interrupted:
+                if not _stepped(solver):
                     break
                 self.steps += 1
                 before, end, dense = solver.t_old, solver.t, solver.dense_output()
@@ -158,41 +171,77 @@ class _Row:
                 if stop is not None or times is None:
                     if not len(inside) or inside[-1] != upto:
                         t_all.append(upto)
-                        y_all.append(self.flow.settle(upto, dense(upto) if stop is not None else solver.y, self.constants))
+                        y_all.append(
+                            self.flow.settle(upto, dense(upto) if stop is not None else solver.y, self.constants)
+                        )
                     self.ended = stop is not None
                 if self.flow.strays:
                     solver.y = self.flow.settle(solver.t, solver.y, self.constants)
                     solver.f = self._rate(solver.t, solver.y)
-                told(solver.t)
-            if not self.ended and t_all[-1] < self.duration and times is None:  # it failed: told by NaN at the end
-                t_all.append(self.duration)
-                y_all.append(np.full_like(self.start, np.nan))
-            if not self.ended and times is not None and len(t_all) < len(times):
-                missing = len(times) - len(t_all)
-                t_all += times[len(t_all) :].tolist()
-                y_all += [np.full_like(self.start, np.nan)] * missing
+                try:
+                    told(solver.t)
+                except KeyboardInterrupt:
+                    self.interrupted = True
+            if not (self.ended or self.interrupted):  # what is missing failed: told by NaN
+                ends = np.array([self.duration]) if times is None else times
+                rest = ends[ends > t_all[-1]].tolist()
+                t_all += rest
+                y_all += [np.full_like(self.start, np.nan)] * len(rest)
         self.t, self.y = np.array(t_all), np.array(y_all)
         return self
+
+    def _solver(self, method: Any) -> Any:
+        """SciPy's, or None if there is nowhere to go: it looks for its first step for ever where a rate is NaN."""
+        if not (np.isfinite(self.start).all() and np.isfinite(self._rate(0.0, self.start)).all()):
+            return None
+        try:
+            return method(self._rate, 0.0, self.start, self.duration, **self.tolerances)
+        except ValueError:  # slopes that are not finite
+            return None
 
     # events --------------------------------------------------------------------------------------------
 
     def _event(self, event: Callable[..., Any], t: float, y: Array) -> float:
-        return float(event(t, y[: self.nq], y[self.nq : self.nq + self.nv]))
+        value = event(t, y[: self.nq], y[self.nq : self.nq + self.nv])
+        if not is_number(value):
+            raise ScalarTypeError(f"{self.where}: an event returns {value!r} at t = {t:g}, expected a number.")
+        return float(value)
+
+    def _root(self, event: Callable[..., Any], left: float, right: float, dense: Any) -> float:
+        from scipy.optimize import brentq
+
+        def value(t: float) -> float:
+            return self._event(event, t, dense(t))
+
+        # the sign may have changed when the last step's end was put back onto the constraints: that is at the left
+        if value(left) * value(right) > 0:
+            return float(left)
+        return float(brentq(value, left, right, xtol=1e-14, rtol=1e-14))
 
     def _look(self, before: float, end: float, dense: Any, values: list[float]) -> tuple[float | None, list[float]]:
         """(when the motion ends in this step, or None; the events' values at its end)."""
-        from scipy.optimize import brentq
-
-        after = [self._event(e, end, dense(end)) for e in self.watch]
         found: list[tuple[float, int]] = []
-        for k, (event, a, b) in enumerate(zip(self.watch, values, after, strict=True)):
-            direction = getattr(event, "direction", 0)
-            rises, falls = a < 0 <= b, a > 0 >= b
-            if rises and direction >= 0 or falls and direction <= 0:
-                root = brentq(lambda t, e=event: self._event(e, t, dense(t)), before, end, xtol=1e-14, rtol=1e-14)
-                found.append((float(root), k))
+        # a smooth motion is crossed in long steps: an event may rise and fall again within one
+        for left, right in pairwise(np.linspace(before, end, _LOOKS + 1)) if self.watch else ():
+            after = [self._event(e, right, dense(right)) for e in self.watch]
+            for k, (event, a, b) in enumerate(zip(self.watch, values, after, strict=True)):
+                direction = getattr(event, "direction", 0)
+                rises, falls = a < 0 <= b, a > 0 >= b
+                if (rises and direction >= 0) or (falls and direction <= 0):
+                    found.append((self._root(event, left, right, dense), k))
+            values = after
         stop = min((t for t, k in found if getattr(self.watch[k], "terminal", False)), default=None)
         for t, k in sorted(found):
             if stop is None or t <= stop:
                 self.events[k] = np.append(self.events[k], t)
-        return stop, after
+        return stop, values
+
+
+def _stepped(solver: Any) -> bool:
+    """Take SciPy's solver one step on; False if it cannot."""
+    try:
+        with np.errstate(all="ignore"):
+            solver.step()
+    except ValueError:  # slopes that are not finite
+        return False
+    return solver.status != "failed" and bool(np.isfinite(solver.y).all())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,6 @@ from sixd.batch import Argument, prepare
 from sixd.compile import graph_text
 from sixd.constrained_api import constraint_error, constraint_velocity
 from sixd.errors import AssemblyError, ScalarTypeError, SimulationWarning, TraceError, unknown_name
-from sixd.library import meaning
 from sixd.model.system import System, require_system
 from sixd.parameters import parameter_shape
 from sixd.simulation.forces import Force
@@ -23,6 +23,8 @@ from sixd.simulation.kernels import traced
 from sixd.simulation.problem import PROJECTED, STABILISED, Problem
 from sixd.spatial.scalar import Array, is_number
 
+_MOST_RECORDS = 1e9
+_OWN = ("q", "qd", "tau", "controller", "f_ext")  # names of arguments, which no symbol can have
 _UNASSEMBLED = 1e-6  # in a constraint's own unit, above which a start is refused; the first step mends what is below
 
 
@@ -86,12 +88,12 @@ def make_setup(
     require_system(where, system)
     if not system.nv:
         raise ScalarTypeError(f"{where}: {system.name!r} has no freedoms, expected a system that can move.")
-    rng = np.random.default_rng(seed)
+    rng = _generator(where, seed)
     q = _start(where, system, q, rng)
-    qd = np.zeros(system.nv) if qd is None else qd
+    qd = np.zeros(system.nv, np.float32 if getattr(q, "dtype", None) == np.float32 else float) if qd is None else qd
     law, sampled, held = _controller(where, controller, sample_time, rng, seed)
     push = f_ext if f_ext is None or callable(f_ext) else "array"
-    given: dict[str, Any] = dict(parameters or {})
+    given = _parameters(where, parameters)
     if constraints not in (PROJECTED, STABILISED):
         raise unknown_name(f"{where}: constraints", "choice", constraints, (PROJECTED, STABILISED))
     problem = Problem(
@@ -106,37 +108,47 @@ def make_setup(
         constraints=constraints,
         stabilisation=positive(where, "stabilisation", stabilisation, "1/s"),
     )
+    arrays, batch, dtype = _arrays(problem, q, qd, held, f_ext, given)
+    problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT)
+    rows = len(arrays["q"])
+    if sampled is not None:
+        arrays["tau"] = np.zeros((rows, system.nv), dtype)
+    parts = [force.start(system) for force in problem.forces]
+    u = np.tile(np.concatenate([np.zeros(0), *parts]).astype(dtype), (rows, 1))
+    constants = {name: arrays[name] for name in problem.constants}
+    setup = Setup(problem, batch, arrays["q"], arrays["qd"], u, constants, dtype, sampled)
+    return _traceable(setup) if law is not None else setup
+
+
+def _arrays(
+    problem: Problem, q: Any, qd: Any, held: Any, f_ext: Any, parameters: Mapping[str, Any]
+) -> tuple[dict[str, Array], tuple[int, ...], str]:
+    """(rows of everything that is an array, the batch's shape, the dtype); q and qd have all rows."""
+    where, system = problem.where, problem.system
     arguments = [
         Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
         Argument("qd", qd, (system.nv,), f"nv of {system.name!r}"),
     ]
     if held is not None:
-        arguments.append(Argument("controller", held, (system.nv,), f"{meaning('tau')}, constant forces"))
-    if push == "array":
+        arguments.append(Argument("controller", held, (system.nv,), "nv, constant forces"))
+    if problem.pushed:
         arguments.append(Argument("f_ext", f_ext, (system.nb, 6), "nb, 6"))
-    arguments += [Argument(name, x, parameter_shape(where, system, name)) for name, x in given.items()]
-    prepared = prepare(where, arguments)
-    if prepared.dtype is object:
+    arguments += [Argument(name, x, parameter_shape(where, system, name)) for name, x in parameters.items()]
+    found, batch, kind = prepare(where, arguments)
+    if kind is object:
         raise ScalarTypeError(f"{where}: arguments hold objects, expected numbers. For symbols see sixd.equations.")
-    unset = [str(s) for s in system.symbols if str(s) not in given]
-    if unset:
+    if any(str(s) not in parameters for s in system.symbols):
         system.require_numeric(where)
-    rows, dtype = math.prod(prepared.batch), np.dtype(prepared.dtype).name
-    arrays = {a.name: _rows(x, a.core, prepared.batch, dtype) for a, x in zip(arguments, prepared.arrays, strict=True)}
-    whole = [np.ascontiguousarray(np.broadcast_to(arrays.pop(n), (rows, k))) for n, k in (("q", system.nq), ("qd", system.nv))]
-    for name, x in [("q", whole[0]), ("qd", whole[1]), *arrays.items()]:
-        if not np.isfinite(x).all() and name not in ("q", "qd"):
+    dtype, rows = np.dtype(kind).name, math.prod(batch)
+    arrays = {a.name: _rows(x, a.core, batch, dtype) for a, x in zip(arguments, found, strict=True)}
+    for name, x in arrays.items():
+        if name in ("q", "qd"):  # NaN in a state stays in its row
+            arrays[name] = np.ascontiguousarray(np.broadcast_to(x, (rows, x.shape[1])))
+        elif not np.isfinite(x).all():
             raise ScalarTypeError(f"{where}: {name} holds NaN or infinity, expected finite numbers.")
-    if "controller" in arrays:
+    if held is not None:
         arrays["tau"] = arrays.pop("controller")
-    elif sampled is not None:
-        arrays["tau"] = np.zeros((rows, system.nv), dtype)
-    parts = [force.start(system) for force in problem.forces]  # type: ignore[arg-type]
-    u = np.tile(np.concatenate([np.zeros(0), *parts]).astype(dtype), (rows, 1))
-    problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT)
-    constants = {name: arrays[name] for name in problem.constants}
-    setup = Setup(problem, prepared.batch, *whole, u, constants, dtype, sampled)
-    return _traceable(setup) if law is not None else setup
+    return arrays, batch, dtype
 
 
 def _rows(array: Array, core: tuple[int, ...], batch: tuple[int, ...], dtype: str) -> Array:
@@ -157,8 +169,28 @@ def _start(where: str, system: System, q: Any, rng: np.random.Generator) -> Any:
     return q
 
 
+def _generator(where: str, seed: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(
+            f"{where}: seed is {seed!r}, expected a whole number of at least 0, some of them, or None."
+        ) from None
+
+
+def _parameters(where: str, parameters: Any) -> dict[str, Any]:
+    """By names; a symbol stands for its own."""
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise ScalarTypeError(f"{where}: parameters is {parameters!r}, expected a mapping of names to arrays.")
+    given = {str(name): x for name, x in (parameters or {}).items()}
+    for name in _OWN:
+        if name in given:
+            raise ScalarTypeError(f"{where}: parameters has {name!r}, which means something else. Rename the symbol.")
+    return given
+
+
 def _elements(where: str, forces: Any) -> tuple[Force, ...]:
-    every = (forces,) if isinstance(forces, Force) else tuple(forces)
+    every = tuple(forces) if isinstance(forces, Iterable) else (forces,)
     for force in every:
         if not isinstance(force, Force):
             raise ScalarTypeError(f"{where}: forces holds {force!r}, expected elements such as sixd.Ground(…).")
@@ -170,7 +202,7 @@ def _controller(
 ) -> tuple[Callable[..., Any] | None, Sampled | None, Any]:
     """(law to trace, controller to sample, constant forces): at most one of them is something."""
     interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
-    if controller is None or not callable(controller) and not hasattr(controller, "sample"):
+    if controller is None or not (callable(controller) or hasattr(controller, "sample")):
         if interval is not None:
             raise ScalarTypeError(f"{where}: sample_time is given, but controller is no function. Leave it out.")
         return None, None, controller
@@ -181,10 +213,17 @@ def _controller(
                 f"Leave one out."
             )
         return None, Sampled(controller, float(controller.sample_time)), None
-    takes_rng = "rng" in getattr(getattr(controller, "__code__", None), "co_varnames", ())
+    takes_rng = _takes_rng(controller)
     if interval is None and not takes_rng:
         return controller, None, None
     return None, Sampled(controller, interval, rng if takes_rng else None), None
+
+
+def _takes_rng(controller: Callable[..., Any]) -> bool:
+    try:
+        return "rng" in inspect.signature(controller).parameters
+    except (TypeError, ValueError):  # some of C have none
+        return False
 
 
 def _traceable(setup: Setup) -> Setup:
@@ -220,8 +259,8 @@ def _traceable(setup: Setup) -> Setup:
     if not same:
         raise ScalarTypeError(
             f"{problem.where}: the controller gives another law when it is asked again: it keeps a memory, or draws "
-            f"random numbers. Give sample_time, so that it is called as it is, with numbers; make it anew, since it was "
-            f"called twice now."
+            f"random numbers. Give sample_time, so that it is called as it is, with numbers; make it anew, as it "
+            f"was called twice now."
         )
     return setup
 
@@ -238,7 +277,7 @@ def positive(where: str, name: str, value: Any, unit: str, *, zero: bool = True)
 def require_assembled(setup: Setup) -> None:
     """Raise if a row's start does not satisfy the constraints."""
     system, where = setup.problem.system, setup.problem.where
-    if not system.constraints or setup.problem.parameters:
+    if not system.constraints or setup.problem.parameters or not setup.rows:
         return
     lacks = {
         "q": (constraint_error(system, setup.q), "sixd.assemble(model, q)"),
@@ -254,3 +293,12 @@ def require_assembled(setup: Setup) -> None:
                 f"{where}: {name} does not satisfy the constraints of {system.name!r}{row}: they are off by "
                 f"{size[worst]:.3g}, expected 0. Start from {hint}."
             )
+
+
+def require_countable(where: str, records: float) -> None:
+    """Raise if nobody can have meant so many records."""
+    if records > _MOST_RECORDS:
+        raise ScalarTypeError(
+            f"{where}: these are {records:.2g} records, expected at most {_MOST_RECORDS:.0e}. Give a longer dt, or "
+            f"record_every."
+        )

@@ -30,6 +30,11 @@ class Records(NamedTuple):
     u: Array
     tau: Array | None
 
+    def chosen(self, which: Array) -> Records:
+        """Some of them, by numbers or by a mask."""
+        tau = None if self.tau is None else self.tau[:, which]
+        return Records(self.steps[which], self.q[:, which], self.qd[:, which], self.u[:, which], tau)
+
 
 class Runner:
     """The rows of a setup under way, with a step of length h [s]."""
@@ -39,8 +44,13 @@ class Runner:
         problem = setup.problem
         self.rollout: Rollout = rollout(problem, method, setup.dtype)
         # the group's exponential of nothing: quaternions of unit length
-        q = problem.system.integrate(setup.q, np.zeros_like(setup.qd))
-        self.state: dict[str, Array] = {"steps": np.zeros(setup.rows, setup.dtype), "q": q, "qd": setup.qd, "u": setup.u}
+        q = setup.q if problem.system.nq == problem.system.nv else self._unit()
+        self.state: dict[str, Array] = {
+            "steps": np.zeros(setup.rows, setup.dtype),
+            "q": q,
+            "qd": setup.qd,
+            "u": setup.u,
+        }
         self.constants = {name: x.copy() for name, x in setup.constants.items()}
         self._velocity: Kernel | None = None
         if method == MIDPOINT:
@@ -48,6 +58,15 @@ class Runner:
             momentum = _kernel(problem, "momentum", midpoint.momentum, ("q", "qd"), setup.dtype)
             self.state["p"] = momentum(q, setup.qd, *self._parameters())
             self.state["v"] = setup.qd
+
+    def _unit(self) -> Array:
+        problem, nothing = self.setup.problem, np.zeros_like(self.setup.qd)
+        if not problem.system.symbols:
+            return problem.system.integrate(self.setup.q, nothing)
+        move = _kernel(
+            problem, "move", lambda system, q, dq: system.integrate_row(q, dq), ("q", "dq"), self.setup.dtype
+        )
+        return move(self.setup.q, nothing, *(self.setup.constants[name] for name in problem.parameters))
 
     def _parameters(self) -> list[Array]:
         return [self.constants[name] for name in self.setup.problem.parameters]
@@ -92,12 +111,12 @@ class Runner:
             self.constants["tau"] = np.ascontiguousarray(tau)
             end = min(step + every, last)
             # a record at a sample has the force that begins there
-            inside = marks[(marks >= step) & (marks < end)]
+            inside = marks[slice(*np.searchsorted(marks, [step, end]))]
             for part in self._stretch(np.append(inside, end), told):
                 forced = part._replace(tau=np.repeat(tau[:, None], len(part.steps), axis=1))
                 chosen = np.isin(forced.steps, inside if end < last else np.append(inside, last))
                 if chosen.any():
-                    yield Records(forced.steps[chosen], *(x[:, chosen] for x in forced[1:]))  # type: ignore[index]
+                    yield forced.chosen(chosen)
             step = end
             if last == 0:
                 break
@@ -109,7 +128,7 @@ class Runner:
         waiting: list[int] = []
         kept: list[bool] = []
         begin = now
-        for mark in marks.tolist():
+        for mark in map(int, marks):  # no list: there may be many
             while mark - begin > limit:  # stops on the way, that are not kept
                 begin += limit
                 yield from self._flush([*waiting, begin], [*kept, False], told)
@@ -124,9 +143,9 @@ class Runner:
     def _flush(self, marks: list[int], keep: list[bool], told: Callable[[int], Any]) -> Iterator[Records]:
         if marks:
             found = self.advance(np.array(marks), np.array(keep))
-            told(marks[-1])
             if any(keep):
                 yield found
+            told(marks[-1])  # last: who is told may interrupt, and what was found is kept
 
 
 def _kernel(problem: Problem, name: str, function: Callable[..., Any], arrays: tuple[str, str], dtype: str) -> Kernel:
@@ -136,6 +155,7 @@ def _kernel(problem: Problem, name: str, function: Callable[..., Any], arrays: t
     def one(_: Any, q: Array, x: Array, *given: Array) -> Array:
         return function(problem.settled(dict(zip(shapes, given, strict=True))), q, x)
 
-    cores = {arrays[0]: (problem.system.nq,), arrays[1]: (problem.system.nv,), **shapes}
+    # names with a blank, as a model's symbol may be called p
+    cores = {f"the {arrays[0]}": (problem.system.nq,), f"the {arrays[1]}": (problem.system.nv,), **shapes}
     made = Function(name, one, tuple(cores), named=False, judged=False, shapes=cores)
     return Kernel(made, problem.system, (), dtype)

@@ -25,7 +25,7 @@ MIDPOINT = "midpoint"
 FIXED_STEP = (*EXPLICIT, MIDPOINT)
 PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error of 1e-4 is squared twice
 
-_BY_SYSTEM: WeakKeyDictionary[System, dict[Any, Rollout]] = WeakKeyDictionary()
+_BY_SYSTEM: WeakKeyDictionary[System, dict[Any, tuple[Rollout, Any]]] = WeakKeyDictionary()
 _BY_TEXT: dict[str, Rollout] = {}
 _MOST_KEPT = 256  # kernels of functions that come and go
 
@@ -35,10 +35,10 @@ def rollout(problem: Problem, method: str, dtype: str) -> Rollout:
     known = _BY_SYSTEM.setdefault(problem.system, {})
     key = None if problem.key is None else (method, dtype, problem.key)
     if key is not None and key in known:
-        return known[key]
+        return known[key][0]
     made = _compiled(make_recipe(problem, method), method, problem.system.name, dtype)
     if key is not None:
-        known[key] = made
+        known[key] = made, problem.forces
     return made
 
 
@@ -52,14 +52,19 @@ def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
 
 def make_recipe(problem: Problem, method: str) -> Recipe:
     """The recipe of one step; its constants are the step's length, the time at step 0, and those of the problem."""
-    constants = {"h": (), "start": (), **problem.constants}
+    constants = {"h": (), "start": (), **_named_apart(problem)}
     step = _midpoint_step(problem) if method == MIDPOINT else _explicit_step(problem, method)
     return trace_stages(step, state_shapes(problem, method), constants)
 
 
+def _named_apart(problem: Problem) -> dict[str, tuple[int, ...]]:
+    """The problem's constants by names that no state has: a model's symbol may be called h or p."""
+    return {f"constant {name}": shape for name, shape in problem.constants.items()}
+
+
 def traced(problem: Problem, function: Callable[..., Any], shapes: dict[str, tuple[int, ...]]) -> Program:
     """The program of ``function(*arrays, constants)``; a user's controller may be what cannot be traced."""
-    every = shapes | problem.constants
+    every = shapes | _named_apart(problem)
 
     def one(*arrays: Any) -> Any:
         return function(*arrays[: len(shapes)], dict(zip(problem.constants, arrays[len(shapes) :], strict=True)))
@@ -75,9 +80,9 @@ def traced(problem: Problem, function: Callable[..., Any], shapes: dict[str, tup
         if problem.law is None and problem.f_ext is None:
             raise
         raise TraceError(
-            f"{problem.where}: the controller, or f_ext, cannot be run on traced scalars: {error}. Use the functions of "
-            f"sixd.spatial (sin, sqrt, where …) in the place of NumPy's, or give sample_time, so that it is called as "
-            f"it is, with numbers."
+            f"{problem.where}: the controller, or f_ext, cannot be run on traced scalars: {error}. Use the functions "
+            f"of sixd.spatial (sin, sqrt, where …) in the place of NumPy's, or give sample_time, so that it is called "
+            f"as it is, with numbers."
         ) from error
 
 
@@ -127,7 +132,8 @@ def _midpoint_step(problem: Problem) -> Callable[..., Any]:
     if problem.system.constraints:
         raise ScalarTypeError(
             f"{problem.where}: method 'midpoint' does not take constraints, and {problem.system.name!r} has "
-            f"{len(problem.system.constraints)}. Use 'rk4' or 'adaptive', or, for gears and mimic joints, model.reduce()."
+            f"{len(problem.system.constraints)}. Use 'rk4' or 'adaptive', or, for gears and mimic joints, "
+            f"model.reduce()."
         )
     nv, shapes = problem.system.nv, _parts(problem)
     none = np.zeros(0, dtype=int)
@@ -172,7 +178,12 @@ def _compiled(recipe: Recipe, method: str, name: str, dtype: str) -> Rollout:
 
         machine = host()
         image = make_image(assemble(emit_rollout(recipe, dtype, machine.lanes(dtype), machine.has_fma), machine))
-        header = {"name": f"simulate {method}", "model": name, "functions": image.functions, "linked": image.linked}
+        header: dict[str, Any] = {
+            "name": f"simulate {method}",
+            "model": name,
+            "functions": image.functions,
+            "linked": image.linked,
+        }
         disk.write(key, disk.Entry(header, image.code))
     else:
         header = entry.header

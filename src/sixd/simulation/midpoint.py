@@ -17,6 +17,7 @@ import numpy as np
 from sixd.algorithms.constrained import mass_metric
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import crba
+from sixd.algorithms.least_norm import COARSE
 from sixd.algorithms.rnea import bias_force
 from sixd.model.system import System
 from sixd.simulation.problem import Problem
@@ -26,6 +27,7 @@ from sixd.spatial.scalar import Array, Scalar, where
 MOST = 60  # iterations; each gains the factor h |v| or so
 # what may be left of the change of v when iterations no longer shrink it: energy of the change over that of the motion
 TOLERANCE = 1e-20
+COARSE_TOLERANCE = 1e-11  # the same in float32
 FLOOR = 1e-26  # J, of motions that come to rest
 
 
@@ -118,6 +120,6 @@ def finish(
     system = problem.settled(constants)
     _, p1, _, rate = ends(problem, t, h, q, v, u, constants)
     end = system.integrate_row(q, v * h)
-    good = left <= TOLERANCE
-    nan = np.full(1, np.nan)[0]
-    return tuple(where(good, x, np.full(x.shape, nan)) for x in (end, p1, u + rate * h))  # type: ignore[return-value]
+    good = left <= (COARSE_TOLERANCE if problem.limits is COARSE else TOLERANCE)
+    q, p, u = (where(good, x, np.full(x.shape, np.nan)) for x in (end, p1, u + rate * h))
+    return q, p, u

@@ -1,4 +1,4 @@
-"""What moves a system: its dynamics with controller, external forces, force elements and constraints, one row at a time.
+"""What moves a system: its dynamics with controller, external forces, force elements and constraints, row by row.
 
 Written for any scalar: the same lines run on floats and are traced into kernels. Numbers that differ from row to row
 without changing in time (held forces, constant ``f_ext``, parameters) are its constants.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,19 @@ from sixd.algorithms.least_norm import COARSE, EXACT, Limits
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.model.system import System
 from sixd.parameters import parameter_shape, with_parameters
-from sixd.simulation.forces import Applied, Force
+from sixd.simulation.forces import Force
 from sixd.spatial.scalar import Array, Scalar
 
 Shape = tuple[int, ...]
 PROJECTED, STABILISED = "projected", "stabilised"
+
+
+class Total(NamedTuple):
+    """All forces: tau (nv,), f_ext (nb, 6) or None; and the rates (nu,) of the force elements' states."""
+
+    tau: Array
+    f_ext: Array | None
+    rate: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +56,7 @@ class Problem:
     sizes: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", tuple(force.size(self.system) for force in self.forces))  # type: ignore[arg-type]
+        object.__setattr__(self, "sizes", tuple(force.size(self.system) for force in self.forces))
 
     @property
     def nu(self) -> int:
@@ -65,8 +73,9 @@ class Problem:
         """What tells problems of one system apart, or None if a function takes part, whose meaning may change."""
         if self.law is not None or self.f_ext is not None:
             return None
+        elements = tuple(map(id, self.forces))  # whoever keeps the key keeps them alive
         limits = self.limits is COARSE
-        return (self.held, self.pushed, self.forces, self.parameters, self.constraints, self.stabilisation, limits)
+        return (self.held, self.pushed, elements, self.parameters, self.constraints, self.stabilisation, limits)
 
     @property
     def constants(self) -> dict[str, Shape]:
@@ -82,34 +91,34 @@ class Problem:
             return self.system
         return with_parameters(self.system, {name: constants[name] for name in self.parameters})
 
-    def applied(
-        self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
-    ) -> Applied:
-        """All forces on the system: tau (nv,), f_ext (nb, 6) or None, and the rates (nu,) of the elements' states."""
+    def applied(self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Total:
+        """All forces on the system."""
         tau = constants["tau"] if self.held else np.zeros(system.nv, dtype=int)
         f_ext = constants["f_ext"] if self.pushed else None
         if self.law is not None:
-            tau = tau + self._shaped("controller", self.law(t, q, qd), (system.nv,))
+            tau = tau + self._shaped("the controller's result", self.law(t, q, qd), (system.nv,))
         if self.f_ext is not None:
-            f_ext = self._shaped("f_ext", self.f_ext(t, q, qd), (system.nb, 6))
+            f_ext = self._shaped("the result of f_ext", self.f_ext(t, q, qd), (system.nb, 6))
         rates: list[Any] = [np.zeros(0, dtype=int)]
         first = 0
         for force, size in zip(self.forces, self.sizes, strict=True):
-            found = force.apply(system, t, q, qd, u[first : first + size])  # type: ignore[arg-type]
+            found = force.apply(system, t, q, qd, u[first : first + size])
             first += size
+            name = type(force).__name__
             if found.tau is not None:
-                tau = tau + found.tau
+                tau = tau + self._shaped(f"tau of {name}", found.tau, (system.nv,))
             if found.f_ext is not None:
-                f_ext = found.f_ext if f_ext is None else f_ext + found.f_ext
-            rates.append(found.rate)
-        return Applied(tau, f_ext, np.concatenate(rates))
+                more = self._shaped(f"f_ext of {name}", found.f_ext, (system.nb, 6))
+                f_ext = more if f_ext is None else f_ext + more
+            rates.append(self._shaped(f"rate of {name}", found.rate, (size,)))
+        return Total(tau, f_ext, np.concatenate(rates))
 
     def _shaped(self, name: str, value: Any, shape: Shape) -> Array:
         array = np.asarray(value)
         if array.shape != shape:
-            raise ShapeError(f"{self.where}: {name} returns shape {array.shape}, expected {shape} for one state.")
+            raise ShapeError(f"{self.where}: {name} has shape {array.shape}, expected {shape} for one state.")
         if array.dtype.kind not in "fiuO":
-            raise ScalarTypeError(f"{self.where}: {name} returns {array.dtype} values, expected real numbers.")
+            raise ScalarTypeError(f"{self.where}: {name} holds {array.dtype} values, expected real numbers.")
         return array
 
     def acceleration(

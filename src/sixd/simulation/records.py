@@ -129,12 +129,15 @@ def picked(traj: Trajectory, index: Any) -> Trajectory:
     if not batch:
         raise OutOfRangeError("row: the trajectory is one rollout, expected a batch of them.")
     try:
-        found = np.arange(int(np.prod(batch))).reshape(batch)[index]
+        shape = np.broadcast_to(0, batch)[index].shape  # a view: costs nothing, however large the batch
     except (IndexError, TypeError, ValueError) as error:
         raise OutOfRangeError(f"row: {index!r} fits no batch of shape {batch}: {error}.") from None
 
     def pick(x: Array) -> Array:
-        return x.reshape((-1, *x.shape[len(batch) :]))[found]
+        part = x[index]
+        if part.shape != shape + x.shape[len(batch) :]:  # an ellipsis would reach beyond the batch
+            raise OutOfRangeError(f"row: {index!r} fits no batch of shape {batch}: give an index for each dimension.")
+        return part
 
     parameters = dict(traj.parameters)
     for name, x in parameters.items() if traj.system is not None else ():

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, SimulationWarning, unknown_name
-from sixd.kernel import Kernel
-from sixd.library import Function
+from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
 from sixd.simulation.adaptive import ADAPTIVE, integrate_adaptively
-from sixd.simulation.arguments import Setup, make_setup, positive, require_assembled
+from sixd.simulation.arguments import Setup, make_setup, positive, require_assembled, require_countable
+from sixd.simulation.collect import collect
 from sixd.simulation.fixed import Records, Runner
 from sixd.simulation.kernels import FIXED_STEP
 from sixd.simulation.problem import PROJECTED
@@ -22,6 +20,7 @@ from sixd.simulation.progress import Progress
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
 
+_MOST_IN_FLOAT32 = 2**24  # steps: whole numbers beyond are not all floats
 METHODS = (*FIXED_STEP, *ADAPTIVE)
 
 
@@ -64,8 +63,8 @@ def simulate(
     controller : forces (…, nv) that stay the same, or a function ``controller(t, q, qd) -> tau (nv,)`` of one state.
         Written in NumPy's style with the functions of ``sixd.spatial`` it becomes part of the compiled step; it must
         then depend on its arguments alone. With ``sample_time`` [s] it is called as it is, with numbers, at every
-        sample of each row, and its force is held until the next: then it may do anything, and keep a memory. An argument
-        named ``rng`` gets a random generator made of ``seed``. Ready ones are in ``sixd.controllers``.
+        sample of each row, and its force is held until the next: then it may do anything, and keep a memory. An
+        argument named ``rng`` gets a random generator made of ``seed``. Ready ones are in ``sixd.controllers``.
     f_ext : (…, nb, 6) that stays the same, or a function (t, q, qd) -> (nb, 6), compiled as a controller is.
     forces : elements such as ``sixd.Ground`` (compliant contact with friction) and ``sixd.JointLimits``. Rigid contact
         and impacts are not offered.
@@ -101,6 +100,8 @@ def simulate(
         raise unknown_name(f"{where}: method", "choice", method, METHODS)
     duration = positive(where, "duration", duration, "s")
     every = _whole(where, "record_every", record_every)
+    if on_chunk is not None and not callable(on_chunk):
+        raise ScalarTypeError(f"{where}: on_chunk is {on_chunk!r}, expected a function of a trajectory.")
     setup = make_setup(
         where, system, q, qd, controller=controller, sample_time=sample_time, f_ext=f_ext, forces=forces,
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
@@ -116,10 +117,12 @@ def simulate(
                 raise ScalarTypeError(f"{where}: events need an adaptive method, got {method!r}. Use 'adaptive'.")
             steps, h = _grid(where, duration, 1e-3 if dt is None else dt, setup)
             facts["dt"] = h
-            marks = np.unique(np.append(np.arange(0, steps + 1, every), steps))
+            require_countable(where, steps / every)
+            marks = np.arange(0, steps + 1, every)
+            marks = marks if marks[-1] == steps else np.append(marks, steps)
             runner = Runner(setup, method, h)
-            pieces = _timed(runner.run(marks, lambda done: bar.update(done * h)), h)
-        return _collect(setup, pieces, facts, on_chunk)
+            pieces = _timed(runner.run(marks, lambda done: bar.update(done * h)), h, steps, duration)
+        return collect(setup, pieces, facts, on_chunk)
 
 
 def step(
@@ -150,14 +153,15 @@ def step(
         raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
     h = positive(where, "dt", dt, "s", zero=False)
     setup = make_setup(
-        where, system, q, qd, controller=controller, sample_time=None, f_ext=f_ext, forces=forces, parameters=parameters,
-        constraints=constraints, stabilisation=stabilisation, seed=None,
+        where, system, q, qd, controller=controller, sample_time=None, f_ext=f_ext, forces=forces,
+        parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=None,
     )  # fmt: skip
     if setup.problem.nu:
         raise ScalarTypeError(f"{where}: an element of forces has a state of its own. Use sixd.simulate.")
     runner = Runner(setup, method, h, float(t))
     *_, last = runner.run(np.array([1]), lambda done: None)
-    return tuple(x[:, -1].reshape((*setup.batch, -1)) for x in (last.q, last.qd))  # type: ignore[return-value]
+    q, qd = (x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
+    return q, qd
 
 
 def _whole(where: str, name: str, value: Any) -> int:
@@ -171,115 +175,21 @@ def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, fl
     longest = positive(where, "dt", dt, "s", zero=False)
     whole = duration
     if setup.sampled is not None and setup.sampled.interval is not None:
-        whole = setup.sampled.interval
+        whole = min(setup.sampled.interval, duration)
     pieces = whole / longest
     if not pieces < 1e15:
         raise ScalarTypeError(f"{where}: dt is {dt!r} for {whole:g} s, expected fewer than 1e15 steps.")
     h = whole / max(1, math.ceil(pieces - 1e-9)) if whole else longest
-    return round(duration / h), h
-
-
-def _timed(pieces: Iterator[Records], h: float) -> Iterator[tuple[Array, Records]]:
-    for piece in pieces:
-        yield piece.steps * h, piece
-
-
-def _collect(
-    setup: Setup,
-    pieces: Iterator[tuple[Array, Records]],
-    facts: dict[str, Any],
-    on_chunk: Callable[[Trajectory], Any] | None,
-) -> Trajectory:
-    where = setup.problem.where
-    law = None if setup.problem.law is None else _law(setup)
-    kept: list[tuple[Array, Records]] = []
-    interrupted = False
-    try:
-        for t, piece in pieces:
-            if on_chunk is not None:
-                on_chunk(_trajectory(setup, [(t, piece)], facts, law, False))
-                piece, t = Records(piece.steps[-1:], *(None if x is None else x[:, -1:] for x in piece[1:])), t[-1:]
-                kept.clear()
-            kept.append((t, piece))
-    except KeyboardInterrupt:
-        if not kept:
-            raise
-        interrupted = True
-        warnings.warn(
-            f"{where}: interrupted at t = {kept[-1][0][-1]:g} s; what was computed is kept.", SimulationWarning, 3
+    steps = round(duration / h)
+    if setup.dtype == "float32" and steps > _MOST_IN_FLOAT32:
+        raise ScalarTypeError(
+            f"{where}: these are {steps} steps, expected at most {_MOST_IN_FLOAT32} in float32. Use float64."
         )
-    found = _trajectory(setup, kept, facts, law, interrupted)
-    _tell_failures(where, found)
-    return found
+    return steps, h
 
 
-def _law(setup: Setup) -> Callable[..., Array]:
-    """The controller's forces on batches."""
-    law, system = setup.problem.law, setup.problem.system
-    assert law is not None
-    cores = {"t": (), "q": (system.nq,), "qd": (system.nv,)}
-    made = Function(
-        "controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), tuple(cores), named=False, judged=False,
-        shapes=cores,
-    )  # fmt: skip
-    return Kernel(made, system, (), setup.dtype)
-
-
-def _trajectory(
-    setup: Setup,
-    pieces: list[tuple[Array, Records]],
-    facts: Mapping[str, Any],
-    law: Callable[..., Array] | None,
-    interrupted: bool,
-) -> Trajectory:
-    problem, batch = setup.problem, setup.batch
-    t = np.concatenate([t for t, _ in pieces])
-    q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
-    tau = np.zeros((1, 1, 1))
-    if law is not None:
-        tau = law(t.astype(setup.dtype), q, qd)
-    elif setup.sampled is not None:
-        tau = _joined([p.tau for _, p in pieces if p.tau is not None])
-    elif "tau" in setup.constants:
-        tau = setup.constants["tau"][:, None]
-    tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), qd.shape)
-    parameters = {name: setup.constants[name] for name in problem.parameters}
-    if batch:
-        parameters = {name: np.broadcast_to(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
-    return Trajectory(
-        t=t,
-        q=_shaped(q, batch),
-        qd=_shaped(qd, batch),
-        system=problem.system,
-        tau=_shaped(tau, batch),
-        internal=_shaped(u, batch) if problem.nu else None,
-        forces=problem.forces,
-        parameters={name: x.reshape((*batch, *x.shape[1:])) for name, x in parameters.items()},
-        interrupted=interrupted,
-        facts=dict(facts),
-    )
-
-
-def _joined(parts: list[Array]) -> Array:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-
-
-def _shaped(x: Array, batch: tuple[int, ...]) -> Array:
-    return x.reshape((*batch, *x.shape[1:]))
-
-
-def _tell_failures(where: str, found: Trajectory) -> None:
-    if not found.failed:
-        return
-    good = np.isfinite(found.q).all(axis=-1) & np.isfinite(found.qd).all(axis=-1)
-    first = found.t[np.argmin(good, axis=-1)] if found.batch else found.t[int(np.argmin(good))]
-    since = float(np.min(np.where(good.all(axis=-1), np.inf, first)))
-    what = f"{found.failed} of {math.prod(found.batch)} rows are" if found.batch else "the motion is"
-    hint = "a step that is too long, a singular state, or constraints in a dead centre"
-    if found.facts["method"] == "midpoint":
-        hint = f"iterations that do not settle, which a shorter dt mends, or {hint}"
-    warnings.warn(
-        f"{where}: {what} not finite from t = {since:g} s on: {hint}. trajectory.failed counts them.",
-        SimulationWarning,
-        stacklevel=4,
-    )
+def _timed(pieces: Iterator[Records], h: float, steps: int, duration: float) -> Iterator[tuple[Array, Records]]:
+    # the last record is at the duration to the bit, so that at(duration) is within
+    end = duration if abs(steps * h - duration) < 1e-6 * h else steps * h
+    for piece in pieces:
+        yield np.where(piece.steps == steps, end, piece.steps * h), piece

@@ -175,7 +175,13 @@ class Trajectory:
         times = numbers("time", t)
         if times.ndim > 1:
             raise ShapeError(f"at: t has shape {times.shape}, expected one time, or times (m,).")
-        wrong = ~((times >= self.t[0]) & (times <= self.t[-1])) if len(self) else np.ones(times.shape, dtype=bool)
+        if len(self):  # a sum of steps may miss the end by rounding
+            ends = self.t[[0, -1]]
+            slack = 1e-12 * np.abs(ends).max()
+            wrong = ~((times >= ends[0] - slack) & (times <= ends[1] + slack))
+            times = np.where(wrong, times, np.clip(times, *ends))
+        else:
+            wrong = np.ones(times.shape, dtype=bool)
         if wrong.any():
             span = f"{self.t[0]} … {self.t[-1]} s" if len(self) else "records, of which there are none"
             raise OutOfRangeError(f"at: t is {np.extract(wrong, times)[0]} s, expected a time within {span}.")

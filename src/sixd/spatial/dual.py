@@ -57,7 +57,7 @@ class Dual:
             return NotImplemented
         b = _lift(other)
         ratio = _ratio(self.value, b.value)
-        return Dual(ratio, _ratio(self.slope - _times(b.slope, ratio), b.value))
+        return Dual(ratio, _over(self.slope - _times(b.slope, ratio), b.value))
 
     def __rtruediv__(self, other: Any) -> Dual:
         return _lift(other) / self
@@ -68,7 +68,7 @@ class Dual:
         if isinstance(exponent, (int, np.integer)) and 0 <= exponent <= 1:
             return self if exponent else self * 0 + 1
         below = self.value ** (exponent - 1)
-        return Dual(below * self.value, self.slope * below * exponent)
+        return Dual(below * self.value, _times(self.slope, below * exponent))
 
     def __rpow__(self, base: Any) -> Dual:
         return (self * scalar.log(base)).exp()
@@ -76,46 +76,46 @@ class Dual:
     # functions, by the names of sixd.spatial ---------------------------------------------------------
 
     def sin(self) -> Dual:
-        return Dual(scalar.sin(self.value), self.slope * scalar.cos(self.value))
+        return Dual(scalar.sin(self.value), _times(self.slope, scalar.cos(self.value)))
 
     def cos(self) -> Dual:
-        return Dual(scalar.cos(self.value), -self.slope * scalar.sin(self.value))
+        return Dual(scalar.cos(self.value), _times(-self.slope, scalar.sin(self.value)))
 
     def tan(self) -> Dual:
         t = scalar.tan(self.value)
-        return Dual(t, self.slope * (1 + t * t))
+        return Dual(t, _times(self.slope, 1 + t * t))
 
     def asin(self) -> Dual:
-        return Dual(scalar.asin(self.value), self.slope / scalar.sqrt(1 - self.value * self.value))
+        return Dual(scalar.asin(self.value), _over(self.slope, scalar.sqrt(1 - self.value * self.value)))
 
     def acos(self) -> Dual:
-        return Dual(scalar.acos(self.value), -self.slope / scalar.sqrt(1 - self.value * self.value))
+        return Dual(scalar.acos(self.value), _over(-self.slope, scalar.sqrt(1 - self.value * self.value)))
 
     def atan2(self, x: Any) -> Dual:
         x = _lift(x)
         square = self.value * self.value + x.value * x.value
         slope = _times(self.slope, x.value) - _times(x.slope, self.value)
-        return Dual(scalar.atan2(self.value, x.value), _ratio(slope, square))
+        return Dual(scalar.atan2(self.value, x.value), _over(slope, square))
 
     def ratan2(self, y: Any) -> Dual:
         return _lift(y).atan2(self)
 
     def sqrt(self) -> Dual:
         root = scalar.sqrt(self.value)
-        return Dual(root, _ratio(self.slope, 2 * root))
+        return Dual(root, _over(self.slope, 2 * root))
 
     def exp(self) -> Dual:
         e = scalar.exp(self.value)
-        return Dual(e, self.slope * e)
+        return Dual(e, _times(self.slope, e))
 
     def log(self) -> Dual:
-        return Dual(scalar.log(self.value), _ratio(self.slope, self.value))
+        return Dual(scalar.log(self.value), _over(self.slope, self.value))
 
     def sign(self) -> Dual:
         return Dual(scalar.sign(self.value))
 
     def absolute(self) -> Dual:
-        return Dual(scalar.absolute(self.value), self.slope * scalar.sign(self.value))
+        return Dual(scalar.absolute(self.value), _times(self.slope, scalar.sign(self.value)))
 
     __abs__ = absolute
 
@@ -223,6 +223,11 @@ def _lift(x: Any) -> Dual:
 def _times(slope: Any, value: Any) -> Any:
     """slope · value; a constant's slope stays a plain zero, beside which every kind of slope can stand."""
     return 0 if type(slope) is int and slope == 0 else slope * value
+
+
+def _over(slope: Any, value: Any) -> Any:
+    """slope / value, by the same rule."""
+    return 0 if type(slope) is int and slope == 0 else _ratio(slope, value)
 
 
 def _ratio(a: Any, b: Any) -> Any:

@@ -66,7 +66,7 @@ def axis_rotation(axis: Any, angle: Scalar) -> Array:
 def rotation_from_vector(v: Any) -> Array:
     """R (3, 3) = exp(v×): a turn by ‖v‖ [rad] about v, any magnitude."""
     V = skew(v)
-    theta = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    theta = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + _TINY)
     half = sinc(theta / 2)
     return EYE3 + V * sinc(theta) + (V @ V) * (half * half / 2)
 
@@ -151,7 +151,8 @@ def quaternion_to_vector(q: Any) -> Array:
     """Rotation vector (3,) of a quaternion, norm in [0, pi] [rad]; q and -q give the same."""
     w, x, y, z = q
     flip = sign(sign(w) + 0.5)  # ±1, and 1 at 0, without a comparison
-    n = sqrt(x * x + y * y + z * z + _TINY)
+    square = x * x + y * y + z * z
+    n = sqrt(square + (square + w * w) * _TINY)
     return np.array([x, y, z]) * (flip * 2 * atan2(n, flip * w) / n)
 
 

@@ -30,16 +30,20 @@ def drawn_model(model: Mapping[str, Any]) -> tuple[Model, Parts]:
     return dataclasses.replace(assemble(parts), visuals=visuals), parts
 
 
-def read_camera(model: Mapping[str, Any], parts: Parts, pose: Array, box: Array) -> dict[str, Any] | None:
+def read_camera(
+    model: Mapping[str, Any], parts: Parts, pose: Array, start: Array, reach: Array
+) -> dict[str, Any] | None:
     """The viewer's camera for the field ``camera``; None if there is none, and the usual one would do.
 
-    ``pose`` (nb + 1, 4, 4) of the bodies at the start, ``box`` (2, 3) around all that moves, both in the world's axes.
-    The original's tracking follows the horizontal part of a motion alone; here the body stays in the middle.
+    ``pose`` (nb + 1, 4, 4) of the bodies at the start, and boxes (2, 3) around all that moves, at the start and in the
+    whole motion, in the world's axes. A zoom of 1 fills the picture at the start. The original's tracking follows the
+    horizontal part of a motion alone; here the body stays in the middle.
     """
     camera = model.get("camera")
     flat = parts.dimension == 3 and parts.gravity[1] < 0
     if camera is None and not flat:
         return None
+    box = reach if camera is None else start
     camera = camera if isinstance(camera, Mapping) else {}
     body = count(_WHERE, "camera.body", camera.get("body", 0))
     if body > parts.count:

@@ -74,7 +74,7 @@ class Stages:
         self.works: list[Work] = []
         self.memory: dict[str, Shape] = {}
         self.slots: dict[str, Slot] = {}  # places that programs between calls can read: given, or results of calls
-        self.known: dict[tuple[int, ...], str] = {}  # the place of an array, by the numbers of its nodes
+        self.known: dict[Any, str] = {}  # the place of an array, by its shape and the numbers of its nodes
 
     def __call__(self, program: Program, *arrays: Any, most: int = 1) -> Any:
         """The results of a call; see :class:`Work` for ``most``."""
@@ -92,7 +92,7 @@ class Stages:
         missing: list[Slot] = []
         for label, array in arrays.items():
             entries = tuple(self.graph.lift(x) for x in np.asarray(array, dtype=object).ravel())
-            key = tuple(e.index for e in entries)
+            key = np.shape(array), tuple(e.index for e in entries)
             if entries and key in self.known:
                 found[label] = self.known[key]
             else:
@@ -103,7 +103,7 @@ class Stages:
             used = tuple(slot for slot in self.slots.values() if any(e.index in needed for e in slot.entries))
             for slot in missing:
                 found[slot.name] = name = self._new(slot.shape)
-                self.known[tuple(e.index for e in slot.entries)] = name
+                self.known[slot.shape, tuple(e.index for e in slot.entries)] = name
             program = Program(used, whole.outputs, whole.nodes)
             self.works.append(Work(program, tuple(s.name for s in used), tuple(found[s.name] for s in missing)))
         return tuple(found[label] for label in arrays)
@@ -113,7 +113,7 @@ class Stages:
         array = self.graph.input(name, shape)
         slot = Slot(name, shape, tuple(np.asarray(array, dtype=object).ravel()))
         self.memory[name], self.slots[name] = shape, slot
-        self.known[tuple(e.index for e in slot.entries)] = name
+        self.known[shape, tuple(e.index for e in slot.entries)] = name
         return array
 
     def _new(self, shape: Shape) -> str:

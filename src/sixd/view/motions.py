@@ -18,7 +18,7 @@ from sixd.view.pieces import PALETTE
 
 MOST_ROWS = 16
 RATE = 60.0  # records/s, what screens show
-# records of all motions of a page times coordinates: 8 MB of float32 in base64
+# numbers of all motions of a page: 8 MB of float32 in base64
 _MOST_NUMBERS = 1_500_000
 _VISIBLE = 0.02  # [rad or m] by which a motion between two records may differ from a straight one, unseen
 _WORDS = {"q": "position", "qd": "velocity", "tau": "force"}
@@ -133,7 +133,10 @@ def pack(
 ) -> list[dict[str, Any]]:
     """The scene's entries; ``offsets`` (n, 3) are the places of the motions, ``turn`` (3, 3) that of the world."""
     rate = RATE
-    count = sum(min(len(m.t), RATE * (m.t[-1] - m.t[0]) + 2) for m in motions) * max(system.nq, 1)
+    # a record has its time, in float64, its coordinates, and what is plotted beside them
+    sizes = [2 + system.nq + (0 if m.trajectory is None else 2 * system.nv + 4) for m in motions]
+    records = [min(len(m.t), RATE * float(m.t[-1] - m.t[0]) + 2) for m in motions]
+    count = sum(n * size for n, size in zip(records, sizes, strict=True))
     if count > _MOST_NUMBERS:
         rate *= _MOST_NUMBERS / count
         notes.append(f"A long motion is shown with {rate:.3g} records a second, to keep the page small.")
@@ -228,6 +231,8 @@ def _by_unit(what: str, columns: Sequence[Column]) -> Iterator[tuple[str, str, l
     """(title, unit, columns with their numbers) for each unit that occurs."""
     for unit in dict.fromkeys(c.unit for c in columns):
         group = [(k, c) for k, c in enumerate(columns) if c.unit == unit]
-        quaternion = all(c.name.rpartition(".")[2] in ("qw", "qx", "qy", "qz") for _, c in group)
-        word = "orientation" if quaternion and not unit else _UNITS.get(unit, _WORDS[what])
-        yield (f"{word} [{unit}]" if unit else word), unit, group
+        if all(c.name.rpartition(".")[2] in ("qw", "qx", "qy", "qz") for _, c in group):
+            yield "orientation, quaternion", "", group
+        else:
+            word = _UNITS.get(unit, _WORDS[what])
+            yield (f"{word} [{unit}]" if unit else word), unit, group

@@ -35,12 +35,14 @@ PROGRAM = (
     "renderer.js",
     "options.js",
     "clock.js",
+    "pace.js",
     "transport.js",
     "joints.js",
     "chart.js",
     "plots.js",
     "interface.js",
     "main.js",
+    "api.js",
 )
 
 

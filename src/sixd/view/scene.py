@@ -15,7 +15,7 @@ from sixd.algorithms.kinematics import body_poses
 from sixd.codegen.js import emit_js
 from sixd.constrained_api import assemble
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, ShapeError, SixdError, unknown_name
-from sixd.model.joints import Joint
+from sixd.model.joints import Free, Joint
 from sixd.model.model import Model
 from sixd.model.printing import describe_joint
 from sixd.model.system import System, require_system
@@ -54,6 +54,8 @@ def make_scene(
     # sizes are measured in the model's own axes, the page's poses are turned
     own = np.concatenate([np.eye(4)[None], turn.T @ poses[1:]])
     pieces = shapes.draw(model, own, notes)
+    if q is None and not motions:
+        shown = _lifted(system, model, shown, pieces, own)
     packed = Packed(turn)
     for piece in pieces:
         packed.add(piece)
@@ -120,6 +122,19 @@ def read_configuration(system: System, q: Any) -> Array:
     return found
 
 
+def _lifted(system: System, model: Model, q: Array, pieces: list[Piece], poses: Array) -> Array:
+    """q with what floats set upon the ground, if the file has a horizontal one and nothing says where to begin."""
+    level = [p for p in pieces if p.kind == "plane" and p.body == 0 and abs(p.pose[2, 2]) > 0.99]
+    lowest = box_corners([p for p in pieces if p.body], poses)[:, 2].min(initial=np.inf)
+    floating = [i for i in model.bodies if model.parent[i] == 0 and isinstance(model.joints[i], Free)]
+    if system is not model or not level or not floating or not np.isfinite(lowest):
+        return q
+    q = q.copy()
+    for i in floating:
+        q[model.iq[i]][4:] += model.placement[i][:3, :3].T @ (0, 0, level[0].pose[2, 3] - lowest)
+    return q
+
+
 # poses --------------------------------------------------------------------------------------------
 
 
@@ -176,29 +191,31 @@ def reach(motions: Sequence[Motion], pieces: list[Piece], program: Program, turn
     return np.array([points.min(axis=0), points.max(axis=0)]) if len(points) else np.zeros((2, 3))
 
 
-def measure(system: System, q: Array) -> tuple[Array, Array]:
-    """Poses (nb + 1, 4, 4) at the first of the configurations q (r, nq), and the box (2, 3) around all of them.
+def measure(system: System, q: Array) -> tuple[Array, Array, Array]:
+    """Poses (nb + 1, 4, 4) at the first of the configurations q (r, nq), in the world's axes.
 
-    Both are in the world's axes.
+    And two boxes (2, 3) around all that moves: there, and in any of them.
     """
     model, program = tree_of(system), kinematics(system, np.eye(4))
     start = world_poses(program, q[0])
     pieces = shapes.draw(model, start, [])
-    return start, reach([Motion("", np.arange(float(len(q))), q)], pieces, program, np.eye(4))
+    motions = [Motion("", np.arange(float(len(x))), x) for x in (q[:1], q)]
+    now, all_of_them = (reach([m], pieces, program, np.eye(4)) for m in motions)
+    return start, now, all_of_them
 
 
 def _offsets(motions: Sequence[Motion], pieces: list[Piece], program: Program, turn: Array) -> Array:
-    """Where the motions are shown (n, 3): side by side in rows of a square, ghosts all in one place."""
+    """Where the motions are shown (n, 3): side by side in rows, ghosts all in one place."""
     n = len(motions)
     offsets = np.zeros((n, 3))
     if n < 2 or any(m.ghost for m in motions):
         return offsets
     low, high = reach(motions, pieces, program, turn)
-    step = 1.2 * (high - low)
-    columns = int(np.ceil(np.sqrt(n))) if n > 4 else n
+    step = 1.1 * (high - low)
+    columns = int(np.ceil(np.sqrt(2 * n))) if n > 4 else n  # wider than deep, as screens are
     for k in range(n):
         row, column = divmod(k, columns)
-        offsets[k, :2] = column * step[0], row * max(step[1], 0.5 * step[0])
+        offsets[k, :2] = column * max(step[0], 0.5 * step[1]), row * max(step[1], 0.5 * step[0])
     return offsets - (offsets.max(axis=0) / 2 if n > 1 else 0)
 
 
@@ -231,9 +248,9 @@ def _joints(system: Any, model: Model) -> list[dict[str, Any]]:
         joint = model.joints[i]
         entries.append({
             "name": name, "kind": _kind(joint), "body": i, "q": [place.start, place.stop],
-            "labels": [c.name for c in columns[place]], "units": [c.unit for c in columns[place]],
+            "labels": [c.name for c in columns[place]],
+            "units": [c.unit if c.unit != "1" else "" for c in columns[place]],
             "lower": bounded(system.lower[place]), "upper": bounded(system.upper[place]),
-            "axis": numbers(joint.axis) if hasattr(joint, "axis") else None,
         })  # fmt: skip
     return entries
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -61,7 +62,9 @@ class Server:
                 f"one."
             ) from None
         self.port: int = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, name="sixd-view", daemon=True)
+        # it looks for the end every so many seconds
+        serve = partial(self._server.serve_forever, poll_interval=0.05)
+        self._thread = threading.Thread(target=serve, name="sixd-view", daemon=True)
         self._thread.start()
 
     @property
@@ -105,7 +108,9 @@ def _handler(page: Callable[[], str], state: State) -> type[BaseHTTPRequestHandl
                 self._answer(403, "text/plain", "This address is for this machine alone.\n")
                 return
             path = urlsplit(self.path)
-            if path.path == "/":
+            if state.closed:  # on a connection that was kept open
+                self._answer(503, "text/plain", "The viewer is closed.\n")
+            elif path.path == "/":
                 self._answer(200, "text/html; charset=utf-8", page())
             elif path.path == "/state":
                 since = parse_qs(path.query).get("since", ["-1"])[0]
@@ -121,6 +126,8 @@ def _handler(page: Callable[[], str], state: State) -> type[BaseHTTPRequestHandl
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
+            if state.closed:
+                self.send_header("Connection", "close")  # which the handler obeys, too
             self.send_header("Cache-Control", "no-store")
             self.send_header("X-Content-Type-Options", "nosniff")
             self.send_header("Cross-Origin-Resource-Policy", "same-origin")

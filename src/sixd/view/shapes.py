@@ -24,14 +24,22 @@ def draw(model: Model, poses: Array, notes: list[str]) -> list[Piece]:
     meshes = _meshes(model, notes)
     pieces = [piece for v in model.visuals if (piece := _piece(v, meshes)) is not None]
     shown = {p.body for p in pieces if p.kind != "plane"}
-    missing = {v.body for v in model.visuals} - shown
-    # a file that shows bodies leaves out only what is not to be seen; one that shows none leaves all to the sticks
-    bodies = {i for i in missing if i} if shown - {0} else set(model.bodies)
+    missing = {v.body for v in model.visuals} - shown - {0}
+    # a file that shows most of a robot leaves out only what is not to be seen, one that shows little is completed
+    bodies = missing if _shown_mass(model, shown | missing) > 0.5 else set(model.bodies) - shown
     if any(model.parent[i] == 0 and not isinstance(model.joints[i], Free) for i in bodies) and 0 not in shown:
         bodies.add(0)
     if bodies:
         pieces += sticks.draw(model, bodies, sticks.mechanism_size(model, poses))
     return pieces
+
+
+def _shown_mass(model: Model, bodies: set[int]) -> float:
+    """The part of all mass that these bodies have; of their number, without any mass."""
+    weights = {i: max(float(model.inertia[i][5, 5]), 0.0) for i in model.bodies}
+    if not any(weights.values()):
+        weights = dict.fromkeys(weights, 1.0)
+    return sum(w for i, w in weights.items() if i in bodies) / (sum(weights.values()) or 1.0)
 
 
 def _key(shape: Shape) -> tuple[object, ...]:
@@ -65,7 +73,7 @@ def _meshes(model: Model, notes: list[str]) -> dict[tuple[object, ...], Mesh]:
 def _told(lost: dict[str, str]) -> list[str]:
     """One note a reason, not one a mesh."""
     missing = [Path(file).name for file, why in lost.items() if "is not found" in why]
-    others = list(dict.fromkeys(why for why in lost.values() if "is not found" not in why))
+    others = list(dict.fromkeys(w.replace(f, Path(f).name) for f, w in lost.items() if "is not found" not in w))
     if missing:
         names = ", ".join(missing[:4]) + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
         others.insert(0, f"Meshes not found: {names}. Give sixd.load their folder by package_dirs.")
@@ -82,7 +90,7 @@ def _piece(visual: Visual, meshes: dict[tuple[object, ...], Mesh]) -> Piece | No
             return None
         if mesh.colors is not None:
             color = (1.0, 1.0, 1.0, color[3])
-        elif visual.color is None:
+        elif visual.color is None and shape.file is not None:
             color = (*NEUTRAL, 1.0)
         return Piece(body, "mesh", (), pose, color, mesh=mesh)
     if shape.kind == "line":

@@ -35,15 +35,26 @@ _MOST_FRAMES = 4  # added frames that rods lead to: more are points on a surface
 def mechanism_size(model: Model, poses: Array) -> float:
     """A rough diameter [m] of the mechanism with its bodies at poses (nb + 1, 4, 4): origins, centres and extents."""
     points = [poses[i][:3, 3] for i in model.bodies]
-    reach = 0.0
+    bodies = []
     for i in model.bodies:
         body = principal(model, i)
         points += [poses[i][:3, :3] @ p + poses[i][:3, 3] for p in _carried(model, i)]
         if body is not None:
             points.append(poses[i][:3, :3] @ body.com + poses[i][:3, 3])
-            reach = max(reach, 4 * float(np.sqrt(body.spread.max())))
+            bodies.append(body)
     size = float(np.linalg.norm(np.ptp(np.array(points), axis=0))) if points else 0.0
-    return max(size, reach) or 1.0
+    return max([size, *(_extent(b) for b in bodies if _is_plausible(model, b, size))]) or 1.0
+
+
+def _extent(body: Principal) -> float:
+    """The length [m] of a rod of the body's largest spread."""
+    return float(np.sqrt(12 * body.spread.max()))
+
+
+def _is_plausible(model: Model, body: Principal, size: float) -> bool:
+    """Whether a body may be so large in a mechanism of that size [m]: files hold moments that were only guessed."""
+    thin_as_air = body.mass < 5 * float(np.sqrt(np.prod(12 * body.spread)))  # [kg/m³] as a box
+    return model.nb < 3 or size == 0 or not thin_as_air or _extent(body) < 0.4 * size
 
 
 def draw(model: Model, bodies: Collection[int], size: float) -> list[Piece]:
@@ -53,9 +64,12 @@ def draw(model: Model, bodies: Collection[int], size: float) -> list[Piece]:
 
 def _rod_radius(model: Model, bodies: Collection[int], size: float) -> float:
     """Slender beside the rods, yet visible in the whole."""
-    lengths = [float(np.linalg.norm(p)) for i in bodies if i for p in _carried(model, i)]
-    centers = [p.com for p in (principal(model, i) for i in bodies if i) if p is not None]
-    lengths = [x for x in lengths or [2 * float(np.linalg.norm(c)) for c in centers] if x > 1e-3 * size]
+    lengths = []
+    for i in bodies:
+        body = principal(model, i) if i else None
+        long = [float(np.linalg.norm(p)) for p in _carried(model, i) if i]
+        long = [x for x in long if x > 1e-3 * size] or ([] if body is None else [2 * float(np.linalg.norm(body.com))])
+        lengths += [x for x in long if x > 1e-3 * size]
     return float(np.clip(0.03 * np.median(lengths) if lengths else 0, 0.006 * size, 0.016 * size))
 
 
@@ -81,11 +95,12 @@ class Sticks:
     size: float
 
     def draw(self, bodies: Collection[int]) -> list[Piece]:
+        """All pieces of these bodies."""
         pieces: list[Piece] = []
         for i in sorted(bodies):
             pieces += self.joint(i) if i else []
             pieces += self.body(i) if i else self.ground()
-        return pieces
+        return pieces + self.closures(bodies)
 
     def body(self, i: int) -> list[Piece]:
         """Rods to what the body carries, and the solid of its inertia where rods do not stand for it."""
@@ -93,17 +108,17 @@ class Sticks:
         ends = self._apart(_carried(self.model, i))
         pieces = [self._rod(i, origin, end, color) for end in ends]
         body = principal(self.model, i)
-        if body is None:
+        if body is None or not _is_plausible(self.model, body, self.size):
             return pieces
-        solid = equivalent_solid(body, self.r)
+        # rods stand for a link between hinges, and for what is not much larger than they are
         longest = max((float(np.linalg.norm(e)) for e in ends), default=0.0)
-        floats = isinstance(self.model.joints[i], Free)
-        if ends and not floats and 4 * np.sqrt(body.spread.max()) < 2 * longest:
-            return pieces
-        return pieces + self._solid(i, body, solid, color, alone=not ends)
+        hinged = isinstance(self.model.joints[i], Revolute) and bool(self.model.tree.children(i))
+        if hinged or (ends and _extent(body) < 4 * longest):
+            return pieces + self._far_mass(i, body, ends, color)
+        return pieces + self._solid(i, body, color, alone=not ends)
 
     def ground(self) -> list[Piece]:
-        """Feet where joints and loops meet the world."""
+        """The fixed link, with feet where joints and loops meet the world."""
         fixed = [k for k in self.model.bodies if self.model.parent[k] == 0]
         roots = [self.model.placement[k][:3, 3] for k in fixed if not isinstance(self.model.joints[k], (Free, Planar))]
         closures = [f.pose[:3, 3] for name, f in self.model.frames.items() if f.body == 0 and self._is_closed(name)]
@@ -113,8 +128,21 @@ class Sticks:
             T = np.eye(4)
             T[:3, 3] = point
             pieces.append(Piece(0, "sphere", (1.3 * self.r,), T, (*GROUND, 1.0)))
-        if closures:  # the link that is fixed
-            pieces += [self._rod(0, points[0], p, (*GROUND, 1.0)) for p in points[1:]]
+        # the link that is fixed
+        pieces += [self._rod(0, points[0], p, (*GROUND, 1.0)) for p in points[1:]]
+        return pieces
+
+    def closures(self, bodies: Collection[int]) -> list[Piece]:
+        """Balls where loops are closed."""
+        pieces = []
+        for name in dict.fromkeys(
+            n for c in self.model.constraints if isinstance(c, (Loop, Distance)) for n in c.frames
+        ):
+            frame = self.model.frames[name]
+            if frame.body in bodies and frame.body:
+                T = np.eye(4)
+                T[:3, 3] = frame.pose[:3, 3]
+                pieces.append(Piece(frame.body, "sphere", (1.6 * self.r,), T, (*METAL, 1.0)))
         return pieces
 
     def _is_closed(self, frame: str) -> bool:
@@ -134,31 +162,47 @@ class Sticks:
         T, length = along(start, end)
         return Piece(i, "capsule", (self.r, length), T, color)
 
-    def _solid(self, i: int, body: Principal, solid: Solid, color: tuple[float, ...], *, alone: bool) -> list[Piece]:
+    def _far_mass(self, i: int, body: Principal, ends: list[Array], color: tuple[float, ...]) -> list[Piece]:
+        """A rod to the centre of mass, and a ball, if it is far from all other rods."""
+        c = body.com
+        nearest = [e * float(np.clip(c @ e / (e @ e), 0, 1)) for e in ends] or [np.zeros(3)]
+        if min(float(np.linalg.norm(c - p)) for p in nearest) < 0.15 * self.size:
+            return []
+        T = np.eye(4)
+        T[:3, 3] = c
+        return [self._rod(i, np.zeros(3), c, color), Piece(i, "sphere", (2.6 * self.r,), T, color)]
+
+    def _solid(self, i: int, body: Principal, color: tuple[float, ...], *, alone: bool) -> list[Piece]:
         """The solid at the centre of mass, and a rod to it if it does not reach the origin."""
-        out = float(np.linalg.norm(body.com))
-        if alone and solid.kind == "cylinder" and self._is_flat_link(i, body, solid):
-            return [self._rod(i, np.zeros(3), 2 * body.com, color)]
+        solid = equivalent_solid(body, self.r)
+        if alone and self._is_flat_moment(i, body, solid):
+            slides = isinstance(self.model.joints[i], Prismatic)
+            return [] if slides else [self._rod(i, np.zeros(3), 2 * body.com, color)]
         T = np.eye(4)
         T[:3, :3], T[:3, 3] = solid.axes, body.com
-        if solid.kind == "cylinder" and solid.size[0] <= 1.01 * self.r:  # a thin rod, with round ends as all rods have
-            pieces = [Piece(i, "capsule", solid.size, T, color)]
-        elif solid.kind == "sphere" and solid.size[0] <= 1.01 * self.r:  # a point mass
-            pieces = [Piece(i, "sphere", (2.6 * self.r,), T, color)]
+        thin = solid.size[0] <= 1.01 * self.r
+        if solid.kind == "cylinder" and thin:  # a thin rod, with round ends as all rods have
+            piece = Piece(i, "capsule", solid.size, T, color)
+        elif solid.kind == "sphere" and thin:  # a point mass
+            piece = Piece(i, "sphere", (2.6 * self.r,), T, color)
         else:
-            pieces = [Piece(i, solid.kind, solid.size, T, color)]
-        center = pieces[0].half_box()
-        inside = center is not None and (np.abs(solid.axes.T @ body.com) <= center[1] + self.r).all()
-        if out > self.r and not inside and not isinstance(self.model.joints[i], Free):
-            pieces.append(self._rod(i, np.zeros(3), body.com, color))
-        return pieces
+            piece = Piece(i, solid.kind, solid.size, T, color)
+        box = piece.half_box()
+        inside = box is not None and (np.abs(solid.axes.T @ body.com) <= box[1] + self.r).all()
+        if inside or isinstance(self.model.joints[i], Free):
+            return [piece]
+        return [piece, self._rod(i, np.zeros(3), body.com, color)]
 
-    def _is_flat_link(self, i: int, body: Principal, solid: Solid) -> bool:
+    def _is_flat_moment(self, i: int, body: Principal, solid: Solid) -> bool:
         """Whether a disc only stands for the moment of a link that moves in its own plane, as textbooks give it."""
         joint = self.model.joints[i]
-        flat = solid.size[1] <= 2 * self.r
-        across = isinstance(joint, Revolute) and abs(np.asarray(joint.axis, dtype=float) @ solid.axes[:, 2]) > 0.99
-        return flat and across and float(np.linalg.norm(body.com)) > 0.3 * solid.size[0]
+        if solid.kind != "cylinder" or solid.size[1] > 2 * self.r or not isinstance(joint, (Revolute, Prismatic)):
+            return False
+        axis = np.asarray(joint.axis, dtype=float)
+        along = abs(axis @ solid.axes[:, 2])
+        if isinstance(joint, Prismatic):
+            return bool(along < 0.01)
+        return bool(along > 0.99 and np.linalg.norm(np.cross(axis, body.com)) > 0.3 * solid.size[0])
 
     # joints -------------------------------------------------------------------------------------------
 
@@ -172,7 +216,8 @@ class Sticks:
             return [Piece(i, "cylinder", (1.7 * r, length), T, color)]
         if isinstance(joint, Prismatic):
             T[:3, :3] = turned_to(joint.axis)
-            return [Piece(i, "box", (4 * r, 4 * r, 6 * r), T, color), self._rail(i, joint)]
+            own = (*body_color(i), 1.0)
+            return [Piece(i, "box", (5 * r, 5 * r, 9 * r), T, own), self._rail(i, joint)]
         if isinstance(joint, (Spherical, Universal)):
             return [Piece(i, "sphere", (2 * r,), T, color)]
         if isinstance(joint, RackAndPinion):
@@ -186,7 +231,7 @@ class Sticks:
     def _rail(self, i: int, joint: Prismatic) -> Piece:
         """The rail of a slide, on the body that carries it: as long as the limits, or the mechanism."""
         low, high = (float(x[self.model.iq[i]][0]) for x in (self.model.lower, self.model.upper))
-        half = max(self.size, 10 * self.r)
+        half = max(0.6 * self.size, 10 * self.r)
         low, high = low if np.isfinite(low) else -half, high if np.isfinite(high) else half
         axis, T = np.asarray(joint.axis, dtype=float), np.asarray(self.model.placement[i], dtype=float)
         rod, length = along(low * axis, high * axis)

@@ -7,6 +7,7 @@ from sixd.model import Model
 from sixd.zoo.bicycle import bicycle
 from sixd.zoo.closed import ANDREWS_START, andrews, andrews_force, andrews_order, bricard, four_bar
 from sixd.zoo.course import autotree, double_elbow, falling_sphere, rolling_disc, scissor, single_body, vee
+from sixd.zoo.humanoid import humanoid
 from sixd.zoo.random_tree import random_tree
 from sixd.zoo.robots import panda_arm, ur_arm
 from sixd.zoo.textbook import (
@@ -33,6 +34,7 @@ _MODELS: dict[str, Callable[[], Model]] = {
     "double_pendulum": lambda: pendulum(2),
     "falling_sphere": falling_sphere,
     "four_bar": four_bar,
+    "humanoid": humanoid,
     "panda_arm": panda_arm,
     "pendulum": pendulum,
     "planar": planar,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.spatial.dual import derivative
+from sixd.spatial.dual import derivative, duals
 from sixd.spatial.rotation import unit_vector
 from sixd.spatial.scalar import Array, is_number, numeric, object_map, require_scalars, whole
 
@@ -77,7 +77,7 @@ class Joint(ABC):
         """dq/dt (nq,) of the configuration along the joint velocity qd."""
         if type(self).integrate is Joint.integrate:
             return qd
-        return derivative(lambda dq: self.integrate(q, dq), np.zeros(self.nv, dtype=int), qd)[1]
+        return derivative(lambda dq: self.integrate(_fixed(q), dq), np.zeros(self.nv, dtype=int), qd)[1]
 
     def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
         """ad* (nv,) of a momentum p (nv,): p·[qd, e] for each freedom e, brackets of the joint's velocities.
@@ -88,10 +88,10 @@ class Joint(ABC):
             return np.zeros(self.nv, dtype=int)
 
         def along(w: Array, v: Array) -> Array:
-            return derivative(lambda x: self.configuration_rate(x, w), q, self.configuration_rate(q, v))[1]
+            return derivative(lambda x: self.configuration_rate(x, _fixed(w)), q, self.configuration_rate(q, v))[1]
 
         fields = [along(e, qd) - along(qd, e) for e in np.eye(self.nv, dtype=int)]
-        brackets = [derivative(lambda x: self.difference(q, x), q, field)[1] for field in fields]
+        brackets = [derivative(lambda x: self.difference(_fixed(q), x), q, field)[1] for field in fields]
         return np.array([bracket @ p for bracket in brackets])
 
     def integrate(self, q: Array, dq: Array) -> Array:
@@ -113,6 +113,11 @@ class Joint(ABC):
         high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * half, half))
         u = rng.uniform(size=self.nq)
         return low * (1 - u) + high * u
+
+
+def _fixed(x: Array) -> Array:
+    """What does not move, among dual numbers: traced scalars and those do not mix."""
+    return duals(x, np.zeros(len(x), dtype=int))
 
 
 def finite_parameter(joint: str, name: str, value: Any, unit: str) -> None:

@@ -49,7 +49,7 @@ def _exp_coupling(w: Array) -> Array:
     t = sqrt(safe)
     closed = (t - sin(t)) / (t * safe)
     c = where(small, _polynomial(_EXP_SERIES, t2), closed)
-    half = sinc(sqrt(t2) / 2)
+    half = sinc(sqrt(t2 + 1e-36) / 2)  # with a slope at 0
     W = skew(w)
     return np.eye(3, dtype=int) + W * (half * half / 2) + (W @ W) * c
 

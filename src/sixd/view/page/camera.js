@@ -11,6 +11,7 @@ class Camera {
     this.elevation = VIEWS.iso[1];
     this.setUp([0, 0, 1]);
     this.aspect = 1;
+    this.margin = [0.84, 0.84]; // the part of the picture that a fitting view fills
     this.flight = null;
   }
 
@@ -58,7 +59,7 @@ class Camera {
     [this.azimuth, this.elevation] = [azimuth, elevation];
     const [right, up, back] = this.axes();
     [this.azimuth, this.elevation] = saved;
-    const height = HALF_HEIGHT * 0.78, width = HALF_HEIGHT * this.aspect * 0.84;
+    const height = HALF_HEIGHT * this.margin[1], width = HALF_HEIGHT * this.aspect * this.margin[0];
     let distance = 0;
     for (const corner of bounds.corners()) {
       const p = subtract(corner, bounds.centre), depth = dot(p, back);

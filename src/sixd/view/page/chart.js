@@ -37,16 +37,19 @@ class Chart {
   }
 
   resize() {
-    const ratio = Math.min(window.devicePixelRatio || 1, 3);
     const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+    // on very large screens the panel is magnified
+    this.zoom = this.canvas.getBoundingClientRect().width / (width || 1) || 1;
+    const ratio = Math.min((window.devicePixelRatio || 1) * this.zoom, 3);
     const w = Math.round(width * ratio), h = Math.round(height * ratio);
     if (this.canvas.width !== w || this.canvas.height !== h) Object.assign(this.canvas, { width: w, height: h });
     this.box = { x: MARGIN.left, y: MARGIN.top, w: width - MARGIN.left - MARGIN.right, h: height - MARGIN.top - MARGIN.bottom };
     return ratio;
   }
 
+  // x in pixels of the screen from the left edge
   timeAt(x) {
-    return clamp(this.start + ((x - this.box.x) / this.box.w) * (this.end - this.start), this.start, this.end);
+    return clamp(this.start + ((x / this.zoom - this.box.x) / this.box.w) * (this.end - this.start), this.start, this.end);
   }
 
   xOf(t) { return this.box.x + ((t - this.start) / (this.end - this.start || 1)) * this.box.w; }
@@ -99,7 +102,7 @@ class Chart {
     c.font = '10px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
     c.lineWidth = 1;
     const faint = dark ? "rgba(220,230,250,.1)" : "rgba(30,42,62,.09)", text = dark ? "#8a94a4" : "#7b8696";
-    for (const tick of ticks(this.low, this.high, h / 26)) {
+    for (const tick of ticks(this.low, this.high, h / 20)) {
       const py = Math.round(this.yOf(tick.value)) + 0.5;
       c.strokeStyle = faint;
       c.beginPath();
@@ -160,13 +163,12 @@ class Chart {
 function ticks(low, high, about) {
   const raw = (high - low) / Math.max(about, 1.5);
   if (!(raw > 0) || !Number.isFinite(raw)) return [];
-  let step = roundDown125(raw);
-  if (step < raw) step = roundDown125(raw * 2.51);
+  const step = roundUp125(raw);
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const list = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step && list.length < 60; k++) {
     const value = k * step, large = Math.abs(value) >= 1e5 || digits > 6;
-    const label = value === 0 ? "0" : large ? value.toExponential(digits > 6 ? 1 : 1) : value.toFixed(digits);
+    const label = value === 0 ? "0" : large ? value.toExponential(1) : value.toFixed(digits);
     list.push({ value, label: label.replace(/-/g, "−") });
   }
   return list;

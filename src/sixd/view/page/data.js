@@ -38,6 +38,13 @@ function roundDown125(x) {
   return power * (lead >= 5 ? 5 : lead >= 2 ? 2 : 1);
 }
 
+// and the smallest not below x
+function roundUp125(x) {
+  const power = 10 ** Math.floor(Math.log10(x) + 1e-12);
+  const lead = x / power - 1e-9;
+  return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+}
+
 // a number for people: a true minus sign, few digits, no noise
 function readable(x, digits = 4) {
   if (!Number.isFinite(x)) return "–";

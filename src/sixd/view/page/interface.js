@@ -35,9 +35,10 @@ class Interface {
     if (world.motions.length) facts.push(`${readable(world.end - world.start, 3)} s`);
     this.get("caption").textContent = facts.join(" · ");
     if (world.actors.length < 2) return;
+    const tinted = world.actors.some((actor) => actor.color);
     for (const actor of world.actors) {
       const chip = element("button", "chip"), dot = element("i");
-      dot.style.background = cssColor(actor.color || TRAIL_COLORS[actor.index % TRAIL_COLORS.length]);
+      dot.style.background = cssColor(actor.color || (tinted ? [0.55, 0.58, 0.62] : TRAIL_COLORS[actor.index % TRAIL_COLORS.length]));
       chip.append(dot, element("b", "", actor.name || `motion ${actor.index + 1}`));
       chip.setAttribute("aria-pressed", "true");
       chip.onclick = () => {
@@ -191,18 +192,26 @@ class Interface {
     if (!input.disabled) this.app.options[name] = !this.app.options[name];
   }
 
-  // texts at points of the picture: [{text, point, kind}]
+  // texts at points of the picture: [{text, point, kind}]; of two that overlap the nearer one stays
   labels(list, viewProjection) {
-    const box = this.get("labels"), { clientWidth: width, clientHeight: height } = box;
-    while (box.children.length > list.length) box.lastChild.remove();
-    while (box.children.length < list.length) box.append(element("span"));
-    list.forEach(({ text, point, kind = "" }, i) => {
-      const span = box.children[i], [x, y, , w] = project(viewProjection, point);
+    const box = this.get("labels"), { clientWidth: width, clientHeight: height } = box, placed = [];
+    const seen = list.map(({ text, point, kind = "" }) => {
+      const [x, y, , w] = project(viewProjection, point);
+      return { text, kind, w, x: ((x + 1) / 2) * width, y: ((1 - y) / 2) * height, half: 3.4 * text.length + 8 };
+    });
+    const shown = seen.filter(({ x, y, w }) => w > 0 && x > 0 && x < width && y > 16 && y < height);
+    shown.sort((a, b) => (b.kind ? 1 : 0) - (a.kind ? 1 : 0) || a.w - b.w);
+    for (const one of shown) {
+      const free = placed.every((p) => Math.abs(p.y - one.y) > 19 || Math.abs(p.x - one.x) > p.half + one.half);
+      if (free || one.kind === "chosen") placed.push(one);
+    }
+    while (box.children.length > placed.length) box.lastChild.remove();
+    while (box.children.length < placed.length) box.append(element("span"));
+    placed.forEach(({ text, kind, x, y }, i) => {
+      const span = box.children[i];
       if (span.textContent !== text) span.textContent = text;
       if (span.className !== kind) span.className = kind;
-      const seen = w > 0 && Math.abs(x) < 1.1 && Math.abs(y) < 1.1;
-      span.style.visibility = seen ? "visible" : "hidden";
-      if (seen) span.style.transform = `translate(${((x + 1) / 2) * width}px, ${((1 - y) / 2) * height}px) translate(-50%, -130%)`;
+      span.style.transform = `translate(${x}px, ${y}px) translate(-50%, -130%)`;
     });
   }
 }

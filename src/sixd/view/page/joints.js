@@ -38,7 +38,8 @@ class JointPanel {
     if (turning) return { low: -1, high: 1, low0: true, high0: true };
     const lower = joint.lower && joint.lower[c], upper = joint.upper && joint.upper[c];
     const now = this.q[joint.q[0] + c];
-    const long = LENGTHS.includes(kind) && !/angle|rad|rot|yaw|theta|θ/i.test(label) && !(kind === "cylindrical" && c === 0);
+    const unit = joint.units && joint.units[c];
+    const long = unit ? !/rad/.test(unit) && unit !== "1" : LENGTHS.includes(kind) && !/angle|rad|rot|yaw/i.test(label);
     const reach = long ? 1.5 * this.world.size : Math.PI;
     const hasLow = typeof lower === "number", hasHigh = typeof upper === "number";
     const low = hasLow ? lower : Math.min(hasHigh ? upper - 2 * reach : -reach, now);

@@ -1,6 +1,4 @@
-// Puts the page together and draws it when something has changed. `window.sixd` is its interface for scripts and tests:
-// scene, ready (a promise), play(), pause(), playing, seek(t), step(n), time, start, end, configuration, setConfiguration(q),
-// options (an object of switches), view(name or null), camera, draw(), frames (pictures drawn), bodyPose(name, actor).
+// Puts the page together and draws it when something has changed.
 
 class App {
   constructor(scene, kinematics) {
@@ -13,12 +11,15 @@ class App {
     this.canvas = document.getElementById("view");
     this.chosen = null;
     this.waiting = false;
-    this.moved = false; // the configuration was set by hand
+    this.started = false;
+    this.pace = new Pace();
     this.makePanels();
     this.interface = new Interface(this);
     this.startDrawing();
     new Controls(this.canvas, this.camera, {
-      changed: () => this.refresh(), refocus: (x, y) => this.refocus(x, y), picked: (x, y) => this.choose(this.world.pick(this.camera.ray(x, y))),
+      changed: () => { this.pace.touch(); this.refresh(); },
+      refocus: (x, y) => this.refocus(x, y),
+      picked: (x, y) => this.choose(this.world.pick(this.camera.ray(x, y))),
     });
     this.options.onChange((name) => this.optionChanged(name));
     this.notices();
@@ -54,7 +55,7 @@ class App {
       return this.excuse(error);
     }
     this.canvas.addEventListener("webglcontextlost", (event) => { event.preventDefault(); this.renderer = null; });
-    this.canvas.addEventListener("webglcontextrestored", () => { this.renderer = new Renderer(gl, this.world); this.resize(); });
+    this.canvas.addEventListener("webglcontextrestored", () => { this.renderer = new Renderer(gl, this.world); this.resize(); this.draw(); });
   }
 
   excuse(error) {
@@ -70,20 +71,28 @@ class App {
     for (const motion of this.world.motions) {
       if (!motion.failed) continue;
       const who = motion.name ? `“${motion.name}”` : "The motion";
-      const text = motion.valid ? `${who} ends at t = ${readable(motion.end, 6)} s: after that its state is not finite.` : `${who} has no finite state.`;
-      this.interface.notice(text, "warn");
+      const end = `${who} ends at t = ${readable(motion.end, 6)} s: after that its state is not finite.`;
+      this.interface.notice(motion.valid ? end : `${who} has no finite state.`, "warn");
     }
     if (this.scene.notes.length) this.interface.notice(this.scene.notes.slice(0, 6).join(" "));
   }
 
   resize() {
-    const stage = document.getElementById("stage"), ratio = Math.min(window.devicePixelRatio || 1, 2);
+    const stage = document.getElementById("stage"), ratio = this.fineness() * this.pace.scale;
     const width = Math.max(Math.round(stage.clientWidth * ratio), 1), height = Math.max(Math.round(stage.clientHeight * ratio), 1);
-    if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
-    this.camera.aspect = width / height;
+    const same = this.canvas.width === width && this.canvas.height === height;
+    if (!same) Object.assign(this.canvas, { width, height });
+    this.camera.aspect = Math.max(stage.clientWidth, 1) / Math.max(stage.clientHeight, 1);
+    // room for the tool bar above and a notice below
+    this.camera.margin = [clamp(1 - 60 / stage.clientWidth, 0.6, 0.9), clamp(1 - 125 / stage.clientHeight, 0.55, 0.88)];
     if (this.renderer) this.renderer.ratio = ratio;
     // draw at once: a resized canvas is blank until then
-    this.draw();
+    if (!same && this.started) this.draw();
+  }
+
+  fineness() {
+    const ratio = window.devicePixelRatio || 1;
+    return this.renderer ? this.renderer.fineness(ratio) : ratio;
   }
 
   firstView() {
@@ -92,19 +101,26 @@ class App {
       this.camera.setUp(finiteList(camera.up || [0, 0, 1], 3));
       this.camera.place(finiteList(camera.position, 3), finiteList(camera.target, 3));
     } else {
-      // a flat mechanism is seen from its broad side
+      // a flat mechanism is seen from its broad side, a field of many from above
       const [x, y] = subtract(this.world.room.high, this.world.room.low);
+      const many = this.world.actors.filter((actor) => norm(actor.offset) > 0).length > 4;
       if (y < 0.3 * x) this.camera.azimuth = -1.22;
       else if (x < 0.3 * y) this.camera.azimuth = -0.35;
       if (Math.min(x, y) < 0.3 * Math.max(x, y)) this.camera.elevation = 0.2;
+      if (many) this.camera.elevation = 0.55;
       this.camera.target = this.world.room.centre;
       this.camera.distance = this.camera.distanceFor(this.world.room);
     }
     if (camera && camera.track) this.options.follow = camera.track;
+    // what leaves the picture is followed, unless the scene has its own camera
+    const free = this.scene.joints.find((joint) => String(joint.kind).toLowerCase() === "free");
+    const leader = this.scene.bodies[free && this.scene.bodies[free.body] ? free.body : 1];
+    if (!camera && this.world.leaves && leader) this.options.follow = leader.name;
   }
 
   view(name) {
-    const now = this.options.follow ? this.world.boundsOf() : this.world.room, [azimuth, elevation] = VIEWS[name] || [this.camera.azimuth, this.camera.elevation];
+    const now = this.options.follow ? this.world.boundsOf() : this.world.room;
+    const [azimuth, elevation] = VIEWS[name] || [this.camera.azimuth, this.camera.elevation];
     const bounds = now.empty ? this.world.room : now;
     this.camera.setUp([0, 0, 1]);
     this.fly({ azimuth, elevation, target: bounds.centre, distance: this.camera.distanceFor(bounds, azimuth, elevation) });
@@ -147,7 +163,6 @@ class App {
   }
 
   timeChanged() {
-    this.moved = false;
     this.world.setTime(this.clock.time);
     this.transport.show();
     this.refresh();
@@ -155,29 +170,47 @@ class App {
 
   setConfiguration(q) {
     this.clock.pause();
-    this.moved = true;
     this.world.setConfiguration(q);
     if (this.panel instanceof JointPanel) this.panel.show();
     this.transport.show();
     this.refresh();
   }
 
+  start() {
+    this.started = true;
+    this.draw();
+    if (this.clock.playing || this.camera.flight) this.refresh();
+  }
+
   // ask for a picture; many asks before the next frame are one
   refresh() {
-    if (this.waiting) return;
+    if (this.waiting || !this.started) return;
     this.waiting = true;
     requestAnimationFrame((now) => {
       this.waiting = false;
       const was = this.clock.playing, running = this.clock.advance(now);
       if (was) {
-        this.moved = false;
         this.world.setTime(this.clock.time);
         this.transport.show();
       }
-      const flying = this.camera.advance(now);
-      this.draw();
+      const flying = this.camera.advance(now), moving = running || flying || this.pace.touched;
+      if (this.pace.frame(now, moving)) this.resize();
+      else this.draw();
       if (running || flying) this.refresh();
+      else if (this.pace.scale < 1) this.settle();
     });
+  }
+
+  // once nothing moves any more: a picture in full sharpness
+  settle() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => { if (!this.clock.playing && this.pace.rest()) this.resize(); }, 160);
+  }
+
+  // a picture in full sharpness, now
+  drawNow() {
+    if (this.pace.rest()) this.resize();
+    else this.draw();
   }
 
   draw() {
@@ -195,10 +228,12 @@ class App {
         list.push({ text: this.scene.bodies[b].name, point: world.pointOf(actors[0], b, finiteList(this.scene.bodies[b].com, 3)) });
       }
     }
-    for (const actor of world.actors.length > 1 ? actors : []) {
+    const apart = world.actors.filter((actor) => !actor.ghost).length > 1;
+    for (const actor of apart ? actors : []) {
       const bounds = world.boundsOf([actor]);
       if (actor.ghost || bounds.empty) continue;
-      list.push({ text: actor.name || `motion ${actor.index + 1}`, point: [bounds.centre[0], bounds.centre[1], bounds.high[2] + 0.06 * world.size], kind: "actor" });
+      const above = [bounds.centre[0], bounds.centre[1], bounds.high[2] + 0.06 * world.size];
+      list.push({ text: actor.name || `motion ${actor.index + 1}`, point: above, kind: "actor" });
     }
     if (this.chosen && this.chosen.actor.visible) {
       const { body, actor } = this.chosen, { name, mass, com } = this.scene.bodies[body];
@@ -210,57 +245,10 @@ class App {
 
   savePicture() {
     if (!this.renderer) return;
-    this.draw();
+    this.drawNow();
     const link = element("a");
     link.download = `${this.scene.title.replace(/[^\w-]+/g, "_") || "sixd"}.png`;
     link.href = this.canvas.toDataURL("image/png");
     link.click();
   }
 }
-
-// a server that shows configurations live: ask again as soon as it has answered
-async function listen(app, address) {
-  let version = -1, pause = 200;
-  for (;;) {
-    try {
-      const answer = await fetch(`${address}?since=${version}`, { cache: "no-store" });
-      if (answer.status !== 204 && !answer.ok) throw new Error(String(answer.status));
-      const state = answer.status === 204 ? null : await answer.json();
-      if (state && state.version !== version) {
-        version = state.version;
-        if (Array.isArray(state.q)) app.setConfiguration(state.q);
-      } else await new Promise((done) => setTimeout(done, 100));
-      pause = 200;
-    } catch {
-      pause = Math.min(2 * pause, 5000);
-      await new Promise((done) => setTimeout(done, pause));
-    }
-  }
-}
-
-const scene = readScene(JSON.parse(document.getElementById("scene").textContent));
-const app = new App(scene, window.sixdKinematics);
-window.sixd = {
-  scene,
-  options: app.options,
-  camera: app.camera,
-  play: () => { app.clock.play(); app.timeChanged(); },
-  pause: () => { app.clock.pause(); app.timeChanged(); },
-  seek: (time) => { app.clock.seek(time); app.timeChanged(); },
-  step: (count) => app.transport.step(Math.sign(count), Math.abs(count)),
-  setConfiguration: (q) => app.setConfiguration(q),
-  view: (name) => app.view(name),
-  draw: () => app.draw(),
-  get time() { return app.clock.time; },
-  get start() { return app.clock.start; },
-  get end() { return app.clock.end; },
-  get playing() { return app.clock.playing; },
-  get configuration() { return Array.from(app.world.actors[0].q); },
-  get frames() { return app.renderer ? app.renderer.frames : 0; },
-  bodyPose: (name, actor = 0) => {
-    const body = scene.bodies.findIndex((one) => one.name === name);
-    return body < 0 ? null : Array.from(app.world.actors[actor].matrices[body]);
-  },
-  ready: new Promise((done) => requestAnimationFrame(() => { app.draw(); app.refresh(); done(true); })),
-};
-if (scene.live) listen(app, scene.live);

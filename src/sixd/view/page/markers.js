@@ -106,10 +106,10 @@ class Markers {
     // the foot of the body's origin on the axis: ω × v / ω²
     const arm = turns ? scaled(cross(omega, velocity), 1 / dot(omega, omega)) : [0, 0, 0];
     const foot = add(add(origin, arm), actor.offset);
-    const z = unit(direction), length = 1.5 * this.size, color = turns ? MARKER_COLORS.turn : MARKER_COLORS.slide;
+    const z = unit(direction), length = 2.2 * this.size, color = turns ? MARKER_COLORS.turn : MARKER_COLORS.slide;
     const thin = 0.035 * this.size;
     this.push("rod", alongZ(add(foot, scaled(z, -0.5 * length)), z, thin, length), color, { glow: 0.3 });
-    this.push("cone", alongZ(add(foot, scaled(z, 0.5 * length)), z, 2.6 * thin, 0.22 * length), color, { glow: 0.3 });
+    this.push("cone", alongZ(add(foot, scaled(z, 0.5 * length)), z, 2.6 * thin, 0.16 * length), color, { glow: 0.3 });
     if (!turns) this.push("cone", alongZ(add(foot, scaled(z, -0.5 * length)), scaled(z, -1), 2.6 * thin, 0.22 * length), color, { glow: 0.3 });
   }
 
@@ -135,7 +135,7 @@ class Markers {
       const a = finiteList(ellipsoid.axes, 9), radii = finiteList(ellipsoid.radii, 3).map((r) => Math.max(r, 0.02 * this.size));
       const column = (c) => scaled([a[c], a[3 + c], a[6 + c]], radii[c]);
       const local = fromColumns(column(0), column(1), column(2), finiteList(body.com, 3));
-      this.push("ball", multiply(actor.matrices[b], local), MARKER_COLORS.inertia, { alpha: 0.42 });
+      this.push("ball", multiply(actor.matrices[b], local), MARKER_COLORS.inertia, { alpha: 0.3 });
     }
   }
 

@@ -77,8 +77,9 @@ function withNormals(positions, indices, colors, crease) {
   return out;
 }
 
-// pairs of vertices to draw as a wire picture: every edge but those inside a flat face
+// pairs of vertices to draw as a wire picture: every edge but those inside a flat face, or, of fine meshes, a gentle one
 function edgesOf(positions, indices) {
+  const flat = indices.length > 3 * 5000 ? 0.985 : 0.9999;
   const place = new Map(), weld = new Uint32Array(positions.length / 3);
   for (let v = 0; v < weld.length; v++) {
     const key = `${positions[3 * v]},${positions[3 * v + 1]},${positions[3 * v + 2]}`;
@@ -96,7 +97,7 @@ function edgesOf(positions, indices) {
       if (other === undefined) seen.set(key, f);
       else if (other >= 0) {
         const cosine = normals[f] * normals[other] + normals[f + 1] * normals[other + 1] + normals[f + 2] * normals[other + 2];
-        if (cosine < 0.9999) edges.push(a, b);
+        if (cosine < flat) edges.push(a, b);
         seen.set(key, -1);
       }
     }

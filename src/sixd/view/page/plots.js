@@ -47,6 +47,8 @@ class PlotPanel {
     });
     this.body.replaceChildren();
     this.charts = [...groups].map(([title, series]) => this.chart(title, series));
+    // a few plots share the room
+    this.body.classList.toggle("tall", this.charts.length < 3);
     if (!this.charts.length) this.body.append(element("p", "", "This motion has no plots."));
   }
 

@@ -3,11 +3,11 @@
 const THEMES = {
   light: {
     inner: [0.985, 0.988, 0.992], outer: [0.865, 0.885, 0.91], line: [0.28, 0.33, 0.42], shade: [0.10, 0.13, 0.20],
-    key: [2.05, 1.98, 1.88], sky: [0.70, 0.74, 0.80], floor: [0.40, 0.39, 0.38], lines: 0.5, shadow: 0.36, contact: 0.30,
+    key: [1.16, 1.12, 1.06], sky: [0.42, 0.44, 0.48], floor: [0.22, 0.215, 0.21], lines: 0.42, shadow: 0.34, contact: 0.30,
   },
   dark: {
     inner: [0.155, 0.170, 0.195], outer: [0.062, 0.068, 0.082], line: [0.62, 0.70, 0.82], shade: [0.0, 0.0, 0.01],
-    key: [2.0, 1.92, 1.8], sky: [0.46, 0.52, 0.62], floor: [0.17, 0.17, 0.18], lines: 0.34, shadow: 0.62, contact: 0.5,
+    key: [1.18, 1.13, 1.05], sky: [0.31, 0.35, 0.43], floor: [0.11, 0.11, 0.12], lines: 0.34, shadow: 0.62, contact: 0.5,
   },
 };
 const CLEAR = 0.34; // opacity of bodies shown clear
@@ -18,9 +18,18 @@ class Renderer {
     return canvas.getContext("webgl2", { antialias: true, alpha: false, stencil: true, powerPreference: "high-performance" });
   }
 
+  // pixels of the picture per pixel of the screen: a coarse screen gets a finer picture, if there is a card to draw it
+  static fineness(gl) {
+    const details = gl.getExtension("WEBGL_debug_renderer_info");
+    const name = details ? String(gl.getParameter(details.UNMASKED_RENDERER_WEBGL)) : "";
+    const software = /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+    return (ratio) => (software ? Math.min(ratio, 2) : ratio < 1.4 ? 1.5 * ratio : Math.min(ratio, 2));
+  }
+
   constructor(gl, world) {
     this.gl = gl;
     this.world = world;
+    this.fineness = Renderer.fineness(gl);
     this.body = new Program(gl, BODY_VERTEX, BODY_FRAGMENT);
     this.ground = new Program(gl, GROUND_VERTEX, GROUND_FRAGMENT);
     this.background = new Program(gl, SCREEN_VERTEX, BACKGROUND_FRAGMENT);
@@ -67,13 +76,13 @@ class Renderer {
     const { viewProjection } = camera.matrices(0.004 * world.size);
     const eye = camera.position, wire = options.bodies === "wire";
     const { opaque, clear, lines } = this.sort(options, eye);
+    gl.disable(gl.BLEND);
     this.light = this.updateShadows(options, opaque, clear, wire);
 
     const width = gl.drawingBufferWidth, height = gl.drawingBufferHeight;
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.viewport(0, 0, width, height);
     gl.clear(gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
-    gl.disable(gl.BLEND);
     gl.depthMask(false);
     gl.bindVertexArray(this.plain);
     this.background.use({ inner: theme.inner, outer: theme.outer, aspect: width / height });
@@ -97,7 +106,7 @@ class Renderer {
     this.body.use(shared);
     if (!wire) for (const group of clear) this.drawClear(group);
     if (options.trails) {
-      this.line.use({ viewProjection, viewport: [width, height], width: 2.6 * this.ratio });
+      this.line.use({ viewProjection, viewport: [width, height], width: 2.4 * this.ratio });
       gl.depthMask(false);
       this.trails.draw(this.line, options);
       gl.depthMask(true);
@@ -131,23 +140,29 @@ class Renderer {
   }
 
   drawWire(entries, dark) {
-    const ink = linearColor(dark ? [0.75, 0.8, 0.88] : [0.2, 0.25, 0.34]);
+    const ink = linearColor(dark ? [0.7, 0.76, 0.85] : [0.2, 0.25, 0.34]);
     this.body.set("quarters", 0);
     this.body.set("glow", 1);
+    this.gl.enable(this.gl.BLEND);
     for (const { mesh, matrix, color } of entries) {
       this.body.set("model", matrix);
-      this.body.set("color", [...mixed(color.slice(0, 3), ink, 0.45), 1]);
+      this.body.set("color", [...mixed(color.slice(0, 3), ink, 0.35), 0.55]);
       mesh.drawWire();
     }
+    this.gl.disable(this.gl.BLEND);
   }
 
   // first depth alone, then colour where it is nearest: an even glassy skin
   drawClear(group) {
     const gl = this.gl;
+    // a little behind, so that where a ghost and a body coincide the body is seen
+    gl.enable(gl.POLYGON_OFFSET_FILL);
+    gl.polygonOffset(1, 2);
     gl.colorMask(false, false, false, false);
     for (const entry of group) this.put(entry);
     gl.colorMask(true, true, true, true);
     for (const entry of group) this.put(entry);
+    gl.disable(gl.POLYGON_OFFSET_FILL);
   }
 
   // over everything: seen through what hides it
@@ -199,7 +214,7 @@ class Renderer {
     const gl = this.gl, world = this.world, away = Math.max(camera.distance, 2 * world.room.radius, world.size);
     const cell = roundDown125(Math.max(world.size, camera.distance * 0.25) * 0.42);
     const common = {
-      ...shared, lineColor: theme.line, shadeColor: theme.shade, cell, reach: 5 * away,
+      ...shared, lineColor: theme.line, shadeColor: theme.shade, cell, reach: 4 * away,
       shadowDepth: options.shadows && !this.shadows.empty ? theme.shadow : 0,
       contactDepth: this.light.shadowOn ? theme.contact : 0,
     };
@@ -210,18 +225,18 @@ class Renderer {
       this.ground.use({ ...common, model, normal, centre: [c[0], c[1]], ...more });
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
     };
-    const tile = (color) => [...finiteList(color, 3, 0.6), 0.5 * (color && color.length > 3 ? finite(color[3], 1) : 1)];
+    const tile = (color) => [...finiteList(color, 3, 0.6), 0.3 * (color && color.length > 3 ? finite(color[3], 1) : 1)];
     const floor = world.plane && options.bodies !== "hidden";
     if (options.grid || floor || options.shadows) {
-      const lines = options.grid ? theme.lines : 0;
-      const more = { lines, axes: options.grid ? 1 : 0, tile: floor ? tile(world.plane.color) : [0, 0, 0, 0] };
+      const lines = options.grid ? (floor ? 0.2 : 1) * theme.lines : 0;
+      const more = { lines, tile: floor ? tile(world.plane.color) : [0, 0, 0, 0] };
       sheet(translation([0, 0, world.ground]), [0, 0, 1], more);
     }
     world.scene.visuals.forEach((visual, k) => {
       const isPlane = world.scene.geometries[visual.geometry].kind === "plane";
       if (!isPlane || (world.plane && world.plane.visual === k) || options.bodies === "hidden") return;
       const model = multiply(world.actors[0].matrices[visual.body], world.poses[k]);
-      sheet(model, [model[8], model[9], model[10]], { lines: 0, axes: 0, tile: tile(visual.color), contactDepth: 0 });
+      sheet(model, [model[8], model[9], model[10]], { lines: 0, tile: tile(visual.color), contactDepth: 0 });
     });
     gl.depthMask(true);
   }

@@ -5,13 +5,13 @@ precision highp float;
 precision highp int;
 `;
 
-// from linear light to the screen: a soft shoulder above 0.75 instead of clipping, then sRGB
+// from linear light to the screen: a soft shoulder above 0.6 instead of clipping, then sRGB
 const DEVELOP = `
 vec3 develop(vec3 c) {
   float peak = max(max(c.r, c.g), c.b);
-  if (peak > 0.75) {
-    float eased = 1.0 - 0.0625 / (peak - 0.5);
-    c = mix(c * (eased / peak), vec3(eased), 0.12 * (1.0 - exp(0.75 - peak)));
+  if (peak > 0.6) {
+    float eased = 1.0 - 0.16 / (peak - 0.2);
+    c = mix(c * (eased / peak), vec3(eased), 0.15 * (1.0 - exp(0.6 - peak)));
   }
   return mix(12.92 * c, 1.055 * pow(max(c, 1e-6), vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c));
 }
@@ -30,8 +30,8 @@ float keyLight(vec3 p, vec3 n) {
   if (any(lessThan(s, vec3(0.0))) || any(greaterThan(s, vec3(1.0)))) return 1.0;
   float sum = 0.0;
   for (int i = 0; i < 16; i++) {
-    vec2 tap = (vec2(float(i & 3), float(i >> 2)) - 1.5) * 1.4 * shadowTexel;
-    sum += texture(shadowMap, vec3(s.xy + tap, s.z));
+    vec2 tap = (vec2(float(i & 3), float(i >> 2)) - 1.5) * 1.9 * shadowTexel;
+    sum += textureLod(shadowMap, vec3(s.xy + tap, s.z), 0.0);
   }
   return sum / 16.0;
 }
@@ -162,18 +162,17 @@ out vec4 outColor;
 uniform vec3 eye, normal, lineColor, shadeColor;
 uniform vec4 tile;
 uniform vec2 centre;
-uniform float reach, cell, lines, axes, shadowDepth, contactDepth;
+uniform float reach, cell, lines, shadowDepth, contactDepth;
 uniform sampler2D contactMap;
 uniform vec4 contactBox;
 ${SHADOW}
-float line(vec2 g, float size, float width) {
-  vec2 pixel = max(fwidth(g), 1e-9);
+float line(vec2 g, float size, vec2 pixel) {
   vec2 away = abs(fract(g / size - 0.5) - 0.5) * size;
-  vec2 on = clamp(width * 0.5 + 0.5 - away / pixel, 0.0, 1.0) * clamp(1.3 - 5.0 * pixel / size, 0.0, 1.0);
+  vec2 on = clamp(1.0 - away / pixel, 0.0, 1.0) * clamp(1.3 - 5.0 * pixel / size, 0.0, 1.0);
   return max(on.x, on.y);
 }
-float tiles(vec2 g, float size) {
-  vec2 soft = max(fwidth(g), 1e-9) / size;
+float tiles(vec2 g, float size, vec2 pixel) {
+  vec2 soft = pixel / size;
   vec2 t = 2.0 * abs(fract(g / (2.0 * size)) - 0.5) - 0.5;
   vec2 s = clamp(t / soft, -0.5, 0.5);
   return 0.5 + 2.0 * s.x * s.y * clamp(1.5 - 2.0 * max(soft.x, soft.y), 0.0, 1.0);
@@ -187,19 +186,23 @@ void main() {
   float side = dot(eye - P, normal) > 0.0 ? 1.0 : 0.25;
   // seen along the floor, lines run together: let them go
   float slant = smoothstep(0.0, 0.12, abs(dot(normalize(eye - P), normal)));
-  vec4 result = vec4(tile.rgb, tile.a * tiles(G, cell) * fade);
-  float strength = max(line(G, cell, 1.0) * 0.30, line(G, cell * 5.0, 1.0) * 0.55);
-  result = over(result, vec4(lineColor, strength * lines * fade * slant));
   vec2 pixel = max(fwidth(G), 1e-9);
-  float onX = clamp(1.25 - abs(G.y) / pixel.y, 0.0, 1.0), onY = clamp(1.25 - abs(G.x) / pixel.x, 0.0, 1.0);
-  result = over(result, vec4(0.78, 0.30, 0.30, 0.7 * onX * axes * fade * slant));
-  result = over(result, vec4(0.30, 0.62, 0.36, 0.7 * onY * axes * fade * slant));
-  float dark = shadowDepth * (1.0 - keyLight(P, normal));
+  vec4 result = vec4(0.0);
+  if (tile.a > 0.0) result = vec4(tile.rgb, tile.a * tiles(G, cell, pixel) * fade);
+  if (lines > 0.0) {
+    float strength = max(line(G, cell, pixel) * 0.30, line(G, cell * 5.0, pixel) * 0.55) * lines;
+    float onX = clamp(1.25 - abs(G.y) / pixel.y, 0.0, 1.0), onY = clamp(1.25 - abs(G.x) / pixel.x, 0.0, 1.0);
+    vec3 ink = mix(mix(lineColor, vec3(0.78, 0.30, 0.30), onX), vec3(0.30, 0.62, 0.36), onY);
+    result = over(result, vec4(ink, max(strength, 0.62 * max(onX, onY)) * fade * slant));
+  }
+  float dark = shadowDepth > 0.0 ? shadowDepth * (1.0 - keyLight(P, normal)) : 0.0;
   vec2 at = (P.xy - contactBox.xy) / contactBox.zw;
   vec2 rim = min(at, 1.0 - at);
-  float near = texture(contactMap, at).r * smoothstep(0.0, 0.05, min(rim.x, rim.y));
-  dark = 1.0 - (1.0 - dark) * (1.0 - contactDepth * near);
-  result = over(result, vec4(shadeColor, dark * fade));
+  if (contactDepth > 0.0 && min(rim.x, rim.y) > 0.0) {
+    float near = textureLod(contactMap, at, 0.0).r * smoothstep(0.0, 0.05, min(rim.x, rim.y));
+    dark = 1.0 - (1.0 - dark) * (1.0 - contactDepth * near);
+  }
+  if (dark > 0.0) result = over(result, vec4(shadeColor, dark * fade));
   outColor = vec4(result.rgb, result.a * side);
 }`;
 
@@ -221,8 +224,8 @@ void main() {
   vec2 along = (b.xy / b.w - a.xy / a.w) * viewport;
   along = length(along) > 1e-6 ? normalize(along) : vec2(1.0, 0.0);
   vec4 p = (gl_VertexID & 1) == 0 ? a : b;
-  float turn = gl_VertexID < 2 ? 1.0 : -1.0, out_ = (gl_VertexID & 1) == 0 ? -1.0 : 1.0;
-  vec2 shift = (vec2(-along.y, along.x) * turn + along * out_ * 0.3) * width / viewport;
+  float turn = gl_VertexID < 2 ? 1.0 : -1.0, ahead = (gl_VertexID & 1) == 0 ? -1.0 : 1.0;
+  vec2 shift = (vec2(-along.y, along.x) * turn + along * (tail > 0.0 ? 0.0 : 0.3 * ahead)) * width / viewport;
   gl_Position = p + vec4(shift * p.w, 0.0, 0.0);
   strength = tail > 0.0 ? 0.12 + 0.88 * exp(-(count - float(gl_InstanceID)) / tail) : 1.0;
 }`;

@@ -8,7 +8,7 @@ class Shadows {
     this.gl = gl;
     this.world = world;
     // several actors share the map: give them more of it
-    const wanted = world.actors.length > 2 ? 4096 : 2048;
+    const wanted = world.actors.length > 2 ? 2048 : 1024;
     this.map = makeTarget(gl, Math.min(wanted, gl.getParameter(gl.MAX_TEXTURE_SIZE)), "depth");
     this.near = [makeTarget(gl, CONTACT_SIZE, "color"), makeTarget(gl, CONTACT_SIZE, "color")];
     this.depth = new Program(gl, DEPTH_VERTEX, DEPTH_FRAGMENT);

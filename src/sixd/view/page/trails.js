@@ -23,12 +23,13 @@ class Trails {
     const key = `${actor.index} ${kind}`;
     if (this.paths.has(key)) return this.paths.get(key);
     const { motion } = actor, bodies = this.world.bodies - 1;
-    const count = Math.max(Math.min(motion.valid, TRAIL_SAMPLES), 1);
+    // between the records too: joints turn on arcs there
+    const count = motion.valid > 1 ? Math.min(8 * motion.valid, TRAIL_SAMPLES) : 1;
     const positions = new Float32Array(3 * count * bodies), times = new Float64Array(count);
     const q = Float64Array.from(actor.q), out = new Float64Array(12 * bodies);
     const locals = Array.from({ length: bodies }, (_, b) => this.localPoint(b + 1, kind));
     for (let s = 0; s < count; s++) {
-      times[s] = count === motion.valid ? motion.t[s] : motion.start + ((motion.end - motion.start) * s) / (count - 1 || 1);
+      times[s] = motion.start + ((motion.end - motion.start) * s) / (count - 1 || 1);
       motion.sample(times[s], q);
       this.world.kinematics(q, out);
       for (let b = 0; b < bodies; b++) {

@@ -2,7 +2,7 @@
 
 const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
 const linearColor = (c) => [linear(c[0]), linear(c[1]), linear(c[2])];
-const GHOST = 0.3; // opacity of a ghost
+const GHOST = 0.42; // opacity of a ghost
 
 class World {
   constructor(scene, kinematics) {
@@ -109,8 +109,9 @@ class World {
       this.boundsOf(this.actors, whole);
     }
     if (this.motions.length) this.setTime(this.start);
-    // what flies far away is not followed by the first view
-    this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : whole.radius < 6 * now.radius ? whole : now;
+    // what flies far away is not held in the first view
+    this.leaves = whole.radius > 6 * now.radius;
+    this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : this.leaves ? now : whole;
     this.plane = this.findPlane();
     const low = this.room.low[2];
     const chosen = this.plane ? this.plane.height : low < -0.02 * this.size ? low - 0.02 * this.size : 0;

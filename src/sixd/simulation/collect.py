@@ -1,0 +1,120 @@
+"""From records as they come to a Trajectory: joined, streamed, interrupted, and looked at for rows that went wrong."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import SimulationWarning
+from sixd.kernel import Kernel
+from sixd.library import Function
+from sixd.simulation.arguments import Setup
+from sixd.simulation.fixed import Records
+from sixd.simulation.trajectory import Trajectory
+from sixd.spatial.scalar import Array
+
+
+def collect(
+    setup: Setup,
+    pieces: Iterator[tuple[Array, Records]],
+    facts: dict[str, Any],
+    on_chunk: Callable[[Trajectory], Any] | None,
+) -> Trajectory:
+    """All pieces (t, records) joined; ``on_chunk`` gets each, and then the last record alone is kept."""
+    where = setup.problem.where
+    law = None if setup.problem.law is None else _law(setup)
+    kept: list[tuple[Array, Records]] = []
+    interrupted = False
+    try:
+        for t, piece in pieces:
+            if on_chunk is not None:
+                kept = [(t[-1:], piece.chosen(np.array([len(t) - 1])))]
+                on_chunk(_trajectory(setup, [(t, piece)], facts, law, False))
+            else:
+                kept.append((t, piece))
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        interrupted = True
+        warnings.warn(
+            f"{where}: interrupted at t = {kept[-1][0][-1]:g} s; what was computed is kept.", SimulationWarning, 3
+        )
+    found = _trajectory(setup, kept, facts, law, interrupted)
+    _tell_failures(where, found)
+    return found
+
+
+def _law(setup: Setup) -> Callable[..., Array]:
+    """The controller's forces on batches."""
+    law, system = setup.problem.law, setup.problem.system
+    assert law is not None
+    cores = {"t": (), "q": (system.nq,), "qd": (system.nv,)}
+    made = Function(
+        "controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), tuple(cores), named=False, judged=False,
+        shapes=cores,
+    )  # fmt: skip
+    return Kernel(made, system, (), setup.dtype)
+
+
+def _trajectory(
+    setup: Setup,
+    pieces: list[tuple[Array, Records]],
+    facts: Mapping[str, Any],
+    law: Callable[..., Array] | None,
+    interrupted: bool,
+) -> Trajectory:
+    problem, batch = setup.problem, setup.batch
+    t = np.concatenate([t for t, _ in pieces])
+    q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
+    tau = np.zeros((1, 1, 1))
+    if law is not None:
+        tau = law(t.astype(setup.dtype), q, qd)
+    elif setup.sampled is not None:
+        tau = _joined([p.tau for _, p in pieces if p.tau is not None])
+    elif "tau" in setup.constants:
+        tau = setup.constants["tau"][:, None]
+    tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), qd.shape)
+    parameters = {name: setup.constants[name] for name in problem.parameters}
+    if batch:
+        parameters = {name: np.broadcast_to(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
+    return Trajectory(
+        t=t,
+        q=_shaped(q, batch),
+        qd=_shaped(qd, batch),
+        system=problem.system,
+        tau=_shaped(tau, batch),
+        internal=_shaped(u, batch) if problem.nu else None,
+        forces=problem.forces,
+        parameters={name: x.reshape((*batch, *x.shape[1:])) for name, x in parameters.items()},
+        interrupted=interrupted,
+        facts=dict(facts),
+    )
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def _shaped(x: Array, batch: tuple[int, ...]) -> Array:
+    return x.reshape((*batch, *x.shape[1:]))
+
+
+def _tell_failures(where: str, found: Trajectory) -> None:
+    if not found.failed:
+        return
+    good = np.isfinite(found.q).all(axis=-1) & np.isfinite(found.qd).all(axis=-1)
+    first = found.t[np.argmin(good, axis=-1)] if found.batch else found.t[int(np.argmin(good))]
+    since = float(np.min(np.where(good.all(axis=-1), np.inf, first)))
+    what = f"{found.failed} of {math.prod(found.batch)} rows are" if found.batch else "the motion is"
+    hint = "a step that is too long, a singular state, or constraints in a dead centre"
+    if found.facts["method"] == "midpoint":
+        hint = f"iterations that do not settle, which a shorter dt mends, or {hint}"
+    warnings.warn(
+        f"{where}: {what} not finite from t = {since:g} s on: {hint}. trajectory.failed counts them.",
+        SimulationWarning,
+        stacklevel=4,
+    )

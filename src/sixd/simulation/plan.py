@@ -1,0 +1,54 @@
+"""How an ensemble is cut into chunks, and what of each row is recorded. Results do not depend on it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sixd.runtime.rollout import VECTOR
+from sixd.simulation.adaptive import ADAPTIVE
+from sixd.simulation.arguments import Setup
+from sixd.simulation.kernels import rollout
+
+KEEP = ("all", "end")
+SHORT = 1.0  # s, below which starting processes (0.5 s) does not pay
+
+_SPEED = 5e9  # operations a second of one core
+_CALL = 3e-5  # s, for a controller that is called with numbers, and for the step after it
+_CHUNK = 0.5  # s, that a chunk should take: long beside the 2 ms of sending it, short enough to watch
+_BYTES = 3e7  # of a chunk's result
+_NEVER = 10**15  # steps, more than there can be: the start and the end alone are recorded
+_STEP = 1e-3  # s, of methods with fixed steps if none is given
+
+
+def records(method: str, duration: float, step: float | None, every: int, keep: str) -> dict[str, Any]:
+    """The options dt and record_every of ``simulate``."""
+    if keep == "all":
+        return {"dt": step, "record_every": every}
+    if method in ADAPTIVE:
+        return {"dt": duration or None, "record_every": 1}
+    return {"dt": step, "record_every": _NEVER}
+
+
+def seconds(setup: Setup, method: str, duration: float, step: float | None) -> float | None:
+    """Of one core, for one row, roughly; None if that is not known before."""
+    if method in ADAPTIVE:
+        return None
+    steps = duration / (step or _STEP)
+    cost = rollout(setup.problem, method, setup.dtype).operations * steps / _SPEED
+    if setup.sampled is not None:
+        cost += _CALL * (steps if setup.sampled.interval is None else duration / setup.sampled.interval)
+    return cost
+
+
+def chunk_size(
+    setup: Setup, cost: float | None, duration: float, options: dict[str, Any], count: int, processes: int | None
+) -> int:
+    """Rows of a chunk: half a second of work, with some chunks for every worker."""
+    fair = math.ceil(count / (4 * (processes or 8)))
+    if cost is None:
+        return max(1, min(fair, VECTOR))
+    numbers = max(1, duration / (options["dt"] or _STEP) / options["record_every"]) * setup.problem.system.nv * 3
+    size = int(min(_CHUNK / cost if cost else count, fair, _BYTES / (8 * numbers)))
+    # whole vectors of rows: the last of a chunk would repeat rows
+    return max(VECTOR, size // VECTOR * VECTOR) if setup.sampled is None else max(1, size)

@@ -1,0 +1,51 @@
+// Starts the page. `window.sixd` is its interface for scripts, tests and a server:
+//   scene, ready (a promise), options (an object of switches, see options.js), camera
+//   play(), pause(), seek(t), step(n), time, start, end, playing; setConfiguration(q), configuration
+//   view(name or null), draw() now, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns
+
+// a server that shows configurations live: ask again as soon as it has answered
+async function listen(app, address) {
+  let version = -1, pause = 200;
+  for (;;) {
+    try {
+      const answer = await fetch(`${address}?since=${version}`, { cache: "no-store" });
+      if (answer.status !== 204 && !answer.ok) throw new Error(String(answer.status));
+      const state = answer.status === 204 ? null : await answer.json();
+      if (state && state.version !== version) {
+        version = state.version;
+        if (Array.isArray(state.q)) app.setConfiguration(state.q);
+      } else await new Promise((done) => setTimeout(done, 100));
+      pause = 200;
+    } catch {
+      pause = Math.min(2 * pause, 5000);
+      await new Promise((done) => setTimeout(done, pause));
+    }
+  }
+}
+
+const scene = readScene(JSON.parse(document.getElementById("scene").textContent));
+const app = new App(scene, window.sixdKinematics);
+window.sixd = {
+  scene,
+  options: app.options,
+  camera: app.camera,
+  play: () => { app.clock.play(); app.timeChanged(); },
+  pause: () => { app.clock.pause(); app.timeChanged(); },
+  seek: (time) => { app.clock.seek(time); app.timeChanged(); },
+  step: (count) => app.transport.step(Math.sign(count), Math.abs(count)),
+  setConfiguration: (q) => app.setConfiguration(q),
+  view: (name) => app.view(name),
+  draw: () => app.drawNow(),
+  get time() { return app.clock.time; },
+  get start() { return app.clock.start; },
+  get end() { return app.clock.end; },
+  get playing() { return app.clock.playing; },
+  get configuration() { return Array.from(app.world.actors[0].q); },
+  get frames() { return app.renderer ? app.renderer.frames : 0; },
+  bodyPose: (name, actor = 0) => {
+    const body = scene.bodies.findIndex((one) => one.name === name);
+    return body < 0 ? null : Array.from(app.world.actors[actor].matrices[body]);
+  },
+  ready: new Promise((done) => requestAnimationFrame(() => { app.start(); done(true); })),
+};
+if (scene.live) listen(app, scene.live);
