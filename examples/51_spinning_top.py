@@ -9,7 +9,7 @@ spin ψ. Two of the bodies between the hinges have no mass. Its mass matrix,
 
 does not contain φ or ψ, so their momenta p_φ, p_ψ = I3 ω3 are kept, and the energy is. Let go at θ = 0.5 with nothing
 but 1000 rad/s of spin, the axis first falls; the fall turns it sideways, and it nods between two angles, going
-round slowly. That is a small, fast motion on top of a fast spin: 1 s has 19 nods and 159 turns.
+round slowly. That is a small, fast motion on top of a fast spin: 1 s has 18 nods and 159 turns.
 
 RK4 with steps of 0.1 ms meets the digits below: its error is 1e-10. The top cannot stand upright in these
 coordinates: at θ = 0 the first and third axis are one, and M is singular.

@@ -14,7 +14,7 @@ quiet.
 With ``sample_time`` the controller is an ordinary Python object that is called with numbers, and may keep a memory:
 here the last error. Within a sample the motion is integrated with smaller steps, since shaking is fast.
 
-The second figure is printed as 0.54265; steps of 0.5 ms give that, shorter ones, and DOP853, 0.542656.
+The second figure is printed as 0.54265; steps of 0.5 ms give 0.542655, shorter ones, and DOP853, 0.542656.
 
     python 52_two_arm_controller.py            # prints
     python 52_two_arm_controller.py arm.html   # writes a page with the three motions as well

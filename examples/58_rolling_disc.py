@@ -7,7 +7,7 @@ the disc at 2×16 points on its rims: it is really a 16-gon.
 
 Turned by 0.18 rad, the disc skids, catches itself and still rolls at 1.5 s, its axis within 15° of horizontal. Turned
 by 0.22 rad it trips over its side, and lies flat by 1.2 s. That so little makes the difference is in the nature of
-contact: the same 16-gon with another stiffness, or dropped from elsewhere, decides otherwise.
+contact: let go 5 cm higher, the second disc rolls on as well.
 
     python 58_rolling_disc.py             # prints
     python 58_rolling_disc.py disc.html   # writes a page with both motions and the contact forces as well

@@ -14,7 +14,8 @@ from sixd.simulation.trajectory import Trajectory
 from sixd.view.inertias import ellipsoid_radii, equivalent_solid, principal
 from sixd.view.meshes import Mesh, cluster, fit, read_mesh, split_creases, weld
 from sixd.view.motions import thinned
-from sixd.view.scene import display_turn, kinematics, make_scene, world_poses
+from sixd.view.poses import display_turn, kinematics, world_poses
+from sixd.view.scene import make_scene
 
 
 def unpack(buffer):

@@ -13,7 +13,7 @@ _JOINT = 0.04  # of a tile's side that is left free between tiles
 def tiling(x: Array, y: Array, side: float, axes: tuple[int, int, int], height: float, *, away: bool) -> Shape:
     """Tiles over the ranges x and y (2,) along the first two of ``axes``, at a height along the third; ``away`` turns
     their faces against that axis."""
-    rectangles = [(a, b, c, d) for a, b in _strips(*x, side) for c, d in _strips(*y, side)]
+    rectangles = [(a, b, c, d) for a, b in _strips(x[0], x[1], side) for c, d in _strips(y[0], y[1], side)]
     flat = np.array([[(a, c), (b, c), (b, d), (a, d)] for a, b, c, d in rectangles]).reshape(-1, 2)
     vertices = np.zeros((len(flat), 3))
     vertices[:, axes[0]], vertices[:, axes[1]], vertices[:, axes[2]] = flat[:, 0], flat[:, 1], height

@@ -129,7 +129,7 @@ def ensemble(
     sheet = Sheet(setup, rows.count)
     with Progress(f"{WHERE} {system.name}", rows.count, progress) as bar:
         sheet.fill(_results(job, spans, rows, processes, cluster, retries), bar.update)
-    return sheet.trajectory({"seed": entropy, "keep": keep})
+    return sheet.trajectory({"seed": entropy, "keep": keep, "record_every": record_every})
 
 
 def _require_whole(name: str, value: Any, least: int) -> None:

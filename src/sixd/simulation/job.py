@@ -7,9 +7,9 @@ row gets a copy of its own, and its own random numbers.
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import types
-import uuid
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from sixd.simulation.simulate import simulate
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
 
-_HERE = uuid.uuid4().hex  # this process
+_HERE = os.urandom(16)  # a name of this process
 PER_ROW = ("steps", "events")  # facts that are lists with an entry for each row
 
 
@@ -49,7 +49,7 @@ class Job:
     alone: bool
     forced: bool
     version: str
-    home: str = _HERE
+    home: bytes = _HERE
 
 
 class Result(NamedTuple):
