@@ -318,7 +318,7 @@ def test_a_law_that_cannot_be_traced_is_told_of_once():
 
 
 def test_short_work_stays_here(monkeypatch):
-    """No processes are started for less than a second of work, nor for one."""
+    """No processes are started for a moment of work, nor for one."""
     monkeypatch.setitem(sys.modules, "sixd.simulation.workers", None)
     found = sixd.ensemble(ARM, None, None, 0.01, count=5)
     same(found, sixd.ensemble(ARM, None, None, 0.01, count=5, processes=1))

@@ -59,11 +59,12 @@ def test_readme_snippets_run(tmp_path, monkeypatch):
         exec(block, {})
 
 
-@pytest.mark.parametrize(("name", "least"), [("how_it_works", 20), ("equations", 12), ("constraints", 10)])
+@pytest.mark.parametrize(("name", "least"), [("how_it_works", 20), ("equations", 12), ("constraints", 10), ("simulation", 20)])
 def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):
     """The Python of a guide runs in order in one namespace; a block in another language is what was printed."""
     monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path))  # the text sets it as well; undone here
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)  # some write files
     text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     assert len(blocks) >= least

@@ -136,13 +136,7 @@ class _Provider:
         singular: tuple[str, ...] = ()
         if isinstance(model, Model) and function.solves:
             singular = singular_joints(model, function.prescribed(self.request.choices))
-        if program.operations > _LONG:
-            warnings.warn(
-                f"{function.name}: compiling {program.operations:,} operations for {model.name!r} takes about "
-                f"{program.operations * 1e-4:.0f} s, once: the code is kept on disk.",
-                CompileWarning,
-                stacklevel=2,
-            )
+        tell_if_long(function.name, model.name, program.operations)
         limit = LARGE_SOLUTION**2 if function.solves else _LARGE_SQUARES[dtype]
         machine = host()
         if form == "entry":
@@ -152,6 +146,17 @@ class _Provider:
         image = make_image(assemble(module, machine))
         outputs = tuple(slot.shape for slot in program.outputs)
         return Part(image, outputs, program.operations, tuple(model.joint_names.index(n) + 1 for n in singular))
+
+
+def tell_if_long(where: str, model: str, operations: int) -> None:
+    """Warn of work that takes a user's patience."""
+    if operations > _LONG:
+        warnings.warn(
+            f"{where}: compiling {operations:,} operations for {model!r} takes about {operations * 1e-4:.0f} s, once: "
+            f"the code is kept on disk.",
+            CompileWarning,
+            stacklevel=3,
+        )
 
 
 def trace_request(model: System, request: Request) -> Program:

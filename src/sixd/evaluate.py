@@ -170,7 +170,7 @@ def _run(
 ) -> tuple[list[Any], bool]:
     """The outputs of a routine, in ``out`` if that is given, and whether some are suspect."""
     part = made.first_part(shape)
-    _require_regular(where, model, part.singular)
+    require_regular(where, model, part.singular)
     if out is None:
         return made(inputs, shape, None)
     shapes = [shape + core for core in part.outputs]
@@ -256,7 +256,8 @@ def _require_pivots(where: str, model: Model, prescribed: frozenset[int], q: Arr
         )
 
 
-def _require_regular(where: str, model: System, singular: tuple[int, ...]) -> None:
+def require_regular(where: str, model: System, singular: tuple[int, ...]) -> None:
+    """Raise if there are joints, told by their numbers, that make the mass matrix singular in every configuration."""
     if singular and isinstance(model, Model):
         names, bodies = [model.joint_names[i - 1] for i in singular], [model.body_names[i - 1] for i in singular]
         raise SingularError(

@@ -28,18 +28,27 @@ class Rollout:
         loaded = Loaded(image)
         inputs: list[Any] = [(), ("r",), *state, *constants]
         outputs: list[Any] = [("r", *shape) for shape in state]
-        self._loop = GeneralizedUfunc(
-            loaded.address("loop"), name, dtype, inputs, outputs, loaded
-        )  # owns what the ufunc points to
+        # kept whole, since it owns what the ufunc points to
+        self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, inputs, outputs, loaded)
 
-    def __call__(self, counts: Array, state: Sequence[Array], constants: Sequence[Array]) -> list[Array]:
+    def __call__(
+        self,
+        counts: Array,
+        state: Sequence[Array],
+        constants: Sequence[Array],
+        out: Sequence[Array | None] | None = None,
+    ) -> list[Array]:
         """The states (rows, r, …) after so many more steps each, from ``state`` (rows, …); ``counts`` has r numbers.
 
-        ``constants`` are (rows, …) or (1, …). Contiguous arrays of this dtype.
+        ``constants`` are (rows, …) or (1, …). Arrays of this dtype; each of ``out``, if it is one, has the shape of its
+        result, in which records lie one after the other, and is where that goes.
         """
         rows = len(state[0])
         counts = np.ascontiguousarray(counts, dtype=self.dtype)
-        results = [new_array((rows, len(counts), *shape), self.dtype) for shape in self.state]
+        results = [
+            new_array((rows, len(counts), *shape), self.dtype) if place is None else place
+            for shape, place in zip(self.state, out or [None] * len(self.state), strict=True)
+        ]
         given = [np.ascontiguousarray(x, dtype=self.dtype) for x in (*state, *constants)]
         number = np.array(len(counts), dtype=self.dtype)
 

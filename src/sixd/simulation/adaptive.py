@@ -15,7 +15,8 @@ import numpy as np
 from sixd.errors import ScalarTypeError
 from sixd.kernel import Kernel
 from sixd.library import Function
-from sixd.simulation.arguments import Setup, positive, require_countable
+from sixd.simulation.arguments import Setup
+from sixd.simulation.checks import positive, require_countable
 from sixd.simulation.fixed import Records
 from sixd.simulation.kernels import PROJECTIONS
 from sixd.simulation.problem import Problem

@@ -13,7 +13,7 @@ from sixd.errors import SimulationWarning
 from sixd.kernel import Kernel
 from sixd.library import Function
 from sixd.simulation.arguments import Setup
-from sixd.simulation.fixed import Records
+from sixd.simulation.fixed import Records, Sheets
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
 
@@ -23,8 +23,10 @@ def collect(
     pieces: Iterator[tuple[Array, Records]],
     facts: dict[str, Any],
     on_chunk: Callable[[Trajectory], Any] | None,
+    sheets: Sheets | None,
 ) -> Trajectory:
-    """All pieces (t, records) joined; ``on_chunk`` gets each, and then the last record alone is kept."""
+    """All pieces (t, records) joined, if they are not in sheets already; ``on_chunk`` gets each, and then the last
+    record alone is kept."""
     where = setup.problem.where
     law = None if setup.problem.law is None else _law(setup)
     kept: list[tuple[Array, Records]] = []
@@ -33,7 +35,7 @@ def collect(
         for t, piece in pieces:
             if on_chunk is not None:
                 kept = [(t[-1:], piece.chosen(np.array([len(t) - 1])))]
-                on_chunk(_trajectory(setup, [(t, piece)], facts, law, False))
+                on_chunk(_trajectory(setup, [(t, piece)], facts, law, False, None))
             else:
                 kept.append((t, piece))
     except KeyboardInterrupt:
@@ -43,7 +45,7 @@ def collect(
         warnings.warn(
             f"{where}: interrupted at t = {kept[-1][0][-1]:g} s; what was computed is kept.", SimulationWarning, 3
         )
-    found = _trajectory(setup, kept, facts, law, interrupted)
+    found = _trajectory(setup, kept, facts, law, interrupted, sheets)
     _tell_failures(where, found)
     return found
 
@@ -66,10 +68,14 @@ def _trajectory(
     facts: Mapping[str, Any],
     law: Callable[..., Array] | None,
     interrupted: bool,
+    sheets: Sheets | None,
 ) -> Trajectory:
     problem, batch = setup.problem, setup.batch
     t = np.concatenate([t for t, _ in pieces])
-    q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
+    if sheets is None:
+        q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
+    else:
+        q, qd, u = (sheets.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
     tau = np.zeros((1, 1, 1))
     if law is not None:
         tau = law(t.astype(setup.dtype), q, qd)

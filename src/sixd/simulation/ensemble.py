@@ -15,7 +15,8 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System, require_system
 from sixd.runtime.threads import available
 from sixd.simulation.adaptive import ADAPTIVE
-from sixd.simulation.arguments import Setup, make_setup, positive, require_assembled
+from sixd.simulation.arguments import Setup, make_setup
+from sixd.simulation.checks import positive
 from sixd.simulation.draws import WHERE, Rows, assembled, make_rows
 from sixd.simulation.job import Job, Result, packed, remembers, run
 from sixd.simulation.plan import KEEP, SHORT, chunk_size, records, seconds
@@ -23,6 +24,7 @@ from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
 from sixd.simulation.sheet import Sheet
 from sixd.simulation.simulate import METHODS
+from sixd.simulation.starts import require_start
 from sixd.simulation.trajectory import Trajectory
 
 
@@ -113,13 +115,13 @@ def ensemble(
         "sample_time": sample_time, "forces": forces, "constraints": constraints, "stabilisation": stabilisation,
     }  # fmt: skip
     setup = make_setup(WHERE, system, **assembled(rows.common, rows.own, names), **shared, seed=0)
-    require_assembled(setup)
+    require_start(setup)
 
     options = {**shared, "method": method, "events": tuple(events), "rtol": rtol, "atol": atol}
     options |= records(method, duration, step, record_every, keep)
     job = _job(setup, duration, options, rows, names, entropy)
     _rehearse(job, rows, step)
-    cost = seconds(setup, method, duration, step)
+    cost = seconds(setup, method, duration, step, job.alone)
     if cluster is None and processes is None:
         packed(job)  # whether it can be sent must not depend on how long it takes
         processes = 1 if cost is not None and cost * rows.count < SHORT else available()

@@ -10,15 +10,17 @@ import numpy as np
 from sixd.kernel import Kernel
 from sixd.library import Function
 from sixd.runtime.rollout import Rollout
+from sixd.runtime.routine import new_array
 from sixd.simulation import midpoint
 from sixd.simulation.arguments import Setup
 from sixd.simulation.kernels import MIDPOINT, rollout, state_shapes
 from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array
 
-# operations of one call: some 0.1 s of one core
-_CALL = 5e8
+# operations of one call: some 0.1 s of one core, which does 1.2 to 3e10 in a second
+_CALL = 2e9
 _SHORTEST = 8  # steps of a call: reading and writing rows costs about one
+_LONGEST = 4096  # records of a call
 
 
 class Records(NamedTuple):
@@ -34,6 +36,23 @@ class Records(NamedTuple):
         """Some of them, by numbers or by a mask."""
         tau = None if self.tau is None else self.tau[:, which]
         return Records(self.steps[which], self.q[:, which], self.qd[:, which], self.u[:, which], tau)
+
+
+class Sheets:
+    """Arrays (rows, records, …) for all records of q, qd and u, filled from the first on."""
+
+    def __init__(self, setup: Setup, records: int) -> None:
+        system, dtype = setup.problem.system, np.dtype(setup.dtype)
+        widths = {"q": system.nq, "qd": system.nv, "u": setup.problem.nu}
+        self.arrays = {name: new_array((setup.rows, records, width), dtype) for name, width in widths.items()}
+        self.records, self.used = records, 0
+
+    def place(self, name: str, count: int) -> Array | None:
+        """Where the next records go; one beyond those that are kept lies where the next will be."""
+        if name not in self.arrays:
+            return None
+        assert self.used + count <= self.records
+        return self.arrays[name][:, self.used : self.used + count]
 
 
 class Runner:
@@ -52,6 +71,7 @@ class Runner:
             "u": setup.u,
         }
         self.constants = {name: x.copy() for name, x in setup.constants.items()}
+        self._now = 0  # steps done
         self._velocity: Kernel | None = None
         if method == MIDPOINT:
             self._velocity = _kernel(problem, "velocity", midpoint.velocity, ("q", "p"), setup.dtype)
@@ -78,74 +98,66 @@ class Runner:
             return self.state["qd"]
         return self._velocity(self.state["q"], self.state["p"], *self._parameters())
 
-    def advance(self, marks: Array, keep: Array) -> Records:
-        """Go on to the steps ``marks``, one after the other; the records of those that are to be kept."""
+    def advance(self, marks: list[int], kept: int, sheets: Sheets | None) -> Records:
+        """Go on to the steps ``marks``, one after the other; the records of the first ``kept`` of them."""
         problem, dtype = self.setup.problem, self.setup.dtype
         names = tuple(state_shapes(problem, self.method))
-        now = round(float(self.state["steps"][0])) if self.setup.rows else 0
-        counts = np.diff(marks, prepend=now)
+        counts = np.diff([self._now, *marks])
         numbers = [np.array([x], dtype) for x in (self.h, self.start)]
         constants = [*numbers, *(self.constants[name] for name in problem.constants)]
-        found = dict(zip(names, self.rollout(counts, [self.state[n] for n in names], constants), strict=True))
-        self.state |= {name: np.ascontiguousarray(x[:, -1]) for name, x in found.items()}
-        kept = {name: x[:, keep] for name, x in found.items()}
+        out = [None if sheets is None else sheets.place(name, len(marks)) for name in names]
+        found = dict(zip(names, self.rollout(counts, [self.state[n] for n in names], constants, out), strict=True))
+        self.state |= {name: x[:, -1].copy() for name, x in found.items()}
+        self._now = marks[-1]
+        q = found["q"][:, :kept]
         if self._velocity is not None:
-            qd = self._velocity(kept["q"], kept["p"], *(x[:, None] for x in self._parameters()))
+            qd = self._velocity(q, found["p"][:, :kept], *(x[:, None] for x in self._parameters()))
+            if sheets is not None:
+                sheets.arrays["qd"][:, sheets.used : sheets.used + kept] = qd
         else:
-            qd = kept["qd"]
-        shape = qd.shape[:2]
-        u = kept["u"] if problem.nu else np.zeros((*shape, 0), dtype)
-        return Records(marks[keep], kept["q"], qd, u, None)
+            qd = found["qd"][:, :kept]
+        u = found["u"][:, :kept] if problem.nu else np.zeros((*qd.shape[:2], 0), dtype)
+        if sheets is not None:
+            sheets.used += kept
+        return Records(np.array(marks[:kept], dtype=int), q, qd, u, None)
 
-    def run(self, marks: Array, told: Callable[[int], Any]) -> Iterator[Records]:
-        """Records at the steps ``marks``, in pieces; ``told`` hears how many steps are done."""
+    def run(self, marks: Array, told: Callable[[int], Any], sheets: Sheets | None = None) -> Iterator[Records]:
+        """Records at the steps ``marks``, in pieces; ``told`` hears how many steps are done. With sheets, records are
+        written there, and pieces are views of them."""
         sampled = self.setup.sampled
+        last = int(marks[-1])
         if sampled is None:
-            yield from self._stretch(marks, told)
+            yield from self._stretch(marks, last, told, sheets)
             return
         every = 1 if sampled.interval is None else max(1, round(sampled.interval / self.h))
-        step, last = 0, int(marks[-1])
-        while step < last or step == 0:
-            t = self.start + step * self.h
+        first, ends = 0, [*range(every, last, every), last]
+        for end in ends:
+            t = self.start + self._now * self.h
             tau = sampled(self.setup.problem.where, t, self.state["q"], self.velocity).astype(self.setup.dtype)
             self.constants["tau"] = np.ascontiguousarray(tau)
-            end = min(step + every, last)
             # a record at a sample has the force that begins there
-            inside = marks[slice(*np.searchsorted(marks, [step, end]))]
-            for part in self._stretch(np.append(inside, end), told):
-                forced = part._replace(tau=np.repeat(tau[:, None], len(part.steps), axis=1))
-                chosen = np.isin(forced.steps, inside if end < last else np.append(inside, last))
-                if chosen.any():
-                    yield forced.chosen(chosen)
-            step = end
-            if last == 0:
-                break
+            stop = len(marks) if end == last else int(np.searchsorted(marks, end))
+            for part in self._stretch(marks[first:stop], end, told, sheets):
+                yield part._replace(tau=np.repeat(tau[:, None], len(part.steps), axis=1))
+            first = stop
 
-    def _stretch(self, marks: Array, told: Callable[[int], Any]) -> Iterator[Records]:
-        """Records at the marks, in calls of a bounded number of operations."""
+    def _stretch(self, marks: Array, end: int, told: Callable[[int], Any], sheets: Sheets | None) -> Iterator[Records]:
+        """Records at the marks, then on to the step ``end``, in calls of a bounded number of operations."""
         limit = max(_SHORTEST, int(_CALL / max(self.rollout.operations * self.setup.rows, 1)))
-        now = round(float(self.state["steps"][0])) if self.setup.rows else 0
-        waiting: list[int] = []
-        kept: list[bool] = []
-        begin = now
-        for mark in map(int, marks):  # no list: there may be many
-            while mark - begin > limit:  # stops on the way, that are not kept
-                begin += limit
-                yield from self._flush([*waiting, begin], [*kept, False], told)
-                waiting, kept = [], []
-            waiting.append(mark)
-            kept.append(True)
-            if mark - begin >= limit or len(waiting) >= 4096:
-                yield from self._flush(waiting, kept, told)
-                waiting, kept, begin = [], [], mark
-        yield from self._flush(waiting, kept, told)
-
-    def _flush(self, marks: list[int], keep: list[bool], told: Callable[[int], Any]) -> Iterator[Records]:
-        if marks:
-            found = self.advance(np.array(marks), np.array(keep))
-            if any(keep):
+        at, count = 0, len(marks)
+        while at < count or self._now < end:
+            furthest = self._now + limit
+            stop = min(int(np.searchsorted(marks, furthest, side="right")), at + _LONGEST)
+            call = marks[at:stop].tolist()
+            kept, goal = len(call), min(end, furthest)
+            # a stop on the way, or at a sample, that is not kept
+            if (not call or call[-1] < goal) and (stop == count or marks[stop] > goal):
+                call.append(goal)
+            found = self.advance(call, kept, sheets)
+            at = stop
+            if kept:
                 yield found
-            told(marks[-1])  # last: who is told may interrupt, and what was found is kept
+            told(self._now)  # last: who is told may interrupt, and what was found is kept
 
 
 def _kernel(problem: Problem, name: str, function: Callable[..., Any], arrays: tuple[str, str], dtype: str) -> Kernel:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sixd.compile import cpu_key, graph_text
+from sixd.compile import cpu_key, graph_text, tell_if_long
 from sixd.errors import ScalarTypeError, SixdError, TraceError
 from sixd.model.system import System
 from sixd.runtime import cache as disk
@@ -176,6 +176,8 @@ def _compiled(recipe: Recipe, method: str, name: str, dtype: str) -> Rollout:
         from sixd.codegen.machine import assemble, host
         from sixd.codegen.rollout import emit_rollout
 
+        programs = {id(work.program): work.program for work in recipe.works}
+        tell_if_long("simulate", name, sum(program.operations for program in programs.values()))
         machine = host()
         image = make_image(assemble(emit_rollout(recipe, dtype, machine.lanes(dtype), machine.has_fma), machine))
         header: dict[str, Any] = {

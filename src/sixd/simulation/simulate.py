@@ -11,12 +11,14 @@ import numpy as np
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
 from sixd.simulation.adaptive import ADAPTIVE, integrate_adaptively
-from sixd.simulation.arguments import Setup, make_setup, positive, require_assembled, require_countable
+from sixd.simulation.arguments import Setup, make_setup
+from sixd.simulation.checks import positive, require_countable, whole
 from sixd.simulation.collect import collect
-from sixd.simulation.fixed import Records, Runner
+from sixd.simulation.fixed import Records, Runner, Sheets
 from sixd.simulation.kernels import FIXED_STEP
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
+from sixd.simulation.starts import require_start
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
 
@@ -99,15 +101,16 @@ def simulate(
     if method not in METHODS:
         raise unknown_name(f"{where}: method", "choice", method, METHODS)
     duration = positive(where, "duration", duration, "s")
-    every = _whole(where, "record_every", record_every)
+    every = whole(where, "record_every", record_every)
     if on_chunk is not None and not callable(on_chunk):
         raise ScalarTypeError(f"{where}: on_chunk is {on_chunk!r}, expected a function of a trajectory.")
     setup = make_setup(
         where, system, q, qd, controller=controller, sample_time=sample_time, f_ext=f_ext, forces=forces,
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
     )  # fmt: skip
-    require_assembled(setup)
+    require_start(setup)
     facts: dict[str, Any] = {"method": method, "record_every": every}
+    sheets: Sheets | None = None
     with Progress(f"{where} {system.name}", duration, progress) as bar:
         if method in ADAPTIVE:
             step = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every
@@ -121,8 +124,9 @@ def simulate(
             marks = np.arange(0, steps + 1, every)
             marks = marks if marks[-1] == steps else np.append(marks, steps)
             runner = Runner(setup, method, h)
-            pieces = _timed(runner.run(marks, lambda done: bar.update(done * h)), h, steps, duration)
-        return collect(setup, pieces, facts, on_chunk)
+            sheets = None if on_chunk is not None else Sheets(setup, len(marks))
+            pieces = _timed(runner.run(marks, lambda done: bar.update(done * h), sheets), h, steps, duration)
+        return collect(setup, pieces, facts, on_chunk, sheets)
 
 
 def step(
@@ -158,16 +162,11 @@ def step(
     )  # fmt: skip
     if setup.problem.nu:
         raise ScalarTypeError(f"{where}: an element of forces has a state of its own. Use sixd.simulate.")
+    require_start(setup)
     runner = Runner(setup, method, h, float(t))
     *_, last = runner.run(np.array([1]), lambda done: None)
     q, qd = (x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
     return q, qd
-
-
-def _whole(where: str, name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ScalarTypeError(f"{where}: {name} is {value!r}, expected a whole number of at least 1.")
-    return int(value)
 
 
 def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, float]:

@@ -15,8 +15,8 @@ from sixd.spatial.scalar import Array, Scalar, atan2, cos, sign, sin, sqrt, wher
 
 EYE3 = np.eye(3, dtype=int)  # whole numbers keep symbolic results exact
 ZERO3 = np.zeros((3, 3), dtype=int)
-# keeps x/x at 1 for x = 0 without a branch, and sqrt(x²) with a slope there; a square in float32, too, and below that of
-# any angle that matters
+# keeps x/x at 1 for x = 0 without a branch, and gives sqrt(x²) a slope there; a float32 too, and below the square
+# of any angle that matters
 _TINY = 1e-36
 
 
