@@ -230,7 +230,7 @@ def test_rows_that_cannot_go_on(method):
         return qd * qd * qd * 10
 
     options = {"method": method, "controller": explosive, "rtol": 1e-4}
-    with pytest.warns(sixd.SimulationWarning, match=r"1 of 2 rows are not finite from t = "):
+    with pytest.warns(sixd.SimulationWarning, match=r"1 of 2 rows is not finite from t = "):
         motion = sixd.simulate(PENDULUM, [[0.0], [0.1]], [[0.0], [3.0]], 1.0, dt=0.05, **options)
     assert motion.failed == 1
     good = np.isfinite(motion.q[1, :, 0])

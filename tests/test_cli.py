@@ -97,6 +97,15 @@ def test_version(call):
     [
         (["inf"], "no command named 'inf'. Did you mean 'info'?"),
         (["xyz"], "There are: demo, info"),
+        (["nope"], "There are: demo, info"),
+        (["export", "pendulum", "zzz"], "projections, constraint_jacobian, constraint_error, constraint_velocity"),
+        (["export", "pendulum", "energy", "-o", ""], "export: --output is empty, expected a name."),
+        (["bench", "pendulum", "--functions", ""], "expected names with commas"),
+        (["bench", "pendulum", "--frame", "tip"], "no function of one among inverse_dynamics"),
+        (["bench", "planar", "--functions", "pose", "--frame", "tp"], "Did you mean 'tip'?"),
+        (["equations", "pendulum", "--what", ""], "expected names with commas"),
+        (["equations", "pendulum", "--what", "M", "--format", "python"], "does not go with --format python"),
+        (["view", "pendulum", "--q", "5,5"], "view: --q has 2 numbers, expected 1"),
         (["info", "panda_arm", "--jsn"], "--jsn"),
         (["check"], "Missing argument 'ROBOT'"),
         (["bench", "pendulum", "--batch", "0"], "--batch"),
@@ -126,6 +135,14 @@ def test_unexpected_errors_are_one_sentence(call, monkeypatch):
         assert "second line" in err
 
 
+def test_too_little_memory(call, monkeypatch):
+    def greedy(model):
+        raise MemoryError
+
+    monkeypatch.setattr(sixd, "check", greedy)
+    assert fails(call("check", "pendulum")) == "error: there is not enough memory for that. Ask for less at once.\n"
+
+
 def test_interrupted(call, monkeypatch):
     def interrupted(model):
         raise KeyboardInterrupt
@@ -143,6 +160,19 @@ def test_a_closed_pipe_is_no_matter(arguments):
     done = subprocess.run([sys.executable, "-m", "sixd", *arguments], stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     assert done.stderr == b""
+    assert done.returncode == 1
+
+
+def test_standard_output_that_takes_nothing(call, monkeypatch, capsys):
+    """Closed, or on a full disk: a sentence, and no traceback when Python flushes at its end."""
+    with monkeypatch.context() as closed:
+        closed.setattr(sys, "stdout", None)
+        assert fails(call("info", "humanoid")).startswith("error: standard output is closed")
+    if not Path("/dev/full").exists():
+        return
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "sixd", "info", "pendulum"], stdout=full, stderr=subprocess.PIPE)
+    assert done.stderr == b"error: cannot write the output: No space left on device.\n"
     assert done.returncode == 1
 
 
@@ -166,13 +196,21 @@ def test_colours_in_a_terminal_unless_unwanted(monkeypatch):
     assert output.console().no_color
 
 
-@pytest.mark.parametrize("width", [60, 100, 200])
+@pytest.mark.parametrize("width", [40, 60, 100, 200])
 @pytest.mark.parametrize("arguments", [["info", "ur_arm"], ["info", "tree"], ["check", "puma560"], ["info"], ["cache"]])
 def test_output_keeps_to_the_width(call, monkeypatch, arguments, width):
     monkeypatch.setenv("COLUMNS", str(width))
     _, out, _ = call(*arguments)
     assert max(map(len, out.splitlines())) <= width
     assert not re.search(r" \n", out)
+
+
+def test_columns_that_are_left_out_are_named(call, monkeypatch):
+    assert "No room for" not in call("info", "puma560")[1]
+    monkeypatch.setenv("COLUMNS", "40")
+    out = call("info", "puma560")[1]
+    assert "No room for: joint, passive, mass [kg]." in " ".join(out.split())
+    assert "          └ link6  revolute z" in out
 
 
 def test_letters_that_command_a_terminal_are_not_printed():
@@ -256,6 +294,8 @@ def test_doubtful_robots_are_told_in_a_line(call, tmp_path):
     assert err.startswith("warning: ")
     assert "`sixd check robot.urdf`" in err
     assert err.count("\n") == 1
+    err = call("equations", "robot.urdf", "--floating-base", "--package-dir", "a b", "--what", "g")[2]
+    assert "`sixd check robot.urdf --floating-base --package-dir 'a b'`" in err
 
 
 # info and check ------------------------------------------------------------------------------------
@@ -322,6 +362,24 @@ def test_check_finds_faults(call, tmp_path):
         assert finding["advice"].split()[0] in out
 
 
+def test_meshes_that_are_not_there_are_a_remark(call, tmp_path):
+    mesh = '<visual><geometry><mesh filename="package://p/{}.stl"/></geometry></visual>'
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    meshes = "".join(mesh.format(name) for name in "abcdef")
+    text = f"""<robot name="r"><link name="base"/><link name="a">{meshes}{inertial}</link>
+    <joint name="j" type="continuous"><parent link="base"/><child link="a"/></joint></robot>"""
+    status, out, _ = call("check", urdf(tmp_path, text))
+    assert status == 0
+    assert "6 meshes not found: package://p/a.stl" in out
+    assert "and 2 more" in " ".join(out.split())
+    assert "--package-dir" in out
+    assert "--package-dir" in call("view", "robot.urdf", "--save", "r.html")[2]
+    (tmp_path / "p").mkdir()
+    for name in "abcdef":
+        (tmp_path / "p" / f"{name}.stl").write_text("")
+    assert "nothing doubtful" in call("check", "robot.urdf", "--package-dir", ".")[1]
+
+
 def test_remarks_are_no_faults_unless_strict(call):
     assert call("check", "bricard")[0] == 0
     assert call("check", "bricard", "--strict")[0] == 1
@@ -374,11 +432,22 @@ def test_equations_as_a_program(call, tmp_path):
 
 def test_equations_of_constraints(call):
     assert "A[1,1]" in call("equations", "four_bar")[1]
-    assert "q3" not in call("equations", "double_elbow", "--reduce")[1]
+    _, out, err = call("equations", "double_elbow", "--reduce")
+    assert "q3" not in out
+    assert err == ""
+    assert "loops and rolling cannot be reduced: Loop(coupler_end" in call("equations", "four_bar", "--reduce")[2]
+    assert "'pendulum' has no constraints" in call("equations", "pendulum", "--reduce")[2]
+
+
+def test_equations_of_one_freedom_are_matrices_too(call):
+    facts = json.loads(call("equations", "pendulum", "--format", "json")[1])
+    assert (facts["M"], facts["C"], np.shape(facts["g"])) == ([["1/3"]], [["0"]], (1,))
+    out = call("equations", "pendulum")[1]
+    assert "M[1,1] = 1/3\n\nC = 0\n\ng[1] = " in out
 
 
 def test_equations_refused(call):
-    assert "no field named 'N'" in fails(call("equations", "pendulum", "--what", "M,N"))
+    assert "no field named 'N'" in fails(call("equations", "pendulum", "--what", "M,N"), 2)
     assert "is no folder" in fails(call("equations", "pendulum", "-o", "no/where.txt"))
     assert "is a folder" in fails(call("equations", "pendulum", "-o", "."))
 
@@ -438,7 +507,8 @@ def test_export_replaces_nothing_unasked(call, tmp_path):
 )
 def test_export_refused(call, tmp_path, arguments, message):
     (tmp_path / "file").write_text("")
-    assert message in fails(call("export", "planar", *arguments))
+    status = 1 if "folder" in message else 2
+    assert message in fails(call("export", "planar", *arguments), status)
 
 
 def test_export_with_external_forces(call, tmp_path):
@@ -472,7 +542,7 @@ def test_bench(call, monkeypatch):
     for row in facts["functions"]:
         assert min(row["batch"], row["single"], row["numpy"], row["ready"]) > 0
         assert row["difference"] < 1e-12
-    assert "Did you mean 'jacobian'?" in fails(call("bench", "planar", "--functions", "jacobin"))
+    assert "Did you mean 'jacobian'?" in fails(call("bench", "planar", "--functions", "jacobin"), 2)
 
 
 def test_a_robot_that_cannot_move(call, tmp_path):

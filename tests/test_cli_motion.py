@@ -12,7 +12,7 @@ import sixd
 from browser import Watched, chromium
 from commands import caller, fails, find
 from sixd.cli import stage
-from sixd.cli.state import parse_number, parse_state
+from sixd.cli.state import parse_number, parse_state, random_states
 
 
 @pytest.fixture(name="call")
@@ -95,6 +95,104 @@ def test_constrained_robots_start_assembled(call):
     assert "constraints" in call("simulate", "four_bar", "--q", "1,-0.5,1.6", "--duration", 0.1)[1]
 
 
+def test_named_joints_keep_their_values(call):
+    """Constraints move the other joints; what they do not allow is told."""
+    start = ["simulate", "four_bar", "--duration", 0.01, "--json"]
+    _, out, err = call(*start, "--q", "crank=1", "--qd", "crank=2")
+    facts = json.loads(out)
+    assert err == ""
+    assert (facts["q_start"][0], facts["qd_start"][0]) == (1.0, 2.0)
+    model = sixd.zoo.four_bar()
+    assert np.abs(sixd.constraint_error(model, facts["q_start"])).max() < 1e-10
+    assert np.abs(sixd.constraint_velocity(model, facts["q_start"], facts["qd_start"])).max() < 1e-10
+    _, out, err = call(*start, "--q", "9,9,9")
+    assert err.startswith("note: --q was changed, because the constraints do not hold there: crank 9 → ")
+    assert err.count("\n") == 1
+    # one freedom: of two joints the first is kept
+    _, out, err = call(*start, "--q", "crank=1,coupler=3", "--qd", "crank=1,coupler=9")
+    facts = json.loads(out)
+    assert (facts["q_start"][0], facts["qd_start"][0]) == (1.0, 1.0)
+    assert "hold there: coupler 3 → " in err
+    assert "note: --qd was changed" in err
+
+
+def test_long_assembly_is_told_before(call, monkeypatch):
+    monkeypatch.setattr("sixd.cli.start._LONG", 0.0)
+    monkeypatch.setattr("sixd.cli.start._MANY", 10)
+    _, _, err = call("simulate", "four_bar", "--batch", 10, "--duration", 0.01)
+    assert err.startswith("note: assembling 10 states one by one takes some ")
+
+
+def test_random_states_are_those_of_the_joints():
+    """Drawn all at once, they are within the limits and spread as those drawn one by one; quaternions have length 1."""
+    model = sixd.zoo.random_tree()
+    q, qd = random_states(model, 5, 4000)
+    one = np.array([model.random_configuration(rng) for rng in map(np.random.default_rng, range(2000))])
+    assert qd.shape == (4000, model.nv)
+    # standard errors of means and of deviations are below 0.02 of the range
+    spread = one.max(axis=0) - one.min(axis=0)
+    np.testing.assert_allclose(q.mean(axis=0) / spread, one.mean(axis=0) / spread, atol=0.05)
+    np.testing.assert_allclose(q.std(axis=0) / spread, one.std(axis=0) / spread, atol=0.05)
+    for i in model.bodies:
+        if model.joints[i].nq > model.joints[i].nv:
+            np.testing.assert_allclose(np.linalg.norm(q[:, model.iq[i]][:, :4], axis=1), 1.0, rtol=1e-12)
+    arm = sixd.zoo.panda_arm()
+    q, _ = random_states(arm, 0, 1000)
+    assert ((q >= arm.lower) & (q <= arm.upper)).all()
+    assert random_states(arm, 0, None)[0].shape == (7,)
+
+
+def test_the_seed_is_told(call):
+    arguments = ["simulate", "planar", "--batch", 4, "--duration", 0.01]
+    assert "seed 0" in call(*arguments)[1]
+    assert json.loads(call(*arguments, "--random", 7, "--json")[1])["seed"] == 7
+    assert json.loads(call("simulate", "planar", "--duration", 0.01, "--json")[1])["seed"] is None
+
+
+def test_unnamed_joints_are_drawn(call):
+    arguments = ["simulate", "planar", "--duration", 0.01, "--json", "--random", 2]
+    drawn, given = (json.loads(call(*arguments, *more)[1])["q_start"] for more in ([], ["--q", "link1=0.25"]))
+    assert given == [0.25, drawn[1]]
+
+
+@pytest.mark.parametrize("arguments", [["--batch", 10**13], ["--duration", 1e9, "--dt", 1e-6]])
+def test_motions_beyond_the_memory_are_refused(call, arguments):
+    """Before a state is drawn."""
+    assert "GB of memory that are free" in fails(call("simulate", "humanoid", *arguments))
+
+
+def test_energy_is_not_called_constant_when_it_is_not(call):
+    start = ["simulate", "double_pendulum", "--q", "3,0", "--method", "euler", "--dt", 0.1]
+    out = call(*start)[1]
+    assert "constant" not in out
+    assert "though nothing drives or rubs" in out
+    facts = json.loads(call(*start, "--json")[1])
+    assert (facts["conservative"], facts["energy_is_constant"]) == (True, False)
+
+
+def test_energies_that_are_not_finite(call, monkeypatch):
+    whole = sixd.simulate(sixd.zoo.pendulum(), [[1.0], [0.5]], None, 0.1)
+    kinetic, potential = whole.kinetic.copy(), whole.potential
+    for rows, told in (([0], "; not finite in 1 rollout"), ([0, 1], "energy     not finite")):
+        kinetic[rows, -1] = np.inf
+        motion = dataclasses.replace(whole, known={**whole.known, "kinetic": kinetic.copy(), "potential": potential})
+        monkeypatch.setattr(sixd, "simulate", lambda *_, motion=motion, **__: motion)
+        assert told in call("simulate", "pendulum", "--batch", 2)[1]
+    assert json.loads(call("simulate", "pendulum", "--batch", 2, "--json")[1])["energy_change"] is None
+
+
+def test_records_of_adaptive_methods(call):
+    """Their distance is dt times --record-every."""
+    start = ["simulate", "pendulum", "--q", 1, "--duration", 0.5, "--method", "adaptive", "--json"]
+    assert json.loads(call(*start, "--record-every", 100)[1])["records"] == 6
+    assert json.loads(call(*start, "--dt", 0.01, "--record-every", 5)[1])["records"] == 11
+
+
+def test_quaternions_of_length_zero(call):
+    told = fails(call("simulate", "falling_sphere", "--q", "0,0,0,0,0,0,1"), 2)
+    assert "the quaternion of joint 'sphere' is 0" in told
+
+
 def test_controllers(call):
     start = ["simulate", "pendulum", "--q", 1, "--duration", 0.5, "--json"]
     held = json.loads(call(*start, "--controller", "gravity")[1])
@@ -125,23 +223,28 @@ def test_methods(call, method):
         (["--q", "rod1=1:2"], "with colons between"),
         (["--q", "one"], "expected a number such as"),
         (["--q", "inf"], "expected a number such as"),
-        (["--controller", "pdd:1,2"], "Did you mean"),
-        (["--controller", "pd"], "There are: 'none', 'gravity', 'pd:KP,KD'"),
+        (["--controller", "pdd:1,2"], "There are: none, gravity, pd:KP,KD"),
+        (["--controller", "pd"], "There are: none, gravity, pd:KP,KD"),
         (["--controller", "gravity:1,2"], "no controller named"),
         (["--controller", "pd:1"], "expected two gains"),
         (["--controller", "pd:1,x"], "expected a number such as"),
         (["--controller", "pd:-1,0"], "kp"),
+        (["--q", "rod1=1,rod1=2"], "gives joint 'rod1' twice"),
+        (["--q", "rod1=1,2"], "expected joint=2"),
+        (["--q", "1:2:3"], "--q rod1=1:2:3"),
+        (["-o", ""], "--output is empty"),
         (["--target", "1"], "without --controller pd"),
-        (["--dt", "0"], "dt is 0.0"),
-        (["--dt", "nan"], "dt is nan"),
-        (["--duration", "-1"], "duration is -1.0"),
+        (["--dt", "0"], "--dt is 0, expected a finite number above 0"),
+        (["--dt", "nan"], "--dt is nan"),
+        (["--duration", "-1"], "--duration is -1, expected a finite number of at least 0"),
         (["-o", "x.mat"], "expected a name that ends in one of .npz, .csv"),
         (["--html", "x.txt"], ".html"),
         (["--plot", "no/x.png"], "is no folder"),
     ],
 )
 def test_simulate_refused(call, arguments, message):
-    assert message in fails(call("simulate", "pendulum", *arguments))
+    status = 1 if "folder" in message else 2
+    assert message in fails(call("simulate", "pendulum", *arguments), status)
 
 
 def test_a_motion_that_fails(call):

@@ -295,7 +295,9 @@ def test_a_sequence_of_a_batch():
         sixd.ShapeError, match=r"Sequence: tau has the batch \(3,\), expected one that spreads over \(4,\)"
     ):
         controller.sample(0.0, np.zeros((4, 2)), None)
-    with pytest.raises(sixd.ShapeError, match="a table for each row of a batch, expected .* Give sample_time=0.5 to"):
+    with pytest.raises(
+        sixd.ShapeError, match="a table for each row of a batch, expected .* Give the Sequence itself to"
+    ):
         controller(0.0, np.zeros(2), np.zeros(2))
 
 
@@ -345,7 +347,10 @@ BALL = samples.single_joint("spherical")
     ("make", "message"),
     [
         (lambda: controllers.PD([0, 0], -1.0), r"PD: kp is -1\.0, expected finite numbers of at least 0"),
-        (lambda: controllers.PD([0, 0], 1.0, [[1.0]]), r"PD: kd has shape \(1, 1\), expected a number or \(nv,\)"),
+        (lambda: controllers.PD([0, 0], 1.0, [[1.0]]), r"PD: kd has shape \(1, 1\), expected a number or \(2,\)"),
+        (lambda: controllers.PD(lambda t: [t], 1.0, [[1.0]]), r"PD: kd has shape \(1, 1\), expected a number or \(nv,\)"),
+        (lambda: controllers.PD([1.0, 2.0], kp=[1, 2, 3], kd=1), r"PD: kp has shape \(3,\), expected a number or \(2,\)"),
+        (lambda: controllers.PD([0, 0], 1.0, velocity=[1.0]), r"PD: velocity has shape \(1,\), expected \(2,\), or a function of t"),
         (lambda: controllers.PD([0, 0], [1, 2, 3], model=ARM), r"PD: kp has shape \(3,\), expected a number or \(2,\)"),
         (lambda: controllers.PD([0, 0], "strong"), "PD: kp is 'strong', expected numbers"),
         (lambda: controllers.PD([0, 0, 0], 1.0, model=ARM), r"PD: target has shape \(3,\), expected \(2,\), or a function of t"),
@@ -364,6 +369,7 @@ BALL = samples.single_joint("spherical")
         (lambda: controllers.TaskSpacePD(ARM, "tip", 2 * np.eye(4), 1.0), "TaskSpacePD: target is not a rigid pose"),
         (lambda: controllers.TaskSpacePD(ARM, "tip", np.full(3, np.nan), 1.0), "TaskSpacePD: target is .* expected finite numbers"),
         (lambda: controllers.TaskSpacePD(ARM, "tip", np.zeros(3), np.ones(6)), r"TaskSpacePD: kp has shape \(6,\), expected a number or \(3,\)"),
+        (lambda: controllers.TaskSpacePD(ARM, "tip", np.zeros(3), 1.0, velocity=np.zeros(6)), r"TaskSpacePD: velocity has shape \(6,\), expected \(3,\)"),
         (lambda: controllers.Sequence([1.0, 2.0], 0.1), r"Sequence: tau has shape \(2,\), expected \(\.\.\., n, nv\)"),
         (lambda: controllers.Sequence([[np.inf]], 0.1), "Sequence: tau holds NaN, infinity or symbols"),
         (lambda: controllers.Sequence([[1.0]], 0), r"Sequence: sample_time is 0, expected a positive finite number \[s\]"),
@@ -378,12 +384,12 @@ def test_errors_when_made(make, message):
     ("controller", "message"),
     [
         (controllers.PD([0, 0, 0], 1.0), r"PD: target has shape \(3,\), expected \(2,\), that of q"),
-        (controllers.PD([0, 0], [1.0, 2.0, 3.0]), r"PD: kp has shape \(3,\), expected a number or \(2,\)"),
+        (controllers.PD(lambda t: [t, t], [1.0, 2.0, 3.0]), r"PD: kp has shape \(3,\), expected a number or \(2,\)"),
         (controllers.PD(lambda t: np.zeros(3), 1.0, model=ARM), r"PD: target\(t\) has shape \(3,\), expected \(2,\)"),
         (controllers.PD(lambda t: [float(t), 0], 1.0), "PD: target.t. cannot be differentiated: .* Write it with the functions of sixd.spatial"),
         (controllers.ComputedTorque(BALL, BALL.neutral(), 1.0, 1.0), r"ComputedTorque: q has shape \(2,\), expected \(5,\), one state"),
         (controllers.TaskSpacePD(ARM, "tip", lambda t: np.zeros(2), 1.0), r"TaskSpacePD: target\(t\) has shape \(2,\), expected \(4, 4\) or \(3,\)"),
-        (controllers.TaskSpacePD(ARM, "tip", np.zeros(3), 1.0, velocity=np.zeros(6)), r"TaskSpacePD: velocity has shape \(6,\), expected \(3,\)"),
+        (controllers.TaskSpacePD(ARM, "tip", lambda t: np.zeros(3), 1.0, velocity=np.zeros(6)), r"TaskSpacePD: velocity has shape \(6,\), expected \(3,\)"),
     ],
 )  # fmt: skip
 def test_errors_when_called(controller, message):
@@ -398,3 +404,13 @@ def test_errors_of_states_and_long_tables():
         sixd.ModelError, match="Sequence: tau has 2000 numbers, expected at most 1000 in a traced controller"
     ):
         compiled(controllers.Sequence(np.zeros((1000, 2)), 0.1), ARM)(0.0, np.zeros(2), np.zeros(2))
+
+
+def test_tables_for_a_batch_of_two_dimensions():
+    """Tables (2, 3, n, nv) are those of the rows of a batch (2, 3); the sample time comes with them."""
+    model = sixd.zoo.pendulum()
+    tables = np.arange(12.0).reshape(2, 3, 2, 1)
+    motion = sixd.simulate(
+        model, np.zeros((2, 3, 1)), None, 0.04, controller=controllers.Sequence(tables, 0.02), dt=0.01
+    )
+    np.testing.assert_array_equal(motion.tau[..., [0, 1, 2, 3], 0], tables[..., [0, 0, 1, 1], 0])

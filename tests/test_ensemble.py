@@ -17,8 +17,8 @@ import sympy as sp
 import sixd
 from control_laws import Integral, Unspeakable, deadly, falls, flaky, hopeless, law, noisy, stepped
 from sixd.simulation.cluster import require_distributed
-from sixd.simulation.draws import row_seed
 from sixd.simulation.job import packed, run_packed
+from sixd.simulation.memory import row_seed
 
 TOP = sixd.zoo.spinning_top()
 ARM = sixd.zoo.pendulum(2)

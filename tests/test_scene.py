@@ -13,9 +13,9 @@ from robots import FIVE, quiet_load
 from sixd.simulation.trajectory import Trajectory
 from sixd.view.inertias import ellipsoid_radii, equivalent_solid, principal
 from sixd.view.meshes import Mesh, cluster, fit, read_mesh, split_creases, weld
-from sixd.view.motions import thinned
 from sixd.view.poses import display_turn, kinematics, world_poses
 from sixd.view.scene import make_scene
+from sixd.view.thinning import Bins, thinned
 
 
 def unpack(buffer):
@@ -143,19 +143,67 @@ def test_ellipsoid_of_an_ellipsoid(radii, rng):
     ("inertia", "kind", "size"),
     [
         (sixd.sphere(0.3, mass=2.0), "sphere", (0.3,)),
-        (sixd.cylinder(0.2, 1.0, mass=3.0), "cylinder", (0.2, 1.0)),
+        (sixd.box(0.2, 0.1, 0.1, mass=1.0), "box", (0.2, 0.1, 0.1)),
+        (sixd.box(0.1, 0.1, 0.3, mass=1.0), "box", (0.1, 0.1, 0.3)),
         (sixd.cylinder(0.5, 0.1, mass=3.0, axis="x"), "cylinder", (0.5, 0.1)),
         (sixd.box(1.0, 0.5, 0.2, mass=1.0), "box", (1.0, 0.5, 0.2)),
         (sixd.rod(1.0, mass=1.0), "cylinder", (0.01, 1.0)),
         (sixd.point(1.0), "sphere", (0.01,)),
     ],
-    ids=["sphere", "cylinder", "disc", "box", "rod", "point"],
+    ids=["sphere", "bar", "post", "disc", "box", "rod", "point"],
 )
 def test_solid_of_an_inertia(inertia, kind, size):
     """The solid that a body is drawn as has the body's inertia, but for what would be too thin to be seen."""
     solid = equivalent_solid(body_of(inertia), 0.01)
     assert solid.kind == kind
     assert np.allclose(solid.size, size, atol=1e-9)
+
+
+def test_what_turns_about_its_axis_of_symmetry_is_round():
+    body = body_of(sixd.cylinder(0.2, 1.0, mass=3.0))
+    assert equivalent_solid(body, 0.01).kind == "box"
+    solid = equivalent_solid(body, 0.01, spin=np.array([0.0, 0.0, 1.0]))
+    assert solid.kind == "cylinder"
+    assert np.allclose(solid.size, (0.2, 1.0))
+
+
+def corners(*size):
+    return np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
+
+
+def standing(inertia, points):
+    """The scene of a free body that meets the ground at points in its frame."""
+    builder = sixd.ModelBuilder("body")
+    builder.add_body("body", "world", sixd.Free(), inertia=inertia)
+    model = builder.build()
+    ground = sixd.Ground({"body": points})
+    q, internal = np.tile(model.neutral(), (2, 1)), np.zeros((2, ground.size(model)))
+    trajectory = Trajectory([0.0, 1.0], q, np.zeros((2, 6)), system=model, forces=(ground,), internal=internal)
+    scene = make_scene(model, trajectory)
+    return [scene["geometries"][v["geometry"]] for v in scene["visuals"]]
+
+
+@pytest.mark.parametrize(
+    ("inertia", "points", "kind", "size"),
+    [
+        (sixd.box(0.2, 0.2, 0.04, mass=1.0), corners(0.2, 0.2, 0.04), "box", (0.2, 0.2, 0.04)),
+        (sixd.box(0.2, 0.2, 0.2, mass=1.0), corners(0.2, 0.2, 0.2), "box", (0.2, 0.2, 0.2)),
+        (sixd.cylinder(0.2, 1.0, mass=1.0), [(0.2, 0, -0.5), (-0.2, 0, -0.5), (0, 0.2, 0.5)], "cylinder", (0.2, 1.0)),
+        (sixd.sphere(0.3, mass=1.0), [(0, 0, 0, 0.3)], "sphere", (0.3,)),
+        (sixd.sphere(0.1, mass=1.0), corners(0.6, 0.4, 0.2), "box", (0.6, 0.4, 0.2)),
+    ],
+    ids=["plate", "cube", "cylinder", "ball", "other"],
+)
+def test_contact_points_lie_on_what_is_drawn(inertia, points, kind, size):
+    """Of the solids with a body's moments the one that they lie on; a box around them if there is none."""
+    (solid,) = standing(inertia, points)
+    assert solid["kind"] == kind
+    assert np.allclose(solid["size"], size)
+
+
+def test_contact_points_far_from_the_mass_are_feet():
+    shapes = standing(sixd.sphere(0.1, mass=1.0), [(0.5, 0, -0.5), (-0.5, 0, -0.5)])
+    assert sorted(g["kind"] for g in shapes) == ["capsule", "capsule", "sphere", "sphere"]
 
 
 def test_massless_bodies_have_no_ellipsoid():
@@ -180,6 +228,18 @@ def test_sticks_join_the_joints():
         if scene["geometries"][v["geometry"]]["kind"] == "capsule"
     ]
     assert np.allclose(rods, [0.8, 0.8])
+
+
+def test_links_of_equal_inertia_look_alike():
+    """Two thick links: the last one, which carries nothing, is as slender as the one before it."""
+    builder, link = sixd.ModelBuilder("two"), sixd.cylinder(0.05, 0.4, mass=2.0).translated((0, 0, -0.2))
+    builder.add_body("a", "world", sixd.Revolute("y"), inertia=link)
+    builder.add_body("b", "a", sixd.Revolute("y"), placement=sixd.placement((0, 0, -0.4)), inertia=link)
+    scene = make_scene(builder.build())
+    rods = [v for v in scene["visuals"] if scene["geometries"][v["geometry"]]["kind"] == "capsule"]
+    assert [v["body"] for v in rods] == [1, 2]
+    sizes = [scene["geometries"][v["geometry"]]["size"] for v in rods]
+    assert np.allclose(sizes[0], sizes[1])
 
 
 @pytest.mark.parametrize(
@@ -418,7 +478,7 @@ def test_rows_of_a_batch_stand_side_by_side():
     places = np.array([e["offset"] for e in entries])
     apart = np.linalg.norm(places[:, None] - places[None], axis=-1)[np.triu_indices(16, 1)]
     assert apart.min() > 0.9  # a rod of a metre swings in each
-    assert len({tuple(e["color"]) for e in entries[:10]}) == 10
+    assert len({tuple(e["color"]) for e in entries}) == 16
 
 
 def test_ghosts_share_a_place():
@@ -464,6 +524,34 @@ def test_records_are_thinned_to_what_screens_show():
     assert thinned(uneven).tolist()[-2:] == [500, 501]
 
 
+@pytest.mark.parametrize("records", [7, 100, 101, 5003])
+def test_plots_keep_every_peak(records, rng):
+    """Of many records a plot has the smallest and the largest of each bin, in their order, and the ends."""
+    bins, t, x = Bins(records, 100), np.linspace(0, 2, records), rng.normal(size=records)
+    times, values = bins.times(t), bins.values(x)
+    assert len(times) == len(values) <= 103
+    assert (np.diff(times) >= 0).all()
+    assert (times[0], times[-1], values[-1]) == (t[0], t[-1], x[-1])
+    assert (values.min(), values.max()) == (x.min(), x.max())
+    if records <= 100:
+        assert values is x
+    x[records // 2] = np.nan
+    assert np.isnan(bins.values(x)).any()
+
+
+def test_an_impact_is_in_the_plot():
+    """A velocity that is large in one of 20,001 records, where poses have 60 a second."""
+    model, t = sixd.zoo.pendulum(), np.linspace(0, 20, 20001)
+    qd = np.zeros((20001, 1))
+    qd[12345] = 7.0
+    (entry,) = make_scene(model, Trajectory(t, np.zeros((20001, 1)), qd, system=model))["trajectories"]
+    (velocity,) = [p["series"][0] for p in entry["plots"] if p["title"] == "angular velocity [rad/s]"]
+    values, times = unpack(velocity["values"]), unpack(entry["plot_t"])
+    assert len(values) == len(times) <= 4003
+    assert values.max() == 7
+    assert abs(times[values.argmax()] - t[12345]) < 0.011  # a bin
+
+
 @pytest.mark.parametrize(("frequency", "told"), [(1.0, False), (40.0, True)])
 def test_what_thinning_loses_is_told(frequency, told):
     model, t = sixd.zoo.pendulum(), np.linspace(0, 1, 2001)
@@ -504,6 +592,11 @@ def test_states_that_are_not_finite_pass():
     assert np.isnan(unpack(entry["q"])[-1])
 
 
+def test_a_motion_without_any_finite_state_shows_the_mechanism_at_rest():
+    model = sixd.zoo.single_body()
+    assert make_scene(model, (np.arange(3.0), np.full((3, 7), np.nan)))["q"] == [1, 0, 0, 0, 0, 0, 0]
+
+
 # what is wrong ------------------------------------------------------------------------------------
 
 
@@ -525,6 +618,7 @@ WRONG = {
     "t (2,) and q (2, 3), expected (r,) and (…, r, 1)": lambda: make_scene(P, ([0, 1], np.zeros((2, 3)))),
     "the trajectory's times do not ascend": lambda: make_scene(P, ([1, 0], np.zeros((2, 1)))),
     "the trajectory has no records": lambda: make_scene(P, (np.zeros(0), np.zeros((0, 1)))),
+    "the trajectory has no rows": lambda: make_scene(P, (np.zeros(3), np.zeros((0, 3, 1)))),
     "the trajectory is a int, expected a sixd.Trajectory, a pair (t, q)": lambda: make_scene(P, 3),
     "names is ['a', 'b'], expected 1 names": lambda: make_scene(P, motion_of(P), names=["a", "b"]),
     "camera: no body named 'rod'. Did you mean 'rod1'?": lambda: make_scene(P, camera={"position": [1, 0, 0], "track": "rod"}),

@@ -86,7 +86,7 @@ def test_record_every(value):
         ({"constraints": "x"}, "constraints: no choice named 'x'. There are: 'projected', 'stabilised'"),
         ({"stabilisation": -1}, r"stabilisation is -1, expected a finite number of at least 0 \[1/s\]"),
         ({"method": "adaptive", "rtol": 0}, "rtol is 0, expected a finite number above 0"),
-        ({"method": "adaptive", "atol": -1}, "atol is -1, expected a finite number of at least 0"),
+        ({"method": "adaptive", "atol": -1}, "atol is -1, expected a finite number above 0"),
         ({"seed": "x"}, "seed is 'x', expected a whole number of at least 0, some of them, or None"),
         ({"seed": -1}, "seed is -1, expected"),
         ({"on_chunk": 3}, "on_chunk is 3, expected a function of a trajectory"),

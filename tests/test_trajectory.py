@@ -5,6 +5,7 @@ import io
 import json
 import pickle
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sixd
 from samples import KINDS, single_joint
 from sixd.simulation.labels import labels_of
+from sixd.simulation.panels import short_names
+from sixd.simulation.records import KEPT
 from sixd.simulation.trajectory import State, Trajectory
 
 ARRAYS = ("t", "q", "qd", "tau", "internal")
@@ -102,8 +105,29 @@ def test_failed_rows():
     assert np.isnan(traj.energy[1, 2:]).all()
     assert np.isfinite(traj.energy[1, :2]).all()
     assert not np.isfinite(traj.energy[2]).any()
-    # finite states of infinite energy are a result, not an error
-    assert Trajectory(t, np.zeros((4, 1)), np.full((4, 1), 1e200), sixd.zoo.pendulum()).energy[0] == np.inf
+    one = traj.row([1])
+    assert repr(one).startswith("<Trajectory of 'pendulum': 1 row × 4 records")
+    assert "1 row failed" in repr(one)
+
+
+@pytest.mark.filterwarnings("error")
+def test_energies_that_overflow():
+    """Finite states of infinite energy are a result, said plainly and without a warning; they do not count as failed."""
+    pytest.importorskip("matplotlib")
+    model, t = sixd.zoo.pendulum(), np.linspace(0, 1, 4)
+    traj = Trajectory(t, np.zeros((4, 1)), np.full((4, 1), 1e200), model)
+    assert repr(traj).endswith("nv = 1, energy not finite>")  # by the plain algorithm
+    assert_array_equal(traj.energy, np.inf)
+    assert repr(traj).endswith("nv = 1, energy not finite>")
+    assert traj.failed == 0
+    batch = Trajectory(t, np.zeros((3, 4, 1)), np.array([1e200, 1.0, np.nan])[:, None, None] * np.ones((4, 1)), model)
+    _ = batch.energy
+    assert repr(batch).endswith("energy changes by 0 J, energy not finite in 1 row, 1 row failed>")
+    lost = {"kinetic": np.full(4, np.inf), "potential": np.full(4, -np.inf)}
+    assert np.isnan(Trajectory(t, traj.q, traj.qd, known=lost).energy).all()
+    for some in (traj, batch, Trajectory(t, traj.q, traj.qd * 1e107, model)):
+        words = [text.get_text() for axes in some.plot().axes for text in axes.texts]
+        assert words[-1:] == ([] if some.batch else ["not finite, or too large to draw"])
 
 
 def test_repr():
@@ -117,7 +141,7 @@ def test_repr():
     assert repr(batch) == "<Trajectory of 'pendulum': 2 rows × 101 records, 0 … 2 s, nq = 1, nv = 1, interrupted>"
     _ = batch.energy
     assert f"energy changes by {told:.2g} J" in repr(batch)
-    assert repr(Trajectory([0.0], [[0.0]], [[0.0]])) == "<Trajectory: 1 records, 0 … 0 s, nq = 1, nv = 1>"
+    assert repr(Trajectory([0.0], [[0.0]], [[0.0]])) == "<Trajectory: 1 record, 0 … 0 s, nq = 1, nv = 1>"
     assert "0 records, nq = 1" in repr(traj[:0])
 
 
@@ -132,6 +156,26 @@ def test_concatenate():
     assert_array_equal(joined.energy, whole.energy)
     batch = moving(single_joint("planar"), np.linspace(0, 1, 6), batch=(3,))
     assert_same(Trajectory.concatenate([batch[:3], batch[2:]]), batch)
+
+
+def test_replaced_states_have_energies_of_their_own():
+    """What is known of a trajectory belongs to its states, parameters and system: it goes where these change."""
+    traj = moving(sixd.zoo.planar(2), np.linspace(0, 1, 5), batch=(3,))
+    _ = traj.energy, traj.constraint_error
+    part = traj[2:]
+    assert set(part.known) == {"kinetic", "potential", "constraint_error"}
+    other = replace(part, q=part.q + 1)
+    assert not other.known
+    assert_array_equal(other.energy, sum(sixd.energy(traj.system, other.q, other.qd)))
+    for change in ({"qd": part.qd * 2}, {"system": sixd.zoo.planar(2)}, {"parameters": {"gravity": np.zeros(3)}}):
+        assert not replace(part, **change).known
+    for whole in (part, pickle.loads(pickle.dumps(part))):
+        again = replace(whole, t=part.t + 1, facts={"dt": 1.0})
+        assert_same(again, part, KEPT)
+        assert set(again.known) == set(part.known)
+    assert_array_equal(replace(part, q=part.q + 1, known={"kinetic": np.ones((3, 3))}).kinetic, 1)  # given with them
+    small, large = (len(pickle.dumps(x)) for x in (replace(traj, known={}), traj))
+    assert large - small < 4 * traj.energy.nbytes + 2000  # the states are not stored twice
 
 
 def test_pickles():
@@ -331,7 +375,7 @@ def test_contacts():
         Trajectory(t, base.q, base.qd, model, forces=(Prod(), Unseen()))
 
 
-def test_contacts_of_the_ground():
+def test_contacts_of_the_ground(tmp_path):
     builder = sixd.ModelBuilder("ball")
     builder.add_body("ball", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=1.0))
     model = builder.build()
@@ -343,6 +387,12 @@ def test_contacts_of_the_ground():
     assert name == "ground"
     assert_allclose(points[:, 0, 2], q[:, 6] - 0.1, atol=1e-15)
     assert_allclose(forces[:, 0], [[0, 0, 0], [0, 0, 0], [0, 0, 1e6 * 0.001**1.5]], atol=1e-9)
+    # an element alone needs no tuple
+    traj.save(tmp_path / "a.npz")
+    again = Trajectory.load(tmp_path / "a.npz", model, forces=ground)
+    assert_array_equal(again.contacts()[0][2], forces)
+    with pytest.raises(sixd.ScalarTypeError, match="load: forces holds 'ground', expected elements such as"):
+        Trajectory.load(tmp_path / "a.npz", model, forces=["ground"])
 
 
 # files ------------------------------------------------------------------------------------------
@@ -414,6 +464,14 @@ def test_csv_as_documented(tmp_path):
     assert [line.split(",")[0] for line in lines[1:]] == ["0", "0", "1", "1"]
     traj[:0].save(tmp_path / "none.csv")
     assert len(Trajectory.load(tmp_path / "none.csv", model)) == 0
+    # what a table cannot tell: the shape of a batch without lines, and that numbers were of single precision
+    moving(model, traj.t, batch=(0, 2)).save(tmp_path / "none.csv")
+    assert Trajectory.load(tmp_path / "none.csv", model).q.shape == (0, 0, 0, model.nq)
+    single = Trajectory(traj.t, traj.q.astype("f4"), traj.qd.astype("f4"), model)
+    single.save(tmp_path / "single.csv")
+    again = Trajectory.load(tmp_path / "single.csv", model)
+    assert again.q.dtype == np.float64
+    assert_array_equal(again.q.astype("f4"), single.q)
 
 
 def test_csv_of_failed_rows(tmp_path):
@@ -504,7 +562,9 @@ def test_bad_npz(tmp_path):
     pickled = np.empty(1, dtype=object)
     pickled[0] = {"a": 1}
     np.savez(bad, q=pickled, meta=with_meta(good))
-    refused("damaged, or no .npz file: Object arrays cannot be loaded")
+    refused("bad.npz holds pickled objects in 'q', expected numbers alone, as Trajectory.save writes. Pickles are not")
+    bad.write_bytes(pickle.dumps(traj))
+    refused("bad.npz is a pickle, expected an .npz file that Trajectory.save wrote.")
 
 
 def test_bad_csv(tmp_path):
@@ -542,8 +602,24 @@ def test_paths_and_systems(tmp_path):
         sixd.LoadError, match="^load: cannot read '.*no.npz': No such file or directory. Check the path."
     ):
         Trajectory.load(tmp_path / "no.npz")
-    with pytest.raises(sixd.FileError, match="^save: cannot write .*: No such file or directory. Check the folder"):
+    with pytest.raises(sixd.FileError, match="^save: cannot write .*: No such file or directory. Make the folder"):
         traj.save(tmp_path / "nowhere" / "a.npz")
+    (tmp_path / "taken.csv").mkdir()
+    cases = {
+        "a\0.npz": "^save: path is 'a.x00.npz', expected one without null characters.$",
+        "\ud800.csv": "^save: path is '.ud800.csv', expected the path of a file \\(.*surrogates not allowed\\).$",
+        "~nobody at home/a.csv": "^save: path is .* expected the path of a file \\(Could not determine home directory\\).$",
+        3: "^save: path is 3, expected the path of a file",
+        tmp_path / "taken.csv": "cannot write .*: Is a directory. There is a folder of this name.$",
+        tmp_path / ("a" * 300 + ".csv"): "cannot write .*: File name too long. Choose a shorter name.$",
+        tmp_path / "taken.csv" / "b.npz" / "c.csv": "No such file or directory. Make the folder first.$",
+    }
+    for path, match in cases.items():
+        with pytest.raises(sixd.FileError, match=match):
+            traj.save(path)
+    for path in ("a\0.npz", "\ud800.csv", None):
+        with pytest.raises(sixd.LoadError, match="^load: path is "):
+            Trajectory.load(path)
     for suffix in (".npz", ".csv"):
         traj.save(tmp_path / f"a{suffix}")
         with pytest.raises(
@@ -567,7 +643,7 @@ def test_a_file_is_never_half_written(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez", torn)
-    with pytest.raises(sixd.FileError, match="No space left on device. Check the folder, and the space in it."):
+    with pytest.raises(sixd.FileError, match="No space left on device. Make room on the disk.$"):
         traj.save(path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["a.npz"]
@@ -600,10 +676,14 @@ def test_plot(tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert sorted(titles[:3]) == ["coordinates [m]", "coordinates [rad]", "quaternions"]
-    assert {"velocities [rad/s]", "forces [N m]", "energy [J]", "change of energy [J]"} <= set(titles)
+    assert {"velocities [rad/s]", "forces [N m]", "energy [J]", "change of total energy [J]"} <= set(titles)
     for axes in figure.axes:
         assert len(axes.get_legend().get_texts() if axes.get_legend() else []) <= 12
     assert figure.axes[-1].get_xlabel() == "t [s]"
+    # the lowest of those that lie above each other, for each way that a row is divided
+    edges = [(*axes.get_subplotspec().get_position(figure).intervalx.round(6),) for axes in figure.axes]
+    for k, axes in enumerate(figure.axes):
+        assert axes.get_xlabel() == ("" if edges[k] in edges[k + 1 :] else "t [s]")
     # one joint alone, by its values
     (axes,) = traj.plot("q", joints=["joint1"]).axes
     place = traj.system.q_slice("joint1")
@@ -629,7 +709,8 @@ def test_plot_of_constraints_and_of_batches(tmp_path):
     assert "kinetic" not in batch.__dict__  # only of the rows that are drawn
     long = Trajectory(np.arange(10_001.0), np.zeros((10_001, 1)), np.zeros((10_001, 1)))
     assert len(long.plot("q").axes[0].lines[0].get_xdata()) <= 4000
-    assert len(batch.row(slice(0)).plot("q").axes[0].lines) == 1  # no rows: a legend's line
+    assert figure.axes[-2].get_title(loc="left") == "total energy of each row [J]"
+    assert batch.row([3]).plot("q").get_suptitle() == "pendulum: 1 row"
 
 
 def test_plot_scales_energies():
@@ -639,8 +720,35 @@ def test_plot_scales_energies():
     known = {"kinetic": 1 + 3e-8 * t, "potential": t * 0 + 2e3}
     figure = Trajectory(t, np.zeros((5, 1)), np.zeros((5, 1)), known=known).plot("energy")
     titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == ["energy [kJ]", "change of energy [nJ]"]
+    assert titles == ["energy [kJ]", "change of total energy [nJ]"]
     assert_allclose(figure.axes[1].lines[0].get_ydata(), 30 * t, atol=1e-3)  # rounding of 2000 J: 2e-13
+    # rows that all have one energy: its change alone
+    known = {name: np.tile(x, (3, 1)) for name, x in known.items()}
+    (axes,) = Trajectory(t, np.zeros((3, 5, 1)), np.zeros((3, 5, 1)), known=known).plot("energy").axes
+    assert axes.get_title(loc="left") == "change of total energy of each row from the start, 2.001 kJ [nJ]"
+    assert_allclose(axes.lines[2].get_ydata(), 30 * t, atol=1e-3)
+
+
+def test_plot_tells_curves_apart(tmp_path):
+    """Zero curves are one, curves upon each other have other dashes, long names leave room for the curves."""
+    pytest.importorskip("matplotlib")
+    names = [f"left_front_leg_{k}_of_the_walking_machine_shoulder_joint" for k in range(5)]
+    builder = sixd.ModelBuilder("walker")
+    for parent, name in zip(["world", *names], names, strict=False):
+        builder.add_body(name, parent, sixd.Revolute("z"), inertia=sixd.sphere(0.1, mass=1.0))
+    t = np.linspace(0, 1, 5)
+    q = np.stack([t, t + 1e-6, 0 * t, 0 * t, 2 - t], axis=-1)
+    figure = Trajectory(t, q, 0 * q, builder.build()).plot(("q", "qd"), path=tmp_path / "a.png")
+    first, second = figure.axes
+    told = [text.get_text() for text in first.get_legend().get_texts()]
+    assert told[3:] == ["2 at zero"]
+    assert all("_" + k + "_" in name and len(name) <= 18 for k, name in zip("014", told, strict=False))
+    assert [text.get_text() for text in second.get_legend().get_texts()] == ["5 at zero"]
+    assert [line.get_linestyle() for line in first.lines if len(line.get_xdata())] == ["-", "--", "-", "-"]
+    # at least three quarters of the figure are the curves'
+    assert first.get_position().width > 0.75
+    assert short_names(["elbow", "wrist"]) == ["elbow", "wrist"]
+    assert len(set(short_names(["x" * 40, "x" * 41, "x" * 40]))) == 3
 
 
 def test_plot_refuses(tmp_path, monkeypatch):
@@ -654,8 +762,16 @@ def test_plot_refuses(tmp_path, monkeypatch):
         traj.plot("tau")
     with pytest.raises(sixd.UnknownNameError, match="plot: 'a.xyz': no file format named '.xyz'"):
         traj.plot(path=tmp_path / "a.xyz")
-    with pytest.raises(sixd.FileError, match="plot: cannot write .* No such file or directory. Check the folder."):
+    with pytest.raises(sixd.FileError, match="plot: cannot write .* No such file or directory. Make the folder first."):
         traj.plot(path=tmp_path / "nowhere" / "a.png")
+    with pytest.raises(sixd.FileError, match="plot: path is 'a.x00.png', expected one without null characters."):
+        traj.plot(path="a\0.png")
+    empty = Trajectory(traj.t, np.zeros((0, 5, 1)), np.zeros((0, 5, 1)))
+    for nothing in (traj[2:2], empty):
+        with pytest.raises(
+            sixd.ScalarTypeError, match="plot: there is nothing to draw in <Trajectory.*at least one record"
+        ):
+            nothing.plot()
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(
         sixd.MissingPackageError, match="^plot: the package matplotlib is not installed.*'sixd\\[plot\\]'"
@@ -694,7 +810,10 @@ def test_wrong_arguments():
         (lambda: Trajectory(t, q, v, model, parameters={"gravitation": 1}), sixd.UnknownNameError, "no parameter named 'gravitation'"),
         (lambda: Trajectory(t, q, v)[3], sixd.OutOfRangeError, "no record 3, expected -3 … 2."),
         (lambda: Trajectory(t, q, v)["a"], sixd.ScalarTypeError, "the index is 'a', expected a whole number or a slice"),
-        (lambda: Trajectory(t, q, v)[::-1], sixd.OutOfRangeError, "the step of a slice is negative, expected times that"),
+        (lambda: Trajectory(t, q, v)[::-1], sixd.OutOfRangeError, "the step of a slice is -1, expected at least 1"),
+        (lambda: Trajectory(t, q, v)[::0], sixd.OutOfRangeError, "the step of a slice is 0, expected at least 1: records in the"),
+        (lambda: Trajectory(t, q, v)[0.5:], sixd.ScalarTypeError, "expected whole numbers in a slice"),
+        (lambda: Trajectory(t, q, v, model, forces=3), sixd.ScalarTypeError, "Trajectory: forces holds 3, expected elements"),
         (lambda: Trajectory(t, q, v).row(0), sixd.OutOfRangeError, "row: the trajectory is one rollout, expected a batch"),
         (lambda: Trajectory(t, q[None], v[None]).row(1), sixd.OutOfRangeError, "row: 1 fits no batch of shape \\(1,\\)"),
         (lambda: Trajectory(t, q[None], v[None]).row((..., 0)), sixd.OutOfRangeError, "give an index for each dimension"),

@@ -273,7 +273,7 @@ def test_a_live_page_follows(viewer):
         watched.page.goto(viewer.url)
         watched.page.evaluate("sixd.ready")
         viewer.show([0.7, -0.2])
-        watched.page.wait_for_function("Math.abs(sixd.configuration[0] - 0.7) < 1e-6", timeout=10_000)
+        watched.until("Math.abs(sixd.configuration[0] - 0.7) < 1e-6")
         want = sixd.body_poses(viewer.system, np.array([0.7, -0.2]))[1]
         got = np.reshape(watched.page.evaluate("Array.from(sixd.bodyPose('rod2'))"), (4, 4)).T  # by columns
         assert np.allclose(got, want, atol=1e-6)  # float32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,23 +13,36 @@ from typing import BinaryIO
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """An open file beside ``path`` that takes its place when all is written, and vanishes if not. Raises OSError."""
-    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    path, draft = _beside(path)
     try:
         with open(draft, "xb") as file:
             yield file
-        os.replace(draft, path)
+        _take_place(draft, path)
     finally:
         draft.unlink(missing_ok=True)
 
 
 def write_together(texts: Mapping[Path, str]) -> None:
     """Write each text to its path: all to temporary files beside them first, then each renamed. Raises OSError."""
-    drafts = {path: path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp") for path in texts}
+    places = [(*_beside(path), text) for path, text in texts.items()]
     try:
-        for path, text in texts.items():
-            drafts[path].write_text(text, encoding="utf-8", newline="\n")
-        for path, draft in drafts.items():
-            os.replace(draft, path)
+        for _, draft, text in places:
+            draft.write_text(text, encoding="utf-8", newline="\n")
+        for path, draft, _ in places:
+            _take_place(draft, path)
     finally:
-        for draft in drafts.values():
+        for _, draft, _ in places:
             draft.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> tuple[Path, Path]:
+    """The file that is meant, behind links, and a draft beside it."""
+    path = Path(os.path.realpath(path))
+    return path, path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+
+
+def _take_place(draft: Path, path: Path) -> None:
+    """Rename the draft; a file that was there leaves its permissions."""
+    if path.exists():
+        shutil.copymode(path, draft)
+    os.replace(draft, path)

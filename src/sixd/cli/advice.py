@@ -40,6 +40,7 @@ _ADVICE = {
     ),
     "mimic": Advice(True, "Name an existing joint of one freedom in <mimic>, or remove it."),
     "visual": Advice(False, "For pictures only; correct the shape, or leave it so."),
+    "lost-mesh": Advice(False, "For pictures only; give the folder that holds the packages by --package-dir."),
     "xacro": Advice(False, "Expand the file with xacro first, if something is missing."),
     "renamed": Advice(False, "Nothing to do; use the new name."),
     "not-carried": Advice(False, "The model behaves as if these were not there; see whether they matter to you."),

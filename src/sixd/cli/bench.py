@@ -16,7 +16,8 @@ from sixd.cli.output import console, count, digits, duration, print_json, printa
 from sixd.cli.rivals import Pinocchio, find_pinocchio
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.cli.timing import ROUNDS, Contender, medians
-from sixd.errors import ModelError, SixdError, unknown_name
+from sixd.cli.usage import from_option, unknown, wrong_call
+from sixd.errors import ModelError, SixdError
 from sixd.library import LIBRARY, find
 from sixd.model import Model
 from sixd.spatial.scalar import Array
@@ -28,6 +29,7 @@ _STATE = {"q", "qd", "qdd", "tau"}
 FUNCTIONS = tuple(
     n for n, f in LIBRARY.items() if set(f.arrays) <= _STATE and not set(f.choices) - {"frame", "expressed_in", "kind"}
 )
+_NARROW = 60  # columns below which the table would be cut
 USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
@@ -84,8 +86,15 @@ def bench(
     names = [n.strip().replace("-", "_") for n in functions.split(",") if n.strip()]
     for name in names:
         if name not in FUNCTIONS:
-            raise unknown_name("bench", "function", name, FUNCTIONS)
+            raise unknown("function", name, FUNCTIONS)
+    if not names:
+        raise wrong_call(f"--functions is {functions!r}, expected names with commas between.")
+    if frame is not None and not any("frame" in LIBRARY[name].choices for name in names):
+        raise wrong_call(f"--frame was given, and no function of one among {', '.join(names)}. Leave it out.")
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs).without_passive()
+    if frame is not None:
+        with from_option("--frame"):
+            model.frame(frame, "bench")
     with console(stderr=True).status(f"measuring {model.name}"):
         rows, remark = measure(model, names, batch, frame=frame, threads=threads, rounds=rounds)
     if as_json:
@@ -161,10 +170,12 @@ def _difference(ours: Any, theirs: Any) -> float:
 
 
 def table(rows: list[Row], width: int) -> Table:
-    """The times and their ratios; ratios alone where there is no room."""
+    """The times and their ratios; ratios alone where there is no room, a line each where there is hardly any."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    if width < _NARROW:
+        return _narrow_table(rows)
     wide, compared = width >= 84, any(row.pinocchio_batch or row.pinocchio_single for row in rows)
     made = Table(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1), show_edge=False)
     made.add_column("function", no_wrap=True)
@@ -183,6 +194,22 @@ def table(rows: list[Row], width: int) -> Table:
         elif row.pinocchio_single:
             cells += [*([duration(row.pinocchio_single)] * wide), _ratio(row.pinocchio_single, row.single, "*")]
         made.add_row(row.function, *cells)
+    return made
+
+
+def _narrow_table(rows: list[Row]) -> Table:
+    from rich.table import Table
+
+    made = Table.grid(padding=(0, 2))
+    made.add_column(overflow="fold")
+    made.add_column(justify="right", overflow="fold")
+    for row in rows:
+        made.add_row(row.function, duration(row.batch), style="bold")
+        made.add_row("  NumPy/sixd", _ratio(row.numpy, row.batch))
+        if row.pinocchio_batch:
+            made.add_row("  Pinocchio/sixd", _ratio(row.pinocchio_batch, row.batch))
+        elif row.pinocchio_single:
+            made.add_row("  Pinocchio/sixd", _ratio(row.pinocchio_single, row.single, "*"))
     return made
 
 

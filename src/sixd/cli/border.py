@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 import click
 
@@ -21,6 +22,7 @@ from sixd.cli.output import printable
 from sixd.errors import SixdError
 
 INTERRUPTED = 130
+_WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT)
 
 
 def main() -> NoReturn:
@@ -29,12 +31,17 @@ def main() -> NoReturn:
         # a terminal or a file that cannot show a letter gets a question mark for it, not a failure
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    if sys.stderr is None:  # closed by the caller: messages go nowhere
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.exit(run())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command with these arguments (those of the process if None); its exit status."""
     settings = Settings()
+    if sys.stdout is None:
+        _say("standard output is closed, expected a terminal, a file or a pipe. To hide the output: >/dev/null.")
+        return 1
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)  # told, whatever -W says
         show = warnings.showwarning
@@ -51,6 +58,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             return _hang_up()
         except Exception as error:
+            if _is_write_error(error):
+                _hang_up()
             if settings.debug:
                 traceback.print_exc()
             else:
@@ -75,7 +84,16 @@ def _explain(error: Exception) -> str:
         return _sentence(error.format_message() if isinstance(error, click.ClickException) else str(error))
     if isinstance(error, OSError) and error.filename is not None:
         return f"cannot use {str(error.filename)!r}: {error.strerror or error}."
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for that. Ask for less at once."
+    if _is_write_error(error):
+        return f"cannot write the output: {error.strerror}."
     return f"{type(error).__name__}: {_sentence(str(error))} This is unexpected: run again with --debug to see where."
+
+
+def _is_write_error(error: Exception) -> TypeGuard[OSError]:
+    """Whether standard output takes no more, as on a full disk: an error that names no file."""
+    return isinstance(error, OSError) and error.filename is None and error.errno in _WRITING
 
 
 def _sentence(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +14,9 @@ from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json, printable
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.model import Model
+from sixd.model.parts import Finding
+
+_MOST_MESHES = 4  # that are named
 
 
 @command(
@@ -34,13 +38,23 @@ def check(robot: str, floating_base: bool, package_dirs: tuple[str, ...], strict
     can rely on it), 2 if the command was called in a wrong way. Remarks are no faults, unless --strict.
     """
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs, quiet=True)
-    found = sixd.check(model)
+    found = Findings([*sixd.check(model), *_lost_meshes(model)])
     faults = len(found) if strict else sum(advice(f).fault for f in found)
     if as_json:
         print_json(_facts(model, found, faults))
     else:
         _show(model, found, faults)
     return 1 if faults else 0
+
+
+def _lost_meshes(model: Model) -> list[Finding]:
+    """One remark on all files of meshes that are not there; the model itself never needs them."""
+    files = dict.fromkeys(v.shape.file for v in model.visuals if v.shape.kind == "mesh" and v.shape.file)
+    lost = [file for file in files if not Path(file).is_file()]
+    if not lost:
+        return []
+    names = ", ".join(lost[:_MOST_MESHES]) + (f" and {len(lost) - _MOST_MESHES} more" * (len(lost) > _MOST_MESHES))
+    return [Finding("lost-mesh", model.name, f"{count(len(lost), 'mesh', 'meshes')} not found: {names}.")]
 
 
 def _facts(model: Model, found: Findings, faults: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sixd.cli.group import command
 from sixd.cli.output import console, count, duration
 from sixd.cli.saving import free_path
 from sixd.cli.tree import tree_table
+from sixd.cli.usage import FilePath
 from sixd.model import Model
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
@@ -42,7 +43,7 @@ DT, RECORD_EVERY = 1e-3, 17  # s; 59 records a second, as many as the page shows
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     metavar="FILE",
     help=f"Where the page goes.  [default: {PAGE}, replaced if it exists]",
 )

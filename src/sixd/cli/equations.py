@@ -11,17 +11,21 @@ import click
 
 import sixd
 from sixd.cli.group import command
+from sixd.cli.motion import tell
 from sixd.cli.output import console, dump
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.cli.saving import free_path
-from sixd.errors import unknown_name
+from sixd.cli.usage import FilePath, unknown, wrong_call
 from sixd.io.files import write_atomically
+from sixd.model import Model
+from sixd.model.system import System
 from sixd.symbolic.show import FIELDS
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations import Equations
 
 FORMATS = ("text", "latex", "markdown", "python", "json")
+_MATRICES = ("M", "C", "A")  # also where they have one column
 
 
 @command(
@@ -41,7 +45,7 @@ FORMATS = ("text", "latex", "markdown", "python", "json")
     "Not for python, which is a program.",
 )
 @click.option("--reduce", is_flag=True, help="In the independent coordinates that mimic joints and couplings leave.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file.")
+@click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Write to a file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 def equations(
     robot: str,
@@ -59,13 +63,16 @@ def equations(
     A six-axis robot takes a second; the length grows sixfold with every further axis, and you are warned before a long
     wait. docs/equations.md tells more, such as symbols in the place of numbers.
     """
+    fields = _fields(what, form)
     if output is not None:
         free_path(output, force)
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
-    fields = _fields(what)
     with console(stderr=True).status(f"deriving the equations of {model.name}"):
-        derived = sixd.equations(model.reduce() if reduce else model)  # type: ignore[arg-type]
+        system = model.reduce() if reduce else model
+        derived = sixd.equations(system)  # type: ignore[arg-type]
         text = render(derived, fields, form)
+    if reduce:
+        tell(_unreduced(model, system))
     if output is None:
         click.echo(text)
     else:
@@ -73,12 +80,27 @@ def equations(
         click.echo(f"{len(text) + 1:,} characters written to {output}")
 
 
-def _fields(what: str | None) -> tuple[str, ...]:
+def _fields(what: str | None, form: str) -> tuple[str, ...]:
     names = tuple(n.strip() for n in (what or "").split(",") if n.strip())
     for name in names:
         if name not in FIELDS:
-            raise unknown_name("equations", "field", name, FIELDS)
+            raise unknown("field", name, FIELDS)
+    if what is not None and not names:
+        raise wrong_call(f"--what is {what!r}, expected names with commas between: {', '.join(FIELDS)}.")
+    if what is not None and form == "python":
+        raise wrong_call("--what does not go with --format python, which is a program. Leave one of them out.")
     return names
+
+
+def _unreduced(model: Model, system: System) -> list[str]:
+    """What --reduce did not do."""
+    if not model.constraints:
+        return [f"--reduce has no effect: {model.name!r} has no constraints."]
+    left = ", ".join(dict.fromkeys(c.label for c in system.constraints))
+    kept = f"these constraints stay, since loops and rolling cannot be reduced: {left}."
+    if system.nv == model.nv:
+        return [f"--reduce has no effect: {kept}"] if left else []
+    return [f"--reduce: {kept}"] if left else []
 
 
 def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
@@ -92,10 +114,11 @@ def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
     chosen = fields or _usual(derived)
     if form == "json":
         facts = {"robot": derived.name, "q": list(derived.q), "qd": list(derived.qd), "joints": derived.joint_names}
-        return dump(facts | {name: _nested(getattr(derived, name)) for name in chosen})
+        return dump(facts | {name: _nested(name, getattr(derived, name)) for name in chosen})
     parts = [f"# {derived.name}: M q̈ + C q̇ + g + b = τ. Entries that are not shown are zero; M is symmetric."]
     for name in chosen:
-        parts += ["", *(f"{place} = {entry}" for place, entry in entries(name, getattr(derived, name)))]
+        lines = [f"{place} = {entry}" for place, entry in entries(name, getattr(derived, name))]
+        parts += ["", *(lines or [f"{name} = 0"])]
     return "\n".join(parts)
 
 
@@ -110,7 +133,7 @@ def entries(name: str, field: Any) -> Iterator[tuple[str, str]]:
     if not hasattr(field, "shape"):
         yield name, written(field)
         return
-    column = len(field.shape) == 2 and field.shape[1] == 1
+    column = _is_column(name, field)
     for place in product(*(range(n) for n in field.shape)):
         value = field[place]
         if value != 0 and not (name == "M" and place[0] > place[1]):
@@ -124,12 +147,16 @@ def written(value: Any) -> str:
     return str(sstr(value, full_prec=False))
 
 
-def _nested(field: Any) -> Any:
+def _is_column(name: str, field: Any) -> bool:
+    """Whether it is a vector, which SymPy holds as a matrix of one column."""
+    return name not in _MATRICES and len(field.shape) == 2 and field.shape[1] == 1
+
+
+def _nested(name: str, field: Any) -> Any:
     """Lists of texts, a column as one list."""
     if not hasattr(field, "shape"):
         return written(field)
-    column = len(field.shape) == 2 and field.shape[1] == 1
-    return _texts([row[0] for row in field.tolist()] if column else field.tolist())
+    return _texts([row[0] for row in field.tolist()] if _is_column(name, field) else field.tolist())
 
 
 def _texts(rows: list[Any]) -> list[Any]:

@@ -12,8 +12,10 @@ from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.cli.saving import free_path
-from sixd.errors import FileError, ScalarTypeError, unknown_name
+from sixd.cli.usage import FilePath, from_option, unknown, wrong_call
+from sixd.errors import FileError
 from sixd.library import LIBRARY
+from sixd.model import Model
 
 
 def _complete(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
@@ -38,7 +40,7 @@ FUNCTIONS = tuple(name for name in LIBRARY if hasattr(sixd, name) and name != "e
     "-o",
     "--output",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FilePath(file_okay=False),
     default=Path(),
     metavar="FOLDER",
     help="Where the two files go; made if it does not exist.  [default: the current folder]",
@@ -74,17 +76,18 @@ def export(
 ) -> None:
     """Write a function of the library, specialised for one robot, as C99: one function of plain arrays without
     branches, allocation or dependencies but the C library's mathematics. FUNCTION is one of inverse_dynamics,
-    forward_dynamics, mass_matrix, bias_force, gravity_force, coriolis_matrix, energy, pose,
-    jacobian, and others.
+    forward_dynamics, mass_matrix, bias_force, gravity_force, coriolis_matrix, energy, pose, jacobian, and others; a
+    name that is none (`sixd export pendulum ?`) lists all.
 
     Both files are written whole or not at all, and none is replaced without --force.
     """
     chosen = function.replace("-", "_")
     if chosen not in FUNCTIONS:
-        raise unknown_name("export", "function", function, FUNCTIONS)
+        raise unknown("function", function, FUNCTIONS)
     _require_name(name)
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
     static = _static(chosen, frame, expressed_in, given, f_ext)
+    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    _require_parts(model, frame, given)
     for ending in (".c", ".h"):
         if folder.is_dir():
             free_path(folder / f"{name or chosen}{ending}", force)
@@ -119,15 +122,24 @@ def _static(
     takes = LIBRARY[function].choices
     for option, value in options.items():
         if value is not None and option not in takes:
-            raise ScalarTypeError(f"export: {function} takes no --{option.replace('_', '-')}. Leave it out.")
+            raise wrong_call(f"{function} takes no --{option.replace('_', '-')}. Leave it out.")
         if value is None and takes.get(option) is ...:
-            raise ScalarTypeError(f"export: {function} needs --{option}. Give it.")
+            raise wrong_call(f"{function} needs --{option}. Give it.")
     if f_ext and not LIBRARY[function].force:
-        raise ScalarTypeError(f"export: {function} takes no external forces. Leave out --f-ext.")
+        raise wrong_call(f"{function} takes no external forces. Leave out --f-ext.")
     static: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     return static | ({"f_ext": True} if f_ext else {})
 
 
+def _require_parts(model: Model, frame: str | None, joints: tuple[str, ...]) -> None:
+    if frame is not None:
+        with from_option("--frame"):
+            model.frame(frame, "export")
+    for joint in joints:
+        with from_option("--given"):
+            model.v_slice(joint)
+
+
 def _require_name(name: str | None) -> None:
     if name is not None and not (name.isidentifier() and name.isascii()):
-        raise ScalarTypeError(f"export: --name is {name!r}, expected letters, digits and underscores.")
+        raise wrong_call(f"--name is {name!r}, expected letters, digits and underscores.")

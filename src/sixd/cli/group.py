@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from sixd.cli.usage import NEAR
+
 # one line each, so that `sixd --help` need not load the commands themselves
 COMMANDS = {
     "demo": "A tour: a robot, its equations, its speed, its motion, and a page to look at.",
@@ -93,7 +95,7 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1, cutoff=NEAR)
             hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(COMMANDS)}."
             ctx.fail(f"no command named {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)

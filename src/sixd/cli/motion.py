@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ import numpy as np
 
 import sixd
 from sixd.cli.output import console, count, digits, duration, fact_table, printable
-from sixd.errors import FileError
+from sixd.cli.usage import wrong_call
 from sixd.model import Model
 from sixd.simulation.trajectory import Trajectory
 
 _MOST_NUMBERS = 14  # coordinates that are printed
+_KEPT = 0.01  # of the largest kinetic energy: beyond it nobody would call energy constant
 _ENDINGS = {"output": (".npz", ".csv"), "html": (".html", ".htm"), "plot": (".png", ".pdf", ".svg")}
 
 
@@ -23,21 +25,25 @@ def require_ending(option: str, path: Path) -> None:
     """Raise unless the name of the file tells a format that can be written."""
     if path.suffix.lower() not in _ENDINGS[option]:
         known = ", ".join(_ENDINGS[option])
-        raise FileError(f"simulate: --{option} is {str(path)!r}, expected a name that ends in one of {known}.")
+        raise wrong_call(f"--{option} is {str(path)!r}, expected a name that ends in one of {known}.")
 
 
-def summary(model: Model, motion: Trajectory, seconds: float, *, driven: bool) -> dict[str, Any]:
-    """Facts about a motion that took so many seconds to compute; energies of the rollouts that did not fail."""
+def summary(
+    model: Model, motion: Trajectory, seconds: float, *, driven: bool, seed: int | None = None
+) -> dict[str, Any]:
+    """Facts about a motion that took so many seconds to compute; energies of the rollouts where they are finite."""
     facts = dict(motion.facts)
     energy, kinetic = np.asarray(motion.energy), np.asarray(motion.kinetic)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         change = np.abs(energy - energy[..., :1])
     good = np.isfinite(change).all(axis=-1)
-    worst = float(np.max(change[good], initial=0.0))
+    worst = float(np.max(change[good], initial=0.0)) if good.any() else math.nan
     size = float(np.max(np.abs(kinetic[good]), initial=0.0))
     error = np.asarray(motion.constraint_error)
     rollouts = int(np.prod(motion.batch))
     passive = bool(np.any(model.damping) or np.any(model.friction))
+    relative = worst / size if size > 0 else worst if np.isnan(worst) else 0.0
+    conservative = not (driven or passive)
     return {
         "robot": model.name,
         "method": facts.get("method"),
@@ -46,16 +52,21 @@ def summary(model: Model, motion: Trajectory, seconds: float, *, driven: bool) -
         "steps": round(motion.duration / facts["dt"]) * rollouts if facts.get("dt") else None,
         "records": len(motion),
         "rollouts": rollouts,
+        "seed": seed,
         "failed": motion.failed,
         "interrupted": motion.interrupted,
         "energy_start": energy[..., 0] if not motion.batch else None,
         "energy_end": energy[..., -1] if not motion.batch else None,
         "energy_change": worst,
-        "energy_change_relative": worst / size if size > 0 else 0.0,
-        "energy_is_constant": not (driven or passive),
+        "energy_change_relative": relative,
+        "energy_not_finite": int(np.count_nonzero(~good)),
+        "conservative": conservative,
+        "energy_is_constant": conservative and bool(good.all()) and relative <= _KEPT,
         "constraint_error": float(np.nanmax(error, initial=0.0)) if model.constraints else None,
         "seconds": seconds,
         "steps_per_second": round(motion.duration / facts["dt"]) * rollouts / seconds if facts.get("dt") else None,
+        "q_start": motion.q[0] if not motion.batch else None,
+        "qd_start": motion.qd[0] if not motion.batch else None,
         "q": motion.q[-1] if not motion.batch else None,
         "qd": motion.qd[-1] if not motion.batch else None,
     }
@@ -77,6 +88,7 @@ def save(model: Model, motion: Trajectory, paths: dict[str, Path | None]) -> dic
 def tell(notes: Iterable[str]) -> None:
     """What a page does not show as it was given, on standard error."""
     for note in notes:
+        note = note.replace("Give sixd.load their folder by package_dirs", "Give their folder by --package-dir")
         click.echo(f"note: {printable(note)}", err=True)
 
 
@@ -93,6 +105,8 @@ def show(facts: dict[str, Any]) -> None:
         + (f"; {digits(facts['steps_per_second'])} steps/s" if facts["steps"] else ""),
         "energy": _energy(facts),
     }
+    if facts["seed"] is not None:
+        rows["start"] = f"drawn at random, seed {facts['seed']}"
     if facts["constraint_error"] is not None:
         rows["constraints"] = f"off by {facts['constraint_error']:.1e} at most (in rad or m)"
     if facts["failed"]:
@@ -110,8 +124,19 @@ def show(facts: dict[str, Any]) -> None:
 def _energy(facts: dict[str, Any]) -> str:
     if facts["failed"] == facts["rollouts"]:
         return "not known"
+    bad = facts["energy_not_finite"]
+    if bad == facts["rollouts"]:
+        return "not finite"
+    told = _energy_change(facts)
+    return f"{told}; not finite in {count(bad, 'rollout')}" if bad else told
+
+
+def _energy_change(facts: dict[str, Any]) -> str:
+    """Of the rollouts where it is finite."""
     change = f"{facts['energy_change']:.2g} J ({facts['energy_change_relative']:.1e} of the largest kinetic energy)"
-    if facts["energy_is_constant"]:
+    if facts["conservative"]:
+        if facts["energy_change_relative"] > _KEPT:
+            return f"off by {change}, though nothing drives or rubs: take a smaller --dt, or another --method"
         return f"constant, to {change}" if facts["energy_change"] else "constant, to the last bit"
     if facts["energy_start"] is None:
         return f"changed by up to {change}; friction or the controller does that"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 import sys
 import warnings
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import click
 import sixd
 from sixd import zoo
 from sixd.cli.output import count
+from sixd.cli.usage import NEAR
 from sixd.errors import LoadError, ModelWarning
 from sixd.model import Model
 
@@ -51,17 +53,24 @@ def load_robot(
         warnings.simplefilter("ignore", ModelWarning)
         model = _load(robot, floating_base, package_dirs)
     if model.notes and not quiet:
-        again = "" if robot == "-" else f": see `sixd check {robot}`"
+        again = "" if robot == "-" else f": see `{_check_command(robot, floating_base, package_dirs)}`"
         warnings.warn(
             f"{count(len(model.notes), 'doubtful thing')} in {model.name!r}{again}", ModelWarning, stacklevel=2
         )
     return model
 
 
+def _check_command(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> str:
+    words = ["sixd", "check", robot, *(["--floating-base"] * floating_base)]
+    for folder in package_dirs:
+        words += ["--package-dir", folder]
+    return shlex.join(words)
+
+
 def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Model:
     options: dict[str, Any] = {"floating_base": floating_base, "package_dirs": package_dirs}
     if robot == "-":
-        text = sys.stdin.buffer.read()
+        text = b"" if sys.stdin is None else sys.stdin.buffer.read()
         if not text.strip():
             raise LoadError("robot: standard input is empty, expected the text of a URDF or MJCF file.")
         return sixd.load(text, **options)
@@ -78,7 +87,7 @@ def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Mod
         return zoo.get(name)
     if _is_path(robot):
         return sixd.load(Path(robot), **options)
-    near = difflib.get_close_matches(name, [*zoo.names(), *_files()], n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, [*zoo.names(), *_files()], n=1, cutoff=NEAR)
     hint = f"Did you mean {near[0]!r}?" if near else "`sixd info` lists the zoo."
     raise LoadError(f"robot: neither a file nor a robot of the zoo is named {robot!r}. {hint}")
 

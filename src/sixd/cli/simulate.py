@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import click
-import numpy as np
 
 import sixd
 from sixd.cli.border import INTERRUPTED
 from sixd.cli.group import command
-from sixd.cli.motion import require_ending, save, show, summary
+from sixd.cli.motion import require_ending, save, show, summary, tell
 from sixd.cli.output import print_json
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.cli.saving import free_path
-from sixd.cli.state import parse_number, parse_state, random_states
-from sixd.errors import ScalarTypeError, unknown_name
+from sixd.cli.start import require_memory, start
+from sixd.cli.state import parse_number, parse_state
+from sixd.cli.usage import FilePath, from_option, number, unknown, wrong_call
 from sixd.model import Model
-from sixd.spatial.scalar import Array
+from sixd.simulation.simulate import METHODS
 
 FILES = ("output", "html", "plot")
-METHODS = ("euler", "rk4", "midpoint", "adaptive", "stiff")
 CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
 
 
@@ -38,8 +36,24 @@ CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
     ],
 )
 @robot_argument()
-@click.option("--duration", type=float, default=5.0, show_default=True, metavar="S", help="Time to simulate [s].")
-@click.option("--dt", type=float, default=1e-3, show_default=True, metavar="S", help="Time step [s].")
+@click.option(
+    "--duration",
+    type=float,
+    default=5.0,
+    show_default=True,
+    metavar="S",
+    callback=number(zero=True),
+    help="Time to simulate [s].",
+)
+@click.option(
+    "--dt",
+    type=float,
+    default=1e-3,
+    show_default=True,
+    metavar="S",
+    callback=number(zero=False),
+    help="Time step [s]; adaptive and stiff choose their own steps, and N times dt is the distance of their records.",
+)
 @click.option(
     "--method",
     type=click.Choice(METHODS),
@@ -63,43 +77,53 @@ CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
     "gravity+pd:KP,KD: both.",
 )
 @click.option("--target", metavar="STATE", help="Configuration that pd leads to.  [default: neutral]")
-@click.option("--batch", type=click.IntRange(1), metavar="N", help="So many rollouts at once, from random states.")
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    metavar="N",
+    help="So many rollouts at once, from random states: those of --random 0, if no other seed is given.",
+)
 @click.option(
     "--record-every",
     type=click.IntRange(1),
     metavar="N",
     help="Keep every Nth step.  [default: 100 records a second]",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Save the motion: .npz or .csv.")
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page that plays the motion.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .pdf or .svg.")
+@click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Save the motion: .npz or .csv.")
+@click.option("--html", type=FilePath(), metavar="FILE", help="Write a page that plays the motion.")
+@click.option("--plot", type=FilePath(), metavar="FILE", help="Draw it: .png, .pdf or .svg.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **options: Any) -> int:
     """Simulate a robot from a state, and print a summary: how much energy changed, how far constraints were off, how
     many rollouts failed, how many steps a second were done. Constrained robots start from an assembled state near
-    the given one. Interrupted by Ctrl-C, it keeps what was computed. Exit status 1 if no rollout stayed finite.
+    the given one; joints named in --q and --qd keep their values where that is possible, and a note tells what was
+    changed. Interrupted by Ctrl-C, it keeps what was computed. Exit status 1 if no rollout stayed finite.
 
     Where nothing rubs and nothing drives, energy is constant, and what its error is tells how good the simulation is.
     """
     for name in FILES:
         if options[name] is not None:
-            require_ending(name, free_path(options[name], options["force"]))
+            require_ending(name, options[name])
+            free_path(options[name], options["force"])
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
-    q, qd = start(model, options)
+    every = options["record_every"] or _record_every(options["dt"])
+    require_memory(model, options["batch"], options["duration"] / (options["dt"] * every))
+    begin = start(model, options["q"], options["qd"], options["seed"], options["batch"])
+    tell(begin.notes)
     controller = make_controller(model, options["controller"], options["target"])
     began = perf_counter()
     motion = sixd.simulate(
         model,
-        q,
-        qd,
+        begin.q,
+        begin.qd,
         options["duration"],
         dt=options["dt"],
         method=options["method"],
         controller=controller,
-        record_every=options["record_every"] or _record_every(options["dt"]),
+        record_every=every,
     )
-    facts = summary(model, motion, perf_counter() - began, driven=controller is not None)
+    facts = summary(model, motion, perf_counter() - began, driven=controller is not None, seed=begin.seed)
     facts["files"] = save(model, motion, {name: options[name] for name in FILES})
     if options["as_json"]:
         print_json(facts)
@@ -111,40 +135,24 @@ def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **o
 
 
 def _record_every(dt: float) -> int:
-    """Steps between records that are 10 ms apart; what is no step is left to the simulation to refuse."""
+    """Steps between records that are 10 ms apart."""
     return max(1, round(0.01 / dt)) if 1e-12 < dt < 1 else 1
-
-
-def start(model: Model, options: dict[str, Any]) -> tuple[Array, Array]:
-    """The states to start from, (n,) or (batch, n), assembled if there are constraints."""
-    rows, seed = options["batch"], options["seed"]
-    if seed is None and rows is not None and options["q"] is None:
-        seed = 0
-    q, qd = model.neutral(), np.zeros(model.nv)
-    if seed is not None:
-        q, qd = random_states(model, seed, rows)
-    q = q if options["q"] is None else parse_state(model, "--q", options["q"])
-    qd = qd if options["qd"] is None else parse_state(model, "--qd", options["qd"])
-    if rows is not None:
-        q, qd = (np.ascontiguousarray(np.broadcast_to(x, (rows, x.shape[-1]))) for x in (q, qd))
-    return sixd.assemble(model, q, qd) if model.constraints else (q, qd)
 
 
 def make_controller(model: Model, text: str, target: str | None) -> Any:
     """The controller that a word on the command line names, or None."""
     kind, _, gains = text.partition(":")
     if kind not in CONTROLLERS or bool(gains) != kind.endswith("pd"):
-        raise unknown_name(
-            "simulate: --controller", "controller", text, ("none", "gravity", "pd:KP,KD", "gravity+pd:KP,KD")
-        )
+        raise unknown("controller", text, ("none", "gravity", "pd:KP,KD", "gravity+pd:KP,KD"))
     if target is not None and not gains:
-        raise ScalarTypeError("simulate: --target was given without --controller pd:KP,KD, which would lead there.")
+        raise wrong_call("--target was given without --controller pd:KP,KD, which would lead there.")
     if kind == "none":
         return None
     if kind == "gravity":
         return sixd.controllers.GravityCompensation(model)
     numbers = [parse_number("--controller", x) for x in gains.split(",")]
     if len(numbers) != 2:
-        raise ScalarTypeError(f"simulate: --controller is {text!r}, expected two gains: {kind}:KP,KD.")
+        raise wrong_call(f"--controller is {text!r}, expected two gains: {kind}:KP,KD.")
     place = model.neutral() if target is None else parse_state(model, "--target", target)
-    return sixd.controllers.PD(place, *numbers, model=model, gravity=kind.startswith("gravity"))
+    with from_option("--controller"):
+        return sixd.controllers.PD(place, *numbers, model=model, gravity=kind.startswith("gravity"))

@@ -33,7 +33,7 @@ def branches(model: Model) -> Iterator[tuple[str, int]]:
 
 
 def tree_table(model: Model, width: int) -> Table:
-    """The tree; where there is no room, the columns that matter least are left out."""
+    """The tree; where there is no room, the columns that matter least are left out, and a line below tells so."""
     from rich.table import Table
     from rich.text import Text
 
@@ -42,11 +42,15 @@ def tree_table(model: Model, width: int) -> Table:
     columns = {name: cells for name, cells in columns.items() if any(cells)}
     bodies = [len(rails) + len(model.body_names[i - 1]) for rails, i in rows]
     room = width - max(bodies, default=0) - 2
+    lost = []
     for name in _DISPENSABLE:
-        if sum(max(map(len, [key, *cells])) + 2 for key, cells in columns.items()) > room:
-            columns.pop(name, None)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("body", no_wrap=True)
+        if sum(max(map(len, [key, *cells])) + 2 for key, cells in columns.items()) > room and name in columns:
+            columns.pop(name)
+            lost.append(name)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", caption_justify="left", caption_style="dim")
+    if lost:
+        table.caption = f"No room for: {', '.join(n for n in _CELLS if n in lost)}."
+    table.add_column("body", no_wrap=max(bodies, default=0) <= width, overflow="fold")
     for name in columns:
         table.add_column(name, justify="right" if name == "mass [kg]" else "left", overflow="fold")
     table.add_row("world")
@@ -109,4 +113,4 @@ _CELLS: dict[str, Callable[[Model, int], str]] = {
     "joint": _joint, "kind": _kind, "range": _range, "effort": _effort, "speed": _speed, "passive": _passive,
     "mass [kg]": _mass,
 }  # fmt: skip
-_DISPENSABLE = ("passive", "speed", "effort", "joint", "range")
+_DISPENSABLE = ("passive", "speed", "effort", "joint", "range", "mass [kg]", "kind")

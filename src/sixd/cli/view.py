@@ -13,6 +13,7 @@ from sixd.cli.output import printable
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.cli.saving import free_path
 from sixd.cli.state import parse_state
+from sixd.cli.usage import FilePath
 from sixd.simulation.trajectory import Trajectory
 
 
@@ -25,12 +26,12 @@ from sixd.simulation.trajectory import Trajectory
     ],
 )
 @robot_argument()
-@click.argument("trajectory", required=False, type=click.Path(path_type=Path), metavar="[TRAJECTORY]")
+@click.argument("trajectory", required=False, type=FilePath(), metavar="[TRAJECTORY]")
 @click.option("--q", metavar="STATE", help="Configuration [rad or m], as for `sixd simulate`.  [default: neutral]")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="P", help="Port on 127.0.0.1.  [default: any]"
 )
-@click.option("--save", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write a page to a file instead.")
+@click.option("--save", "path", type=FilePath(), metavar="FILE", help="Write a page to a file instead.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--no-browser", is_flag=True, help="Print the address, open no browser.")
 def view(
@@ -47,8 +48,8 @@ def view(
     """Look at a robot in the browser: turn it, move its joints by sliders, switch frames, centres of mass and inertia
     ellipsoids on. With a TRAJECTORY (.npz or .csv of `sixd simulate --output`): play it, with its plots.
 
-    The page is served to this machine alone (127.0.0.1) until you press Ctrl-C. With --save it is written as one file
-    that works without a server and without a network.
+    The page is served to this machine alone (127.0.0.1) until you press Ctrl-C (exit status 0). With --save it is
+    written as one file that works without a server and without a network.
     """
     if path is not None:
         free_path(path, force)

@@ -20,7 +20,8 @@ class ComputedTorque:
 
     Parameters
     ----------
-    model : what is controlled, as well as it is known: passive forces and armature are made up for too.
+    model : what is controlled, as well as it is known: passive forces and armature are made up for too. It is this
+        very model in all rows, also where ``parameters`` of ``sixd.simulate`` give a row other numbers.
     target : (nq,), or a function t -> (nq,) written with the functions of ``sixd.spatial``.
     kp, kd : gains [1/s²] and [1/s], a number or (nv,); kd = 2 √kp damps critically.
     velocity, acceleration : (nv,) of the target, or functions of t; None: exact derivatives of the target.

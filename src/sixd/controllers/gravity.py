@@ -15,7 +15,11 @@ from sixd.spatial.scalar import Array, Scalar
 @dataclass(frozen=True, eq=False)
 class GravityCompensation:
     """tau = g(q): the joint forces that hold the model against gravity, and nothing else. ``saturate`` cuts them to the
-    model's effort limits."""
+    model's effort limits.
+
+    The model is this very one in all rows: ``parameters`` of ``sixd.simulate`` that give a row another gravity or other
+    inertias change what moves, not what the controller believes.
+    """
 
     model: System
     _: KW_ONLY

@@ -26,7 +26,8 @@ class PD:
     velocity : (nv,) of the target, or a function of t; None: the target's exact derivative.
     model : needed for spherical and free joints, whose errors are rotations, for gravity and for effort limits. Without
         it q and the target are plain numbers.
-    gravity : adds the joint forces that hold the model against gravity.
+    gravity : adds the joint forces that hold the model against gravity: this very model, in all rows, also where
+        ``parameters`` of ``sixd.simulate`` give a row another gravity or other inertias.
     saturate : cuts tau to the model's effort limits.
 
     Notes
@@ -53,12 +54,12 @@ class PD:
             read_model("PD", self.model, saturate=self.saturate)
         elif self.gravity or self.saturate:
             raise ModelError("PD: model is None, expected the model beside gravity or saturate. Give model=….")
-        sizes = () if self.model is None else (self.model.nv,)
-        for name in ("kp", "kd"):
-            object.__setattr__(self, name, read_gain("PD", name, getattr(self, name), *sizes))
         reference = self._reference
         object.__setattr__(self, "target", reference.target)
         object.__setattr__(self, "velocity", reference.velocity)
+        sizes = () if reference.nv is None else (reference.nv,)
+        for name in ("kp", "kd"):
+            object.__setattr__(self, name, read_gain("PD", name, getattr(self, name), *sizes))
 
     @cached_property
     def _reference(self) -> Reference:

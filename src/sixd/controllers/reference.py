@@ -19,8 +19,9 @@ from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.model.joints import Free, Joint, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
+from sixd.simulation.forces import finite_vector
 from sixd.spatial.dual import Dual, duals, parts
-from sixd.spatial.scalar import Array, Scalar, common_dtype, is_number, is_object, require_scalars
+from sixd.spatial.scalar import Array, Scalar, common_dtype, is_number, is_object
 from sixd.spatial.transform import inverse_transform
 
 Given = Any  # an array, or a function of t
@@ -50,13 +51,25 @@ class Reference:
     acceleration: Given = None
 
     def __post_init__(self) -> None:
-        nq, nv = (None, None) if self.system is None else (self.system.nq, self.system.nv)
-        for name, n in (("target", nq), ("velocity", nv), ("acceleration", nv)):
-            value = getattr(self, name)
-            if not callable(value) and (value is not None or name == "target"):
-                object.__setattr__(self, name, finite_vector(self.where, name, value, n))
+        self._read("target", None if self.system is None else self.system.nq)
+        for name in ("velocity", "acceleration"):
+            if getattr(self, name) is not None:
+                self._read(name, self.nv)
         if not callable(self.target):
             _require_unit_quaternions(self.where, self.system, self.target)
+
+    @property
+    def nv(self) -> int | None:
+        """Number of velocities; None where only a call of the target can tell."""
+        if self.system is not None:
+            return self.system.nv
+        return None if callable(self.target) else len(self.target)
+
+    def _read(self, name: str, n: int | None) -> None:
+        value = getattr(self, name)
+        if not callable(value):
+            wanted = f"{'(nq,)' if n is None else f'({n},)'}, or a function of t"
+            object.__setattr__(self, name, finite_vector(self.where, name, value, n, wanted))
 
     def at(self, t: Scalar) -> Motion:
         """The target's motion at time t [s], of any scalar."""
@@ -158,20 +171,6 @@ def curved_joints(system: System | None) -> list[tuple[str, Joint, slice, slice]
         for name, joint in joints
         if type(joint).integrate is not Joint.integrate
     ]
-
-
-def finite_vector(where: str, name: str, value: Any, n: int | None = None) -> Array:
-    """``value`` as a read-only array of n finite numbers, or of any number of them."""
-    require_scalars(f"{where}: {name}", value)
-    array = np.array(value)
-    if array.ndim != 1 or (n is not None and len(array) != n):
-        wanted = "(nq,)" if n is None else f"({n},)"
-        raise ShapeError(f"{where}: {name} has shape {array.shape}, expected {wanted}, or a function of t.")
-    if is_object(array) or not np.isfinite(array).all():
-        raise ModelError(f"{where}: {name} is {value!r}, expected finite numbers.")
-    array = array.astype(float)
-    array.flags.writeable = False
-    return array
 
 
 def _require_unit_quaternions(where: str, system: System | None, q: Array) -> None:

@@ -27,8 +27,10 @@ class Sequence:
 
     Notes
     -----
-    Give its ``sample_time`` to ``sixd.simulate`` too: it then asks ``sample`` once each Ts. A short table (n, nv) can
-    also be traced; a step that ends on a multiple of Ts then sees the next force in its last stage.
+    ``sixd.simulate`` takes the sample time from the object, and asks ``sample`` once each Ts; the batch of the tables
+    is that of the states, such as tables (2, 3, n, nv) for states q (2, 3, nq), or one that spreads over it. Inside a
+    controller of your own a short table (n, nv) can also be traced; a step that ends on a multiple of Ts then sees the
+    next force in its last stage.
     """
 
     tau: Any
@@ -54,14 +56,14 @@ class Sequence:
         if self.tau.ndim > 2:
             raise ShapeError(
                 f"Sequence: tau has shape {self.tau.shape}, a table for each row of a batch, expected (n, nv) for one "
-                f"state. Give sample_time={self.sample_time:g} to sixd.simulate."
+                f"state. Give the Sequence itself to sixd.simulate, as its controller."
             )
         if is_number(t):
             return self.tau[self._row(t)].copy()
         if self.tau.size > _LONGEST_TRACE:
             raise ModelError(
                 f"Sequence: tau has {self.tau.size} numbers, expected at most {_LONGEST_TRACE} in a traced controller. "
-                f"Give sample_time={self.sample_time:g} to sixd.simulate."
+                f"Give the Sequence itself to sixd.simulate, or sample_time={self.sample_time:g} with your controller."
             )
         force: Any = self.tau[0]
         for k, row in enumerate(self.tau[1:], 1):

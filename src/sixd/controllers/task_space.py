@@ -9,10 +9,11 @@ import numpy as np
 
 from sixd import api
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
-from sixd.controllers.reference import as_numbers, differentiable, finite_vector
+from sixd.controllers.reference import as_numbers, differentiable
 from sixd.errors import ModelError, ShapeError
 from sixd.model import validate
 from sixd.model.system import System
+from sixd.simulation.forces import finite_vector
 from sixd.spatial.dual import Dual, parts
 from sixd.spatial.rotation import rotation_to_vector, unskew
 from sixd.spatial.scalar import Array, Scalar, is_object, require_scalars
@@ -34,7 +35,8 @@ class TaskSpacePD:
         position: a number or (3,).
     velocity : [ω; v] (6,) of the target in world axes, for a position v (3,), or a function of t; None: its exact
         derivative.
-    gravity : adds the joint forces that hold the model against gravity.
+    gravity : adds the joint forces that hold the model against gravity: this very model, in all rows, also where
+        ``parameters`` of ``sixd.simulate`` give a row another gravity or other inertias.
     joint_damping : [N m s/rad or N s/m], a number or (nv,): calms joint motions that do not move the frame.
     saturate : cuts tau to the model's effort limits.
 
@@ -60,10 +62,11 @@ class TaskSpacePD:
         self.model.frame(self.frame, "TaskSpacePD")
         if not callable(self.target):
             object.__setattr__(self, "target", _read_target(self.target))
-        if self.velocity is not None and not callable(self.velocity):
-            # as an array of its own; its size is compared with that of the target
-            object.__setattr__(self, "velocity", finite_vector("TaskSpacePD", "velocity", self.velocity))
         sizes = (3, 6) if callable(self.target) else (3,) if self.target.shape == (3,) else (6,)
+        if self.velocity is not None and not callable(self.velocity):
+            n = sizes[0] if len(sizes) == 1 else None
+            velocity = finite_vector("TaskSpacePD", "velocity", self.velocity, n, "(3,) or (6,)" if n is None else "")
+            object.__setattr__(self, "velocity", velocity)
         for name in ("kp", "kd"):
             object.__setattr__(self, name, read_gain("TaskSpacePD", name, getattr(self, name), *sizes))
         damping = read_gain("TaskSpacePD", "joint_damping", self.joint_damping, self.model.nv)

@@ -41,7 +41,7 @@ def integrate_adaptively(
 ) -> Iterator[tuple[Array, Records]]:
     """(t, records) in one piece; ``facts`` gets what the methods tell."""
     where = setup.problem.where
-    tolerances = {"rtol": positive(where, "rtol", rtol, "1", zero=False), "atol": positive(where, "atol", atol, "1")}
+    tolerances = {name: positive(where, name, x, "1", zero=False) for name, x in (("rtol", rtol), ("atol", atol))}
     if setup.sampled is not None:
         raise ScalarTypeError(
             f"{where}: a controller that is called with numbers needs fixed steps, got method {method!r}. Use 'rk4', "
@@ -140,7 +140,7 @@ class _Row:
         self.flow, self.method, self.duration, self.tolerances = flow, method, duration, tolerances
         self.where, self.watch = setup.problem.where, events
         self.nq, self.nv = setup.problem.system.nq, setup.problem.system.nv
-        self.constants = [np.ascontiguousarray(x[min(k, len(x) - 1)], dtype=float) for x in setup.constants.values()]
+        self.constants = [np.array(x[min(k, len(x) - 1)], dtype=float) for x in setup.constants.values()]
         start = np.concatenate([setup.q[k], setup.qd[k], setup.u[k]]).astype(float)
         self.start = flow.settle(0.0, start, self.constants)
         self.events: list[Array] = [np.zeros(0) for _ in events]
@@ -165,7 +165,7 @@ class _Row:
                 before, end, dense = solver.t_old, solver.t, solver.dense_output()
                 stop, values = self._look(before, end, dense, values)
                 upto = end if stop is None else stop
-                inside = [] if times is None else times[(times > before) & (times <= upto)]
+                inside = self._between(times, len(t_all), upto)
                 for t in inside:
                     t_all.append(t)
                     y_all.append(self.flow.settle(t, dense(t), self.constants))
@@ -191,6 +191,10 @@ class _Row:
         self.t, self.y = np.array(t_all), np.array(y_all)
         return self
 
+    def _between(self, times: Array | None, first: int, upto: float) -> Array:
+        """Those of the times that are not yet recorded, up to one."""
+        return np.zeros(0) if times is None else times[first : int(np.searchsorted(times, upto, side="right"))]
+
     def _solver(self, method: Any) -> Any:
         """SciPy's, or None if there is nowhere to go: it looks for its first step for ever where a rate is NaN."""
         if not (np.isfinite(self.start).all() and np.isfinite(self._rate(0.0, self.start)).all()):
@@ -203,7 +207,8 @@ class _Row:
     # events --------------------------------------------------------------------------------------------
 
     def _event(self, event: Callable[..., Any], t: float, y: Array) -> float:
-        value = event(t, y[: self.nq], y[self.nq : self.nq + self.nv])
+        q, qd = y[: self.nq].copy(), y[self.nq : self.nq + self.nv].copy()  # what it may change is its own
+        value = event(t, q, qd)
         if not is_number(value):
             raise ScalarTypeError(f"{self.where}: an event returns {value!r} at t = {t:g}, expected a number.")
         return float(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,8 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System, require_system
 from sixd.parameters import parameter_shape
 from sixd.simulation.checks import positive
-from sixd.simulation.control import Sampled, can_be_traced, kind_of_controller
-from sixd.simulation.forces import Force
+from sixd.simulation.control import Sampled, can_be_traced, kind_of_controller, require_pure
+from sixd.simulation.forces import elements
 from sixd.simulation.problem import PROJECTED, STABILISED, Problem
 from sixd.spatial.scalar import Array
 
@@ -63,7 +63,7 @@ def make_setup(
     rng = _generator(where, seed)
     q = _start(where, system, q, rng)
     qd = np.zeros(system.nv, np.float32 if getattr(q, "dtype", None) == np.float32 else float) if qd is None else qd
-    law, sampled, held = kind_of_controller(where, controller, sample_time, rng)
+    law, sampled, held = kind_of_controller(where, controller, sample_time, seed)
     push = f_ext if f_ext is None or callable(f_ext) else "array"
     given = _parameters(where, parameters)
     if constraints not in (PROJECTED, STABILISED):
@@ -75,17 +75,19 @@ def make_setup(
         held=held is not None or sampled is not None,
         f_ext=push if callable(push) else None,
         pushed=push == "array",
-        forces=_elements(where, forces),
+        forces=elements(where, forces),
         parameters=tuple(given),
         constraints=constraints,
         stabilisation=positive(where, "stabilisation", stabilisation, "1/s"),
     )
     if law is not None and not can_be_traced(problem):
-        problem, sampled = replace(problem, law=None, held=True), Sampled(law, None)
+        problem, sampled = replace(problem, law=None, held=True), Sampled(where, law, None)
+    require_pure(problem)
     arrays, batch, dtype = _arrays(problem, q, qd, held, f_ext, given)
     problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT)
     rows = len(arrays["q"])
     if sampled is not None:
+        sampled = replace(sampled, batch=batch)
         arrays["tau"] = np.zeros((rows, system.nv), dtype)
     parts = [force.start(system) for force in problem.forces]
     u = np.tile(np.concatenate([np.zeros(0), *parts]).astype(dtype), (rows, 1))
@@ -125,8 +127,8 @@ def _arrays(
 
 
 def _rows(array: Array, core: tuple[int, ...], batch: tuple[int, ...], dtype: str) -> Array:
-    """One row for all, if the array has no batch, else all rows."""
-    array = array.astype(dtype, copy=False)
+    """One row for all, if the array has no batch, else all rows; the caller's array may change later."""
+    array = array.astype(dtype)
     if array.ndim == len(core):
         return array.reshape((1, *core))
     return np.ascontiguousarray(np.broadcast_to(array, batch + core)).reshape((math.prod(batch), *core))
@@ -160,11 +162,3 @@ def _parameters(where: str, parameters: Any) -> dict[str, Any]:
         if name in given:
             raise ScalarTypeError(f"{where}: parameters has {name!r}, which means something else. Rename the symbol.")
     return given
-
-
-def _elements(where: str, forces: Any) -> tuple[Force, ...]:
-    every = tuple(forces) if isinstance(forces, Iterable) else (forces,)
-    for force in every:
-        if not isinstance(force, Force):
-            raise ScalarTypeError(f"{where}: forces holds {force!r}, expected elements such as sixd.Ground(…).")
-    return every

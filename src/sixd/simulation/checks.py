@@ -21,10 +21,10 @@ def positive(where: str, name: str, value: Any, unit: str, *, zero: bool = True)
     return float(value)
 
 
-def whole(where: str, name: str, value: Any) -> int:
-    """A whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ScalarTypeError(f"{where}: {name} is {value!r}, expected a whole number of at least 1.")
+def whole(where: str, name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ScalarTypeError(f"{where}: {name} is {value!r}, expected a whole number of at least {least}.")
     return int(value)
 
 

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from itertools import islice
+from queue import Empty, Queue
 from typing import Any
 
 from sixd.errors import MissingPackageError, ScalarTypeError, WorkerError
@@ -14,7 +15,8 @@ from sixd.simulation.job import Job, Result, packed, run_packed
 from sixd.simulation.workers import Attempts, Span
 from sixd.spatial.scalar import Array
 
-_CONNECT = 10.0  # s, for a scheduler to answer, and for a first worker to be there
+_CONNECT = 10.0  # s, for a scheduler to answer, and for a worker to be there
+_LOOK = 2.0  # s, after which somebody looks whether there are workers at all
 
 
 def on_cluster(
@@ -28,18 +30,19 @@ def on_cluster(
     attempts, flying = Attempts(retries), {}  # type: Attempts, dict[Any, Span]
     with _client(distributed, cluster) as client:
         left = iter(spans)
-        finished = distributed.as_completed(loop=client.loop)
+        finished: Queue[Any] = Queue()
 
         def submit(span: Span) -> None:
             future = client.submit(run_packed, payload, span[0], cut(*span), pure=False)
             flying[future] = span
-            finished.add(future)
+            future.add_done_callback(finished.put)
 
         try:
             # two for each thread of the cluster: one under way, one at hand; so results do not pile up there
             for span in islice(left, 2 * _threads(client, cluster)):
                 submit(span)
-            for future in finished:
+            while flying:
+                future = _next(finished, client, cluster)
                 span = flying.pop(future)
                 try:
                     found = future.result()
@@ -58,6 +61,20 @@ def on_cluster(
         finally:
             if flying:
                 client.cancel(list(flying))
+
+
+def _next(finished: Queue[Any], client: Any, cluster: Any) -> Any:
+    """A future that is done; raises if there is nobody to do them."""
+    alone = 0.0
+    while True:
+        try:
+            return finished.get(timeout=_LOOK)
+        except Empty:
+            alone = 0.0 if client.nthreads() else alone + _LOOK
+            if alone > _CONNECT:
+                raise WorkerError(
+                    f"{WHERE}: the workers of the cluster {cluster!r} are gone, and none has come in {alone:.0f} s."
+                ) from None
 
 
 def require_distributed() -> Any:

@@ -115,10 +115,13 @@ def _tell_failures(where: str, found: Trajectory) -> None:
     good = np.isfinite(found.q).all(axis=-1) & np.isfinite(found.qd).all(axis=-1)
     first = found.t[np.argmin(good, axis=-1)] if found.batch else found.t[int(np.argmin(good))]
     since = float(np.min(np.where(good.all(axis=-1), np.inf, first)))
-    what = f"{found.failed} of {math.prod(found.batch)} rows are" if found.batch else "the motion is"
-    hint = "a step that is too long, a singular state, or constraints in a dead centre"
+    verb = "is" if found.failed == 1 else "are"
+    what = f"{found.failed} of {math.prod(found.batch)} rows {verb}" if found.batch else "the motion is"
+    hint = "a step that is too long, a force that is not finite, a singular state, or constraints in a dead centre"
+    if since == found.t[0]:
+        hint = "the start is not finite"
     if found.facts["method"] == "midpoint":
-        hint = f"iterations that do not settle, which a shorter dt mends, or {hint}"
+        hint = f"iterations that do not settle (a shorter dt helps, but not where dry friction sticks), or {hint}"
     warnings.warn(
         f"{where}: {what} not finite from t = {since:g} s on: {hint}. trajectory.failed counts them.",
         SimulationWarning,

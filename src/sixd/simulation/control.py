@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,35 +16,64 @@ from sixd.compile import graph_text
 from sixd.errors import ScalarTypeError, SimulationWarning, TraceError
 from sixd.simulation.checks import positive
 from sixd.simulation.kernels import traced
+from sixd.simulation.memory import fresh, remembers, row_seed
 from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array
 
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A controller that is called with numbers, every ``interval`` [s]; None: every step."""
+    """A controller that is called with numbers, every ``interval`` [s]; None: every step.
 
+    Of several rows each has a copy of it, and its own random numbers, made of ``seed``.
+    """
+
+    where: str
     function: Any
     interval: float | None
-    rng: np.random.Generator | None = None
+    seed: Any = None
+    takes_rng: bool = False
+    batch: tuple[int, ...] = ()
 
-    def __call__(self, where: str, t: float, q: Array, qd: Array) -> Array:
+    @cached_property
+    def _rows(self) -> list[Callable[..., Any]]:
+        rows = math.prod(self.batch)
+        functions = [self.function] * rows
+        if rows > 1 and remembers(self.function):
+            try:
+                functions = [fresh(self.function) for _ in range(rows)]
+            except Exception as error:
+                raise ScalarTypeError(
+                    f"{self.where}: the controller cannot be copied, expected one that can, since each of {rows} rows "
+                    f"gets its own: {type(error).__name__}: {error}."
+                ) from error
+        if not self.takes_rng:
+            return functions
+        if isinstance(self.seed, np.random.SeedSequence) and rows == 1:
+            return [partial(self.function, rng=np.random.default_rng(self.seed))]
+        entropy = np.random.SeedSequence(self.seed).entropy
+        return [partial(f, rng=np.random.default_rng(row_seed(entropy, k))) for k, f in enumerate(functions)]
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
         """Forces (rows, nv) for all rows."""
         if hasattr(self.function, "sample"):
-            return np.broadcast_to(np.asarray(self.function.sample(t, q, qd), dtype=float), qd.shape)
-        given = {} if self.rng is None else {"rng": self.rng}
-        found = [np.asarray(self.function(t, a, b, **given)) for a, b in zip(q.copy(), qd.copy(), strict=True)]
-        for tau in found:
+            states = [x.reshape((*self.batch, x.shape[1])) for x in (q, qd)]
+            found = np.asarray(self.function.sample(t, *states), dtype=float)
+            return np.broadcast_to(found, states[1].shape).reshape(qd.shape)
+        out = np.empty(qd.shape)
+        for k, f in enumerate(self._rows):
+            tau = np.asarray(f(t, q[k].copy(), qd[k].copy()))
             if tau.shape != qd.shape[1:] or tau.dtype.kind not in "fiu":
                 raise ScalarTypeError(
-                    f"{where}: controller returns {tau!r} at t = {t:g}, expected {qd.shape[1]} numbers, one for each "
-                    f"freedom."
+                    f"{self.where}: controller returns {tau!r} at t = {t:g}, expected {qd.shape[1]} numbers, one for "
+                    f"each freedom."
                 )
-        return np.array(found, dtype=float).reshape(qd.shape)
+            out[k] = tau
+        return out
 
 
 def kind_of_controller(
-    where: str, controller: Any, sample_time: float | None, rng: np.random.Generator
+    where: str, controller: Any, sample_time: float | None, seed: Any
 ) -> tuple[Callable[..., Any] | None, Sampled | None, Any]:
     """(law to trace, controller to sample, constant forces): at most one of them is something."""
     interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
@@ -56,11 +87,11 @@ def kind_of_controller(
                 f"{where}: sample_time is {interval:g} s, but the controller's own is {controller.sample_time:g} s. "
                 f"Leave one out."
             )
-        return None, Sampled(controller, float(controller.sample_time)), None
+        return None, Sampled(where, controller, float(controller.sample_time)), None
     takes_rng = _takes_rng(controller)
     if interval is None and not takes_rng:
         return controller, None, None
-    return None, Sampled(controller, interval, rng if takes_rng else None), None
+    return None, Sampled(where, controller, interval, seed, takes_rng), None
 
 
 def _takes_rng(controller: Callable[..., Any]) -> bool:
@@ -72,15 +103,13 @@ def _takes_rng(controller: Callable[..., Any]) -> bool:
 
 def can_be_traced(problem: Problem) -> bool:
     """Whether the controller can be part of the equations; if not, a warning tells that it is called every step."""
-    nq, nv = problem.system.nq, problem.system.nv
-    alone = replace(problem, held=False, f_ext=None, pushed=False, forces=(), parameters=())
-
-    def law(t: Any, q: Array, qd: Array, _: Any) -> Any:
-        return alone.applied(problem.system, t, q, qd, np.zeros(0), {}).tau
-
-    shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (nq,), "qd": (nv,)}
     try:
-        first = graph_text(traced(alone, law, shapes))
+        law = fresh(problem.law)  # what is tried may leave traces
+    except Exception:
+        law = problem.law
+    alone = replace(problem, law=law, held=False, f_ext=None, pushed=False, forces=(), parameters=())
+    try:
+        first = _text(alone)
     except TraceError as error:
         warnings.warn(
             f"{problem.where}: the controller cannot be part of the compiled step, so it is called every step, and its "
@@ -89,14 +118,37 @@ def can_be_traced(problem: Problem) -> bool:
             stacklevel=4,
         )
         return False
-    try:
-        same = graph_text(traced(alone, law, shapes)) == first
-    except TraceError:
-        same = False
-    if not same:
+    if not _is_again(alone, first):
         raise ScalarTypeError(
             f"{problem.where}: the controller gives another law when it is asked again: it keeps a memory, or draws "
-            f"random numbers. Give sample_time, so that it is called as it is, with numbers; make it anew, as it "
-            f"was called twice now."
+            f"random numbers. Give sample_time, so that it is called as it is, with numbers."
         )
     return True
+
+
+def require_pure(problem: Problem) -> None:
+    """Raise if f_ext, or a force element, is no function of its arguments alone."""
+    alone = replace(problem, law=None, held=False, pushed=False)
+    if (problem.f_ext is not None or problem.forces) and not _is_again(alone, _text(alone)):
+        raise ScalarTypeError(
+            f"{problem.where}: f_ext, or an element of forces, gives another result when it is asked again: it keeps a "
+            f"memory, or draws random numbers. It must depend on its arguments alone; states belong into a Force's u."
+        )
+
+
+def _text(problem: Problem) -> bytes:
+    """The forces of a problem as a graph's text."""
+    nq, nv, nu = problem.system.nq, problem.system.nv, problem.nu
+
+    def total(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Any:
+        found = problem.applied(problem.settled(constants), t, q, qd, u, constants)
+        return tuple(x for x in found if x is not None)
+
+    return graph_text(traced(problem, total, {"t": (), "q": (nq,), "qd": (nv,), "u": (nu,)}))
+
+
+def _is_again(problem: Problem, text: bytes) -> bool:
+    try:
+        return _text(problem) == text
+    except TraceError:
+        return False

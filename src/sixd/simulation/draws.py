@@ -18,7 +18,6 @@ from sixd.parameters import parameter_shape
 from sixd.spatial.scalar import Array
 
 WHERE = "ensemble"
-_CONTROL = 0  # of a row's streams of random numbers, the controller's; what is drawn comes from the row's own
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +92,6 @@ def make_rows(
         start = np.asarray(common.pop("q"))
         own["q"] = np.broadcast_to(start, (count, *start.shape))
     return Rows(count, common, own)
-
-
-def row_seed(entropy: Any, row: int) -> np.random.SeedSequence:
-    """The seed of the random numbers that a row's controller gets."""
-    return np.random.SeedSequence(entropy, spawn_key=(row, _CONTROL))
 
 
 def grid(**axes: Any) -> dict[str, Array]:

@@ -16,9 +16,10 @@ from sixd.model.system import System, require_system
 from sixd.runtime.threads import available
 from sixd.simulation.adaptive import ADAPTIVE
 from sixd.simulation.arguments import Setup, make_setup
-from sixd.simulation.checks import positive
+from sixd.simulation.checks import positive, whole
 from sixd.simulation.draws import WHERE, Rows, assembled, make_rows
-from sixd.simulation.job import Job, Result, packed, remembers, run
+from sixd.simulation.job import Job, Result, packed, run
+from sixd.simulation.memory import remembers
 from sixd.simulation.plan import KEEP, SHORT, chunk_size, records, seconds
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
@@ -102,7 +103,7 @@ def ensemble(
         ("processes", processes, 1), ("chunk", chunk, 1), ("retries", retries, 0), ("record_every", record_every, 1),
     ):  # fmt: skip
         if value is not None or name in ("retries", "record_every"):
-            _require_whole(name, value, least)
+            whole(WHERE, name, value, least)
     duration = positive(WHERE, "duration", duration, "s")
     step = None if dt is None else positive(WHERE, "dt", dt, "s", zero=False)
     require_system(WHERE, system)
@@ -134,11 +135,6 @@ def ensemble(
     return sheet.trajectory({"seed": entropy, "keep": keep, "record_every": record_every})
 
 
-def _require_whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ScalarTypeError(f"{WHERE}: {name} is {value!r}, expected a whole number of at least {least}.")
-
-
 def _entropy(seed: Any) -> Any:
     """The seed as numbers: whole ones, from which all generators are made."""
     try:
@@ -164,7 +160,7 @@ def _job(
         names,
         entropy,
         sampled=sampled is not None,
-        alone=sampled is not None and not batched and (sampled.rng is not None or remembers(control)),
+        alone=sampled is not None and not batched and (sampled.takes_rng or remembers(control)),
         forced=sampled is not None or setup.problem.law is not None,
         version=sixd.__version__,
     )

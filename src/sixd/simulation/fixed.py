@@ -121,20 +121,26 @@ class Runner:
             sheets.used += kept
         return Records(np.array(marks[:kept], dtype=int), q, qd, u, None)
 
-    def run(self, marks: Array, told: Callable[[int], Any], sheets: Sheets | None = None) -> Iterator[Records]:
+    def run(
+        self, marks: Array, told: Callable[[int], Any], sheets: Sheets | None = None, rest: float = 0.0
+    ) -> Iterator[Records]:
         """Records at the steps ``marks``, in pieces; ``told`` hears how many steps are done. With sheets, records are
-        written there, and pieces are views of them."""
+        written there, and pieces are views of them. ``rest``: the length of the last step, if it is a shorter one."""
         sampled = self.setup.sampled
         last = int(marks[-1])
         if sampled is None:
             yield from self._stretch(marks, last, told, sheets)
             return
         every = 1 if sampled.interval is None else max(1, round(sampled.interval / self.h))
-        first, ends = 0, [*range(every, last, every), last]
+        # from sample to sample, and a shorter step by itself
+        first, ends = 0, [*range(every, last, every), *([last - 1] if rest and (last - 1) % every else []), last]
         for end in ends:
-            t = self.start + self._now * self.h
-            tau = sampled(self.setup.problem.where, t, self.state["q"], self.velocity).astype(self.setup.dtype)
-            self.constants["tau"] = np.ascontiguousarray(tau)
+            if self._now % every == 0:
+                t = self.start + self._now * self.h
+                tau = sampled(t, self.state["q"], self.velocity).astype(self.setup.dtype)
+                self.constants["tau"] = tau
+            if rest and end == last:  # the number of steps times the step stays the time
+                self.start, self.h = self.start + self._now * (self.h - rest), rest
             # a record at a sample has the force that begins there
             stop = len(marks) if end == last else int(np.searchsorted(marks, end))
             for part in self._stretch(marks[first:stop], end, told, sheets):

@@ -7,15 +7,16 @@ on values, because a simulation traces it into its kernel. Knows models, neither
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sixd.constraints.reduced import Reduced
-from sixd.errors import ModelError
+from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar, is_number, require_scalars
+from sixd.spatial.scalar import Array, Scalar, is_number, is_object, require_scalars
 
 NO_STATE = np.zeros(0, dtype=int)
 
@@ -35,6 +36,10 @@ class Applied(NamedTuple):
 
 class Force(ABC):
     """Base of all force elements; a new one needs ``apply``, and ``size`` if it has an internal state u.
+
+    What ``apply`` returns must follow from its arguments and the element's own fields alone: it is traced, once for
+    all steps and rows, and what it reads or remembers elsewhere (a counter, a clock, random numbers) stays as it was
+    then. A memory is what u is for.
 
     Example: a drag on the first body's origin, against its velocity::
 
@@ -76,12 +81,23 @@ def nonnegative(where: str, name: str, value: Any, unit: str = "") -> float:
     return float(value)
 
 
-def finite_vector(where: str, name: str, value: Any, n: int) -> Array:
-    """``value`` as a read-only array of n finite floats."""
+def elements(where: str, forces: Any) -> tuple[Force, ...]:
+    """The elements that are given, or the only one, as a tuple."""
+    every = tuple(forces) if isinstance(forces, Iterable) else (forces,)
+    for force in every:
+        if not isinstance(force, Force):
+            raise ScalarTypeError(f"{where}: forces holds {force!r}, expected elements such as sixd.Ground(…).")
+    return every
+
+
+def finite_vector(where: str, name: str, value: Any, n: int | None, wanted: str = "") -> Array:
+    """``value`` as a read-only array of n finite floats, or of any number of them; ``wanted``: these in words."""
     require_scalars(f"{where}: {name}", value)
-    array = np.asarray(value)
-    if array.shape != (n,) or array.dtype == object or not np.isfinite(array).all():
-        raise ModelError(f"{where}: {name} is {value!r}, expected {n} finite numbers.")
+    array = np.array(value)
+    if array.ndim != 1 or (n is not None and len(array) != n):
+        raise ShapeError(f"{where}: {name} has shape {array.shape}, expected {wanted or f'({n},)'}.")
+    if is_object(array) or not np.isfinite(array).all():
+        raise ModelError(f"{where}: {name} is {value!r}, expected finite numbers.")
     array = array.astype(float)
     array.flags.writeable = False
     return array

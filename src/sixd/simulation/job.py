@@ -6,10 +6,8 @@ row gets a copy of its own, and its own random numbers.
 
 from __future__ import annotations
 
-import copy
 import os
 import pickle
-import types
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +20,8 @@ from sixd.compile import cpu_key
 from sixd.errors import ScalarTypeError, SimulationWarning, WorkerError
 from sixd.model.system import System
 from sixd.runtime.threads import set_num_threads
-from sixd.simulation.draws import WHERE, assembled, row_seed
+from sixd.simulation.draws import WHERE, assembled
+from sixd.simulation.memory import fresh, row_seed
 from sixd.simulation.simulate import simulate
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
@@ -81,7 +80,7 @@ def run(job: Job, first: int, own: dict[str, Array]) -> Result:
 
 def _simulated(job: Job, given: dict[str, Any], seed: Any) -> Trajectory:
     if job.sampled:
-        given["controller"] = fresh(given["controller"], job.system)
+        given["controller"] = fresh(given["controller"])
     with warnings.catch_warnings():
         # told of once, for all rows
         warnings.simplefilter("ignore", SimulationWarning)
@@ -89,28 +88,6 @@ def _simulated(job: Job, given: dict[str, Any], seed: Any) -> Trajectory:
     if found.interrupted:
         raise KeyboardInterrupt
     return found
-
-
-# controllers ------------------------------------------------------------------------------------
-
-
-def remembers(controller: Any) -> bool:
-    """Whether a controller has room for a memory: all have but functions without closure and defaults."""
-    if isinstance(controller, types.FunctionType):
-        return bool(controller.__closure__ or controller.__defaults__ or controller.__kwdefaults__)
-    return not isinstance(controller, types.BuiltinFunctionType)
-
-
-def fresh(controller: Any, system: System) -> Any:
-    """A copy with a memory of its own; the system, for which there is compiled code, stays the same object."""
-    memo: dict[int, Any] = {id(system): system}
-    if not isinstance(controller, types.FunctionType) or not remembers(controller):
-        return copy.deepcopy(controller, memo)
-    cells = tuple(types.CellType(copy.deepcopy(c.cell_contents, memo)) for c in controller.__closure__ or ())
-    defaults = copy.deepcopy(controller.__defaults__, memo)
-    made = types.FunctionType(controller.__code__, controller.__globals__, controller.__name__, defaults, cells)
-    made.__kwdefaults__ = copy.deepcopy(controller.__kwdefaults__, memo)
-    return made
 
 
 # to other processes -----------------------------------------------------------------------------

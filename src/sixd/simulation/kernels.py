@@ -10,6 +10,7 @@ import numpy as np
 
 from sixd.compile import cpu_key, graph_text, tell_if_long
 from sixd.errors import ScalarTypeError, SixdError, TraceError
+from sixd.locks import Lock
 from sixd.model.system import System
 from sixd.runtime import cache as disk
 from sixd.runtime.image import Image, make_image
@@ -25,8 +26,9 @@ MIDPOINT = "midpoint"
 FIXED_STEP = (*EXPLICIT, MIDPOINT)
 PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error of 1e-4 is squared twice
 
-_BY_SYSTEM: WeakKeyDictionary[System, dict[Any, tuple[Rollout, Any]]] = WeakKeyDictionary()
+_BY_SYSTEM: WeakKeyDictionary[System, dict[Any, Rollout]] = WeakKeyDictionary()
 _BY_TEXT: dict[str, Rollout] = {}
+_LOCK = Lock()
 _MOST_KEPT = 256  # kernels of functions that come and go
 
 
@@ -35,10 +37,10 @@ def rollout(problem: Problem, method: str, dtype: str) -> Rollout:
     known = _BY_SYSTEM.setdefault(problem.system, {})
     key = None if problem.key is None else (method, dtype, problem.key)
     if key is not None and key in known:
-        return known[key][0]
+        return known[key]
     made = _compiled(make_recipe(problem, method), method, problem.system.name, dtype)
     if key is not None:
-        known[key] = made, problem.forces
+        known[key] = made
     return made
 
 
@@ -79,10 +81,12 @@ def traced(problem: Problem, function: Callable[..., Any], shapes: dict[str, tup
     except (TypeError, ValueError, AttributeError, IndexError) as error:
         if problem.law is None and problem.f_ext is None:
             raise
+        what, hint = "f_ext", ""
+        if problem.law is not None:
+            what, hint = "the controller, or f_ext,", ", or give sample_time, so that it is called with numbers"
         raise TraceError(
-            f"{problem.where}: the controller, or f_ext, cannot be run on traced scalars: {error}. Use the functions "
-            f"of sixd.spatial (sin, sqrt, where …) in the place of NumPy's, or give sample_time, so that it is called "
-            f"as it is, with numbers."
+            f"{problem.where}: {what} cannot be run on traced scalars: {error}. Use the functions of sixd.spatial "
+            f"(sin, sqrt, where …) in the place of NumPy's{hint}."
         ) from error
 
 
@@ -192,9 +196,10 @@ def _compiled(recipe: Recipe, method: str, name: str, dtype: str) -> Rollout:
         image = Image(entry.image, {str(k): int(v) for k, v in header["functions"].items()}, bool(header["linked"]))
     shapes = [recipe.memory[n] for n in recipe.state], [recipe.memory[n] for n in recipe.constants]
     made = Rollout(image, "simulate", dtype, *shapes, recipe.operations)
-    while len(_BY_TEXT) >= _MOST_KEPT:
-        _BY_TEXT.pop(next(iter(_BY_TEXT)))
-    _BY_TEXT[key] = made
+    with _LOCK:
+        while len(_BY_TEXT) >= _MOST_KEPT:
+            _BY_TEXT.pop(next(iter(_BY_TEXT)))
+        _BY_TEXT[key] = made
     return made
 
 

@@ -79,11 +79,17 @@ def numbered(nq: int, nv: int) -> Labels:
     return Labels(q, v, v)
 
 
-def _joint(system: Any, name: str) -> Joint | None:
-    """The joint of that name, in the tree that lies behind a system, if there is one."""
+def tree_behind(system: Any) -> Model | None:
+    """The tree of bodies that a reduced model or equations were made of, or the tree itself; None if there is none."""
     while system is not None and not isinstance(system, Model):
         system = getattr(system, "model", None)
-    return system.joint(name).joint if system is not None and name in system.joint_names else None
+    return system
+
+
+def _joint(system: System, name: str) -> Joint | None:
+    """The joint of that name, in the tree that lies behind a system, if there is one."""
+    tree = tree_behind(system)
+    return tree.joint(name).joint if tree is not None and name in tree.joint_names else None
 
 
 def _columns(name: str, joint: Joint | None, k: int, count: int) -> list[Column]:

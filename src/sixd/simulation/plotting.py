@@ -8,39 +8,22 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from sixd.atomic import whole_file
-from sixd.errors import FileError, MissingPackageError, ScalarTypeError, SixdError, unknown_name
+from sixd.errors import MissingPackageError, ScalarTypeError, unknown_name
 from sixd.simulation.labels import Column
+from sixd.simulation.panels import WHAT, Panel, panels
+from sixd.simulation.places import place_of, written
+from sixd.simulation.records import counted
 from sixd.simulation.trajectory import Trajectory
-from sixd.spatial.scalar import Array
 
-WHAT = ("q", "qd", "tau", "energy", "constraint_error")
 MOST_ROWS = 200  # of a batch that are drawn; more cannot be told apart
 MOST_RECORDS = 4000  # drawn of each line: some ten for a pixel
 MOST_NAMES = 12  # in a legend
-_WORDS = {"q": "coordinates", "qd": "velocities", "tau": "forces"}
+_LARGEST = 1e300  # that is drawn: matplotlib's own sums overflow beyond
 _WIDTH, _HEIGHT = 10.0, 2.3  # [inches] of the figure, and of a row of panels
-
-
-class Line(NamedTuple):
-    """Values (…, r) under a name."""
-
-    name: str
-    values: Array
-
-
-class Panel(NamedTuple):
-    """Lines in one pair of axes."""
-
-    title: str
-    unit: str
-    lines: list[Line]
-    logarithmic: bool = False
 
 
 def plot(
@@ -54,21 +37,26 @@ def plot(
 
     Parameters
     ----------
-    what : of "q", "qd", "tau", "energy" (with its change since the start beside it) and "constraint_error" (on a
-        logarithmic axis; it is added wherever energy is drawn and there are constraints).
+    what : of "q", "qd", "tau", "energy" (with its change from the start beside it; of rows that all keep one energy the
+        change alone) and "constraint_error" (on a logarithmic axis; it is added wherever energy is drawn and there are
+        constraints).
     joints : names of the joints to draw; all if omitted.
     show : True opens a window. A figure in a notebook shows itself.
     path : where to save the picture; the suffix decides: .png, .svg, .pdf.
 
-    Of a batch at most 200 rows are drawn, evenly chosen, in thin lines; of long motions about 4000 records.
+    Of a batch at most 200 rows are drawn, evenly chosen, in thin lines; of long motions about 4000 records. Long names
+    are shortened in the middle, and coordinates that are zero throughout are drawn as one line.
     """
+    if not math.prod(traj.q.shape[:-1]):
+        raise ScalarTypeError(f"plot: there is nothing to draw in {traj!r}, expected at least one record of one row.")
     figure_of = _matplotlib(bool(show))
     chosen = [what] if isinstance(what, str) else list(what)
     for name in chosen:
         if name not in WHAT:
             raise unknown_name("plot: what", "choice", name, WHAT)
     part, note = _thinned(traj)
-    rows = [panels for name in chosen for panels in _panels(part, name, _wanted(traj, joints)) if panels]
+    with np.errstate(all="ignore"):  # of rollouts that blew up what is finite is drawn
+        rows = [row for name in chosen for row in panels(part, name, _wanted(traj, joints)) if row]
     if not rows:
         raise ScalarTypeError(f"plot: there is nothing to draw of {chosen} in {traj!r}. Choose from {WHAT}.")
 
@@ -77,13 +65,14 @@ def plot(
     width = math.lcm(*map(len, rows))
     grid = figure.add_gridspec(len(rows), width)
     first: Any = None
-    for k, panels in enumerate(rows):
-        step = width // len(panels)
-        for j, panel in enumerate(panels):
+    for k, row in enumerate(rows):
+        step = width // len(row)
+        lowest = all(len(below) != len(row) for below in rows[k + 1 :])
+        for j, panel in enumerate(row):
             axes = figure.add_subplot(grid[k, j * step : (j + 1) * step], sharex=first)
             first = first or axes
             _draw(axes, part, panel)
-            if k == len(rows) - 1:
+            if lowest:
                 axes.set_xlabel("t [s]", fontsize=9)
     name = "trajectory" if traj.system is None else traj.system.name
     figure.suptitle(f"{name}{note}", fontsize=11)
@@ -123,9 +112,9 @@ def _thinned(traj: Trajectory) -> tuple[Trajectory, str]:
     note = ""
     count = int(np.prod(traj.batch))
     if traj.batch:
-        kept = np.linspace(0, max(count - 1, 0), min(count, MOST_ROWS)).round().astype(int)
-        note = f": {len(kept)} of {count} rows" if len(kept) < count else f": {count} rows"
-        traj = traj.row(np.unravel_index(kept, traj.batch) if count else slice(0))
+        kept = np.linspace(0, count - 1, min(count, MOST_ROWS)).round().astype(int)
+        note = f": {len(kept)} of {count} rows" if len(kept) < count else f": {counted(count, 'row')}"
+        traj = traj.row(np.unravel_index(kept, traj.batch))
     step = -(-len(traj) // MOST_RECORDS)
     return (traj[::step] if step > 1 else traj), note
 
@@ -141,80 +130,59 @@ def _wanted(traj: Trajectory, joints: Sequence[str] | None) -> Callable[[Column]
     return lambda column: column.joint in names
 
 
-def _panels(traj: Trajectory, what: str, wanted: Callable[[Column], bool]) -> list[list[Panel]]:
-    """Rows of panels: one for each unit of coordinates side by side, energy and its change, the constraints' error."""
-    if what == "constraint_error":
-        return [[_constraint_panel(traj)]]
-    if what == "energy":
-        return _energy_panels(traj)
-    x = getattr(traj, what)
-    if x is None:
-        return []
-    groups: dict[str, list[Line]] = {}
-    for k, column in enumerate(getattr(traj.labels, what)):
-        if wanted(column):
-            groups.setdefault(column.unit, []).append(Line(column.name, x[..., k]))
-    return [[Panel("quaternions" if u == "1" else _WORDS[what], u, lines) for u, lines in groups.items()]]
-
-
-def _energy_panels(traj: Trajectory) -> list[list[Panel]]:
-    try:
-        total = traj.energy
-    except SixdError:  # a system that cannot tell, or none
-        return []
-    lines = [Line("total", total)]
-    if not traj.batch:
-        lines += [Line("kinetic", traj.kinetic), Line("potential", traj.potential)]
-    change = [Line("total - start", total - total[..., :1])]
-    rows = [[_in_joules("energy", lines), _in_joules("change of energy", change)]]
-    bound = bool(traj.system.constraints) if traj.system is not None else "constraint_error" in traj.known
-    return [*rows, [_constraint_panel(traj)]] if bound and traj.constraint_error.any() else rows
-
-
-def _in_joules(title: str, lines: list[Line]) -> Panel:
-    """A panel of energies in J, kJ, mJ, …: numbers that can be read."""
-    largest = max((float(np.max(np.abs(x), initial=0, where=np.isfinite(x))) for _, x in lines), default=0.0)
-    power = min(max(math.floor(math.log10(largest) / 3), -5), 4) if largest else 0
-    scaled = [Line(name, x / 1000.0**power) for name, x in lines]
-    return Panel(title, ("f", "p", "n", "µ", "m", "", "k", "M", "G", "T")[power + 5] + "J", scaled)
-
-
-def _constraint_panel(traj: Trajectory) -> Panel:
-    return Panel("error of the constraints", "m, rad", [Line("largest", traj.constraint_error)], logarithmic=True)
-
-
 def _draw(axes: Any, traj: Trajectory, panel: Panel) -> None:
-    rows = int(np.prod(traj.batch))
-    style = {"linewidth": 0.6, "alpha": max(0.15, min(1.0, 4 / rows))} if rows > 1 else {"linewidth": 1.3}
+    rows = math.prod(traj.batch)
+    style: dict[str, Any] = {"linewidth": 1.3}
+    if rows > 1:
+        style = {"linewidth": 0.6, "alpha": max(0.25, min(1.0, 8 / rows))}
+    if len(traj) == 1:
+        style |= {"marker": "."}
     shown = panel.lines if len(panel.lines) <= MOST_NAMES else panel.lines[: MOST_NAMES - 1]
+    least = 0.0 if panel.logarithmic else -_LARGEST
+    dashes = _dashes(panel) if rows == 1 else [k // 10 for k in range(len(panel.lines))]
+    seen = False
     for k, line in enumerate(panel.lines):
-        values = np.where(line.values > 0, line.values, np.nan) if panel.logarithmic else line.values
-        # ten colours, solid first, then dashed, …
-        dash = ("-", "--", ":", "-.")[k // 10 % 4]
-        axes.plot(traj.t, values.reshape(-1, len(traj)).T, color=f"C{k % 10}", linestyle=dash, **style)
+        drawn = (line.values > least) & (line.values < _LARGEST)
+        values = np.where(drawn, line.values, np.nan).reshape(-1, len(traj))
+        seen |= bool(drawn.any())
+        dash = ("-", "--", ":", "-.")[dashes[k] % 4]
+        axes.plot(traj.t, values.T, color=f"C{k % 10}", linestyle=dash, **style)
         if k < len(shown):
             axes.plot([], [], color=f"C{k % 10}", linestyle=dash, label=line.name)
     if len(shown) < len(panel.lines):
         axes.plot([], [], " ", label=f"… {len(panel.lines) - len(shown)} more")
-    if panel.logarithmic and any((line.values > 0).any() for line in panel.lines):
+    if not seen:
+        is_zero = all((line.values == 0).all() for line in panel.lines)
+        words = "zero" if is_zero else "not finite, or too large to draw"
+        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", fontsize=9, color="0.4")
+    elif panel.logarithmic:
         axes.set_yscale("log")
     axes.set_title(
         f"{panel.title} [{panel.unit}]" if panel.unit not in ("", "1") else panel.title, fontsize=9, loc="left"
     )
-    axes.tick_params(labelsize=8)
+    _dress(axes, legend=panel.named or len(panel.lines) > 1)
+
+
+def _dashes(panel: Panel) -> list[int]:
+    """Numbers of dash patterns: ten colours solid first, then dashed, …; a line upon others has another than these."""
+    lines = [np.nan_to_num(line.values) for line in panel.lines[:MOST_NAMES]]
+    near = 3e-3 * float(np.ptp(lines))  # of the axis: about a line's thickness
+    under = [sum(bool((np.abs(x - y) <= near).all()) for y in lines[:k]) for k, x in enumerate(lines)]
+    return [k // 10 + (under[k] if k < len(under) else 0) for k in range(len(panel.lines))]
+
+
+def _dress(axes: Any, legend: bool) -> None:
+    axes.tick_params(labelsize=8, which="both")
+    # a common factor or offset of the ticks stands at the right, where no title is
+    axes.yaxis.set_offset_position("right")
+    axes.yaxis.get_offset_text().set_fontsize(7)
     axes.grid(alpha=0.25, linewidth=0.5)
     axes.margins(x=0.01)
-    if len(panel.lines) > 1:
+    if legend:
         axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, handlelength=1.5)
 
 
 def _save(figure: Any, path: str | os.PathLike[str]) -> None:
-    place = Path(path).expanduser()
-    known = sorted(figure.canvas.get_supported_filetypes())
-    if place.suffix[1:].lower() not in known:
-        raise unknown_name(f"plot: {place.name!r}", "file format", place.suffix, [f".{x}" for x in known])
-    try:
-        with whole_file(place) as file:
-            figure.savefig(file, format=place.suffix[1:].lower(), dpi=150)
-    except OSError as error:
-        raise FileError(f"plot: cannot write {str(path)!r}: {error.strerror or error}. Check the folder.") from None
+    place, suffix = place_of("plot", path, [f".{x}" for x in sorted(figure.canvas.get_supported_filetypes())])
+    with written("plot", path, place) as file:
+        figure.savefig(file, format=suffix[1:], dpi=150)

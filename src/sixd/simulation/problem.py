@@ -19,7 +19,7 @@ from sixd.algorithms.least_norm import COARSE, EXACT, Limits
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.model.system import System
 from sixd.parameters import parameter_shape, with_parameters
-from sixd.simulation.forces import Force
+from sixd.simulation.forces import Applied, Force
 from sixd.spatial.scalar import Array, Scalar
 
 Shape = tuple[int, ...]
@@ -70,12 +70,11 @@ class Problem:
 
     @property
     def key(self) -> Any:
-        """What tells problems of one system apart, or None if a function takes part, whose meaning may change."""
-        if self.law is not None or self.f_ext is not None:
+        """What tells problems of one system apart, or None if a function or an element takes part, which may change."""
+        if self.law is not None or self.f_ext is not None or self.forces:
             return None
-        elements = tuple(map(id, self.forces))  # whoever keeps the key keeps them alive
         limits = self.limits is COARSE
-        return (self.held, self.pushed, elements, self.parameters, self.constraints, self.stabilisation, limits)
+        return (self.held, self.pushed, self.parameters, self.constraints, self.stabilisation, limits)
 
     @property
     def constants(self) -> dict[str, Shape]:
@@ -105,6 +104,8 @@ class Problem:
             found = force.apply(system, t, q, qd, u[first : first + size])
             first += size
             name = type(force).__name__
+            if not isinstance(found, Applied):
+                raise ScalarTypeError(f"{self.where}: {name}.apply gives {found!r:.80}, expected a sixd.Applied(…).")
             if found.tau is not None:
                 tau = tau + self._shaped(f"tau of {name}", found.tau, (system.nv,))
             if found.f_ext is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from sixd.errors import OutOfRangeError, ScalarTypeError, ShapeError, SixdError
 from sixd.model.system import require_system
 from sixd.simulation.derived import energy_of_state, parameter_core
+from sixd.simulation.forces import elements
 from sixd.simulation.labels import UNKNOWN, labels_of, numbered
 from sixd.spatial.scalar import Array
 
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
 
 STATES = ("q", "qd", "tau", "internal")  # arrays (…, r, n)
 KEPT = ("kinetic", "potential", "constraint_error")  # arrays (…, r) that are handed on to parts, and to files
+
+
+class Known(dict[str, Array]):
+    """Values (…, r) that need not be computed, with the states, the parameters and the system that they belong to."""
+
+    states: dict[str, Array]
+    system: Any
 
 
 # checks -----------------------------------------------------------------------------------------
@@ -33,7 +42,7 @@ def checked(traj: Trajectory) -> dict[str, Any]:
     _require_times(t)
     given = {name: getattr(traj, name) for name in STATES}
     arrays = {name: None if x is None else numbers(name, x) for name, x in given.items()}
-    q, qd = (numbers(name, arrays[name]) for name in ("q", "qd"))
+    q, qd = arrays["q"], arrays["qd"] = [numbers(name, arrays[name]) for name in ("q", "qd")]
     batch, r = q.shape[:-2], len(t)
     nq, nv = (q.shape[-1:], qd.shape[-1:]) if system is None else ((system.nq,), (system.nv,))
     internal = arrays["internal"]
@@ -42,9 +51,15 @@ def checked(traj: Trajectory) -> dict[str, Any]:
         x = arrays[name]
         if x is not None and (x.ndim < 2 or x.shape != (*batch, r, *core)):
             raise ShapeError(f"Trajectory: {name} has shape {x.shape}, expected {(*batch, r, *core)}.")
-    if system is not None and traj.forces:
-        _require_internal(internal, [(element, element.size(system)) for element in traj.forces])
-    known = {name: numbers(name, x) for name, x in traj.known.items()}
+    forces = elements("Trajectory", traj.forces)
+    if system is not None and forces:
+        _require_internal(internal, [(element, element.size(system)) for element in forces])
+    parameters = {name: numbers(name, x) for name, x in (traj.parameters or {}).items()}
+    for name, x in parameters.items() if system is not None else ():
+        _require_parameter(name, x, batch, parameter_core(system, name))  # type: ignore[arg-type]
+    states = {"q": q, "qd": qd, **{f"parameters.{name}": x for name, x in parameters.items()}}
+    known = Known({name: numbers(name, x) for name, x in _still_known(traj.known, states, system).items()})
+    known.states, known.system = states, system
     for name, x in known.items():
         if name not in KEPT or x.shape != (*batch, r):
             raise ShapeError(
@@ -53,10 +68,7 @@ def checked(traj: Trajectory) -> dict[str, Any]:
     labels = traj.labels
     if labels is UNKNOWN:
         labels = numbered(*nq, *nv) if system is None else labels_of(system)
-    parameters = {name: numbers(name, x) for name, x in (traj.parameters or {}).items()}
-    for name, x in parameters.items() if system is not None else ():
-        _require_parameter(name, x, batch, parameter_core(system, name))  # type: ignore[arg-type]
-    rest = {"facts": dict(traj.facts), "forces": tuple(traj.forces), "known": known, "labels": labels}
+    rest = {"facts": dict(traj.facts), "forces": forces, "known": known, "labels": labels}
     return {"t": t, **arrays, "parameters": parameters, **rest}
 
 
@@ -74,6 +86,20 @@ def numbers(name: str, value: Any) -> Array:
     array = array.view()
     array.flags.writeable = False
     return array
+
+
+def _still_known(known: Mapping[str, Any], states: dict[str, Array], system: Any) -> Mapping[str, Any]:
+    """What is known, unless another trajectory, whose it was, had other states: ``dataclasses.replace`` hands it on."""
+    if not isinstance(known, Known):
+        return known
+    same = known.system is system and known.states.keys() == states.keys()
+    return known if same and all(_is_view(known.states[name], x) for name, x in states.items()) else {}
+
+
+def _is_view(a: Array, b: Array) -> bool:
+    """Whether the arrays are the same numbers in the same memory."""
+    same = (a.dtype, a.shape, a.strides) == (b.dtype, b.shape, b.strides)
+    return same and a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
 
 
 def _require_times(t: Array) -> None:
@@ -100,6 +126,12 @@ def _require_parameter(name: str, x: Array, batch: tuple[int, ...], core: tuple[
         fits = False
     if not fits:
         raise ShapeError(f"Trajectory: parameter {name!r} has shape {x.shape}, expected {(*batch, *core)} or {core}.")
+
+
+def alive(traj: Trajectory) -> Array:
+    """Which rollouts have finite states at the end: truths of the batch's shape."""
+    good = [np.isfinite(x[..., -1:, :]).all(axis=(-2, -1)) for x in (traj.q, traj.qd)]
+    return np.asarray(good[0] & good[1])
 
 
 # parts ------------------------------------------------------------------------------------------
@@ -176,41 +208,70 @@ def _require_same(first: Trajectory, piece: Trajectory, k: int) -> None:
     """Raise unless part k of a motion has the system, the rows and the arrays of the first."""
     if piece.system is not first.system or piece.batch != first.batch:
         raise ShapeError(f"concatenate: part {k} is {piece!r}, expected the system and the rows of {first!r}.")
+    other = [n for n in {*first.parameters, *piece.parameters} if not _is_same(first, piece, n)]
+    if other or piece.forces != first.forces:
+        raise ShapeError(
+            f"concatenate: part {k} has other {f'parameters {sorted(other)}' if other else 'forces'} than part 0, "
+            f"expected pieces of one motion."
+        )
     for name in STATES:
         a, b = (getattr(x, name) for x in (first, piece))
         if (a is None) != (b is None) or (a is not None and a.shape[-1] != b.shape[-1]):
             raise ShapeError(f"concatenate: part {k} has another {name} than part 0, expected the same in all.")
 
 
+def _is_same(a: Trajectory, b: Trajectory, name: str) -> bool:
+    return name in a.parameters and name in b.parameters and np.array_equal(a.parameters[name], b.parameters[name])
+
+
 # in a line --------------------------------------------------------------------------------------
+
+
+def counted(n: int, word: str) -> str:
+    """1 row, 2 rows."""
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
 def describe(traj: Trajectory) -> str:
     """System, shapes, time span and how the energy changed, where that is told at once."""
     name = "" if traj.system is None else f" of {traj.system.name!r}"
-    rows = f"{' × '.join(map(str, traj.batch))} rows × " if traj.batch else ""
+    rows = f"{' × '.join(map(str, traj.batch))} row{'' if math.prod(traj.batch) == 1 else 's'} × " if traj.batch else ""
     span = f", {traj.t[0]:.6g} … {traj.t[-1]:.6g} s" if len(traj) else ""
-    text = f"<Trajectory{name}: {rows}{len(traj)} records{span}, nq = {traj.q.shape[-1]}, nv = {traj.qd.shape[-1]}"
-    change = _energy_change(traj)
-    text += "" if change is None else f", energy changes by {change:.2g} J"
+    size = f"nq = {traj.q.shape[-1]}, nv = {traj.qd.shape[-1]}"
+    text = f"<Trajectory{name}: {rows}{counted(len(traj), 'record')}{span}, {size}{_energy_words(traj)}"
     if traj.failed:
-        text += f", {traj.failed} rows failed" if traj.batch else ", failed"
+        text += f", {counted(traj.failed, 'row')} failed" if traj.batch else ", failed"
     return text + (", interrupted>" if traj.interrupted else ">")
 
 
-def _energy_change(traj: Trajectory) -> float | None:
-    """Energy at the end less that at the start, the largest of the rows; None if it takes work to tell."""
+def _energy_words(traj: Trajectory) -> str:
+    """How the energy changed from start to end, the most of all rows; and whether it overflows in finite states."""
+    ends = _end_energies(traj)
+    if ends is None:
+        return ""
+    start, end = ends
+    finite = np.isfinite(start) & np.isfinite(end)
+    change = end[finite] - start[finite]
+    text = f", energy changes by {change[np.argmax(np.abs(change))]:.2g} J" if change.size else ""
+    over = int(np.sum(~finite & alive(traj)))
+    if over:
+        text += f", energy not finite in {counted(over, 'row')}" if traj.batch else ", energy not finite"
+    return text
+
+
+def _end_energies(traj: Trajectory) -> tuple[Array, Array] | None:
+    """Total energy of the first and of the last record, each of the batch's shape; None if it takes work to tell."""
     if len(traj) < 2:
         return None
     hand = at_hand(traj)
-    if {"kinetic", "potential"} <= set(hand):
-        start, end = (hand["kinetic"][..., k] + hand["potential"][..., k] for k in (0, -1))
-        change = (end - start)[np.isfinite(end)]
-        return float(change[np.argmax(np.abs(change))]) if change.size else None
-    if traj.batch or traj.parameters or traj.system is None or traj.failed:
-        return None
-    try:
-        first, last = (energy_of_state(traj.system, traj.q[k], traj.qd[k]) for k in (0, -1))
-    except (SixdError, ArithmeticError):  # a system that cannot tell
-        return None
-    return last - first
+    with np.errstate(all="ignore"):  # a rollout that blew up: told by its result
+        if {"kinetic", "potential"} <= set(hand):
+            first, last = (np.asarray(hand["kinetic"][..., k] + hand["potential"][..., k]) for k in (0, -1))
+            return first, last
+        if traj.batch or traj.parameters or traj.system is None or traj.failed:
+            return None
+        try:
+            first, last = (np.array(energy_of_state(traj.system, traj.q[k], traj.qd[k])) for k in (0, -1))
+        except (SixdError, ArithmeticError, ValueError):  # a system that cannot tell
+            return None
+    return first, last

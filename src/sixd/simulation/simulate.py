@@ -20,7 +20,7 @@ from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
 from sixd.simulation.starts import require_start
 from sixd.simulation.trajectory import Trajectory
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_number
 
 _MOST_IN_FLOAT32 = 2**24  # steps: whole numbers beyond are not all floats
 METHODS = (*FIXED_STEP, *ADAPTIVE)
@@ -56,17 +56,19 @@ def simulate(
     system : a Model (its constraints are honoured), a reduced model, or equations of motion (``sixd.lagrange``).
     q, qd : (…, nq), (…, nv), the start; None is the neutral configuration, or rest; q="random" draws one with ``seed``.
     duration : [s].
-    dt : the step [s], 1e-3 if omitted; it is shortened to divide the duration. For adaptive methods the distance of
-        records; if omitted, those of one row lie at the method's own steps, those of a batch at 200 intervals.
+    dt : the step [s], 1e-3 if omitted; it is shortened to divide the duration, or ``sample_time``. For adaptive methods
+        the distance of records; if omitted, those of one row lie at the method's own steps, those of a batch at 200
+        intervals.
     method : "rk4", fourth order, on the group for quaternions; "euler", semi-implicit, first order, and not symplectic
         when M depends on q; "midpoint", implicit, second order, symplectic: no drift of energy over long times, but no
-        constraints; "adaptive", SciPy's DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol`` and
-        ``atol``.
+        constraints, and no dry friction at rest, where the implicit equation has no solution; "adaptive", SciPy's
+        DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol`` and ``atol``.
     controller : forces (…, nv) that stay the same, or a function ``controller(t, q, qd) -> tau (nv,)`` of one state.
         Written in NumPy's style with the functions of ``sixd.spatial`` it becomes part of the compiled step; it must
         then depend on its arguments alone. With ``sample_time`` [s] it is called as it is, with numbers, at every
-        sample of each row, and its force is held until the next: then it may do anything, and keep a memory. An
-        argument named ``rng`` gets a random generator made of ``seed``. Ready ones are in ``sixd.controllers``.
+        sample of each row, and its force is held until the next: then it may do anything, and keep a memory, of
+        which each row of a batch has a copy. An argument named ``rng`` gets a random generator made of ``seed``, one
+        for each row. Ready ones are in ``sixd.controllers``.
     f_ext : (…, nb, 6) that stays the same, or a function (t, q, qd) -> (nb, 6), compiled as a controller is.
     forces : elements such as ``sixd.Ground`` (compliant contact with friction) and ``sixd.JointLimits``. Rigid contact
         and impacts are not offered.
@@ -78,7 +80,7 @@ def simulate(
         the attribute ``terminal = True`` ends the motion there, ``direction`` (1, -1) picks rising or falling ones.
     progress : a bar on long runs on a terminal (None), always, never, or a function of the fraction done.
     on_chunk : called with pieces of the trajectory as they are computed; they are not kept, and the result holds the
-        last record alone. So memory stays bounded however long it runs.
+        last record alone. So memory stays bounded however long it runs. Adaptive methods give one piece.
 
     Returns
     -------
@@ -118,14 +120,14 @@ def simulate(
         else:
             if events:
                 raise ScalarTypeError(f"{where}: events need an adaptive method, got {method!r}. Use 'adaptive'.")
-            steps, h = _grid(where, duration, 1e-3 if dt is None else dt, setup)
+            steps, h, rest = _grid(where, duration, 1e-3 if dt is None else dt, setup)
             facts["dt"] = h
             require_countable(where, steps / every)
             marks = np.arange(0, steps + 1, every)
             marks = marks if marks[-1] == steps else np.append(marks, steps)
             runner = Runner(setup, method, h)
             sheets = None if on_chunk is not None else Sheets(setup, len(marks))
-            pieces = _timed(runner.run(marks, lambda done: bar.update(done * h), sheets), h, steps, duration)
+            pieces = _timed(runner.run(marks, lambda done: bar.update(done * h), sheets, rest), h, steps, duration)
         return collect(setup, pieces, facts, on_chunk, sheets)
 
 
@@ -162,15 +164,25 @@ def step(
     )  # fmt: skip
     if setup.problem.nu:
         raise ScalarTypeError(f"{where}: an element of forces has a state of its own. Use sixd.simulate.")
-    require_start(setup)
-    runner = Runner(setup, method, h, float(t))
+    start = _moment(where, t)
+    require_start(setup, start)
+    runner = Runner(setup, method, h, start)
     *_, last = runner.run(np.array([1]), lambda done: None)
     q, qd = (x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
     return q, qd
 
 
-def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, float]:
-    """(number of steps, step [s]): at most dt long, dividing the duration, or the sampling interval, evenly."""
+def _moment(where: str, t: Any) -> float:
+    if isinstance(t, bool) or not is_number(t) or not np.isfinite(t):
+        raise ScalarTypeError(f"{where}: t is {t!r}, expected a finite number [s].")
+    return float(t)
+
+
+def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, float, float]:
+    """(number of steps, step [s], length of the last if it is a shorter one, else 0).
+
+    Steps are at most dt long, and divide the duration evenly, or the sampling interval; then the last may be shorter.
+    """
     longest = positive(where, "dt", dt, "s", zero=False)
     whole = duration
     if setup.sampled is not None and setup.sampled.interval is not None:
@@ -179,16 +191,18 @@ def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, fl
     if not pieces < 1e15:
         raise ScalarTypeError(f"{where}: dt is {dt!r} for {whole:g} s, expected fewer than 1e15 steps.")
     h = whole / max(1, math.ceil(pieces - 1e-9)) if whole else longest
-    steps = round(duration / h)
+    steps, rest = round(duration / h), 0.0
+    if abs(steps * h - duration) > 1e-6 * h:
+        steps = math.ceil(duration / h)
+        rest = duration - (steps - 1) * h
     if setup.dtype == "float32" and steps > _MOST_IN_FLOAT32:
         raise ScalarTypeError(
             f"{where}: these are {steps} steps, expected at most {_MOST_IN_FLOAT32} in float32. Use float64."
         )
-    return steps, h
+    return steps, h, rest
 
 
 def _timed(pieces: Iterator[Records], h: float, steps: int, duration: float) -> Iterator[tuple[Array, Records]]:
     # the last record is at the duration to the bit, so that at(duration) is within
-    end = duration if abs(steps * h - duration) < 1e-6 * h else steps * h
     for piece in pieces:
-        yield np.where(piece.steps == steps, end, piece.steps * h), piece
+        yield np.where(piece.steps == steps, duration, piece.steps * h), piece

@@ -2,43 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from sixd.algorithms.constraint_rows import constraint_velocity, padded_error
 from sixd.algorithms.singular import singular_joints
-from sixd.constrained_api import constraint_error, constraint_velocity
 from sixd.errors import AssemblyError
 from sixd.evaluate import require_regular
+from sixd.kernel import Kernel
+from sixd.library import Function
 from sixd.model.model import Model
 from sixd.simulation.arguments import Setup
+from sixd.spatial.scalar import Array, Scalar
 
 _UNASSEMBLED = 1e-6  # in a constraint's own unit, above which a start is refused; the first step mends what is below
 
 
-def require_start(setup: Setup) -> None:
-    """Raise if the system cannot move, or not from there."""
+def require_start(setup: Setup, t: float = 0.0) -> None:
+    """Raise if the system cannot move, or not from there at the time t."""
     system, problem = setup.problem.system, setup.problem
     if isinstance(system, Model) and not problem.parameters:
         names = singular_joints(system)
         require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
-    _require_assembled(setup)
+    if system.constraints and setup.rows:
+        error, rate = _lacks(setup, t)
+        _require_small(setup, "q", error, 1.0, "sixd.assemble(model, q)")
+        _require_small(setup, "qd", rate, np.abs(setup.qd).max(axis=-1), "sixd.assemble(model, q, qd)")
 
 
-def _require_assembled(setup: Setup) -> None:
-    """Raise if a row's start does not satisfy the constraints."""
-    system, where = setup.problem.system, setup.problem.where
-    if not system.constraints or setup.problem.parameters or not setup.rows:
-        return
-    lacks = {
-        "q": (constraint_error(system, setup.q), "sixd.assemble(model, q)"),
-        "qd": (constraint_velocity(system, setup.q, setup.qd), "sixd.assemble(model, q, qd)"),
-    }
-    for name, (lack, hint) in lacks.items():
-        size = np.abs(lack).max(axis=-1, initial=0.0)
-        worst = int(np.argmax(np.where(np.isfinite(size), size, -1)))
-        scale = 1.0 if name == "q" else max(1.0, float(np.abs(setup.qd[worst]).max()))
-        if size[worst] > _UNASSEMBLED * scale * (1e3 if setup.dtype == "float32" else 1):
-            row = f" in row {worst}" if setup.batch else ""
-            raise AssemblyError(
-                f"{where}: {name} does not satisfy the constraints of {system.name!r}{row}: they are off by "
-                f"{size[worst]:.3g}, expected 0. Start from {hint}."
-            )
+def _lacks(setup: Setup, t: float) -> tuple[Array, Array]:
+    """What the rows lack (rows, k) of their constraints, and of these on velocities."""
+    problem = setup.problem
+    shapes = {f"constant {name}": problem.constants[name] for name in problem.parameters}
+
+    def one(_: Any, q: Array, qd: Array, t: Scalar, *given: Array) -> tuple[Array, Array]:
+        system = problem.settled(dict(zip(problem.parameters, given, strict=True)))
+        return padded_error(system, q), constraint_velocity(system, q, qd, t)
+
+    cores = {"q": (problem.system.nq,), "qd": (problem.system.nv,), "t": (), **shapes}
+    made = Function("start", one, tuple(cores), named=False, judged=False, shapes=cores)
+    parameters = [setup.constants[name] for name in problem.parameters]
+    moment = np.full(setup.rows, t, setup.dtype)
+    return Kernel(made, problem.system, (), setup.dtype)(setup.q, setup.qd, moment, *parameters)
+
+
+def _require_small(setup: Setup, name: str, lack: Array, scale: Any, hint: str) -> None:
+    size = np.abs(lack).max(axis=-1, initial=0.0) / np.maximum(1.0, scale)
+    worst = int(np.argmax(np.where(np.isfinite(size), size, -1)))
+    if size[worst] > _UNASSEMBLED * (1e3 if setup.dtype == "float32" else 1):
+        row = f" in row {worst}" if setup.batch else ""
+        raise AssemblyError(
+            f"{setup.problem.where}: {name} does not satisfy the constraints of {setup.problem.system.name!r}{row}: "
+            f"they are off by {np.abs(lack[worst]).max():.3g}, expected 0. Start from {hint}."
+        )

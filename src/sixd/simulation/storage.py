@@ -8,7 +8,8 @@ qd and tau a list of [name, joint, unit]), forces (names of the kinds of element
 ``.csv``: one line of names, then one line for each record, numbers such that reading gives the same bits. Columns t,
 ``q.elbow`` …, ``qd.elbow`` …, ``tau.elbow`` …, ``internal.0`` …, energy, kinetic, potential, constraint_error; joints
 of several coordinates have ``q.base.qw`` …, ``qd.base.wx`` …. A batch has a column ``row`` first (``row.0``, ``row.1``
-… if it has several dimensions). Parameters and facts are left out.
+… if it has several dimensions). Left out are parameters, facts and units; numbers are read as float64 (those of a
+float32 motion with the same values), and a batch without rows or records comes back with the shape (0, …, 0, 0).
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sixd.atomic import whole_file
-from sixd.errors import FileError, LoadError, MissingPackageError, SixdError, unknown_name
+from sixd.errors import LoadError, MissingPackageError, SixdError
 from sixd.model.system import System, require_system
+from sixd.simulation.forces import elements
 from sixd.simulation.labels import Column, Labels, labels_of
+from sixd.simulation.places import place_of, written
 from sixd.simulation.records import KEPT, STATES
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
@@ -39,45 +40,31 @@ _LINES = 4096  # of a CSV file that are made at a time
 
 def save(traj: Trajectory, path: str | os.PathLike[str]) -> None:
     """See ``Trajectory.save``."""
-    place = Path(path).expanduser()
-    suffix = _suffix("save", place)
+    place, suffix = place_of("save", path, SUFFIXES)
     arrays = derived_arrays(traj)
-    try:
-        with whole_file(place) as file:
-            if suffix == ".npz":
-                _write_npz(traj, arrays, file)
-            else:
-                _write_csv(traj, arrays, file)
-    except OSError as error:
-        raise FileError(
-            f"save: cannot write {str(path)!r}: {error.strerror or error}. Check the folder, and the space in it."
-        ) from None
+    with written("save", path, place) as file:
+        (_write_npz if suffix == ".npz" else _write_csv)(traj, arrays, file)
 
 
-def load(path: str | os.PathLike[str], system: System | None = None, forces: tuple[Any, ...] = ()) -> Trajectory:
+def load(path: str | os.PathLike[str], system: System | None = None, forces: Any = ()) -> Trajectory:
     """See ``Trajectory.load``."""
     if system is not None:
         require_system("load", system)
-    place = Path(path).expanduser()
-    suffix = _suffix("load", place)
+    forces = elements("load", forces)
+    place, suffix = place_of("load", path, SUFFIXES, LoadError)
     try:
         data = place.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise LoadError(f"load: cannot read {str(path)!r}: {reason}. Check the path.") from None
+    except OSError as error:
+        raise LoadError(f"load: cannot read {str(path)!r}: {error.strerror or error}. Check the path.") from None
     fields = _read_npz(data, place.name) if suffix == ".npz" else _read_csv(data, place.name)
     if system is not None:
         _require_names(place.name, fields["labels"], labels_of(system))
     try:
         return Trajectory(**fields, system=system, forces=forces)
     except SixdError as error:
-        raise LoadError(f"load: {place.name}: {error} The file is damaged, or of another system.") from None
-
-
-def _suffix(where: str, path: Path) -> str:
-    if path.suffix.lower() not in SUFFIXES:
-        raise unknown_name(f"{where}: {path.name!r}", "file format", path.suffix, SUFFIXES)
-    return path.suffix.lower()
+        raise LoadError(
+            f"load: {place.name}: {error} The file is damaged, or of another system or other forces."
+        ) from None
 
 
 def derived_arrays(traj: Trajectory) -> dict[str, Array]:
@@ -132,14 +119,15 @@ def _plain(x: Any) -> Any:
 
 def _read_npz(data: bytes, file: str) -> dict[str, Any]:
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = _entries(data, file)
         meta = json.loads(str(arrays.pop("meta")))
         if meta["format"] != FORMAT:
             raise KeyError
         version = int(meta["version"])
     except KeyError:
         raise LoadError(f"load: {file} is no trajectory of sixd, expected one that Trajectory.save wrote.") from None
+    except LoadError:
+        raise
     except Exception as error:  # whatever a torn or hostile archive brings about in its readers
         raise LoadError(f"load: {file} is damaged, or no .npz file: {_line(error)}. Save it again.") from None
     if version > VERSION:
@@ -160,6 +148,27 @@ def _read_npz(data: bytes, file: str) -> dict[str, Any]:
         }
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise LoadError(f"load: {file} is damaged: its contents do not fit ({_line(error)}). Save it again.") from None
+
+
+def _entries(data: bytes, file: str) -> dict[str, Array]:
+    """The arrays of an archive; pickles are refused, since reading one may run any program."""
+    found: dict[str, Array] = {}
+    if data.startswith(b"\x80"):
+        raise LoadError(f"load: {file} is a pickle, expected an .npz file that Trajectory.save wrote.")
+    if not data.startswith(b"PK"):
+        raise ValueError("it is no archive")
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        for name in archive.files:
+            try:
+                found[name] = archive[name]
+            except ValueError as error:
+                if "Object arrays" not in str(error):
+                    raise
+                raise LoadError(
+                    f"load: {file} holds pickled objects in {name!r}, expected numbers alone, as Trajectory.save "
+                    f"writes. Pickles are not read, since they may run any program."
+                ) from None
+    return found
 
 
 def _of_size(labels: Labels, arrays: dict[str, Array]) -> Labels:

@@ -20,7 +20,7 @@ from sixd.model.system import System
 from sixd.simulation import derived
 from sixd.simulation.interpolation import interpolate
 from sixd.simulation.labels import UNKNOWN, Labels
-from sixd.simulation.records import changed, checked, describe, joined, numbers, picked
+from sixd.simulation.records import alive, changed, checked, describe, joined, numbers, picked
 from sixd.spatial.scalar import Array
 
 
@@ -40,7 +40,8 @@ class Trajectory:
     q (…, r, nq), qd (…, r, nv), tau (…, r, nv) the controller's force at the records, or None; ``internal`` (…, r, nu)
     the states of the elements in ``forces``; ``parameters`` name -> (…, core), one set per row. ``system`` is what
     moves, None after ``load`` without one. ``facts``: how it was made (dt, method, …); ``interrupted``: whether it
-    ended early. ``known``: of kinetic, potential and constraint_error what need not be computed.
+    ended early. ``known``: of kinetic, potential and constraint_error what need not be computed;
+    ``dataclasses.replace`` drops it where the states, the system or the parameters change.
 
     ``kinetic``, ``potential``, ``energy`` (…, r) [J] and ``constraint_error`` (…, r) follow from the states. The
     potential energy is that of gravity and of the joints' springs, not what the elements in ``forces`` store.
@@ -79,9 +80,12 @@ class Trajectory:
 
     @property
     def failed(self) -> int:
-        """How many rollouts are not finite at the end."""
-        good = [np.isfinite(x[..., -1:, :]).all(axis=(-2, -1)) for x in (self.q, self.qd)]
-        return int(np.sum(~(good[0] & good[1])))
+        """How many rollouts have a q or qd that is not finite at the end.
+
+        A rollout that blew up may still have finite states, but so large that their energy is not: see ``energy``, and
+        what the trajectory says of itself when printed.
+        """
+        return int(np.sum(~alive(self)))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -91,8 +95,7 @@ class Trajectory:
     def __getitem__(self, index: Any) -> Any:
         """``traj[k]``: the record k, a ``State``; ``traj[a:b:s]``: a trajectory of some of the records."""
         if isinstance(index, slice):
-            if index.step is not None and operator.index(index.step) < 0:
-                raise OutOfRangeError("Trajectory: the step of a slice is negative, expected times that ascend.")
+            self._require_slice(index)
             return changed(self, lambda x: x[..., index, :], lambda x: x[..., index], t=self.t[index])
         try:
             k = operator.index(index)
@@ -145,7 +148,8 @@ class Trajectory:
     @cached_property
     def energy(self) -> Array:
         """Total energy (…, r) [J]: kinetic and potential."""
-        return self.kinetic + self.potential
+        with np.errstate(invalid="ignore", over="ignore"):  # NaN where a rollout blew up
+            return self.kinetic + self.potential
 
     @cached_property
     def constraint_error(self) -> Array:
@@ -201,14 +205,15 @@ class Trajectory:
         save(self, path)
 
     @staticmethod
-    def load(path: str | os.PathLike[str], system: System | None = None, *, forces: Sequence[Any] = ()) -> Trajectory:
+    def load(path: str | os.PathLike[str], system: System | None = None, *, forces: Any = ()) -> Trajectory:
         """The trajectory of a file that ``save`` wrote; a ``system`` must have the names that the file has.
 
-        Without a system the energies are those of the file, and ``at`` and ``contacts`` are not to be had.
+        ``forces``: the elements that acted, or the only one. Without a system the energies are those of the file, and
+        ``at`` and ``contacts`` are not to be had.
         """
         from sixd.simulation.storage import load
 
-        return load(path, system, tuple(forces))
+        return load(path, system, forces)
 
     def to_pandas(self) -> Any:
         """The records as a pandas DataFrame, with the columns of the CSV file."""
@@ -229,6 +234,21 @@ class Trajectory:
         return plot(self, what, joints, show, path)
 
     # ------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _require_slice(index: slice) -> None:
+        """Raise unless the records come in the order of their times."""
+        try:
+            step = 1 if index.step is None else operator.index(index.step)
+            index.indices(0)
+        except TypeError:
+            raise ScalarTypeError(f"Trajectory: the index is {index!r}, expected whole numbers in a slice.") from None
+        except ValueError:
+            step = 0
+        if step < 1:
+            raise OutOfRangeError(
+                f"Trajectory: the step of a slice is {step}, expected at least 1: records in the order of their times."
+            )
 
     def _require_system(self, where: str) -> System:
         if self.system is None:

@@ -1,4 +1,4 @@
-"""What a body's inertia looks like: its ellipsoid, and the sphere, cylinder or box that has the same one."""
+"""What a body's inertia looks like: its ellipsoid, and the sphere, disc, rod or box that has the same one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
 
 _ALIKE = 0.03  # moments that differ by less of the largest are taken for equal
+_DISC = 0.35  # thickness of a disc at most, in radii: what is thicker may as well be a box
 
 
 class Principal(NamedTuple):
@@ -67,8 +68,12 @@ class Solid(NamedTuple):
     axes: Array
 
 
-def equivalent_solid(body: Principal, thinnest: float) -> Solid:
-    """The sphere, cylinder or box, whichever is simplest, of the body's moments, nowhere thinner than ``thinnest``."""
+def equivalent_solid(body: Principal, thinnest: float, spin: Array | None = None) -> Solid:
+    """The simplest solid of the body's moments, nowhere thinner than ``thinnest``.
+
+    Two equal moments belong to a square bar as well as to a cylinder: a box is drawn, unless it is a thin disc, a thin
+    rod, or turns about its axis of symmetry: ``spin`` (3,) is the axis of its joint through its centre, if any.
+    """
     s = body.spread
     scale = s.max()
     if scale < (thinnest / 4) ** 2:  # all mass near one point
@@ -77,10 +82,61 @@ def equivalent_solid(body: Principal, thinnest: float) -> Solid:
         return Solid("sphere", (float(max(np.sqrt(5 * s.mean()), thinnest)),), np.eye(3))
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
-        if abs(s[i] - s[j]) < _ALIKE * scale:
-            # ∫ x² dm = m r²/4 across, m l²/12 along; z of the shape is axis k
-            radius, length = np.sqrt(2 * (s[i] + s[j])), np.sqrt(12 * s[k])
+        if abs(s[i] - s[j]) >= _ALIKE * scale:
+            continue
+        # ∫ x² dm = m r²/4 across, m l²/12 along; z of the shape is axis k
+        radius, length = np.sqrt(2 * (s[i] + s[j])), np.sqrt(12 * s[k])
+        spins = spin is not None and abs(float(body.axes[:, k] @ spin)) > 0.99
+        if spins or length < _DISC * radius or radius <= thinnest:
             size = (float(max(radius, thinnest)), float(max(length, thinnest)))
             return Solid("cylinder", size, body.axes[:, [i, j, k]])
     size = np.maximum(np.sqrt(12 * s), 2 * thinnest)
-    return Solid("box", (float(size[0]), float(size[1]), float(size[2])), body.axes)
+    return Solid("box", (float(size[0]), float(size[1]), float(size[2])), _in_body_axes(body.axes, s, scale))
+
+
+def solid_through(body: Principal, points: Array, thinnest: float, spin: Array | None = None) -> Solid | None:
+    """The solid of the body's moments on whose surface the points lie, given as (k, 4): places and radii of balls.
+
+    Of several the one that would be drawn without points; None if no solid meets them all within a twentieth.
+    """
+    s, usual = body.spread, equivalent_solid(body, thinnest, spin)
+    box = Solid("box", tuple(float(x) for x in np.sqrt(12 * s)), _in_body_axes(body.axes, s, s.max()))
+    found = [usual, box, Solid("sphere", (float(np.sqrt(5 * s.mean())),), np.eye(3))]
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        size = (float(np.sqrt(2 * (s[i] + s[j]))), float(np.sqrt(12 * s[k])))
+        found.append(Solid("cylinder", size, body.axes[:, [i, j, k]]))
+    extent = max(float(np.sqrt(12 * s.max())), thinnest)
+    misses = [round(_misses(solid, body.com, points) / extent, 3) for solid in found]
+    return found[int(np.argmin(misses))] if min(misses) < 0.05 else None
+
+
+def _misses(solid: Solid, centre: Array, points: Array) -> float:
+    """The largest distance [m] between the solid's surface and the balls' surfaces."""
+    p = np.abs((points[:, :3] - centre) @ solid.axes)
+    if solid.kind == "sphere":
+        away = np.linalg.norm(p, axis=1) - solid.size[0]
+    else:
+        if solid.kind == "cylinder":
+            p = np.stack([np.hypot(p[:, 0], p[:, 1]), p[:, 2]], axis=1)
+            d = p - (solid.size[0], solid.size[1] / 2)
+        else:
+            d = p - np.array(solid.size) / 2
+        away = np.linalg.norm(np.maximum(d, 0), axis=1) + np.minimum(d.max(axis=1), 0)
+    return float(np.abs(away + points[:, 3]).max())
+
+
+def _in_body_axes(axes: Array, s: Array, scale: float) -> Array:
+    """The axes of a box; where two moments are equal any two across do: those nearest to the body's own are taken."""
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        if abs(s[i] - s[j]) < _ALIKE * scale:
+            n = axes[:, k]
+            own = np.eye(3)[:, i] - n * n[i]
+            if np.linalg.norm(own) < 0.5:
+                return axes
+            axes = axes.copy()
+            axes[:, i] = own / np.linalg.norm(own)
+            axes[:, j] = np.cross(n, axes[:, i])
+            return axes
+    return axes

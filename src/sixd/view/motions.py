@@ -1,7 +1,8 @@
-"""Trajectories as a scene holds them: rows side by side or as ghosts, as few records as the eye needs, and plots."""
+"""Trajectories as a scene holds them: rows side by side or as ghosts, as few records as the eye needs."""
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,27 +10,21 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.simulation.labels import Column, labels_of
+from sixd.simulation.contact import Ground
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
 from sixd.view.packing import buffer
 from sixd.view.pieces import PALETTE
+from sixd.view.plots import plots
+from sixd.view.thinning import RATE, Bins, thinned
 
 MOST_ROWS = 16
-RATE = 60.0  # records/s, what screens show
 # numbers of all motions of a page: 8 MB of float32 in base64
 _MOST_NUMBERS = 1_500_000
+_MOST_POINTS = 4000  # of a plotted series: two a pixel of the widest panel, and room to spare
 _VISIBLE = 0.02  # [rad or m] by which a motion between two records may differ from a straight one, unseen
-_WORDS = {"q": "position", "qd": "velocity", "tau": "force"}
-_UNITS = {
-    "rad": "angle",
-    "m": "position",
-    "rad/s": "angular velocity",
-    "m/s": "velocity",
-    "N m": "torque",
-    "N": "force",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +47,10 @@ def read_motions(
     for name, item in _named(given, names):
         rows = list(_rows(system, name, item, MOST_ROWS - len(found)))
         found += rows
-        left_out += _row_count(item) - len(rows)
+        count = _row_count(item)
+        if not count:
+            raise ModelError("view: the trajectory has no rows, expected at least one.")
+        left_out += count - len(rows)
     if left_out:
         notes.append(
             f"{len(found)} motions are shown, {left_out} more are left out. Choose with trajectory.row([...])."
@@ -79,12 +77,13 @@ def _named(given: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
 
 
 def _is_pair(given: Any) -> bool:
-    """Whether it is (t, q) as arrays, not a list of trajectories."""
-    return len(given) == 2 and not any(isinstance(x, (Trajectory, Mapping, list, tuple)) and _holds(x) for x in given)
-
-
-def _holds(x: Any) -> bool:
-    return isinstance(x, Trajectory) or any(isinstance(y, (Trajectory, np.ndarray)) for y in x)
+    """Whether it is (t, q), times and configurations, not a list of trajectories or of such pairs."""
+    if len(given) != 2 or any(isinstance(x, (Trajectory, Mapping)) for x in given):
+        return False
+    try:
+        return np.ndim(given[0]) == 1
+    except ValueError:  # of several shapes: a pair itself
+        return False
 
 
 def _row_count(item: Any) -> int:
@@ -125,6 +124,18 @@ def _rows(system: System, name: str, item: Any, most: int) -> Iterator[Motion]:
         yield Motion(title, t, q[index], row if isinstance(row, Trajectory) else None)
 
 
+def touching(model: Model, motions: Sequence[Motion]) -> dict[int, Array]:
+    """body -> points (k, 4) that meet the ground in any of the motions: places in the body's frame, and radii [m]."""
+    found: dict[int, list[Array]] = {}
+    forces = [f for m in motions if m.trajectory is not None for f in m.trajectory.forces]
+    for ground in {id(f): f for f in forces if isinstance(f, Ground)}.values():
+        for name, points in (ground.points or {}).items():
+            frame = model.frame(name, "view")
+            places = points[:, :3] @ frame.pose[:3, :3].T + frame.pose[:3, 3]
+            found.setdefault(frame.body, []).append(np.column_stack([places, points[:, 3]]))
+    return {body: np.unique(np.concatenate(points), axis=0) for body, points in found.items()}
+
+
 # records ------------------------------------------------------------------------------------------
 
 
@@ -133,12 +144,12 @@ def pack(
 ) -> list[dict[str, Any]]:
     """The scene's entries; ``offsets`` (n, 3) are the places of the motions, ``turn`` (3, 3) that of the world."""
     rate = RATE
-    # a record has its time, in float64, its coordinates, and what is plotted beside them
-    sizes = [2 + system.nq + (0 if m.trajectory is None else 2 * system.nv + 4) for m in motions]
-    records = [min(len(m.t), RATE * float(m.t[-1] - m.t[0]) + 2) for m in motions]
-    count = sum(n * size for n, size in zip(records, sizes, strict=True))
-    if count > _MOST_NUMBERS:
-        rate *= _MOST_NUMBERS / count
+    # a record has its time, in float64, and its coordinates; what is plotted beside them has records of its own
+    records = sum(min(len(m.t), RATE * float(m.t[-1] - m.t[0]) + 2) * (2 + system.nq) for m in motions)
+    points = sum(min(len(m.t), _MOST_POINTS) * (2 * system.nv + 6) for m in motions if m.trajectory is not None)
+    share = min(1.0, _MOST_NUMBERS / max(records + points, 1.0))
+    if share < 1 and records > 0.1 * _MOST_NUMBERS:
+        rate *= share
         notes.append(f"A long motion is shown with {rate:.3g} records a second, to keep the page small.")
     entries = []
     for k, (motion, offset) in enumerate(zip(motions, offsets, strict=True)):
@@ -148,23 +159,25 @@ def pack(
                 f"The motion ({motion.name}) changes faster than {rate:.3g} records a second can show. Slice the "
                 f"trajectory to look at a part."
             )
-        color = PALETTE[k % len(PALETTE)] if len(motions) > 1 else None
+        color = motion_color(k, len(motions))
+        bins = Bins(len(motion.t), int(_MOST_POINTS * share))
         entries.append({
             "name": motion.name, "color": None if color is None else list(color), "offset": [float(x) for x in offset],
             "ghost": motion.ghost, "t": buffer(motion.t[keep], "float64"), "q": buffer(motion.q[keep], "float32"),
-            "plots": plots(system, motion, keep), "contacts": _contacts(motion, keep, turn, notes),
+            "plot_t": None if motion.trajectory is None else buffer(bins.times(motion.t), "float64"),
+            "plots": plots(system, motion.trajectory, bins),
+            "contacts": _contacts(motion, keep, turn),
         })  # fmt: skip
     return entries
 
 
-def thinned(t: Array, rate: float = RATE) -> Array:
-    """Numbers of records, at most about ``rate`` a second: those nearest to a grid, first and last among them."""
-    if len(t) < 3 or (len(t) - 1) <= rate * (t[-1] - t[0]) * 1.02:
-        return np.arange(len(t))
-    grid = np.linspace(t[0], t[-1], max(int(np.ceil(rate * (t[-1] - t[0]))) + 1, 2))
-    right = np.clip(np.searchsorted(t, grid), 1, len(t) - 1)
-    nearest = np.where(grid - t[right - 1] < t[right] - grid, right - 1, right)
-    return np.unique(np.concatenate([[0], nearest, [len(t) - 1]]))
+def motion_color(k: int, count: int) -> tuple[float, ...] | None:
+    """The colour (3,) of motion k of so many: none of one alone, the palette's, or hues all around beyond it."""
+    if count < 2:
+        return None
+    if count <= len(PALETTE):
+        return PALETTE[k]
+    return colorsys.hls_to_rgb(k / count, 0.42 if k % 2 else 0.58, 0.5)  # neighbours differ in lightness too
 
 
 def _loses(motion: Motion, keep: Array) -> bool:
@@ -180,7 +193,7 @@ def _loses(motion: Motion, keep: Array) -> bool:
     return False
 
 
-def _contacts(motion: Motion, keep: Array, turn: Array, notes: list[str]) -> dict[str, Any] | None:
+def _contacts(motion: Motion, keep: Array, turn: Array) -> dict[str, Any] | None:
     if motion.trajectory is None or not motion.trajectory.forces:
         return None
     found = motion.trajectory.contacts()
@@ -188,51 +201,3 @@ def _contacts(motion: Motion, keep: Array, turn: Array, notes: list[str]) -> dic
         return None
     points, forces = (np.concatenate([f[k] for f in found], axis=-2)[keep] @ turn.T for k in (1, 2))
     return {"points": buffer(points, "float32"), "forces": buffer(forces, "float32"), "count": points.shape[-2]}
-
-
-# plots --------------------------------------------------------------------------------------------
-
-
-def plots(system: System, motion: Motion, keep: Array) -> list[dict[str, Any]]:
-    """Energy, coordinates, velocities, forces and the error of constraints, each in plots of one unit."""
-    labels, trajectory = labels_of(system), motion.trajectory
-    found = [] if trajectory is None else _energy(trajectory, keep)
-    found += [
-        {"title": title, "unit": unit, "series": [{"label": c.name, "coordinate": k} for k, c in columns]}
-        for title, unit, columns in _by_unit("q", labels.q)
-    ]
-    if trajectory is None:
-        return found
-    for what, columns in (("qd", labels.qd), ("tau", labels.tau)):
-        values = getattr(trajectory, what)
-        if values is not None and np.any(values):
-            found += [
-                {"title": title, "unit": unit, "series": [_series(c.name, values[:, k], keep) for k, c in group]}
-                for title, unit, group in _by_unit(what, columns)
-            ]
-    if system.constraints and (trajectory.system is not None or "constraint_error" in trajectory.known):
-        error = trajectory.constraint_error
-        found.append({"title": "constraint error", "unit": "", "series": [_series("largest", error, keep)]})
-    return found
-
-
-def _energy(trajectory: Trajectory, keep: Array) -> list[dict[str, Any]]:
-    if trajectory.system is None and not {"kinetic", "potential"} <= set(trajectory.known):
-        return []
-    parts = {"total": trajectory.energy, "kinetic": trajectory.kinetic, "potential": trajectory.potential}
-    return [{"title": "energy [J]", "unit": "J", "series": [_series(n, x, keep) for n, x in parts.items()]}]
-
-
-def _series(label: str, values: Array, keep: Array) -> dict[str, Any]:
-    return {"label": label, "values": buffer(np.asarray(values)[keep], "float32")}
-
-
-def _by_unit(what: str, columns: Sequence[Column]) -> Iterator[tuple[str, str, list[tuple[int, Column]]]]:
-    """(title, unit, columns with their numbers) for each unit that occurs."""
-    for unit in dict.fromkeys(c.unit for c in columns):
-        group = [(k, c) for k, c in enumerate(columns) if c.unit == unit]
-        if all(c.name.rpartition(".")[2] in ("qw", "qx", "qy", "qz") for _, c in group):
-            yield "orientation, quaternion", "", group
-        else:
-            word = _UNITS.get(unit, _WORDS[what])
-            yield (f"{word} [{unit}]" if unit else word), unit, group

@@ -23,7 +23,7 @@ from sixd.spatial.scalar import Array
 from sixd.trace import Program
 from sixd.view import shapes
 from sixd.view.inertias import ellipsoid_radii, principal
-from sixd.view.motions import Motion, pack, read_motions
+from sixd.view.motions import Motion, pack, read_motions, touching
 from sixd.view.packing import Packed, bounded, numbers
 from sixd.view.pieces import Piece, box_corners
 from sixd.view.poses import display_turn, kinematics, reach, world_poses
@@ -52,7 +52,7 @@ def make_scene(
     poses = world_poses(program, shown)
     # sizes are measured in the model's own axes, the page's poses are turned
     own = np.concatenate([np.eye(4)[None], turn.T @ poses[1:]])
-    pieces = shapes.draw(model, own, notes)
+    pieces = shapes.draw(model, own, notes, touching(model, motions))
     if q is None and not motions:
         shown = _lifted(system, model, shown, pieces, own)
     packed = Packed(turn)
@@ -61,7 +61,7 @@ def make_scene(
     offsets = _offsets(motions, pieces, program, turn)
     return {
         "format": 1,
-        "title": title if title is not None else system.name,
+        "title": str(title) if title is not None else system.name,
         "bodies": [{"name": "world"}, *(_body(model, i) for i in model.bodies)],
         "geometries": packed.geometries,
         "visuals": packed.visuals,
@@ -96,8 +96,9 @@ def _configuration(system: System, q: Any, motions: Sequence[Motion], notes: lis
     """The configuration that is shown without a motion: the given one, a motion's first, or a consistent one."""
     if q is not None:
         return read_configuration(system, q)
-    if motions:
-        return np.nan_to_num(motions[0].q[0])
+    finite = [m.q[0] for m in motions if np.isfinite(m.q[0]).all()]
+    if finite:
+        return np.asarray(finite[0])
     shown = system.neutral()
     if system.constraints:
         notes.append("The sliders move single joints, they do not keep the constraints.")

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from numbers import Integral
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -50,12 +51,12 @@ class State:
 class Server:
     """Serves ``page()`` and a state until ``close``; ``port`` 0 takes a free one."""
 
-    def __init__(self, page: Callable[[], str], port: int = 0) -> None:
+    def __init__(self, page: Callable[[], str], port: Any = 0) -> None:
         self.state = State()
-        if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
+        if isinstance(port, bool) or not isinstance(port, Integral) or not 0 <= int(port) <= 65535:
             raise OutOfRangeError(f"view: port is {port!r}, expected a number of 0 … 65535; 0 takes a free one.")
         try:
-            self._server = _HTTPServer((HOST, port), _handler(page, self.state))
+            self._server = _HTTPServer((HOST, int(port)), _handler(page, self.state))
         except OSError as error:
             raise FileError(
                 f"view: cannot listen on port {port}: {error.strerror or error}. Choose another, or port=0 for a free "

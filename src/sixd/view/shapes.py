@@ -5,7 +5,9 @@ A mesh that is missing is told in the notes; its body is drawn by sticks unless 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -19,8 +21,13 @@ from sixd.view.meshes import Mesh, fit, read_mesh, weld
 from sixd.view.pieces import NEUTRAL, Piece, body_color
 
 
-def draw(model: Model, poses: Array, notes: list[str]) -> list[Piece]:
-    """All that is seen of a model; ``poses`` (nb + 1, 4, 4) are those of its bodies, ``notes`` gain what is missing."""
+def draw(
+    model: Model, poses: Array, notes: list[str], touching: Mapping[int, Array] = MappingProxyType({})
+) -> list[Piece]:
+    """All that is seen of a model; ``poses`` (nb + 1, 4, 4) are those of its bodies, ``notes`` gain what is missing.
+
+    ``touching``: body -> points (k, 4) by which it meets the ground, places in its frame and radii [m].
+    """
     meshes = _meshes(model, notes)
     pieces = [piece for v in model.visuals if (piece := _piece(v, meshes)) is not None]
     shown = {p.body for p in pieces if p.kind != "plane"}
@@ -30,7 +37,7 @@ def draw(model: Model, poses: Array, notes: list[str]) -> list[Piece]:
     if any(model.parent[i] == 0 and not isinstance(model.joints[i], Free) for i in bodies) and 0 not in shown:
         bodies.add(0)
     if bodies:
-        pieces += sticks.draw(model, bodies, sticks.mechanism_size(model, poses))
+        pieces += sticks.draw(model, bodies, sticks.mechanism_size(model, poses), touching)
     return pieces
 
 

@@ -7,27 +7,18 @@ balls by spheres.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from sixd.constraints.loop import Distance, Loop
-from sixd.model.joints import (
-    Cylindrical,
-    Free,
-    Helical,
-    Planar,
-    Prismatic,
-    RackAndPinion,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from sixd.model.joints import Cylindrical, Free, Helical, Planar, Prismatic, Revolute
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
-from sixd.view.inertias import Principal, Solid, equivalent_solid, principal
-from sixd.view.pieces import GROUND, METAL, Piece, along, body_color, turned_to
+from sixd.view.hinges import joint_pieces
+from sixd.view.inertias import Principal, Solid, equivalent_solid, principal, solid_through
+from sixd.view.pieces import GROUND, METAL, Piece, along, body_color
 
 _MOST_FRAMES = 4  # added frames that rods lead to: more are points on a surface, or of a sensor
 
@@ -57,9 +48,12 @@ def _is_plausible(model: Model, body: Principal, size: float) -> bool:
     return model.nb < 3 or size == 0 or not thin_as_air or _extent(body) < 0.4 * size
 
 
-def draw(model: Model, bodies: Collection[int], size: float) -> list[Piece]:
-    """Pieces for these bodies (0 is the world) of a mechanism of that size [m]."""
-    return Sticks(model, _rod_radius(model, bodies, size), size).draw(bodies)
+def draw(model: Model, bodies: Collection[int], size: float, touching: Mapping[int, Array]) -> list[Piece]:
+    """Pieces for these bodies (0 is the world) of a mechanism of that size [m].
+
+    ``touching``: body -> points (k, 4), places in its frame and radii [m], by which it meets the ground.
+    """
+    return Sticks(model, _rod_radius(model, bodies, size), size, touching).draw(bodies)
 
 
 def _rod_radius(model: Model, bodies: Collection[int], size: float) -> float:
@@ -93,12 +87,13 @@ class Sticks:
     model: Model
     r: float
     size: float
+    touching: Mapping[int, Array] = field(default_factory=dict)
 
     def draw(self, bodies: Collection[int]) -> list[Piece]:
         """All pieces of these bodies."""
         pieces: list[Piece] = []
         for i in sorted(bodies):
-            pieces += self.joint(i) if i else []
+            pieces += joint_pieces(self.model, i, self.r, self.size) if i else []
             pieces += self.body(i) if i else self.ground()
         return pieces + self.closures(bodies)
 
@@ -108,8 +103,12 @@ class Sticks:
         ends = self._apart(_carried(self.model, i))
         pieces = [self._rod(i, origin, end, color) for end in ends]
         body = principal(self.model, i)
+        if i in self.touching:
+            return pieces + self._standing(i, body, self.touching[i], color)
         if body is None or not _is_plausible(self.model, body, self.size):
             return pieces
+        if not ends and self._is_last_link(i, body):
+            return [self._rod(i, origin, 2 * body.com, color)]
         # rods stand for a link between hinges, and for what is not much larger than they are
         longest = max((float(np.linalg.norm(e)) for e in ends), default=0.0)
         hinged = isinstance(self.model.joints[i], Revolute) and bool(self.model.tree.children(i))
@@ -174,7 +173,7 @@ class Sticks:
 
     def _solid(self, i: int, body: Principal, color: tuple[float, ...], *, alone: bool) -> list[Piece]:
         """The solid at the centre of mass, and a rod to it if it does not reach the origin."""
-        solid = equivalent_solid(body, self.r)
+        solid = equivalent_solid(body, self.r, self._spin(i, body))
         if alone and self._is_flat_moment(i, body, solid):
             slides = isinstance(self.model.joints[i], Prismatic)
             return [] if slides else [self._rod(i, np.zeros(3), 2 * body.com, color)]
@@ -193,6 +192,44 @@ class Sticks:
             return [piece]
         return [piece, self._rod(i, np.zeros(3), body.com, color)]
 
+    def _standing(self, i: int, body: Principal | None, points: Array, color: tuple[float, ...]) -> list[Piece]:
+        """What meets the ground at these points: the solid of its inertia, a box around them, or feet on rods."""
+        T = np.eye(4)
+        solid = None if body is None else solid_through(body, points, self.r, self._spin(i, body))
+        if body is not None and solid is not None:
+            T[:3, :3], T[:3, 3] = solid.axes, body.com
+            return [Piece(i, solid.kind, solid.size, T, color)]
+        places, radii = points[:, :3], np.maximum(points[:, 3], 1.3 * self.r)
+        across = np.ptp(places, axis=0)
+        if len(points) > 7 and across.min() > 0.05 * across.max():
+            T[:3, 3] = (places.min(axis=0) + places.max(axis=0)) / 2
+            return [Piece(i, "box", (float(across[0]), float(across[1]), float(across[2])), T, color)]
+        pieces = [self._rod(i, np.zeros(3), p, color) for p in places if np.linalg.norm(p) > 0.5 * self.r]
+        for place, radius in zip(places, radii, strict=True):
+            T = np.eye(4)
+            T[:3, 3] = place
+            pieces.append(Piece(i, "sphere", (float(radius),), T, color))
+        return pieces
+
+    def _spin(self, i: int, body: Principal) -> Array | None:
+        """The axis (3,) of a hinge on which the centre of mass lies."""
+        joint = self.model.joints[i]
+        if not isinstance(joint, (Revolute, Helical, Cylindrical)):
+            return None
+        axis = np.asarray(joint.axis, dtype=float)
+        return axis if np.linalg.norm(np.cross(axis, body.com)) < 0.05 * _extent(body) else None
+
+    def _is_last_link(self, i: int, body: Principal) -> bool:
+        """Whether it is a slender link that ends a chain of links, and so looks like those before it."""
+        before = self.model.parent[i]
+        if not before or not all(isinstance(self.model.joints[k], Revolute) for k in (before, i)):
+            return False
+        far = float(np.linalg.norm(body.com))
+        if far < 0.25 * _extent(body):
+            return False
+        along = float(body.spread @ (body.axes.T @ body.com / far) ** 2)
+        return bool(along > 0.8 * body.spread.max() and np.sort(body.spread)[1] < 0.25 * body.spread.max())
+
     def _is_flat_moment(self, i: int, body: Principal, solid: Solid) -> bool:
         """Whether a disc only stands for the moment of a link that moves in its own plane, as textbooks give it."""
         joint = self.model.joints[i]
@@ -203,37 +240,3 @@ class Sticks:
         if isinstance(joint, Prismatic):
             return bool(along < 0.01)
         return bool(along > 0.99 and np.linalg.norm(np.cross(axis, body.com)) > 0.3 * solid.size[0])
-
-    # joints -------------------------------------------------------------------------------------------
-
-    def joint(self, i: int) -> list[Piece]:
-        """What shows how the joint of body i moves."""
-        joint, r, color = self.model.joints[i], self.r, (*METAL, 1.0)
-        T = np.eye(4)
-        if isinstance(joint, (Revolute, Helical, Cylindrical)):
-            T[:3, :3] = turned_to(joint.axis)
-            length = 4.5 * r if isinstance(joint, Revolute) else 8 * r
-            return [Piece(i, "cylinder", (1.7 * r, length), T, color)]
-        if isinstance(joint, Prismatic):
-            T[:3, :3] = turned_to(joint.axis)
-            own = (*body_color(i), 1.0)
-            return [Piece(i, "box", (5 * r, 5 * r, 9 * r), T, own), self._rail(i, joint)]
-        if isinstance(joint, (Spherical, Universal)):
-            return [Piece(i, "sphere", (2 * r,), T, color)]
-        if isinstance(joint, RackAndPinion):
-            T[:3, :3] = turned_to((1, 0, 0))
-            return [Piece(i, "cylinder", (max(abs(float(joint.radius)), r), 2 * r), T, color)]
-        if isinstance(joint, Planar):
-            T[:3, :3] = joint.plane
-            return [Piece(i, "box", (5 * r, 5 * r, 1.2 * r), T, color)]
-        return []
-
-    def _rail(self, i: int, joint: Prismatic) -> Piece:
-        """The rail of a slide, on the body that carries it: as long as the limits, or the mechanism."""
-        low, high = (float(x[self.model.iq[i]][0]) for x in (self.model.lower, self.model.upper))
-        half = max(0.6 * self.size, 10 * self.r)
-        low, high = low if np.isfinite(low) else -half, high if np.isfinite(high) else half
-        axis, T = np.asarray(joint.axis, dtype=float), np.asarray(self.model.placement[i], dtype=float)
-        rod, length = along(low * axis, high * axis)
-        parent = self.model.parent[i]
-        return Piece(parent, "cylinder", (0.5 * self.r, length), T @ rod, (*GROUND, 1.0))

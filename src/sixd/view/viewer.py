@@ -49,15 +49,14 @@ class Viewer:
 
     def save_html(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, whole or not at all, and return its path. It plays offline."""
-        target = Path(path)
+        target = Path(path).expanduser()
         if target.is_dir() or not target.name:
             raise FileError(f"save_html: {str(path)!r} is a folder, expected the name of a file.")
         try:
             write_together({target: self._page(live=False)})
-        except OSError as error:
-            raise FileError(
-                f"save_html: cannot write {str(path)!r}: {error.strerror or error}. Check the folder."
-            ) from None
+        except (OSError, ValueError) as error:  # a name with a null byte
+            reason = getattr(error, "strerror", None) or error
+            raise FileError(f"save_html: cannot write {str(path)!r}: {reason}. Check the folder.") from None
         return target
 
     def close(self) -> None:

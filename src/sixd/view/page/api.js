@@ -43,7 +43,7 @@ window.sixd = {
   get configuration() { return Array.from(app.world.actors[0].q); },
   get frames() { return app.renderer ? app.renderer.frames : 0; },
   bodyPose: (name, actor = 0) => {
-    const body = scene.bodies.findIndex((one) => one.name === name);
+    const body = scene.bodies.findIndex((one) => one.name === plainText(name));
     return body < 0 ? null : Array.from(app.world.actors[actor].matrices[body]);
   },
   ready: new Promise((done) => requestAnimationFrame(() => { app.start(); done(true); })),

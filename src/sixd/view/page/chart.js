@@ -13,23 +13,31 @@ class Chart {
     this.hidden = new Set();
   }
 
+  // a list of well chosen colours; for more lines than it has, hues a golden angle apart: the first ones differ most
   ink(index, dark) {
-    const list = INKS[dark ? "dark" : "light"];
-    return list[(this.series[index].ink ?? index) % list.length];
+    const list = INKS[dark ? "dark" : "light"], own = this.series[index].ink ?? index;
+    const count = Math.max(...this.series.map((one, i) => (one.ink ?? i) + 1));
+    if (count <= list.length) return list[own];
+    return `hsl(${((212 + 137.508 * own) % 360).toFixed(1)} ${own % 2 ? 58 : 72}% ${(dark ? 66 : 42) + (own % 3) * 6 - 6}%)`;
   }
 
-  // the largest and the smallest value of what is shown
-  span() {
+  // the smallest and the largest value of what is shown, null if there is none
+  extremes() {
     let low = Infinity, high = -Infinity;
-    this.series.forEach(({ values, count }, i) => {
+    this.series.forEach((one, i) => {
       if (this.hidden.has(i)) return;
-      for (let r = 0; r < count; r++) {
-        const y = values[r];
-        if (y < low) low = y;
-        if (y > high) high = y;
-      }
+      const [least, most] = extremesOf(one);
+      low = Math.min(low, least);
+      high = Math.max(high, most);
     });
-    if (!(low <= high)) return [-1, 1];
+    return low <= high ? [low, high] : null;
+  }
+
+  // what the vertical axis shows
+  span() {
+    const found = this.extremes();
+    if (!found) return [-1, 1];
+    const [low, high] = found;
     // a constant gets room around it, not a magnified rounding error
     const least = 1e-6 * Math.max(Math.abs(low), Math.abs(high)) || 1;
     const room = Math.max(0.07 * (high - low), 0.5 * (least - (high - low)));
@@ -67,6 +75,7 @@ class Chart {
     c.setTransform(1, 0, 0, 1, 0, 0);
     c.clearRect(0, 0, this.canvas.width, this.canvas.height);
     c.drawImage(this.still, 0, 0);
+    if (this.empty) return;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     const cursor = (at, color, width) => {
       const px = this.xOf(at);
@@ -101,6 +110,13 @@ class Chart {
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.font = '10px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
     c.lineWidth = 1;
+    this.empty = !this.series.some((one) => Number.isFinite(extremesOf(one)[0]));
+    if (this.empty) {
+      c.fillStyle = dark ? "#8a94a4" : "#7b8696";
+      c.textAlign = "center";
+      c.fillText("no data", x + w / 2, y + h / 2);
+      return;
+    }
     const faint = dark ? "rgba(220,230,250,.1)" : "rgba(30,42,62,.09)", text = dark ? "#8a94a4" : "#7b8696";
     for (const tick of ticks(this.low, this.high, h / 20)) {
       const py = Math.round(this.yOf(tick.value)) + 0.5;
@@ -157,6 +173,21 @@ class Chart {
     c.stroke();
     c.setLineDash([]);
   }
+}
+
+// the smallest and the largest finite value of a series: Infinity and -Infinity if there is none
+function extremesOf(series) {
+  if (!series.extremes) {
+    let low = Infinity, high = -Infinity;
+    for (let r = 0; r < series.count; r++) {
+      const y = series.values[r];
+      if (!Number.isFinite(y)) continue;
+      if (y < low) low = y;
+      if (y > high) high = y;
+    }
+    series.extremes = [low, high];
+  }
+  return series.extremes;
 }
 
 // round numbers between low and high, about so many of them

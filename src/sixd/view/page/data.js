@@ -53,12 +53,46 @@ function readable(x, digits = 4) {
   return text.replace(/-/g, "−");
 }
 
+// numbers of one width between low and high: what is tiny beside them reads 0, so that a read-out does not jump
+function formatter(low, high) {
+  const largest = Math.max(Math.abs(low), Math.abs(high)), range = Math.max(high - low, 1e-6 * largest);
+  const plain = largest === 0 || (largest < 1e6 && largest >= 1e-3);
+  const digits = plain ? clamp(3 - Math.floor(Math.log10(range || 1)), 0, 6) : 2;
+  const write = (x) => {
+    if (!Number.isFinite(x)) return "–";
+    const value = Math.abs(x) < 1e-6 * largest ? 0 : x;
+    const text = plain ? value.toFixed(digits) : value === 0 ? "0" : value.toExponential(digits);
+    return text.replace(/^-(0(\.0*)?)$/, "$1").replace(/-/g, "−");
+  };
+  return { write, width: Math.max(write(low).length, write(high).length, 4) };
+}
+
+// names as they may be shown: control characters and overrides of the writing direction become a visible sign
+function plainText(value) {
+  return String(value ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
+// a name inside other text: its own direction of writing does not reach beyond it
+function isolated(text) { return `\u2068${text}\u2069`; }
+
+function plainNames(items) {
+  return items.map((item) => {
+    const named = { ...item };
+    for (const key of ["name", "title", "label"]) if (key in named) named[key] = plainText(named[key]);
+    if (Array.isArray(named.labels)) named.labels = named.labels.map(plainText);
+    for (const key of ["plots", "series"]) if (Array.isArray(named[key])) named[key] = plainNames(named[key]);
+    return named;
+  });
+}
+
 // the scene as it came, with every list there and every index in range
 function readScene(source) {
   const scene = { ...source };
   for (const key of ["bodies", "geometries", "visuals", "frames", "joints", "trajectories", "notes"]) {
     scene[key] = Array.isArray(source[key]) ? source[key].filter((item) => item !== null) : [];
   }
+  for (const key of ["bodies", "frames", "joints", "trajectories"]) scene[key] = plainNames(scene[key]);
+  scene.notes = scene.notes.map(plainText);
   if (!scene.bodies.length) scene.bodies = [{ name: "world" }];
   const onBody = (item) => Number.isInteger(item.body) && item.body >= 0 && item.body < scene.bodies.length;
   scene.visuals = scene.visuals.filter((item) => onBody(item) && scene.geometries[item.geometry]);
@@ -67,6 +101,7 @@ function readScene(source) {
   scene.nq = finite(source.nq, (source.q || []).length);
   scene.q = finiteList(source.q, scene.nq);
   scene.settings = source.settings || {};
-  scene.title = source.title || "sixd";
+  scene.title = plainText(source.title) || "sixd";
+  if (source.camera) scene.camera = { ...source.camera, track: source.camera.track && plainText(source.camera.track) };
   return scene;
 }

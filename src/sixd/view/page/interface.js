@@ -47,6 +47,8 @@ class Interface {
         world.version++;
         this.app.refresh();
       };
+      chip.onpointerenter = () => this.app.point(actor);
+      chip.onpointerleave = () => this.app.point(null);
       this.get("actors").append(chip);
     }
   }

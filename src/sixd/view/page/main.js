@@ -1,5 +1,8 @@
 // Puts the page together and draws it when something has changed.
 
+const MOST_LABELS = 6; // motions with their names beside them
+const POINTED = 70; // [pixels] from the pointer to the middle of the motion it means
+
 class App {
   constructor(scene, kinematics) {
     this.scene = scene;
@@ -21,6 +24,8 @@ class App {
       refocus: (x, y) => this.refocus(x, y),
       picked: (x, y) => this.choose(this.world.pick(this.camera.ray(x, y))),
     });
+    this.canvas.addEventListener("pointermove", (event) => { if (!event.buttons) this.point(this.nearest(event.offsetX, event.offsetY)); });
+    this.canvas.addEventListener("pointerleave", () => this.point(null));
     this.options.onChange((name) => this.optionChanged(name));
     this.notices();
     new ResizeObserver(() => this.resize()).observe(document.getElementById("stage"));
@@ -70,9 +75,10 @@ class App {
   notices() {
     for (const motion of this.world.motions) {
       if (!motion.failed) continue;
-      const who = motion.name ? `“${motion.name}”` : "The motion";
+      const who = motion.name ? `“${isolated(motion.name)}”` : "The motion";
       const end = `${who} ends at t = ${readable(motion.end, 6)} s: after that its state is not finite.`;
-      this.interface.notice(motion.valid ? end : `${who} has no finite state.`, "warn");
+      const none = `${who} has no finite state: there is nothing to play, the mechanism is shown at rest. Did the simulation fail at its start?`;
+      this.interface.notice(motion.valid ? end : none, "warn");
     }
     if (this.scene.notes.length) this.interface.notice(this.scene.notes.slice(0, 6).join(" "));
   }
@@ -140,6 +146,24 @@ class App {
   choose(hit) {
     this.chosen = hit;
     this.refresh();
+  }
+
+  // the motion that the reader points at, in the picture or by its name
+  point(actor) {
+    if (this.pointed === actor) return;
+    this.pointed = actor;
+    if (this.world.actors.length > MOST_LABELS) this.refresh();
+  }
+
+  nearest(x, y) {
+    const { viewProjection } = this.camera.matrices(0.004 * this.world.size), { clientWidth: width, clientHeight: height } = this.canvas;
+    let found = null, least = POINTED;
+    for (const actor of this.world.actors.length > MOST_LABELS ? this.world.actors : []) {
+      const [px, py, , w] = project(viewProjection, this.world.boundsOf([actor]).centre);
+      const away = Math.hypot(((px + 1) / 2) * width - x, ((1 - py) / 2) * height - y);
+      if (actor.visible && w > 0 && away < least) [found, least] = [actor, away];
+    }
+    return found;
   }
 
   optionChanged(name) {
@@ -228,8 +252,9 @@ class App {
         list.push({ text: this.scene.bodies[b].name, point: world.pointOf(actors[0], b, finiteList(this.scene.bodies[b].com, 3)) });
       }
     }
-    const apart = world.actors.filter((actor) => !actor.ghost).length > 1;
-    for (const actor of apart ? actors : []) {
+    // names of a few stand beside them; of many only that which is pointed at, or was clicked
+    const beside = world.actors.filter((actor) => !actor.ghost).length, pointed = [this.pointed, this.chosen && this.chosen.actor];
+    for (const actor of beside > MOST_LABELS ? actors.filter((one) => pointed.includes(one)) : beside > 1 ? actors : []) {
       const bounds = world.boundsOf([actor]);
       if (actor.ghost || bounds.empty) continue;
       const above = [bounds.centre[0], bounds.centre[1], bounds.high[2] + 0.06 * world.size];

@@ -46,6 +46,7 @@ class Markers {
   // everything that is switched on, now
   list(options) {
     this.items = [];
+    if (options.grid && !options.frames && !this.world.originOnFloor) this.origins();
     for (const actor of this.world.actors.filter((a) => a.visible)) {
       if (options.frames) this.frames(actor);
       if (options.axes) this.axes(actor);
@@ -58,6 +59,14 @@ class Markers {
 
   push(mesh, matrix, color, extra = {}) {
     this.items.push({ mesh, matrix, color: [...linearColor(color), 1], ...extra });
+  }
+
+  // where the floor is not the world's own xy-plane, small axes show its origin, once at each place
+  origins() {
+    const s = 0.55 * this.size, places = this.world.actors.filter((actor) => actor.visible && (actor.index === 0 || norm(actor.offset) > 0));
+    for (const { offset } of places.length > 6 ? [] : places) {
+      this.push("triad", multiply(multiply(translation(offset), this.world.axes), fromColumns([s, 0, 0], [0, s, 0], [0, 0, s], [0, 0, 0])), [1, 1, 1], { glow: 0.45 });
+    }
   }
 
   frames(actor) {

@@ -13,6 +13,7 @@ class Motion {
     this.name = source.name || "";
     this.t = decodeArray(source.t, "float64");
     this.q = decodeArray(source.q, "float32");
+    this.plotT = source.plot_t ? decodeArray(source.plot_t, "float64") : this.t; // times of what is plotted
     this.nq = nq;
     this.quaternions = quaternions.filter((start) => start + 4 <= nq);
     this.records = nq > 0 ? Math.min(this.t.length, Math.floor(this.q.length / nq)) : this.t.length;

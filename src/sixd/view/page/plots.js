@@ -1,5 +1,8 @@
 // The panel of plots: which trajectory, a chart for each quantity, legends with values, scrubbing by the pointer.
 
+const MOST_NAMES = 10; // in a legend that was not opened
+const APART = [8, 1000]; // times the range of the others: a line so much larger gets a plot of its own; beyond, they rest
+
 class PlotPanel {
   // seek(time): the reader has pointed at a time
   constructor(dock, world, seek) {
@@ -38,18 +41,36 @@ class PlotPanel {
       for (const plot of this.world.scene.trajectories[index].plots || []) {
         if (!groups.has(plot.title)) groups.set(plot.title, []);
         (plot.series || []).forEach((source, ink) => {
-          const values = this.valuesOf(source, motion);
-          const label = several ? `${source.label} · ${motion.name || index + 1}` : source.label;
+          const values = this.valuesOf(source, motion), t = Number.isInteger(source.coordinate) ? motion.t : motion.plotT;
+          const label = several ? `${isolated(source.label)} · ${isolated(motion.name || index + 1)}` : source.label;
           const dash = [[], [5, 3], [1.5, 2.5]][order % 3];
-          groups.get(plot.title).push({ label: label || "", values, t: motion.t, count: Math.min(values.length, motion.t.length), dash, ink });
+          const count = Math.min(values.length, t.length);
+          groups.get(plot.title).push({ label: label || "", source, values, t, count, dash, ink, unit: plot.unit });
         });
       }
     });
     this.body.replaceChildren();
-    this.charts = [...groups].map(([title, series]) => this.chart(title, series));
+    this.charts = [...groups].flatMap(([title, series]) => this.apart(series).map((part, i) => this.chart(i ? `${title}, larger` : title, part)));
     // a few plots share the room
     this.body.classList.toggle("tall", this.charts.length < 3);
     if (!this.charts.length) this.body.append(element("p", "", "This motion has no plots."));
+  }
+
+  // the series in one plot, or in two where a few are so large that the others would be flat: [small ones, large ones]
+  apart(series) {
+    if (!series.length || !series[0].unit || series[0].unit === "J") return [series];
+    const ranges = new Map();
+    for (const one of series) {
+      const [low, high] = extremesOf(one);
+      ranges.set(one.ink, Math.max(ranges.get(one.ink) || 0, high - low));
+    }
+    const sorted = [...ranges.values()].filter(Number.isFinite).sort((a, b) => b - a);
+    // a few large ones are set apart, not a small one from all others
+    const isGap = (range, k) => k > 0 && 2 * k <= sorted.length && sorted[k - 1] > APART[0] * range && sorted[0] < APART[1] * range;
+    const cut = sorted.findIndex(isGap);
+    if (cut < 0) return [series];
+    const large = (one) => ranges.get(one.ink) > sorted[cut] * (1 + 1e-9);
+    return [series.filter((one) => !large(one)), series.filter(large)];
   }
 
   valuesOf(source, motion) {
@@ -67,6 +88,7 @@ class PlotPanel {
     const chart = new Chart(canvas, series, this.world.start, this.world.end);
     chart.read = read;
     chart.chips = series.map((one, i) => this.chip(chart, one, i, legend));
+    if (series.length > MOST_NAMES + 1) this.shorten(legend, series.length - MOST_NAMES);
     const point = (event) => chart.timeAt(event.clientX - canvas.getBoundingClientRect().left);
     canvas.onpointerdown = (event) => {
       canvas.setPointerCapture(event.pointerId);
@@ -107,6 +129,18 @@ class PlotPanel {
     return { chip, key, value };
   }
 
+  // the names beyond the first few wait behind a button
+  shorten(legend, count) {
+    const rest = [...legend.children].slice(MOST_NAMES), more = element("button", "chip more", `… and ${count} more`);
+    for (const chip of rest) chip.hidden = true;
+    more.onclick = () => {
+      for (const chip of rest) chip.hidden = false;
+      more.remove();
+      this.draw(this.last.time, this.last.dark);
+    };
+    legend.append(more);
+  }
+
   marked(chart) {
     chart.chips.forEach(({ chip }, i) => chip.setAttribute("aria-pressed", String(!chart.hidden.has(i))));
     this.draw(this.last.time, this.last.dark);
@@ -121,12 +155,22 @@ class PlotPanel {
       const section = chart.canvas.parentElement;
       if (section.offsetTop > bottom + 60 || section.offsetTop + section.offsetHeight < top - 60) continue;
       chart.draw(time, this.hover, dark);
-      const at = this.hover ?? time;
+      const at = this.hover ?? time, { write, width } = this.format(chart);
       chart.read.textContent = this.hover === null ? "" : `t = ${readable(at)} s`;
       chart.chips.forEach(({ key, value }, i) => {
         key.style.background = chart.ink(i, dark);
-        value.textContent = readable(valueAt(chart.series[i], at));
+        value.textContent = write(valueAt(chart.series[i], at));
+        value.style.minWidth = `${width}ch`;
       });
     }
+  }
+
+  // one format for all numbers of a plot, hidden lines among them
+  format(chart) {
+    if (!chart.format) {
+      const all = chart.series.map(extremesOf).filter(([low, high]) => low <= high);
+      chart.format = formatter(Math.min(0, ...all.map(([low]) => low)), Math.max(0, ...all.map(([, high]) => high)));
+    }
+    return chart.format;
   }
 }

@@ -10,6 +10,7 @@ const THEMES = {
     key: [1.18, 1.13, 1.05], sky: [0.31, 0.35, 0.43], floor: [0.11, 0.11, 0.12], lines: 0.34, shadow: 0.62, contact: 0.5,
   },
 };
+const LEAST_RADIUS = 1.1; // [pixels of the screen] of rods
 const CLEAR = 0.34; // opacity of bodies shown clear
 
 class Renderer {
@@ -57,7 +58,7 @@ class Renderer {
         if (!item.shown) continue;
         const mesh = this.meshes[item.geometry], color = [...item.color];
         if (options.bodies === "clear") color[3] *= CLEAR;
-        const entry = { mesh, matrix: item.matrix, color };
+        const entry = { mesh, matrix: item.thin > 0 ? this.visible(item, eye) : item.matrix, color };
         if (mesh.line) lines.push(entry);
         else if (color[3] > 0.995) opaque.push(entry);
         else group.push(entry);
@@ -69,6 +70,16 @@ class Renderer {
     const far = (group) => (group.length ? norm(subtract(originOf(group[0].matrix), eye)) : 0);
     clear.sort((a, b) => far(b) - far(a));
     return { opaque, clear, lines };
+  }
+
+  // a rod thinner than two pixels is drawn as thick as that
+  visible({ matrix, thin }, eye) {
+    const pixel = (2 * HALF_HEIGHT * norm(subtract(originOf(matrix), eye))) / this.gl.drawingBufferHeight;
+    const grow = (LEAST_RADIUS * (this.ratio || 1) * pixel) / thin;
+    if (!(grow > 1 && grow < 1e3)) return matrix;
+    const thick = matrix.slice();
+    for (const k of [0, 1, 2, 4, 5, 6]) thick[k] *= grow;
+    return thick;
   }
 
   draw(camera, options, dark) {
@@ -229,14 +240,14 @@ class Renderer {
     const floor = world.plane && options.bodies !== "hidden";
     if (options.grid || floor || options.shadows) {
       const lines = options.grid ? (floor ? 0.2 : 1) * theme.lines : 0;
-      const more = { lines, tile: floor ? tile(world.plane.color) : [0, 0, 0, 0] };
+      const more = { lines, cross: world.originOnFloor ? 1 : 0, tile: floor ? tile(world.plane.color) : [0, 0, 0, 0] };
       sheet(translation([0, 0, world.ground]), [0, 0, 1], more);
     }
     world.scene.visuals.forEach((visual, k) => {
       const isPlane = world.scene.geometries[visual.geometry].kind === "plane";
       if (!isPlane || (world.plane && world.plane.visual === k) || options.bodies === "hidden") return;
       const model = multiply(world.actors[0].matrices[visual.body], world.poses[k]);
-      sheet(model, [model[8], model[9], model[10]], { lines: 0, tile: tile(visual.color), contactDepth: 0 });
+      sheet(model, [model[8], model[9], model[10]], { lines: 0, cross: 0, tile: tile(visual.color), contactDepth: 0 });
     });
     gl.depthMask(true);
   }

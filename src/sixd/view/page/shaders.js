@@ -162,7 +162,7 @@ out vec4 outColor;
 uniform vec3 eye, normal, lineColor, shadeColor;
 uniform vec4 tile;
 uniform vec2 centre;
-uniform float reach, cell, lines, shadowDepth, contactDepth;
+uniform float reach, cell, lines, cross, shadowDepth, contactDepth;
 uniform sampler2D contactMap;
 uniform vec4 contactBox;
 ${SHADOW}
@@ -191,7 +191,8 @@ void main() {
   if (tile.a > 0.0) result = vec4(tile.rgb, tile.a * tiles(G, cell, pixel) * fade);
   if (lines > 0.0) {
     float strength = max(line(G, cell, pixel) * 0.30, line(G, cell * 5.0, pixel) * 0.55) * lines;
-    float onX = clamp(1.25 - abs(G.y) / pixel.y, 0.0, 1.0), onY = clamp(1.25 - abs(G.x) / pixel.x, 0.0, 1.0);
+    // x and y of the world, where they lie in the floor
+    float onX = cross * clamp(1.25 - abs(G.y) / pixel.y, 0.0, 1.0), onY = cross * clamp(1.25 - abs(G.x) / pixel.x, 0.0, 1.0);
     vec3 ink = mix(mix(lineColor, vec3(0.78, 0.30, 0.30), onX), vec3(0.30, 0.62, 0.36), onY);
     result = over(result, vec4(ink, max(strength, 0.62 * max(onX, onY)) * fade * slant));
   }

@@ -37,7 +37,7 @@ class World {
     const apart = index === 0 || norm(offset) > 0;
     const matrices = Array.from({ length: this.bodies }, () => translation(offset));
     const items = this.scene.visuals.map((visual, k) => ({
-      body: visual.body, geometry: visual.geometry, pose: this.poses[k], matrix: identity(),
+      body: visual.body, geometry: visual.geometry, pose: this.poses[k], matrix: identity(), thin: thinOf(this.scene.geometries[visual.geometry]),
       color: this.colorOf(visual.color, source.color, ghost),
       // what is fixed to the world is drawn once, or once at each place
       shown: (visual.body > 0 || apart) && this.shapes[visual.geometry] !== null,
@@ -116,6 +116,11 @@ class World {
     const low = this.room.low[2];
     const chosen = this.plane ? this.plane.height : low < -0.02 * this.size ? low - 0.02 * this.size : 0;
     this.ground = finite(this.scene.settings.ground, chosen);
+    // the world's axes in the page: turned, if the mechanism's gravity does not point along -z
+    const frame = this.scene.frames.find((one) => one.body === 0 && one.name === "world");
+    this.axes = frame ? fromRows(frame.pose) : identity();
+    const upright = Math.abs(this.axes[0] - 1) + Math.abs(this.axes[5] - 1) + Math.abs(this.axes[10] - 1) < 1e-9;
+    this.originOnFloor = upright && Math.abs(this.ground) < 1e-9 * this.size && norm(this.actors[0].offset) === 0;
   }
 
   // a level plane fixed to the world is the floor
@@ -148,6 +153,11 @@ class World {
   pointOf(actor, body, local) {
     return transformPoint(actor.matrices[body], local);
   }
+}
+
+// the radius of what is round about its z, a rod among them; 0 for all else
+function thinOf({ kind, size }) {
+  return ["capsule", "cylinder", "sphere"].includes(kind) ? Math.max(finite(size && size[0]), 0) : 0;
 }
 
 // where along a ray the first triangle lies; Infinity if there is none [Möller and Trumbore 1997]
