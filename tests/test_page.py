@@ -594,6 +594,7 @@ def test_nothing_is_cut_off(opened):
     assert watched.page.locator("#t-scrub").bounding_box()["width"] > 340
     assert watched.page.inner_text("#t-time") == "0.000 / 2.000 s"
     assert watched.page.locator("#t-time small").is_visible()
+    assert watched.page.locator("#dock .chip em").first.inner_text() == "0.000"
 
 
 def check_that_nothing_is_cut_off(page):

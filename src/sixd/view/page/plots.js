@@ -149,7 +149,7 @@ class PlotPanel {
   draw(time, dark) {
     this.last = { time, dark };
     if (this.dock.hidden) return;
-    const top = this.dock.scrollTop, bottom = top + this.dock.clientHeight;
+    const top = this.dock.offsetTop + this.dock.scrollTop, bottom = top + this.dock.clientHeight;
     for (const chart of this.charts) {
       // what is scrolled away is not drawn
       const section = chart.canvas.parentElement;
