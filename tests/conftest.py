@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import re
 import tempfile
 
 import numpy as np
@@ -26,15 +27,25 @@ def pytest_configure(config):
         os.environ["SIXD_CACHE_DIR"] = config.sixd_cache.name
 
 
+def moving_joints(path):
+    """Joints of a URDF, from a glance at its text."""
+    return len(re.findall(r'<joint [^>]*type="(?:revolute|prismatic|continuous)"', path.read_text(errors="ignore")))
+
+
 def pytest_generate_tests(metafunc):
     module = metafunc.module.__name__
     if module in BOTH_TARGETS | PLAIN:
         metafunc.parametrize("target", ["compiled", "plain"] if module in BOTH_TARGETS else ["plain"], indirect=True)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """The two largest of dm_control's models are left to the plain algorithms: compiling for them takes a minute, and
-    talos, of the same size, is compiled."""
+    talos, of the same size, is compiled. Other files of large robots are compiled by ``make long``."""
+    for item in items:
+        path = getattr(item, "callspec", None) and item.callspec.params.get("path")
+        if item.name.startswith("test_every_urdf[compiled-") and moving_joints(path) > 24:
+            item.add_marker(pytest.mark.long)
     large = [i for i in items if "compiled-dog.xml" in i.name or "compiled-humanoid_CMU.xml" in i.name]
     config.hook.pytest_deselected(items=large)
     items[:] = [i for i in items if i not in large]

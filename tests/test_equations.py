@@ -79,6 +79,7 @@ def symbolic_inertia(model):
     return dataclasses.replace(model, inertia=np.array(bodies, dtype=object))
 
 
+@pytest.mark.long
 def test_puma_with_sixty_symbols(rng):
     """Ten symbols for each body; with numbers for them, the numeric equations again."""
     model = sixd.zoo.puma560().without_passive()
@@ -177,6 +178,7 @@ def test_latex_and_markdown():
     assert "\\ddot" in e.latex("tau")
 
 
+@pytest.mark.long
 def test_operations_beside_sympy_mechanics(rng):
     """SymPy's mechanics module on the same arm: the same functions, and at least eight times the operations."""
     from benchmarks.with_sympy import derive

@@ -59,7 +59,9 @@ def test_readme_snippets_run(tmp_path, monkeypatch):
         exec(block, {})
 
 
-@pytest.mark.parametrize(("name", "least"), [("how_it_works", 20), ("equations", 12), ("constraints", 10), ("simulation", 20)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("how_it_works", 20), ("equations", 12), ("constraints", 10), ("simulation", 20)]
+)
 def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):
     """The Python of a guide runs in order in one namespace; a block in another language is what was printed."""
     monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path))  # the text sets it as well; undone here

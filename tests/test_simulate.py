@@ -709,7 +709,9 @@ def test_no_mass_and_no_number(method):
     """A joint that moves no mass is named; a controller that gives NaN is told; no hanging, no traceback."""
     builder = sixd.ModelBuilder("massless")
     builder.add_body("a", "world", sixd.Revolute("y"), inertia=sixd.Inertia(0.0))
-    with pytest.raises(sixd.SingularError, match=r"simulate: the mass matrix of 'massless' is singular: joints \['a'\]"):
+    with pytest.raises(
+        sixd.SingularError, match=r"simulate: the mass matrix of 'massless' is singular: joints \['a'\]"
+    ):
         sixd.simulate(builder.build(), [0.5], [0.1], 0.01, method=method)
     with pytest.warns(sixd.SimulationWarning, match="the motion is not finite from t = "):
         motion = sixd.simulate(PENDULUM, [0.5], [0.1], 0.01, method=method, controller=lambda t, q, qd: q * np.nan)

@@ -44,9 +44,6 @@ class System:
     joint_names: tuple[str, ...]  # of what has coordinates: joints, or the coordinates themselves
     is_traced: bool = False  # whether parameters are being traced: those of a kernel, inside a user's function
 
-    def __copy__(self) -> System:
-        return self
-
     def __deepcopy__(self, memo: dict[int, Any]) -> System:
         return self  # it never changes, and there is compiled code for this very object
 
