@@ -10,7 +10,7 @@ demo: $(VENV)/.demo
 	$(BIN)/sixd demo
 
 test: $(VENV)/.test lint
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 long: $(VENV)/.test
 	$(BIN)/python -m pytest -m long

@@ -419,6 +419,7 @@ def test_scripts_need_no_guard(tmp_path):
 OWN = "import sixd\ndef law(t, q, qd): return -q\n"
 
 
+@pytest.mark.long
 def test_a_law_of_the_script_needs_the_guard(tmp_path):
     call = CALL.format(", controller=law, retries=0")
     code, _, err = script(f"{OWN}print({call}.q.shape)", tmp_path / "bare.py")
@@ -428,6 +429,7 @@ def test_a_law_of_the_script_needs_the_guard(tmp_path):
     assert (code, out) == (0, "(4, 101, 1)\n")
 
 
+@pytest.mark.long
 def test_a_law_of_the_prompt_is_not_found():
     code, _, err = script(f"{OWN}{CALL.format(', controller=law')}")
     assert code
