@@ -42,6 +42,21 @@ def _awkward(model, rng, near):
 KINDS = JOINT_KINDS
 
 
+class Parabola(sixd.Joint):
+    """A point sliding along y = x², the example of ``sixd.Joint``."""
+
+    nq = nv = 1
+
+    def transform(self, q):
+        return sixd.spatial.xlt([q[0], q[0] * q[0], 0])
+
+    def subspace(self, q):
+        return np.array([[0, 0, 0, 1, 2 * q[0], 0]]).T
+
+    def subspace_rate(self, q, qd):
+        return np.array([[0, 0, 0, 0, 2 * qd[0], 0]]).T
+
+
 def constrained(model, *constraints):
     """The model with these constraints added to its own."""
     from sixd.model.edit import to_builder

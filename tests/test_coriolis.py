@@ -10,7 +10,7 @@ import sympy as sp
 import sixd
 import sixd.spatial_v2 as sv
 from robots import FIVE, ByName, pinocchio_model, quiet_load
-from samples import KINDS, single_joint, states, trees
+from samples import KINDS, Parabola, single_joint, states, trees
 from sixd.algorithms import coriolis
 from sixd.algorithms.crba import crba
 from sixd.algorithms.jacobian import jacobian, jacobian_rate
@@ -261,21 +261,6 @@ def test_body_about_its_centre():
     cross = sixd.spatial.skew
     wanted = cross(w) * (np.trace(J) / 2) - cross(J @ w)
     same(sixd.coriolis_matrix(builder.build(), quaternion, w), wanted)
-
-
-class Parabola(sixd.Joint):
-    """A point sliding along y = x²."""
-
-    nq = nv = 1
-
-    def transform(self, q):
-        return sixd.spatial.xlt([q[0], q[0] * q[0], 0])
-
-    def subspace(self, q):
-        return np.array([[0, 0, 0, 1, 2 * q[0], 0]]).T
-
-    def subspace_rate(self, q, qd):
-        return np.array([[0, 0, 0, 0, 2 * qd[0], 0]]).T
 
 
 def test_joint_of_ones_own():

@@ -507,26 +507,11 @@ def test_four_bar(constraints, rng):
     assert steps[0] / steps[1] > 10
 
 
-class Parabola(sixd.Joint):
-    """A point sliding along y = x², the example of ``sixd.Joint``."""
-
-    nq = nv = 1
-
-    def transform(self, q):
-        return sixd.spatial.xlt([q[0], q[0] * q[0], 0])
-
-    def subspace(self, q):
-        return np.array([[0, 0, 0, 1, 2 * q[0], 0]]).T
-
-    def subspace_rate(self, q, qd):
-        return np.array([[0, 0, 0, 0, 2 * qd[0], 0]]).T
-
-
 @pytest.mark.parametrize("method", ["rk4", "midpoint", "adaptive"])
 def test_a_users_joint(method):
     """The bead on a parabola once more, by its joint and by Lagrange's equations."""
     builder = sixd.ModelBuilder("bead", (0, -9.81, 0))
-    builder.add_body("a", "world", Parabola(), inertia=sixd.Inertia(1.0))
+    builder.add_body("a", "world", samples.Parabola(), inertia=sixd.Inertia(1.0))
     t = sp.Symbol("t")
     x = sp.Function("x")(t)
     system = sixd.lagrange((x.diff(t) ** 2 * (1 + 4 * x**2)) / 2, sp.Float(9.81) * x**2, [x])

@@ -70,19 +70,33 @@ def _trajectory(
     interrupted: bool,
     sheets: Sheets | None,
 ) -> Trajectory:
-    problem, batch = setup.problem, setup.batch
     t = np.concatenate([t for t, _ in pieces])
     if sheets is None:
         q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
     else:
         q, qd, u = (sheets.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
-    tau = np.zeros((1, 1, 1))
+    tau = None
     if law is not None:
         tau = law(t.astype(setup.dtype), q, qd)
     elif setup.sampled is not None:
         tau = _joined([p.tau for _, p in pieces if p.tau is not None])
-    elif "tau" in setup.constants:
-        tau = setup.constants["tau"][:, None]
+    return make_trajectory(setup, t, q, qd, u if setup.problem.nu else None, tau, interrupted, facts)
+
+
+def make_trajectory(
+    setup: Setup,
+    t: Array,
+    q: Array,
+    qd: Array,
+    internal: Array | None,
+    tau: Array | None,
+    interrupted: bool,
+    facts: Mapping[str, Any],
+) -> Trajectory:
+    """The trajectory of a setup's rows, from arrays (rows, r, n); without ``tau`` the forces are the constant ones."""
+    problem, batch = setup.problem, setup.batch
+    if tau is None:
+        tau = setup.constants["tau"][:, None] if "tau" in setup.constants else np.zeros((1, 1, 1))
     tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), qd.shape)
     parameters = {name: setup.constants[name] for name in problem.parameters}
     if batch:
@@ -93,7 +107,7 @@ def _trajectory(
         qd=_shaped(qd, batch),
         system=problem.system,
         tau=_shaped(tau, batch),
-        internal=_shaped(u, batch) if problem.nu else None,
+        internal=None if internal is None else _shaped(internal, batch),
         forces=problem.forces,
         parameters={name: x.reshape((*batch, *x.shape[1:])) for name, x in parameters.items()},
         interrupted=interrupted,

@@ -127,9 +127,10 @@ def can_be_traced(problem: Problem) -> bool:
 
 
 def require_pure(problem: Problem) -> None:
-    """Raise if f_ext, or a force element, is no function of its arguments alone."""
-    alone = replace(problem, law=None, held=False, pushed=False)
-    if (problem.f_ext is not None or problem.forces) and not _is_again(alone, _text(alone)):
+    """Raise if f_ext, or a force element of the user's own, is no function of its arguments alone."""
+    own = tuple(force for force in problem.forces if not type(force).__module__.startswith("sixd."))
+    alone = replace(problem, law=None, held=False, pushed=False, forces=own)
+    if (problem.f_ext is not None or own) and not _is_again(alone, _text(alone)):
         raise ScalarTypeError(
             f"{problem.where}: f_ext, or an element of forces, gives another result when it is asked again: it keeps a "
             f"memory, or draws random numbers. It must depend on its arguments alone; states belong into a Force's u."

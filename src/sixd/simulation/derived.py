@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.constraint_rows import constraint_error
-from sixd.api import energy
-from sixd.evaluate import evaluate
 from sixd.kernel import compile
 from sixd.library import LIBRARY, Function
 from sixd.model.system import System
 from sixd.parameters import parameter_shape
+from sixd.simulation.rows import on_rows
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum
 
 # a rollout that blew up has finite states of infinite energy: that is a result here, no error
@@ -39,10 +38,8 @@ def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Arr
 
 def energies(system: System, q: Array, qd: Array, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
     """Kinetic and potential energy (…, r) [J]."""
-    if parameters:
-        values = along_time(system, parameters)
-        return compile(energy, system, parameters=tuple(values))(q, qd, *values.values())
-    return evaluate(_ENERGY, system, (), (q, qd))
+    values = along_time(system, parameters)
+    return on_rows("Trajectory", _ENERGY, system, tuple(values), "float64")(q, qd, *values.values())
 
 
 def energy_of_state(system: System, q: Array, qd: Array) -> float:
@@ -66,10 +63,8 @@ def constraint_errors(system: System, q: Array, parameters: Mapping[str, Array])
     """Largest |φ| (…, r), each in its own unit."""
     if not system.constraints:
         return np.zeros(q.shape[:-1])
-    if parameters:
-        values = along_time(system, parameters)
-        return compile(largest_error, system, parameters=tuple(values))(q, *values.values())
-    return evaluate(_LARGEST, system, (), (q,))
+    values = along_time(system, parameters)
+    return on_rows("Trajectory", _LARGEST, system, tuple(values), "float64")(q, *values.values())
 
 
 def contacts(

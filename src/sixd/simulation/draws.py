@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, ShapeError
+from sixd.errors import ShapeError
 from sixd.model.system import System
 from sixd.parameters import parameter_shape
+from sixd.simulation.checks import whole
 from sixd.spatial.scalar import Array
 
 WHERE = "ensemble"
@@ -137,9 +138,7 @@ def _sort(name: str, x: Any, core: tuple[int, ...], common: dict[str, Any], own:
 def _count(count: int | None, own: Mapping[str, Array], draws: Mapping[str, Any]) -> int:
     lengths = {name: len(x) for name, x in own.items()}
     if count is not None:
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise ScalarTypeError(f"{WHERE}: count is {count!r}, expected a whole number of at least 1.")
-        lengths = {"count": int(count), **lengths}
+        lengths = {"count": whole(WHERE, "count", count), **lengths}
     if not lengths:
         what = "values are drawn" if draws else "all arguments have one row"
         raise ShapeError(f"{WHERE}: {what}, and count is not given, expected how many rows to simulate. Give count=….")

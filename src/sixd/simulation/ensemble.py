@@ -18,6 +18,7 @@ from sixd.simulation.adaptive import ADAPTIVE
 from sixd.simulation.arguments import Setup, make_setup
 from sixd.simulation.checks import positive, whole
 from sixd.simulation.draws import WHERE, Rows, assembled, make_rows
+from sixd.simulation.fixed import STEP
 from sixd.simulation.job import Job, Result, packed, run
 from sixd.simulation.memory import remembers
 from sixd.simulation.plan import KEEP, SHORT, chunk_size, records, seconds
@@ -168,7 +169,7 @@ def _job(
 
 def _rehearse(job: Job, rows: Rows, step: float | None) -> None:
     """A moment of the first row: errors come up here, and code is compiled that workers then find on the disk."""
-    moment = job.duration / 1000 if job.options["method"] in ADAPTIVE else step or 1e-3
+    moment = job.duration / 1000 if job.options["method"] in ADAPTIVE else step or STEP
     run(replace(job, duration=min(job.duration, moment)), 0, rows.cut(0, 1))
 
 

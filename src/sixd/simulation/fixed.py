@@ -7,20 +7,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.kernel import Kernel
-from sixd.library import Function
+from sixd.library import LIBRARY, Function
 from sixd.runtime.rollout import Rollout
 from sixd.runtime.routine import new_array
 from sixd.simulation import midpoint
 from sixd.simulation.arguments import Setup
 from sixd.simulation.kernels import MIDPOINT, rollout, state_shapes
-from sixd.simulation.problem import Problem
+from sixd.simulation.rows import on_rows
 from sixd.spatial.scalar import Array
 
 # operations of one call: some 0.1 s of one core, which does 1.2 to 3e10 in a second
 _CALL = 2e9
 _SHORTEST = 8  # steps of a call: reading and writing rows costs about one
 _LONGEST = 4096  # records of a call
+STEP = 1e-3  # s, if none is given
+
+_MOMENTUM = Function("momentum", midpoint.momentum, ("q", "qd"), named=False, judged=False)
+_VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), named=False, judged=False)
 
 
 class Records(NamedTuple):
@@ -72,21 +75,21 @@ class Runner:
         }
         self.constants = {name: x.copy() for name, x in setup.constants.items()}
         self._now = 0  # steps done
-        self._velocity: Kernel | None = None
+        self._velocity: Callable[..., Array] | None = None
         if method == MIDPOINT:
-            self._velocity = _kernel(problem, "velocity", midpoint.velocity, ("q", "p"), setup.dtype)
-            momentum = _kernel(problem, "momentum", midpoint.momentum, ("q", "qd"), setup.dtype)
-            self.state["p"] = momentum(q, setup.qd, *self._parameters())
+            self._velocity = self._on_rows(_VELOCITY, problem.parameters)
+            self.state["p"] = self._on_rows(_MOMENTUM, problem.parameters)(q, setup.qd, *self._parameters())
             self.state["v"] = setup.qd
 
+    def _on_rows(self, function: Function, parameters: tuple[str, ...]) -> Callable[..., Array]:
+        problem = self.setup.problem
+        return on_rows(problem.where, function, problem.system, parameters, self.setup.dtype)
+
     def _unit(self) -> Array:
-        problem, nothing = self.setup.problem, np.zeros_like(self.setup.qd)
-        if not problem.system.symbols:
-            return problem.system.integrate(self.setup.q, nothing)
-        move = _kernel(
-            problem, "move", lambda system, q, dq: system.integrate_row(q, dq), ("q", "dq"), self.setup.dtype
-        )
-        return move(self.setup.q, nothing, *(self.setup.constants[name] for name in problem.parameters))
+        # without symbols no parameter has a part in it
+        names = self.setup.problem.parameters if self.setup.problem.system.symbols else ()
+        move = self._on_rows(LIBRARY["integrate"], names)
+        return move(self.setup.q, np.zeros_like(self.setup.qd), *(self.setup.constants[name] for name in names))
 
     def _parameters(self) -> list[Array]:
         return [self.constants[name] for name in self.setup.problem.parameters]
@@ -164,16 +167,3 @@ class Runner:
             if kept:
                 yield found
             told(self._now)  # last: who is told may interrupt, and what was found is kept
-
-
-def _kernel(problem: Problem, name: str, function: Callable[..., Any], arrays: tuple[str, str], dtype: str) -> Kernel:
-    """``function(system, q, x)`` on batches, for a system with its parameters put in."""
-    shapes = {n: problem.constants[n] for n in problem.parameters}
-
-    def one(_: Any, q: Array, x: Array, *given: Array) -> Array:
-        return function(problem.settled(dict(zip(shapes, given, strict=True))), q, x)
-
-    # names with a blank, as a model's symbol may be called p
-    cores = {f"the {arrays[0]}": (problem.system.nq,), f"the {arrays[1]}": (problem.system.nv,), **shapes}
-    made = Function(name, one, tuple(cores), named=False, judged=False, shapes=cores)
-    return Kernel(made, problem.system, (), dtype)

@@ -8,6 +8,7 @@ from typing import Any
 from sixd.runtime.rollout import VECTOR
 from sixd.simulation.adaptive import ADAPTIVE
 from sixd.simulation.arguments import Setup
+from sixd.simulation.fixed import STEP
 from sixd.simulation.kernels import rollout
 
 KEEP = ("all", "end")
@@ -20,7 +21,6 @@ _CALL, _CALL_ALONE = 1e-5, 2e-4
 _CHUNK = 0.5  # s, that a chunk should take: long beside the 3 ms measured for sending it, short enough to watch
 _BYTES = 3e7  # of a chunk's result
 _NEVER = 10**15  # steps, more than there can be: the start and the end alone are recorded
-_STEP = 1e-3  # s, of methods with fixed steps if none is given
 
 
 def records(method: str, duration: float, step: float | None, every: int, keep: str) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def seconds(setup: Setup, method: str, duration: float, step: float | None, alon
     """Of one core, for one row, in a batch or ``alone``, roughly; None if that is not known before."""
     if method in ADAPTIVE:
         return None
-    steps = duration / (step or _STEP)
+    steps = duration / (step or STEP)
     cost = rollout(setup.problem, method, setup.dtype).operations * steps / _SPEED
     if setup.sampled is not None:
         interval = setup.sampled.interval
@@ -52,7 +52,7 @@ def chunk_size(
     fair = math.ceil(count / (4 * (processes or 8)))
     if cost is None:
         return max(1, min(fair, VECTOR))
-    numbers = max(1, duration / (options["dt"] or _STEP) / options["record_every"]) * setup.problem.system.nv * 3
+    numbers = max(1, duration / (options["dt"] or STEP) / options["record_every"]) * setup.problem.system.nv * 3
     size = int(min(_CHUNK / cost if cost else count, fair, _BYTES / (8 * numbers)))
     # whole vectors of rows: the last of a chunk would repeat rows
     return max(VECTOR, size // VECTOR * VECTOR) if setup.sampled is None else max(1, size)

@@ -11,6 +11,7 @@ import numpy as np
 
 from sixd.errors import SimulationWarning
 from sixd.simulation.arguments import Setup
+from sixd.simulation.collect import make_trajectory
 from sixd.simulation.job import PER_ROW, Result
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
@@ -56,26 +57,14 @@ class Sheet:
 
     def trajectory(self, facts: Mapping[str, Any]) -> Trajectory:
         """All rows, in order; those that are missing are NaN."""
-        problem, constants = self.setup.problem, self.setup.constants
         for x in self.arrays.values():
             x[~self.done] = np.nan
-        shape = self.arrays["qd"].shape
-        held = constants["tau"][:, None] if "tau" in constants else np.zeros((1, 1, 1), self.setup.dtype)
-        own = {name: constants[name] for name in problem.parameters}
-        found = Trajectory(
-            t=self.t,
-            q=self.arrays["q"],
-            qd=self.arrays["qd"],
-            system=problem.system,
-            tau=self.arrays["tau"] if "tau" in self.arrays else np.broadcast_to(held, shape),
-            internal=self.arrays.get("internal"),
-            forces=problem.forces,
-            parameters={name: np.broadcast_to(x, (self.count, *x.shape[1:])) for name, x in own.items()},
-            interrupted=self.interrupted,
-            facts={**self.facts, **facts},
-        )
+        q, qd = self.arrays["q"], self.arrays["qd"]
+        internal, tau = (self.arrays.get(name) for name in ("internal", "tau"))
+        every = {**self.facts, **facts}
+        found = make_trajectory(self.setup, self.t, q, qd, internal, tau, self.interrupted, every)
         for text in self._doubts(found):
-            warnings.warn(f"{problem.where}: {text}", SimulationWarning, stacklevel=3)
+            warnings.warn(f"{self.setup.problem.where}: {text}", SimulationWarning, stacklevel=3)
         return found
 
     def _doubts(self, found: Trajectory) -> Iterator[str]:

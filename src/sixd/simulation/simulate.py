@@ -14,7 +14,7 @@ from sixd.simulation.adaptive import ADAPTIVE, integrate_adaptively
 from sixd.simulation.arguments import Setup, make_setup
 from sixd.simulation.checks import positive, require_countable, whole
 from sixd.simulation.collect import collect
-from sixd.simulation.fixed import Records, Runner, Sheets
+from sixd.simulation.fixed import STEP, Records, Runner, Sheets
 from sixd.simulation.kernels import FIXED_STEP
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
@@ -120,7 +120,7 @@ def simulate(
         else:
             if events:
                 raise ScalarTypeError(f"{where}: events need an adaptive method, got {method!r}. Use 'adaptive'.")
-            steps, h, rest = _grid(where, duration, 1e-3 if dt is None else dt, setup)
+            steps, h, rest = _grid(where, duration, STEP if dt is None else dt, setup)
             facts["dt"] = h
             require_countable(where, steps / every)
             marks = np.arange(0, steps + 1, every)

@@ -10,10 +10,11 @@ from sixd.algorithms.constraint_rows import constraint_velocity, padded_error
 from sixd.algorithms.singular import singular_joints
 from sixd.errors import AssemblyError
 from sixd.evaluate import require_regular
-from sixd.kernel import Kernel
 from sixd.library import Function
 from sixd.model.model import Model
+from sixd.model.system import System
 from sixd.simulation.arguments import Setup
+from sixd.simulation.rows import on_rows
 from sixd.spatial.scalar import Array, Scalar
 
 _UNASSEMBLED = 1e-6  # in a constraint's own unit, above which a start is refused; the first step mends what is below
@@ -26,25 +27,19 @@ def require_start(setup: Setup, t: float = 0.0) -> None:
         names = singular_joints(system)
         require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
     if system.constraints and setup.rows:
-        error, rate = _lacks(setup, t)
+        lacks = on_rows(problem.where, _LACKS, system, problem.parameters, setup.dtype)
+        moment = np.full(setup.rows, t, setup.dtype)
+        error, rate = lacks(setup.q, setup.qd, moment, *(setup.constants[name] for name in problem.parameters))
         _require_small(setup, "q", error, 1.0, "sixd.assemble(model, q)")
         _require_small(setup, "qd", rate, np.abs(setup.qd).max(axis=-1), "sixd.assemble(model, q, qd)")
 
 
-def _lacks(setup: Setup, t: float) -> tuple[Array, Array]:
-    """What the rows lack (rows, k) of their constraints, and of these on velocities."""
-    problem = setup.problem
-    shapes = {f"constant {name}": problem.constants[name] for name in problem.parameters}
+def _lacks(system: System, q: Array, qd: Array, t: Scalar) -> tuple[Array, Array]:
+    """What one row lacks (k,) of its constraints, and of these on velocities."""
+    return padded_error(system, q), constraint_velocity(system, q, qd, t)
 
-    def one(_: Any, q: Array, qd: Array, t: Scalar, *given: Array) -> tuple[Array, Array]:
-        system = problem.settled(dict(zip(problem.parameters, given, strict=True)))
-        return padded_error(system, q), constraint_velocity(system, q, qd, t)
 
-    cores = {"q": (problem.system.nq,), "qd": (problem.system.nv,), "t": (), **shapes}
-    made = Function("start", one, tuple(cores), named=False, judged=False, shapes=cores)
-    parameters = [setup.constants[name] for name in problem.parameters]
-    moment = np.full(setup.rows, t, setup.dtype)
-    return Kernel(made, problem.system, (), setup.dtype)(setup.q, setup.qd, moment, *parameters)
+_LACKS = Function("start", _lacks, ("q", "qd", "t"), named=False, judged=False)
 
 
 def _require_small(setup: Setup, name: str, lack: Array, scale: Any, hint: str) -> None:

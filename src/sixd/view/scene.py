@@ -18,7 +18,7 @@ from sixd.model.joints import Free, Joint
 from sixd.model.model import Model
 from sixd.model.printing import describe_joint
 from sixd.model.system import System, require_system
-from sixd.simulation.labels import labels_of
+from sixd.simulation.labels import labels_of, tree_behind
 from sixd.spatial.scalar import Array
 from sixd.trace import Program
 from sixd.view import shapes
@@ -80,10 +80,8 @@ def make_scene(
 def tree_of(system: Any) -> Model:
     """The model behind a system, or an error that says what to do."""
     require_system("view", system)
-    model: Any = system
-    while not isinstance(model, Model) and isinstance(model, System):
-        model = getattr(model, "model", None)
-    if not isinstance(model, Model):
+    model = tree_behind(system)
+    if model is None:
         raise ModelError(
             f"view: {system.name!r} is a system without bodies, expected a sixd.Model. Build its mechanism with "
             f"sixd.ModelBuilder to look at it, or draw its motion with trajectory.plot()."
