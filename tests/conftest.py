@@ -1,12 +1,13 @@
 """Fixtures shared by all tests."""
 
+import importlib.util
 import os
-import re
 import tempfile
 
 import numpy as np
 import pytest
 
+import sixd
 from plain import PlainRoutine
 
 # laws and oracles run on compiled code and on the plain algorithms
@@ -27,11 +28,6 @@ def pytest_configure(config):
         os.environ["SIXD_CACHE_DIR"] = config.sixd_cache.name
 
 
-def moving_joints(path):
-    """Joints of a URDF, from a glance at its text."""
-    return len(re.findall(r'<joint [^>]*type="(?:revolute|prismatic|continuous)"', path.read_text(errors="ignore")))
-
-
 def pytest_generate_tests(metafunc):
     module = metafunc.module.__name__
     if module in BOTH_TARGETS | PLAIN:
@@ -41,11 +37,7 @@ def pytest_generate_tests(metafunc):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """The two largest of dm_control's models are left to the plain algorithms: compiling for them takes a minute, and
-    talos, of the same size, is compiled. Other files of large robots are compiled by ``make long``."""
-    for item in items:
-        path = getattr(item, "callspec", None) and item.callspec.params.get("path")
-        if item.name.startswith("test_every_urdf[compiled-") and moving_joints(path) > 24:
-            item.add_marker(pytest.mark.long)
+    talos, of the same size, is compiled."""
     large = [i for i in items if "compiled-dog.xml" in i.name or "compiled-humanoid_CMU.xml" in i.name]
     config.hook.pytest_deselected(items=large)
     items[:] = [i for i in items if i not in large]
@@ -61,6 +53,18 @@ def target(request, monkeypatch):
         monkeypatch.setattr(evaluate, "routine", PlainRoutine)
         monkeypatch.setattr(evaluate, "SHORTCUTS", {})
     return kind
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """A test that stops because an optional package is not installed is skipped."""
+    try:
+        return (yield)
+    except sixd.MissingPackageError as error:
+        cause = error.__context__  # only where the package is really not there
+        if isinstance(cause, ImportError) and importlib.util.find_spec(str(cause.name).partition(".")[0]) is None:
+            pytest.skip(str(error))
+        raise
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import ctypes
 
 import numpy as np
-import pinocchio as pin
 import pytest
 import sympy as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
+from peers import pin
 from robots import FIVE, pinocchio_model, quiet_load
 from samples import constrained, states
 from sixd.algorithms.constraint_rows import constraint_bias, constraint_target

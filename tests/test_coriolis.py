@@ -3,12 +3,12 @@
 import functools
 
 import numpy as np
-import pinocchio as pin
 import pytest
 import sympy as sp
 
 import sixd
 import sixd.spatial_v2 as sv
+from peers import pin
 from robots import FIVE, ByName, pinocchio_model, quiet_load
 from samples import KINDS, Parabola, single_joint, states, trees
 from sixd.algorithms import coriolis

@@ -1,15 +1,15 @@
 """Poses, Jacobians, velocities and accelerations of frames in the three sets of coordinates."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from numpy.testing import assert_allclose
 
 import sixd
+from peers import pin
 from robots import FIVE, ByName, pinocchio_model, quiet_load
 from samples import states, trees
 
-COORDINATES = {"body": pin.LOCAL, "aligned": pin.LOCAL_WORLD_ALIGNED, "world": pin.WORLD}
+COORDINATES = {"body": "LOCAL", "aligned": "LOCAL_WORLD_ALIGNED", "world": "WORLD"}  # Pinocchio's names
 each_coordinates = pytest.mark.parametrize("expressed_in", COORDINATES)
 each_tree = pytest.mark.parametrize("model", trees()[:4], ids=lambda m: m.name)
 
@@ -78,7 +78,7 @@ def test_frames_beside_pinocchio(name, expressed_in, rng):
     """Pose, Jacobian, velocity and accelerations of link frames, talos with a floating base."""
     floating = name == "talos"
     model, reference = quiet_load(FIVE[name], floating_base=floating), pinocchio_model(FIVE[name], floating=floating)
-    data, names, where = reference.createData(), ByName(model, reference), COORDINATES[expressed_in]
+    data, names, where = reference.createData(), ByName(model, reference), getattr(pin, COORDINATES[expressed_in])
 
     def angular_first(x):
         return np.concatenate([x[3:], x[:3]])

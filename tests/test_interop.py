@@ -1,12 +1,11 @@
 """States of other programs: Pinocchio's and MuJoCo's own dynamics, through the maps, are sixd's."""
 
-import mujoco
 import numpy as np
-import pinocchio as pin
 import pytest
 import sympy
 
 import sixd
+from peers import mujoco, pin
 from robots import FIVE, ROBOTS, all_urdfs, pinocchio_model, quiet_load
 from sixd.interop import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
 from sixd.interop.layouts import pinocchio_order

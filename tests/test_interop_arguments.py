@@ -3,12 +3,11 @@
 import subprocess
 import sys
 
-import mujoco
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import sixd
+from peers import mujoco, pin
 from sixd.interop import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
 
 INERTIAL = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"

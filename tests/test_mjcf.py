@@ -4,16 +4,15 @@ import dataclasses
 import warnings
 from pathlib import Path
 
-import dm_control
-import mujoco
 import numpy as np
 import pytest
 
 import sixd
+from peers import mujoco
+from robots import DM_CONTROL, require_file
 from sixd.interop import to_mujoco
 
-SUITE = Path(dm_control.__file__).parent / "suite"
-BITS = mujoco.mjtDisableBit
+SUITE = DM_CONTROL / "suite"
 
 
 # two views of one file ----------------------------------------------------------------------------
@@ -33,8 +32,8 @@ def tree_of(source):
         theirs = load(str(source))
     finally:
         mujoco.set_mju_user_warning(None)
-    for bit in (BITS.mjDSBL_CONSTRAINT, BITS.mjDSBL_CONTACT, BITS.mjDSBL_LIMIT, BITS.mjDSBL_FRICTIONLOSS):
-        theirs.opt.disableflags |= int(bit)
+    for name in ("CONSTRAINT", "CONTACT", "LIMIT", "FRICTIONLOSS"):
+        theirs.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}"))
     theirs.opt.density = theirs.opt.viscosity = 0
     theirs.tendon_stiffness[:] = theirs.tendon_damping[:] = 0
     return theirs
@@ -62,7 +61,7 @@ def differences(model, theirs, rng, states=3):
         mujoco.mj_fullM(theirs, data, M)
         A = to_mujoco(model, q, np.eye(model.nv))[1].T
         mass, center = theirs.body_mass[:, None], data.xipos
-        gravity = theirs.opt.gravity * (not theirs.opt.disableflags & int(BITS.mjDSBL_GRAVITY))
+        gravity = theirs.opt.gravity * (not theirs.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY))
         potential, kinetic = data.energy
         potential += (mass * center)[~moving].sum(axis=0) @ gravity  # MuJoCo counts what cannot move, too
         pairs = [("tau", tau, data.qfrc_inverse), ("M", A @ sixd.mass_matrix(model, q) @ A.T, M)]
@@ -100,12 +99,13 @@ def test_suite(name, rng):
 
 def test_suite_has_the_six():
     """Guard: the models the project promises are among those compared."""
+    require_file(SUITE)
     six = ("acrobot", "cartpole", "cheetah", "hopper", "walker", "humanoid")
     assert {f"{name}.xml" for name in six} <= set(SUITE_FILES)
 
 
 def test_no_joint_at_all():
-    model = sixd.load(SUITE / "lqr.xml")
+    model = sixd.load(require_file(SUITE / "lqr.xml"))
     assert (model.nb, model.nq) == (0, 0)
 
 

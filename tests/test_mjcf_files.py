@@ -3,11 +3,11 @@
 import re
 import sys
 
-import mujoco
 import numpy as np
 import pytest
 
 import sixd
+from peers import mujoco
 
 BOX = "<geom type='box' size='.1 .2 .3' pos='.1 -.2 .05' euler='20 30 40'/>"
 HINGE = f"<body><joint axis='0 1 0'/>{BOX}</body>"

@@ -1,11 +1,11 @@
 """Energy, momentum and the centre of mass, beside Pinocchio and by their own laws."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from numpy.testing import assert_allclose
 
 import sixd
+from peers import pin
 from robots import FIVE, ByName, pinocchio_model, quiet_load
 from samples import states, trees
 

@@ -1,10 +1,10 @@
 """Inverse dynamics, mass matrix and forward dynamics beside Pinocchio's, on every URDF of two packages."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import sixd
+from peers import pin
 from robots import FIVE, ByName, all_urdfs, pinocchio_model, quiet_load
 
 FIVE_CASES = [(name, False) for name in FIVE] + [("anymal", True), ("talos", True)]

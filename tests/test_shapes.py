@@ -3,13 +3,21 @@
 import numpy as np
 import pytest
 import sympy as sp
-import trimesh
 
 import sixd
+from peers import trimesh
 from sixd import Inertia, ModelError, ModelWarning, ShapeError
 
 ROOTS, WEIGHTS = np.polynomial.legendre.leggauss(12)  # exact for polynomials up to degree 23
-CUBE = trimesh.convex.convex_hull([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+
+
+class CUBE:
+    """The unit cube's corners, and two triangles a face, seen from outside."""
+
+    vertices = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
+    faces = np.array(
+        [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
+    )  # fmt: skip
 
 
 def interval(low, high):

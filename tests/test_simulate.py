@@ -6,7 +6,6 @@ import itertools
 import os
 import tracemalloc
 
-import mujoco
 import numpy as np
 import pytest
 import scipy.integrate
@@ -16,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import robots
 import samples
 import sixd
+from peers import mujoco
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial import cos, sin, where
 

@@ -3,12 +3,12 @@
 import decimal
 
 import numpy as np
-import pinocchio as pin
 import pytest
 import sympy as sp
 from numpy.testing import assert_allclose
 
 import sixd
+from peers import pin
 from sixd.spatial import rotz
 from test_urdf import CHAIN, joint, link, robot
 
