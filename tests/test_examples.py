@@ -46,15 +46,13 @@ def test_docstrings(name):
     assert result.failed == 0
 
 
-def test_readme_snippets_run(tmp_path, monkeypatch):
-    """The README's Python runs as printed, given a robot file with a frame ``tool0``."""
-    builder = sixd.ModelBuilder("robot")
-    builder.add_body("link", "world", sixd.Revolute("z"), inertia=sixd.sphere(0.1, mass=1.0))
-    builder.add_frame("tool0", "link", sixd.placement((0, 0, 0.1)))
-    sixd.to_urdf(builder.build(), tmp_path / "robot.urdf")
+@pytest.mark.parametrize("file", ["README.md", "docs/tour.md"])
+def test_snippets_run(file, tmp_path, monkeypatch):
+    """Every block of Python runs by itself, as printed."""
+    monkeypatch.setenv("SIXD_VIEW", "off")
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert len(blocks) >= 2
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert blocks
     for block in blocks:
         exec(block, {})
 
