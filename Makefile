@@ -13,7 +13,7 @@ test: $(VENV)/.test lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 long: $(VENV)/.test
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m long -n $(WORKERS) --dist worksteal
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

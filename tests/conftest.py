@@ -9,6 +9,7 @@ import pytest
 
 import sixd
 from plain import PlainRoutine
+from sixd.zoo.random_tree import JOINT_KINDS
 
 # laws and oracles run on compiled code and on the plain algorithms
 BOTH_TARGETS = {
@@ -34,10 +35,25 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("target", ["compiled", "plain"] if module in BOTH_TARGETS else ["plain"], indirect=True)
 
 
+# compiled laws run every day on one tree that has every joint type; on these, with ``make long``. Compiling is nearly all
+# that they cost: of 100 s of laws, the plain algorithms took 6
+REPEATS = {*JOINT_KINDS, "line", "tree1", "tree2", "random_tree1", "random_tree2"}
+# of processes, and of a browser, that take seconds to start
+SLOW_FIXTURES = {"cluster", "browser"}
+
+
+def takes_long(item):
+    """Whether a test is left to ``make long`` by what it is given."""
+    words = set(item.callspec.id.split("-")) if hasattr(item, "callspec") else set()
+    return ("compiled" in words and words & REPEATS) or SLOW_FIXTURES & set(item.fixturenames)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """The two largest of dm_control's models are left to the plain algorithms: compiling for them takes a minute, and
     talos, of the same size, is compiled."""
+    for item in filter(takes_long, items):
+        item.add_marker(pytest.mark.long)
     large = [i for i in items if "compiled-dog.xml" in i.name or "compiled-humanoid_CMU.xml" in i.name]
     config.hook.pytest_deselected(items=large)
     items[:] = [i for i in items if i not in large]

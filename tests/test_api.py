@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import sixd
 
-MODEL = sixd.zoo.random_tree(0, kinds=("helical", "free", "universal", "revolute", "spherical"))  # quickly compiled
+MODEL = sixd.zoo.random_tree(0, kinds=("universal", "revolute", "spherical"))  # quickly compiled
 ARM = sixd.zoo.panda_arm()
 
 # name, call, names of its array arguments
@@ -26,12 +26,12 @@ CALLS = {
     "centroidal_matrix": (lambda m, **a: sixd.centroidal_matrix(m, **a), ("q",)),
     "composite_inertia": (lambda m, **a: sixd.composite_inertia(m, **a), ("q",)),
     "body_poses": (lambda m, **a: sixd.body_poses(m, **a), ("q",)),
-    "pose": (lambda m, **a: sixd.pose(m, frame="frame4", **a), ("q",)),
-    "jacobian": (lambda m, **a: sixd.jacobian(m, frame="frame4", **a), ("q",)),
-    "jacobian_rate": (lambda m, **a: sixd.jacobian_rate(m, frame="frame4", **a), ("q", "qd")),
-    "velocity": (lambda m, **a: sixd.velocity(m, frame="frame4", **a), ("q", "qd")),
-    "acceleration": (lambda m, **a: sixd.acceleration(m, frame="frame4", **a), ("q", "qd", "qdd")),
-    "inverse_operational_inertia": (lambda m, **a: sixd.inverse_operational_inertia(m, frame="frame4", **a), ("q",)),
+    "pose": (lambda m, **a: sixd.pose(m, frame="frame3", **a), ("q",)),
+    "jacobian": (lambda m, **a: sixd.jacobian(m, frame="frame3", **a), ("q",)),
+    "jacobian_rate": (lambda m, **a: sixd.jacobian_rate(m, frame="frame3", **a), ("q", "qd")),
+    "velocity": (lambda m, **a: sixd.velocity(m, frame="frame3", **a), ("q", "qd")),
+    "acceleration": (lambda m, **a: sixd.acceleration(m, frame="frame3", **a), ("q", "qd", "qdd")),
+    "inverse_operational_inertia": (lambda m, **a: sixd.inverse_operational_inertia(m, frame="frame3", **a), ("q",)),
 }
 each_call = pytest.mark.parametrize("name", CALLS)
 

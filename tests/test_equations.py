@@ -39,7 +39,9 @@ def agree(equations, rng, count=3):
     close(np.array(equations.jacobian(frame).xreplace(state), dtype=float), sixd.jacobian(model, q[0], frame))
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [n if sixd.zoo.get(n).nv <= 2 else pytest.param(n, marks=pytest.mark.long) for n in SMALL]
+)
 def test_zoo(name, rng):
     agree(sixd.equations(sixd.zoo.get(name)), rng)
 

@@ -73,7 +73,7 @@ def test_columns_of_joints_that_do_not_carry_the_frame_are_zero(model, rng):
 
 
 @each_coordinates
-@pytest.mark.parametrize("name", ["ur5", "talos"])
+@pytest.mark.parametrize("name", ["ur5", pytest.param("talos", marks=pytest.mark.long)])
 def test_frames_beside_pinocchio(name, expressed_in, rng):
     """Pose, Jacobian, velocity and accelerations of link frames, talos with a floating base."""
     floating = name == "talos"

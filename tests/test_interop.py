@@ -94,6 +94,7 @@ def test_pinocchio_dynamics(name, floating, by_name, rng):
                 assert_close(sixd.pose(model, q, frame.name), T.homogeneous)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("floating", [False, True])
 def test_pinocchio_order_of_every_urdf(floating):
     """The computed order is that of Pinocchio's reader, on every file of two packages."""

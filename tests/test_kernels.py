@@ -393,7 +393,7 @@ def test_graphs_of_fifty_thousand_operations(rng, no_cache):
 
 
 @pytest.mark.parametrize("function", [sixd.inverse_dynamics, sixd.forward_dynamics, sixd.mass_matrix])
-@pytest.mark.parametrize("robot", FIVE)
+@pytest.mark.parametrize("robot", ["ur5", "anymal", *(pytest.param(n, marks=pytest.mark.long) for n in ("panda", "talos", "simple_humanoid"))])  # fmt: skip
 def test_float32_on_robots(robot, function, rng):
     """Single precision is within 1e-4 of the graph in double precision, norm-wise in every row."""
     model = quiet_load(FIVE[robot])

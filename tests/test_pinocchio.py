@@ -7,7 +7,10 @@ import sixd
 from peers import pin
 from robots import FIVE, ByName, all_urdfs, pinocchio_model, quiet_load
 
-FIVE_CASES = [(name, False) for name in FIVE] + [("anymal", True), ("talos", True)]
+FIVE_CASES = [("ur5", False), ("panda", False), ("anymal", True), ("talos", False)] + [
+    pytest.param(*case, marks=pytest.mark.long)
+    for case in (("anymal", False), ("simple_humanoid", False), ("talos", True))
+]
 
 # data.md's list of files whose mass matrix is exactly singular: a leaf link has no inertia about its joint
 SINGULAR = {
@@ -61,6 +64,7 @@ def test_five_robots(name, floating, rng):
     assert max(worst.values()) < 1e-10, worst
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", all_urdfs(), ids=lambda p: f"{p.parent.parent.name}/{p.name}")
 def test_every_urdf(path, rng, record_property):
     """Every file that Pinocchio loads gives its numbers; those it refuses are refused with one clear error."""
