@@ -168,7 +168,7 @@ def trace_request(model: System, request: Request) -> Program:
 
     try:
         with np.errstate(all="ignore"):  # constants of a singular model may divide by zero
-            program = trace(one, {name: function.core(model, name) for name in request.arrays})
+            program = trace(one, {name: function.core(model, name) for name in request.arrays}, request.dtype)
     except TraceError as error:
         joints = model.joints if isinstance(model, Model) else ()
         own = sorted({type(j).__name__ for j in joints if type(j) not in BUILT_IN})
