@@ -18,7 +18,7 @@ import numpy as np
 from sixd.algorithms.singular import singular_joints
 from sixd.errors import CompileWarning, SixdError, TraceError
 from sixd.library import Function
-from sixd.locks import Lock
+from sixd.locks import FORKS_WAIT, Lock
 from sixd.model.joints import BUILT_IN, parameters_of
 from sixd.model.model import Model
 from sixd.model.system import System
@@ -75,8 +75,8 @@ def routine(model: System, request: Request) -> Routine:
 def _new_routine(model: System, request: Request) -> Routine:
     with _LOCK:
         if id(model) not in _ALIVE:
+            _ROUTINES[id(model)] = {}  # first: a child forked between the two lines finds it
             _ALIVE[id(model)] = weakref.ref(model, partial(_forget, id(model)))
-            _ROUTINES[id(model)] = {}
         table = _ROUTINES[id(model)]
         if request not in table:
             table[request] = make_routine(model, request)
@@ -128,9 +128,10 @@ class _Provider:
 
     def _compile(self, model: System, program: Program, form: str) -> Part:
         # imported here: a warm start needs no code generator
-        from sixd.codegen.entry import emit_entry
-        from sixd.codegen.loop import emit_loop
-        from sixd.codegen.machine import assemble, host
+        with FORKS_WAIT:
+            from sixd.codegen.entry import emit_entry
+            from sixd.codegen.loop import emit_loop
+            from sixd.codegen.machine import assemble, host
 
         function, dtype = self.request.function, self.request.dtype
         singular: tuple[str, ...] = ()
@@ -228,7 +229,8 @@ def _choices_key(model: System, request: Request) -> str:
 @cache
 def cpu_key() -> str:
     """The processor's features as NumPy knows them: enough to tell processors apart, without LLVM."""
-    import platform
+    with FORKS_WAIT:
+        import platform
 
     from numpy._core._multiarray_umath import __cpu_features__ as features
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixd.compile import cpu_key, graph_text, tell_if_long
 from sixd.errors import ScalarTypeError, SixdError, TraceError
-from sixd.locks import Lock
+from sixd.locks import FORKS_WAIT, Lock
 from sixd.model.system import System
 from sixd.runtime import cache as disk
 from sixd.runtime.image import Image, make_image
@@ -180,8 +180,9 @@ def _compiled(recipe: Recipe, method: str, name: str, dtype: str) -> Rollout:
     entry = disk.read(key)
     if entry is None:
         # imported here: a warm start needs no code generator
-        from sixd.codegen.machine import assemble, host
-        from sixd.codegen.rollout import emit_rollout
+        with FORKS_WAIT:
+            from sixd.codegen.machine import assemble, host
+            from sixd.codegen.rollout import emit_rollout
 
         programs = {id(work.program): work.program for work in recipe.works}
         tell_if_long("simulate", name, sum(program.operations for program in programs.values()))

@@ -18,7 +18,7 @@ from sixd.trace.ops import Op
 
 
 class Graph:
-    """Nodes of one trace; equal operations on equal arguments are one node. ``dtype`` is that of the code made of it."""
+    """Nodes of one trace; equal operations on equal arguments are one node. ``dtype``: of the code made of it."""
 
     def __init__(self, dtype: str = "float64") -> None:
         range = np.finfo(dtype)

@@ -2,8 +2,8 @@
 
 Zeros, ones and constants disappear, signs move outward, and the arguments of commutative operations are put in one
 order, so that dense textbook code costs no more than code specialised by hand. Constants merge only where the merged
-one is finite and normal in the graph's dtype: x c1 c2 = x (c1 c2) then holds up to rounding wherever the left side stays
-in range. What is zero by structure stays zero (x 0, x - x), be x NaN or infinite: decision 2.
+one is finite and normal in the graph's dtype: x c1 c2 = x (c1 c2) then holds up to rounding wherever the left side
+stays in range. What is zero by structure stays zero (x 0, x - x), be x NaN or infinite: decision 2.
 """
 
 from __future__ import annotations
