@@ -98,12 +98,14 @@ def test_suite(name, rng):
     agree(SUITE / name, rng)
 
 
+@pytest.mark.one_target
 def test_suite_has_the_six():
     """Guard: the models the project promises are among those compared."""
     six = ("acrobot", "cartpole", "cheetah", "hopper", "walker", "humanoid")
     assert {f"{name}.xml" for name in six} <= set(SUITE_FILES)
 
 
+@pytest.mark.one_target
 def test_no_joint_at_all():
     model = sixd.load(SUITE / "lqr.xml")
     assert (model.nb, model.nq) == (0, 0)

@@ -27,6 +27,7 @@ from sixd.runtime.image import Image, make_image
 from sixd.runtime.routine import Part, Routine
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
+from sixd.waiting import watched
 
 # results that a user should not get unseen: not finite, or, of what divides by the mass matrix, so large that they can
 # come from a pivot at rounding. Compiled code compares the sum of squares, which overflows first
@@ -122,7 +123,8 @@ class _Provider:
         entry = disk.read(key)
         part = None if entry is None else _unpack(entry)
         if part is None:
-            part = self._compile(model, program or trace_request(model, request), form)
+            with watched(f"compiling {request.function.name} for {model.name!r}"):
+                part = self._compile(model, program or trace_request(model, request), form)
             disk.write(key, _pack(part, request.function.name, model.name))
         return part
 

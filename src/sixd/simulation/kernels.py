@@ -21,6 +21,7 @@ from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe, Stages, trace_stages
+from sixd.waiting import watched
 
 MIDPOINT = "midpoint"
 FIXED_STEP = (*EXPLICIT, MIDPOINT)
@@ -38,7 +39,8 @@ def rollout(problem: Problem, method: str, dtype: str) -> Rollout:
     key = None if problem.key is None else (method, dtype, problem.key)
     if key is not None and key in known:
         return known[key]
-    made = _compiled(make_recipe(problem, method, dtype), method, problem.system.name, dtype)
+    with watched(f"compiling {problem.where} for {problem.system.name!r}"):
+        made = _compiled(make_recipe(problem, method, dtype), method, problem.system.name, dtype)
     if key is not None:
         known[key] = made
     return made
