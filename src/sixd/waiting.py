@@ -17,9 +17,16 @@ _listener: Callable[[str], None] | None = None
 
 @contextmanager
 def listening(listener: Callable[[str], None]) -> Iterator[None]:
-    """Have ``listener`` called, from another thread, with what takes long; for the whole process."""
+    """Have ``listener`` called, from another thread, with what takes long, once for each; for the whole process."""
     global _listener
-    before, _listener = _listener, listener
+    told: set[str] = set()
+
+    def tell(what: str) -> None:
+        if what not in told:  # a function is compiled for one row and for batches
+            told.add(what)
+            listener(what)
+
+    before, _listener = _listener, tell
     try:
         yield
     finally:
