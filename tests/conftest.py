@@ -1,5 +1,6 @@
 """Fixtures shared by all tests."""
 
+import contextlib
 import importlib.util
 import os
 import tempfile
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 import sixd
-from plain import PlainRoutine
+from plain import PlainRoutine, plain_algorithms
 from sixd.zoo.random_tree import JOINT_KINDS
 
 # laws and oracles run on compiled code and on the plain algorithms
@@ -31,8 +32,10 @@ def pytest_configure(config):
 
 def pytest_generate_tests(metafunc):
     module = metafunc.module.__name__
-    if module in BOTH_TARGETS | PLAIN:
-        metafunc.parametrize("target", ["compiled", "plain"] if module in BOTH_TARGETS else ["plain"], indirect=True)
+    if module in BOTH_TARGETS and not metafunc.definition.get_closest_marker("one_target"):
+        metafunc.parametrize("target", ["compiled", "plain"], indirect=True)
+    elif module in PLAIN:
+        metafunc.parametrize("target", ["plain"], indirect=True)
 
 
 # compiled laws run every day on one tree that has every joint type; on these, with ``make long``. Compiling is nearly all
@@ -60,15 +63,21 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture(autouse=True)
-def target(request, monkeypatch):
+def target(request):
     """How the public functions are evaluated: "compiled" or "plain"."""
     kind = getattr(request, "param", "compiled")
-    if kind == "plain":
-        import sixd.evaluate as evaluate
+    with plain_algorithms() if kind == "plain" else contextlib.nullcontext():
+        yield kind
 
-        monkeypatch.setattr(evaluate, "routine", PlainRoutine)
-        monkeypatch.setattr(evaluate, "SHORTCUTS", {})
-    return kind
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """A test that passed on the plain algorithms has run them: a law that holds for compiled code twice shows nothing."""
+    result = yield
+    asked = pyfuncitem.module.__name__ in BOTH_TARGETS and pyfuncitem.funcargs.get("target") == "plain"
+    if asked and not PlainRoutine.rows and not pyfuncitem.get_closest_marker("one_target"):
+        pytest.fail("no plain algorithm ran. Mark a test that calls none, on any target, by pytest.mark.one_target.")
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,7 @@
 """The plain algorithms in the place of compiled code: every law and oracle holds for both."""
 
+import contextlib
+import importlib
 import math
 
 import numpy as np
@@ -7,6 +9,32 @@ import numpy as np
 from sixd.algorithms.singular import singular_joints
 from sixd.model import Model
 from sixd.runtime.routine import Part
+
+evaluate = importlib.import_module("sixd.evaluate")
+junction = importlib.import_module("sixd.compile")  # the name is that of a function too
+
+
+@contextlib.contextmanager
+def plain_algorithms():
+    """The public functions run the plain algorithms, whatever was compiled before for the same models.
+
+    Calls of one row find their code by model and function, in tables that the functions hold: these are emptied in
+    place, and filled again at the end. Models with code are kept meanwhile, so that no other gets their place in memory.
+    """
+    alive = [reference() for reference in junction._ALIVE.values()]
+    entries = {name: dict(table) for name, table in junction.ENTRIES.items()}
+    routine, shortcuts, PlainRoutine.rows = evaluate.routine, evaluate.SHORTCUTS, 0
+    for table in junction.ENTRIES.values():
+        table.clear()
+    evaluate.routine, evaluate.SHORTCUTS = PlainRoutine, {}
+    try:
+        yield
+    finally:
+        evaluate.routine, evaluate.SHORTCUTS = routine, shortcuts
+        for name, table in junction.ENTRIES.items():
+            table.clear()
+            table.update(entries.get(name, {}))
+        del alive
 
 
 class PlainRoutine:
@@ -16,6 +44,7 @@ class PlainRoutine:
         self.model, self.request, self.dtype = model, request, request.dtype
 
     has_entry = False
+    rows = 0  # that were evaluated in this test
 
     def entry(self, *arrays):
         """No short way in."""
@@ -46,6 +75,7 @@ class PlainRoutine:
 
     def _row(self, *row):
         request = self.request
+        PlainRoutine.rows += 1
         with np.errstate(all="ignore"):
             result = request.function.row(self.model, request.choices, *request.split(row))
         return result if isinstance(result, tuple) else (result,)

@@ -13,6 +13,7 @@ SOURCE = Path(sixd.__file__).parent
 LAYERS = [
     "errors",
     "locks",
+    "waiting",
     "atomic",
     "spatial",
     "trace",

@@ -83,6 +83,7 @@ def test_6_7_planar_2r_point_masses():
     assert_allclose(got, [21.9953282124, 2.0922366589], atol=5e-11)
 
 
+@pytest.mark.one_target
 @pytest.mark.parametrize("model", [sixd.zoo.craig_arm(), sixd.zoo.pendulum(3)], ids=lambda m: m.name)
 def test_symmetric_velocity_terms(model):
     """Σ ∂m_kj/∂q_i qd_i qd_j may be symmetrised over i and j without changing the sum."""
@@ -153,3 +154,7 @@ def test_gear_only_transmits_gt_tau():
     assert arm.constraints == (sixd.Mimic("elbow2", "elbow1"),)
     G = np.array([[1, 0], [0, 1], [0, 1]])
     assert_allclose(G.T @ [1, 2, 3], G.T @ [1, 5, 0])
+    q, qd = [0.3, 0.7, 0.7], [1.0, -0.5, -0.5]
+    first, second, other = (sixd.constrained_dynamics(arm, q, qd, tau)[0] for tau in ([1, 2, 3], [1, 5, 0], [1, 2, 4]))
+    assert_allclose(first, second, rtol=0, atol=1e-10)
+    assert np.abs(first - other).max() > 0.01

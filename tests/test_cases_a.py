@@ -25,6 +25,7 @@ def symbolic_inertia():
     return m, sp.Matrix(c), I_C, Inertia(m, c, np.array(I_C.tolist()))
 
 
+@pytest.mark.one_target
 def test_a1_momentum():
     """I_O [ω; v_O] = [h_C + c×h; h] with h = m(v_O − c×ω), h_C = I_C ω."""
     m, c, I_C, inertia = symbolic_inertia()
@@ -34,6 +35,7 @@ def test_a1_momentum():
     assert (momentum - sp.Matrix([I_C * w + c.cross(h), h])).expand() == sp.zeros(6, 1)
 
 
+@pytest.mark.one_target
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a2_inverse_inertia(seed):
     """I_B⁻¹ = X I_A⁻¹ Xᵀ with X = X_BA."""
@@ -65,6 +67,7 @@ def test_a3_relative_inertia(seed):
     assert close(sixd.composite_inertia(model, q), (I_A + I_B).matrix)
 
 
+@pytest.mark.one_target
 def test_a4_equation_of_motion_at_the_centre_of_mass():
     """With a = [ω̇; c̈ − ω×v_C]: I a + v×*I v = [I_C ω̇ + ω×I_C ω; m c̈]."""
     m, _, I_C, _ = symbolic_inertia()
@@ -84,6 +87,7 @@ def constrained(seed, nf):
     return I, S, S_dot, alpha, S @ alpha, f
 
 
+@pytest.mark.one_target
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("nf", [1, 3, 5])
 def test_b1_constrained_body(seed, nf):
@@ -168,6 +172,7 @@ def test_c1_energy_and_momentum_of_a_tree(seed, roots):
 # table D ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_target
 def test_parallel_axis():
     """I' = I + m(‖r‖² 1 − r rᵀ): the product I_xy changes by −m x y."""
     m, x, y, z = sp.symbols("m x y z")
@@ -177,6 +182,7 @@ def test_parallel_axis():
     assert about[0, 1].expand() == -m * x * y
 
 
+@pytest.mark.one_target
 def test_moved_inertia():
     """diag(1, 2, 3), turned by 90° about z and moved by (3, 0, 2)."""
     m = sp.Symbol("m")
@@ -189,6 +195,7 @@ def test_moved_inertia():
     assert sp.Matrix(shifted_first.about_origin).expand() == printed
 
 
+@pytest.mark.one_target
 def test_rotation():
     """Ṙ = ω̂_s R = R ω̂; τ = ω×Iω + Iω̇ in body and fixed axes; dI_s/dt = ω̂I_s − I_sω̂."""
     inertia = random_inertia(np.random.default_rng(2))
@@ -211,6 +218,7 @@ def test_rotation():
     assert close(rate, skew(w_s) @ I_s - I_s @ skew(w_s), 1e-10)
 
 
+@pytest.mark.one_target
 def test_euler_equations():
     """In principal axes the gyroscopic moment is Euler's: ((c − b)yz, (a − c)xz, (b − a)xy)."""
     a, b, c, x, y, z = sp.symbols("a b c x y z")
@@ -219,6 +227,7 @@ def test_euler_equations():
     assert sp.Matrix(product - np.array(euler)).expand() == sp.zeros(6, 1)
 
 
+@pytest.mark.one_target
 def test_barbell():
     """Two steel spheres of 0.1 m at ±0.2 m on a bar of length 0.2 m and radius 0.02 m."""
     sphere, bar = sixd.sphere(0.1, density=7850), sixd.cylinder(0.02, 0.2, density=7850)

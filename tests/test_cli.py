@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -15,9 +16,10 @@ import pytest
 
 import sixd
 from commands import caller, fails, find
-from sixd.cli import group, output
+from sixd.cli import border, group, output
 from sixd.cli.advice import advice
 from sixd.cli.bench import measure
+from sixd.codegen import machine
 from sixd.model.parts import Finding
 
 SOURCE = Path(sixd.__file__).parent
@@ -463,6 +465,45 @@ def test_long_equations_are_announced(call, monkeypatch):
     status, out, err = call("equations", "pendulum")
     assert (status, err) == (0, "warning: equations: it takes some 180 s.\n")
     assert out
+
+
+def test_long_compiling_is_announced(call, tmp_path, monkeypatch):
+    """While it is under way, on standard error, which is no terminal here."""
+    told, assemble, note = threading.Event(), machine.assemble, border._note
+
+    def tell(what):
+        note(what)
+        told.set()
+
+    def slow(*arguments):
+        assert told.wait(60)  # a guard alone
+        return assemble(*arguments)
+
+    monkeypatch.setenv("SIXD_CACHE_DIR", "off")
+    monkeypatch.setattr(border, "_note", tell)
+    monkeypatch.setattr(machine, "assemble", slow)
+    monkeypatch.setattr("sixd.waiting.PATIENCE", 0.01)
+    path = urdf(tmp_path, sixd.to_urdf(sixd.zoo.pendulum(1, mass=0.7371)))  # no other test has compiled for it
+    status, out, err = call("simulate", path, "--duration", "0.1", "--json")
+    assert status == 0
+    assert json.loads(out)
+    assert "compiling simulate for 'pendulum' …" in err.splitlines()
+
+
+def test_the_library_by_itself_says_nothing(monkeypatch, capfd):
+    """Nor does it start a clock."""
+    monkeypatch.setenv("SIXD_CACHE_DIR", "off")
+    monkeypatch.setattr("sixd.waiting.PATIENCE", 0.0)
+    monkeypatch.setattr(threading, "Timer", None)
+    sixd.mass_matrix(sixd.zoo.pendulum(), [0.3])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_kept_is_said(capsys, monkeypatch):
+    for folder, kept in (("off", ""), ("somewhere", ": once, the code is kept on disk")):
+        monkeypatch.setenv("SIXD_CACHE_DIR", folder)
+        border._note("compiling x for 'a\x1b[1mb'")
+        assert capsys.readouterr().err == f"compiling x for 'a?[1mb'{kept} …\n"
 
 
 def test_export_writes_what_export_c_gives(call, tmp_path):

@@ -226,6 +226,7 @@ def same(got, wanted):
         assert not sp.sympify(x).atoms(sp.Float)
 
 
+@pytest.mark.one_target
 def test_revolute_prismatic_arm():
     """C = m2 q2 [[q̇2, q̇1], [-q̇1, 0]]."""
     m1, m2, I1, I2, r1, q1, q2, u1, u2 = sp.symbols("m1 m2 I1 I2 r1 q1 q2 u1 u2", real=True)
@@ -233,6 +234,7 @@ def test_revolute_prismatic_arm():
     same(sixd.coriolis_matrix(arm, [q1, q2], [u1, u2]), m2 * q2 * np.array([[u2, u1], [-u1, 0]]))
 
 
+@pytest.mark.one_target
 def test_two_link_arm():
     """Γ¹₁₂ = Γ¹₂₁ = Γ¹₂₂ = -h and Γ²₁₁ = h with h = m2 L1 r2 sin q2; the others vanish."""
     m1, m2, I1, I2, r1, r2, L1, q1, q2 = sp.symbols("m1 m2 I1 I2 r1 r2 L1 q1 q2", real=True)
@@ -243,6 +245,7 @@ def test_two_link_arm():
     same(sixd.coriolis_matrix(arm, [q1, q2], [u1, u2]), [[-h * u2, -h * (u1 + u2)], [h * u1, 0]])
 
 
+@pytest.mark.one_target
 def test_point_in_polar_coordinates():
     """Γ of a point at angle θ and distance r: m r in θθr and θrθ, -m r in rθθ."""
     m, theta, r = sp.symbols("m theta r", positive=True)
@@ -252,6 +255,7 @@ def test_point_in_polar_coordinates():
     same(sixd.christoffel(builder.build(), [theta, r]), [[[0, m * r], [m * r, 0]], [[-m * r, 0], [0, 0]]])
 
 
+@pytest.mark.one_target
 def test_body_about_its_centre():
     """On a spherical joint at the centre M is constant, and C = ½ tr(J) ω× - (J ω)× is skew."""
     J = np.diag(sp.symbols("A B D", positive=True))
@@ -290,6 +294,7 @@ def test_any_symmetric_inertia(rng):
         close(sixd.christoffel(tree, q), (dM + dM.transpose(0, 2, 1) - dM.transpose(2, 0, 1)) / 2)
 
 
+@pytest.mark.one_target
 def test_two_ways_to_a_bodys_factor(rng):
     """The short form for rigid bodies equals the general one; B v = v×* I v, and B + Bᵀ is the inertia's rate."""
     for _ in range(5):
@@ -300,6 +305,7 @@ def test_two_ways_to_a_bodys_factor(rng):
         close(B + B.T, crf(v) @ I - I @ crm(v))
 
 
+@pytest.mark.one_target
 def test_the_short_form_is_taken_where_it_holds(rng):
     """Numbers, symbols and traced parameters of rigid bodies are recognised, which spares operations; others are not."""
     m, c = sp.Symbol("m"), sp.Symbol("c")

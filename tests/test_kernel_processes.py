@@ -237,6 +237,58 @@ def test_interruptions_at_any_moment():
     assert int(out) > 5
 
 
+FORKS = """
+    import os, threading, time
+    import numpy as np
+    import sixd
+    from sixd.locks import FORKS_WAIT
+
+    x = np.linspace(-1, 1, 12).reshape(3, 4)
+
+    def compile_one(k):
+        return sixd.inverse_dynamics(sixd.zoo.pendulum(4, mass=1.0 + k), x, x, x)
+
+    def compile_on():
+        for k in range(10**6):
+            compile_one(k)
+
+    for _ in range(2):  # from the first import on: a module half loaded is no better in a child
+        threading.Thread(target=compile_on, daemon=True).start()
+    children = []
+    for k in range(12):
+        time.sleep(0.02)
+        child = os.fork()
+        if child == 0:
+            compile_one(0.5 + k)
+            with FORKS_WAIT:
+                grandchild = os.fork()
+            if grandchild == 0:
+                compile_one(0.25 + k)
+            elif os.waitpid(grandchild, 0)[1]:
+                os._exit(1)
+            os._exit(0)
+        children.append(child)
+    end, ended = time.monotonic() + 100, []
+    while len(ended) < 12 and time.monotonic() < end:  # a guard alone: each takes some tenths of a second
+        for child in set(children) - set(ended):
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid:
+                assert status == 0
+                ended.append(pid)
+        time.sleep(0.01)
+    for child in set(children) - set(ended):
+        os.kill(child, 9)
+    print(len(ended), flush=True)
+    os._exit(0)  # other threads are at it still
+"""
+
+
+@posix
+def test_forks_while_other_threads_compile():
+    """A dozen children, and their own, compile and end: a fork waits while another thread is in LLVM, or imports."""
+    assert python(FORKS, SIXD_CACHE_DIR="off")[0].strip() == "12"
+
+
 # disks that cannot be used ---------------------------------------------------------------------------------------
 
 USE = """

@@ -100,12 +100,14 @@ def test_suite(name, rng):
     agree(SUITE / name, rng)
 
 
+@pytest.mark.one_target
 def test_suite_has_the_six():
     """Guard: the models the project promises are among those compared."""
     require_file(SUITE)
     assert set(SUITE_FILES) >= SIX
 
 
+@pytest.mark.one_target
 def test_no_joint_at_all():
     model = sixd.load(require_file(SUITE / "lqr.xml"))
     assert (model.nb, model.nq) == (0, 0)

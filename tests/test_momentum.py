@@ -72,6 +72,7 @@ def test_beside_pinocchio(name, floating, rng):
     assert_allclose(sixd.inverse_mass_matrix(model, q), W, atol=1e-10 * np.abs(W).max())
 
 
+@pytest.mark.one_target
 def test_a_model_without_mass_has_no_center():
     builder = sixd.ModelBuilder("empty")
     builder.add_body("a", "world", sixd.Revolute("z"))

@@ -7,8 +7,9 @@ dimensions broadcast as those of a NumPy generalised ufunc do.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -123,7 +124,8 @@ def _foreign(where: str, name: str, value: Any) -> ScalarTypeError:
 
 def require_unmasked(where: str, name: str, value: Any) -> None:
     """Raise on a masked array with gaps, whose mask would be lost in silence."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    ma = sys.modules.get("numpy.ma")  # np.ma would load it, in 15 ms; without it there are no masked arrays
+    if isinstance(value, getattr(ma, "MaskedArray", ())) and cast(Any, ma).is_masked(value):
         raise ScalarTypeError(f"{where}: {name} is a masked array with gaps. Fill them: {name}.filled(numpy.nan).")
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from sixd.algorithms.singular import singular_joints
 from sixd.errors import CompileWarning, SixdError, TraceError
 from sixd.library import Function
-from sixd.locks import Lock
+from sixd.locks import FORKS_WAIT, Lock
 from sixd.model.joints import BUILT_IN, parameters_of
 from sixd.model.model import Model
 from sixd.model.system import System
@@ -27,6 +27,7 @@ from sixd.runtime.image import Image, make_image
 from sixd.runtime.routine import Part, Routine
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
+from sixd.waiting import watched
 
 # results that a user should not get unseen: not finite, or, of what divides by the mass matrix, so large that they can
 # come from a pivot at rounding. Compiled code compares the sum of squares, which overflows first
@@ -75,8 +76,8 @@ def routine(model: System, request: Request) -> Routine:
 def _new_routine(model: System, request: Request) -> Routine:
     with _LOCK:
         if id(model) not in _ALIVE:
+            _ROUTINES[id(model)] = {}  # first: a child forked between the two lines finds it
             _ALIVE[id(model)] = weakref.ref(model, partial(_forget, id(model)))
-            _ROUTINES[id(model)] = {}
         table = _ROUTINES[id(model)]
         if request not in table:
             table[request] = make_routine(model, request)
@@ -122,15 +123,17 @@ class _Provider:
         entry = disk.read(key)
         part = None if entry is None else _unpack(entry)
         if part is None:
-            part = self._compile(model, program or trace_request(model, request), form)
+            with watched(f"compiling {request.function.name} for {model.name!r}"):
+                part = self._compile(model, program or trace_request(model, request), form)
             disk.write(key, _pack(part, request.function.name, model.name))
         return part
 
     def _compile(self, model: System, program: Program, form: str) -> Part:
         # imported here: a warm start needs no code generator
-        from sixd.codegen.entry import emit_entry
-        from sixd.codegen.loop import emit_loop
-        from sixd.codegen.machine import assemble, host
+        with FORKS_WAIT:
+            from sixd.codegen.entry import emit_entry
+            from sixd.codegen.loop import emit_loop
+            from sixd.codegen.machine import assemble, host
 
         function, dtype = self.request.function, self.request.dtype
         singular: tuple[str, ...] = ()
@@ -168,7 +171,7 @@ def trace_request(model: System, request: Request) -> Program:
 
     try:
         with np.errstate(all="ignore"):  # constants of a singular model may divide by zero
-            program = trace(one, {name: function.core(model, name) for name in request.arrays})
+            program = trace(one, {name: function.core(model, name) for name in request.arrays}, request.dtype)
     except TraceError as error:
         joints = model.joints if isinstance(model, Model) else ()
         own = sorted({type(j).__name__ for j in joints if type(j) not in BUILT_IN})
@@ -228,7 +231,8 @@ def _choices_key(model: System, request: Request) -> str:
 @cache
 def cpu_key() -> str:
     """The processor's features as NumPy knows them: enough to tell processors apart, without LLVM."""
-    import platform
+    with FORKS_WAIT:
+        import platform
 
     from numpy._core._multiarray_umath import __cpu_features__ as features
 

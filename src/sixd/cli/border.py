@@ -20,6 +20,7 @@ import sixd
 from sixd.cli.group import Settings, make_group
 from sixd.cli.output import printable
 from sixd.errors import SixdError
+from sixd.waiting import listening
 
 INTERRUPTED = 130
 _WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT)
@@ -47,7 +48,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         show = warnings.showwarning
         warnings.showwarning = lambda *w: show(*w) if settings.debug else _show_warning(*w)
         try:
-            status = _call(arguments, settings)
+            with listening(_note):
+                status = _call(arguments, settings)
             sys.stdout.flush()
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx is not None else "sixd"
@@ -116,6 +118,13 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> N
     text = str(message) if issubclass(category, UserWarning) else f"{category.__name__}: {message}"
     mark = click.style("warning:", fg="yellow", bold=True) if _is_coloured() else "warning:"
     click.echo(f"{mark} {printable(_sentence(text))}", err=True)
+
+
+def _note(what: str) -> None:
+    """Tell of work that takes a while, on a terminal and in a pipe; standard output is for results."""
+    kept = ": once, the code is kept on disk" if sixd.cache_info().enabled else ""
+    with suppress(OSError, ValueError):  # a stream that is closed
+        click.echo(f"{printable(what)}{kept} …", err=True)
 
 
 def _hang_up() -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sixd.locks import Lock
+from sixd.locks import FORKS_WAIT, Lock
 
 _LOCK = Lock()
 
@@ -33,7 +33,8 @@ class Machine:
 def host() -> Machine:
     """This computer's processor, with the widest vectors that it has."""
     llvm = load_llvm()
-    features = llvm.get_host_cpu_features()
+    with FORKS_WAIT:
+        features = llvm.get_host_cpu_features()
     wide = all(features.get(f) for f in ("avx512f", "avx512dq", "avx512vl"))
     bits = 512 if wide else 256 if features.get("avx") else 128
     is_x86 = llvm.get_process_triple().startswith(("x86_64", "i686"))
@@ -44,18 +45,24 @@ def host() -> Machine:
 def assemble(module: str, machine: Machine) -> bytes:
     """The object file of a module of LLVM code."""
     llvm = load_llvm()
-    with _LOCK:
-        parsed = llvm.parse_assembly(module)
-        target = llvm.Target.from_triple(llvm.get_process_triple())
-        options = {"cpu": machine.cpu, "features": machine.features, "reloc": "pic", "codemodel": "small"}
-        return bytes(target.create_target_machine(opt=2, **options).emit_object(parsed))
+    with FORKS_WAIT, _LOCK:
+        return _assemble(llvm, module, machine)
+
+
+def _assemble(llvm: Any, module: str, machine: Machine) -> bytes:
+    """A function of its own, so that its objects go, by llvmlite's lock, before :func:`assemble` lets others in."""
+    parsed = llvm.parse_assembly(module)
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    options = {"cpu": machine.cpu, "features": machine.features, "reloc": "pic", "codemodel": "small"}
+    return bytes(target.create_target_machine(opt=2, **options).emit_object(parsed))
 
 
 @cache
 def load_llvm() -> Any:
     """llvmlite's binding, ready for this processor."""
-    import llvmlite.binding as llvm
+    with FORKS_WAIT:
+        import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
     return llvm

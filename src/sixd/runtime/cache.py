@@ -3,7 +3,8 @@
 One file per kernel, ``<digest of the key>.sixd``: magic, length of the JSON, JSON of [key, header], image, checksum.
 The image gets executed, so a file counts only if its checksum and key hold and nobody but its owner can write it.
 Environment: ``SIXD_CACHE_DIR`` (a folder, or ``off``) and ``SIXD_CACHE_MB`` (size limit); looked up at each use.
-Trouble with the disk never stops a computation: reading gives None, writing warns once per process.
+Trouble with the disk never stops a computation: reading gives None, writing warns once per process. While sixd's own
+source is being edited (``fingerprint`` is empty) nothing is read or written.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sixd.errors import CacheWarning
+from sixd.locks import FORKS_WAIT
+from sixd.runtime.sources import fingerprint
 
 MAGIC = b"sixd\x00\xf1\r\n"  # a new layout of the file takes another number than f1
 CHECKSUM = 32  # bytes
@@ -75,7 +77,7 @@ def read(key: str) -> Entry | None:
     """The entry of that key, or None if there is none that can be trusted."""
     path = os.path.join(where := folder(), digest(key) + ".sixd")
     try:
-        if _off() or _shared(os.stat(where)):
+        if _off() or not fingerprint() or _shared(os.stat(where)):
             return None
         found, entry = _load(path)
     except _BAD_FILE:
@@ -87,9 +89,10 @@ def read(key: str) -> Entry | None:
 
 def write(key: str, entry: Entry) -> None:
     """Store an entry for other processes; an older one of that key is replaced at once, never by halves."""
-    if _off() or (where := folder()) in _failed:
+    if _off() or not fingerprint() or (where := folder()) in _failed:
         return
-    import json  # not loaded by NumPy (1.5 ms)
+    with FORKS_WAIT:
+        import json  # not loaded by NumPy (1.5 ms)
 
     text = json.dumps([key, entry.header]).encode()
     body = b"".join((MAGIC, len(text).to_bytes(8, "little"), text, entry.image))
@@ -133,38 +136,13 @@ def digest(*parts: bytes | str) -> str:
     return _hash(20, b"".join(len(part).to_bytes(8, "little") + part for part in data)).hex()
 
 
-@cache
-def fingerprint() -> str:
-    """Changes with sixd's own source: its version, and path, size and time of each file when imported."""
-    import sixd
-
-    return digest(sixd.__version__, *_SOURCES)
-
-
-def _sources(root: str, inside: str = "", depth: int = 0) -> list[str]:
-    """One line per Python file of a package; none where it lies in no folder (a zip, a frozen program)."""
-    lines = []
-    with suppress(OSError), os.scandir(root) as listing:
-        for item in listing:
-            # linked folders count too, and links may go in circles: hence the depth
-            if item.is_dir() and depth < 6 and item.name != "__pycache__":
-                lines += _sources(item.path, f"{inside}{item.name}/", depth + 1)
-            elif item.name.endswith(".py") and item.is_file():  # editors leave dangling links of that ending
-                info = item.stat()
-                lines.append(f"{inside}{item.name} {info.st_size} {info.st_mtime_ns}")
-    return sorted(lines)
-
-
-# at import (0.4 ms): kernels of the code already loaded must not bear the stamp of a later edit
-_SOURCES = _sources(os.path.dirname(os.path.dirname(globals().get("__file__", ""))))
-
-
 def _off() -> bool:
     return os.environ.get("SIXD_CACHE_DIR", "on").strip().lower() in ("", "off")
 
 
 def _hash(size: int, data: bytes | memoryview) -> bytes:
-    from hashlib import blake2b  # not loaded by NumPy (3 ms)
+    with FORKS_WAIT:
+        from hashlib import blake2b  # not loaded by NumPy (3 ms)
 
     return blake2b(data, digest_size=size, usedforsecurity=False).digest()  # 0.1 ms for 100 kB
 
@@ -176,7 +154,8 @@ def _shared(info: os.stat_result) -> bool:
 
 def _load(path: str) -> tuple[str, Entry]:
     """Key and entry in a file; one of _BAD_FILE if anything is amiss."""
-    import json
+    with FORKS_WAIT:
+        import json
 
     with open(path, "rb", buffering=0, opener=lambda name, flags: os.open(name, flags | _CAREFUL)) as file:
         info = os.fstat(file.fileno())

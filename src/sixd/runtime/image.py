@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from sixd.codegen.machine import load_llvm
+from sixd.locks import FORKS_WAIT
 
 _PC32, _PLT32 = 2, 4  # kinds of relocation: both are a distance of 32 bits
 _ALLOCATED, _NOBITS, _RELA, _SYMTAB = 0x2, 8, 4, 2
@@ -145,8 +146,9 @@ def _mprotect() -> Any:
 def _load_object(obj: bytes) -> Any:
     """LLVM's loader for an object file; the engine that owns the code."""
     llvm = load_llvm()
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(obj))
-    engine.finalize_object()
+    with FORKS_WAIT:
+        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(obj))
+        engine.finalize_object()
     return engine

@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
-from sixd.locks import Lock
+from sixd.locks import FORKS_WAIT, Lock
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -73,7 +73,8 @@ def spread(tasks: list[Callable[[], Any]]) -> None:
 
 def _get_pool() -> ThreadPoolExecutor:
     global _pool
-    from concurrent.futures import ThreadPoolExecutor  # brings in logging, 10 ms
+    with FORKS_WAIT:
+        from concurrent.futures import ThreadPoolExecutor  # brings in logging, 10 ms
 
     with _LOCK:
         if _pool is None:

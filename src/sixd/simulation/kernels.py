@@ -10,7 +10,7 @@ import numpy as np
 
 from sixd.compile import cpu_key, graph_text, tell_if_long
 from sixd.errors import ScalarTypeError, SixdError, TraceError
-from sixd.locks import Lock
+from sixd.locks import FORKS_WAIT, Lock
 from sixd.model.system import System
 from sixd.runtime import cache as disk
 from sixd.runtime.image import Image, make_image
@@ -21,6 +21,7 @@ from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe, Stages, trace_stages
+from sixd.waiting import watched
 
 MIDPOINT = "midpoint"
 FIXED_STEP = (*EXPLICIT, MIDPOINT)
@@ -38,7 +39,8 @@ def rollout(problem: Problem, method: str, dtype: str) -> Rollout:
     key = None if problem.key is None else (method, dtype, problem.key)
     if key is not None and key in known:
         return known[key]
-    made = _compiled(make_recipe(problem, method), method, problem.system.name, dtype)
+    with watched(f"compiling {problem.where} for {problem.system.name!r}"):
+        made = _compiled(make_recipe(problem, method, dtype), method, problem.system.name, dtype)
     if key is not None:
         known[key] = made
     return made
@@ -52,11 +54,11 @@ def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
     return shapes | ({"u": (problem.nu,)} if problem.nu else {})
 
 
-def make_recipe(problem: Problem, method: str) -> Recipe:
+def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe:
     """The recipe of one step; its constants are the step's length, the time at step 0, and those of the problem."""
     constants = {"h": (), "start": (), **_named_apart(problem)}
-    step = _midpoint_step(problem) if method == MIDPOINT else _explicit_step(problem, method)
-    return trace_stages(step, state_shapes(problem, method), constants)
+    step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
+    return trace_stages(step, state_shapes(problem, method), constants, dtype)
 
 
 def _named_apart(problem: Problem) -> dict[str, tuple[int, ...]]:
@@ -64,7 +66,9 @@ def _named_apart(problem: Problem) -> dict[str, tuple[int, ...]]:
     return {f"constant {name}": shape for name, shape in problem.constants.items()}
 
 
-def traced(problem: Problem, function: Callable[..., Any], shapes: dict[str, tuple[int, ...]]) -> Program:
+def traced(
+    problem: Problem, function: Callable[..., Any], shapes: dict[str, tuple[int, ...]], dtype: str = "float64"
+) -> Program:
     """The program of ``function(*arrays, constants)``; a user's controller may be what cannot be traced."""
     every = shapes | _named_apart(problem)
 
@@ -73,7 +77,7 @@ def traced(problem: Problem, function: Callable[..., Any], shapes: dict[str, tup
 
     try:
         with np.errstate(all="ignore"):
-            return trace(one, every)
+            return trace(one, every, dtype)
     except TraceError as error:
         raise TraceError(f"{problem.where}: {error}") from error
     except SixdError:
@@ -95,7 +99,7 @@ def _parts(problem: Problem) -> dict[str, tuple[int, ...]]:
     return {"t": (), "q": (nq,), "qd": (nv,), **({"u": (problem.nu,)} if problem.nu else {})}
 
 
-def rate_program(problem: Problem) -> Program:
+def rate_program(problem: Problem, dtype: str = "float64") -> Program:
     """(t, q, qd, [u], constants) -> qdd, [du/dt]."""
 
     def rates(t: Any, q: Array, qd: Array, *rest: Any) -> Any:
@@ -103,17 +107,18 @@ def rate_program(problem: Problem) -> Program:
         found = problem.acceleration(t, q, qd, u[0] if u else np.zeros(0, dtype=int), constants)
         return found if u else found[0]
 
-    return traced(problem, rates, _parts(problem))
+    return traced(problem, rates, _parts(problem), dtype)
 
 
-def _explicit_step(problem: Problem, method: str) -> Callable[..., Any]:
+def _explicit_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
     system, take = problem.system, EXPLICIT[method]
     shapes = _parts(problem)
-    rates = rate_program(problem)
+    rates = rate_program(problem, dtype)
     place = velocity = None
     if problem.is_projected:
-        place = traced(problem, problem.on_constraints, {"q": shapes["q"]})
-        velocity = traced(problem, problem.along_constraints, {name: shapes[name] for name in ("t", "q", "qd")})
+        place = traced(problem, problem.on_constraints, {"q": shapes["q"]}, dtype)
+        moment = {name: shapes[name] for name in ("t", "q", "qd")}
+        velocity = traced(problem, problem.along_constraints, moment, dtype)
 
     def step(stages: Stages, steps: Any, q: Array, qd: Array, *rest: Any) -> Any:
         u, (h, start, *constants) = (rest[0], rest[1:]) if problem.nu else (np.zeros(0, dtype=int), rest)
@@ -132,7 +137,7 @@ def _explicit_step(problem: Problem, method: str) -> Callable[..., Any]:
     return step
 
 
-def _midpoint_step(problem: Problem) -> Callable[..., Any]:
+def _midpoint_step(problem: Problem, dtype: str) -> Callable[..., Any]:
     if problem.system.constraints:
         raise ScalarTypeError(
             f"{problem.where}: method 'midpoint' does not take constraints, and {problem.system.name!r} has "
@@ -154,8 +159,8 @@ def _midpoint_step(problem: Problem) -> Callable[..., Any]:
 
     numbers: dict[str, tuple[int, ...]] = {"v": (nv,), "left": ()}
     moment = {"t": (), "h": (), "q": shapes["q"]}
-    iterate = traced(problem, guess, {**numbers, "done": (), **moment, "p": (nv,), **u_shape})
-    finish = traced(problem, end, {**numbers, **moment, **u_shape})
+    iterate = traced(problem, guess, {**numbers, "done": (), **moment, "p": (nv,), **u_shape}, dtype)
+    finish = traced(problem, end, {**numbers, **moment, **u_shape}, dtype)
 
     def step(stages: Stages, steps: Any, q: Array, p: Array, v: Array, *rest: Any) -> Any:
         u, (h, start, *constants) = ([rest[0]], rest[1:]) if problem.nu else ([], rest)
@@ -177,8 +182,9 @@ def _compiled(recipe: Recipe, method: str, name: str, dtype: str) -> Rollout:
     entry = disk.read(key)
     if entry is None:
         # imported here: a warm start needs no code generator
-        from sixd.codegen.machine import assemble, host
-        from sixd.codegen.rollout import emit_rollout
+        with FORKS_WAIT:
+            from sixd.codegen.machine import assemble, host
+            from sixd.codegen.rollout import emit_rollout
 
         programs = {id(work.program): work.program for work in recipe.works}
         tell_if_long("simulate", name, sum(program.operations for program in programs.values()))

@@ -18,9 +18,11 @@ from sixd.trace.ops import Op
 
 
 class Graph:
-    """Nodes of one trace; equal operations on equal arguments are one node."""
+    """Nodes of one trace; equal operations on equal arguments are one node. ``dtype``: of the code made of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: str = "float64") -> None:
+        range = np.finfo(dtype)
+        self._smallest, self._largest = float(range.tiny), float(range.max)
         self.nodes: list[Expr] = []
         self._table: dict[tuple[Any, ...], Expr] = {}
 
@@ -37,6 +39,10 @@ class Graph:
     def const(self, value: float) -> Expr:
         """The node of a number; -0.0 counts as 0.0."""
         return self.node(Op.CONST, value=float(value) + 0.0)
+
+    def is_normal(self, x: float) -> bool:
+        """Whether a number is finite and has all its digits in the graph's dtype; zero does not count."""
+        return self._smallest <= abs(x) <= self._largest
 
     def input(self, name: str, shape: tuple[int, ...] = ()) -> Any:
         """An array of inputs of that shape, or one input."""

@@ -1,7 +1,9 @@
 """Folding: each function returns the simplest node of a graph that has the value asked for.
 
 Zeros, ones and constants disappear, signs move outward, and the arguments of commutative operations are put in one
-order, so that dense textbook code costs no more than code specialised by hand.
+order, so that dense textbook code costs no more than code specialised by hand. Constants merge only where the merged
+one is finite and normal in the graph's dtype: x c1 c2 = x (c1 c2) then holds up to rounding wherever the left side
+stays in range. What is zero by structure stays zero (x 0, x - x), be x NaN or infinite: decision 2.
 """
 
 from __future__ import annotations
@@ -72,8 +74,8 @@ def mul(a: Expr, b: Expr) -> Expr:
             return a
         if b.value == -1:
             return neg(a)
-        if a.op is Op.MUL and a.args[1].is_const:
-            return mul(a.args[0], graph.const(a.args[1].value * b.value))
+        if a.op is Op.MUL and a.args[1].is_const and graph.is_normal(merged := a.args[1].value * b.value):
+            return mul(a.args[0], graph.const(merged))
         if a.op is Op.NEG:
             return mul(a.args[0], neg(b))
         return graph.node(Op.MUL, a, b)
@@ -85,11 +87,12 @@ def mul(a: Expr, b: Expr) -> Expr:
 
 
 def div(a: Expr, b: Expr) -> Expr:
-    """a / b; division by a constant becomes a product, 0 / b is 0."""
+    """a / b; division by a constant becomes a product. 0 / b stays: it is NaN at b = 0."""
     if b.is_const and b.value != 0:
-        return a.graph.const(a.value / b.value) if a.is_const else mul(a, a.graph.const(1 / b.value))
-    if a.is_value(0) and not b.is_const:
-        return a
+        if a.is_const:
+            return a.graph.const(a.value / b.value)
+        if a.graph.is_normal(inverse := 1 / b.value):
+            return mul(a, a.graph.const(inverse))
     if a.op is Op.NEG:
         return neg(div(a.args[0], b))
     return a.graph.node(Op.DIV, a, b)
@@ -101,7 +104,7 @@ def power(a: Expr, exponent: Any) -> Expr:
         return a.sqrt()
     if isinstance(exponent, Number) and float(exponent) == -0.5:
         return 1 / a.sqrt()
-    if not isinstance(exponent, Number) or float(exponent) != int(exponent):
+    if not isinstance(exponent, Number) or not float(exponent).is_integer():  # nor is infinity
         raise TraceError(
             f"a traced value was raised to {exponent!r}, expected a whole number or ±0.5. Use exp and log."
         )

@@ -72,12 +72,12 @@ def _gather(entries: list[Any], shape: tuple[int, ...], batch: tuple[int, ...]) 
     return np.stack(rows, axis=-1).reshape(batch + shape) if rows else np.zeros(batch + shape)
 
 
-def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]]) -> Program:
+def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]], dtype: str = "float64") -> Program:
     """The program of ``function``, called once with arrays of traced scalars of these names and shapes.
 
-    It returns an array or a tuple of arrays, which are the outputs.
+    It returns an array or a tuple of arrays, which are the outputs. ``dtype`` is that of the code to be made of it.
     """
-    graph = Graph()
+    graph = Graph(dtype)
     arrays = {name: graph.input(name, shape) for name, shape in inputs.items()}
     # copies, so that a function may change its arguments
     result = function(*(a.copy() if isinstance(a, np.ndarray) else a for a in arrays.values()))

@@ -69,8 +69,8 @@ class Stages:
     """Stands for calls while a step is traced: ``stages(program, *arrays)`` gives the program's results, an array or a
     tuple of arrays, as new inputs of the trace."""
 
-    def __init__(self) -> None:
-        self.graph = Graph()
+    def __init__(self, dtype: str = "float64") -> None:
+        self.graph = Graph(dtype)
         self.works: list[Work] = []
         self.memory: dict[str, Shape] = {}
         self.slots: dict[str, Slot] = {}  # places that programs between calls can read: given, or results of calls
@@ -123,10 +123,13 @@ class Stages:
 
 
 def trace_stages(
-    function: Callable[..., tuple[Any, ...]], state: Mapping[str, Shape], constants: Mapping[str, Shape]
+    function: Callable[..., tuple[Any, ...]],
+    state: Mapping[str, Shape],
+    constants: Mapping[str, Shape],
+    dtype: str = "float64",
 ) -> Recipe:
-    """The recipe of ``function(stages, *state, *constants)``, which returns the next state."""
-    stages = Stages()
+    """The recipe of ``function(stages, *state, *constants)``, which returns the next state; see ``trace`` for dtype."""
+    stages = Stages(dtype)
     arrays = [stages.input(name, shape) for name, shape in (*state.items(), *constants.items())]
     after = function(stages, *arrays)
     results = stages.place(dict(zip((f"next {name}" for name in state), after, strict=True)))
