@@ -30,8 +30,8 @@ from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
 
-# results that a user should not get unseen: not finite, or, of what divides by the mass matrix, so large, or from pivots
-# so small (see _watch), that digits may be lost. Compiled code compares the sum of squares, which overflows first
+# results that a user should not get unseen: not finite, or, of what divides by the mass matrix, so large or from such
+# small pivots (_watch) that digits may be lost. Compiled code compares the sum of squares, which overflows first
 LARGE_SOLUTION = 1e12
 _LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
 _LONG = 150_000  # operations, from which a user is told that it takes a while

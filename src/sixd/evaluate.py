@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from sixd import batch
-from sixd.algorithms.singular import condition, dependent_joints, largest_condition, solved_freedoms, usual_sizes
+from sixd.algorithms.singular import LARGEST_CONDITION, condition, dependent_joints, solved_freedoms, usual_sizes
 from sixd.compile import ENTRIES, SHORTCUTS, Request, routine
 from sixd.errors import ModelError, ScalarTypeError, SingularError
 from sixd.library import LIBRARY, Function, core_shape, find, meaning
@@ -240,13 +240,13 @@ def _inspect(
         q = rows[names.index("q")].astype(float)
         suspect = _suspect_rows(made, rows, 0, count)
         conditions = _conditions(model, prescribed, q[suspect])
-        singular[suspect] = conditions > largest_condition(made.dtype)
+        singular[suspect] = conditions > LARGEST_CONDITION[made.dtype]
     for k in np.flatnonzero(given & (lost | singular)):
         row = f" in row {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
         if not singular[k]:
             raise nonfinite_error(model, function.name, row, *(r[k].astype(float) for r in rows))
         found = dependent_joints(model, q[k], prescribed, made.dtype)
-        raise _singular_error(function.name, model, found, row, conditions[suspect.index(k)], made.dtype)
+        raise _singular_error(function.name, model, found, row, conditions[suspect.index(int(k))], made.dtype)
 
 
 def _suspect_rows(made: Routine, rows: list[Array], start: int, stop: int) -> list[int]:
@@ -268,14 +268,14 @@ def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
     return condition(M[:, free[:, None], free], usual_sizes(model, prescribed).size)
 
 
-def _singular_error(
-    where: str, model: System, names: list[str], row: str, found: float, dtype: str
-) -> SingularError:
-    hint = "or give the joints an armature" if isinstance(model, Model) else "or use other coordinates"
+def _singular_error(where: str, model: System, names: list[str], row: str, found: float, dtype: str) -> SingularError:
+    what, hint = "coordinates", "or use other coordinates"
+    if isinstance(model, Model):
+        what, hint = "joints", "or give the joints an armature"
     return SingularError(
-        f"{where}: the mass matrix is singular in this configuration{row}: there joints {names} move nothing that "
+        f"{where}: the mass matrix is singular in this configuration{row}: there {what} {names} move nothing that "
         f"others do not move already, to rounding (its condition is {found:.1e}, expected at most "
-        f"{largest_condition(dtype):.1e} for {dtype}). Move away from it, {hint}."
+        f"{LARGEST_CONDITION[dtype]:.1e} for {dtype}). Move away from it, {hint}."
     )
 
 

@@ -29,7 +29,7 @@ class Articulated(NamedTuple):
 
 
 def factors_small(D: Array) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """L and the reciprocals r of the pivots, D = L diag(1/r) Lᵀ, for D of a joint's size (≤ 6), unrolled over scalars."""
+    """L and the reciprocals r of the pivots: D = L diag(1/r) Lᵀ of a joint's size (≤ 6), unrolled over scalars."""
     n = len(D)
     L = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
     d: list[Scalar] = []  # pivots

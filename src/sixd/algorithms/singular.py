@@ -24,8 +24,8 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
 
 _ROUNDING = 1e-13
-# a result is refused where eps cond(M) exceeds this: it could be off by as much
-LOST = 1e-2
+# the largest condition of M at which results are returned: eps cond(M), by which they may be off, is 1e-2
+LARGEST_CONDITION = {name: 1e-2 / float(np.finfo(name).eps) for name in ("float64", "float32")}
 _TRIED = 8  # random configurations, in which sizes are found
 # sums of reciprocal pivots, in parts of usual ones, that are looked at: two singularities, one within the other, may
 # give a condition that is the square, so not more than the root of the largest condition allowed
@@ -110,11 +110,11 @@ def reciprocal_pivots(system: System, q: Array, prescribed: AbstractSet[int] = f
 def condition(M: Array, usual: Array) -> Array:
     """Condition numbers (...,) of M (..., n, n), each freedom in its usual scale of inertia, or in that which it has
     there if that is larger; infinite where M is not positive definite, NaN where it is not finite."""
-    finite = np.isfinite(M).all(axis=(-2, -1))
+    finite = np.asarray(np.isfinite(M).all(axis=(-2, -1)))
     size = np.sqrt(np.maximum(np.diagonal(M, axis1=-2, axis2=-1), usual))
     with np.errstate(all="ignore"):
-        scaled = np.where(finite[..., None, None], M / (size[..., :, None] * size[..., None, :]), 0.0)
-        scaled = np.where(np.isfinite(scaled), scaled, 0.0)  # a freedom without any inertia
+        scaled = M / (size[..., :, None] * size[..., None, :])
+        scaled = np.where(np.isfinite(scaled), scaled, 0.0)  # not so for a freedom without any inertia
         values = np.linalg.eigvalsh(scaled)
         ratio = values[..., -1] / values[..., 0] if M.shape[-1] else np.ones(finite.shape)
         positive = values[..., 0] > 0 if M.shape[-1] else finite
@@ -151,12 +151,7 @@ def _measure(system: System, prescribed: AbstractSet[int]) -> Usual:
 def watch_weights(system: System, prescribed: AbstractSet[int], dtype: str) -> Array:
     """Weights (n,) for the reciprocal pivots: where their sum is below 1, ``condition`` is allowed in that dtype."""
     usual = usual_sizes(system, prescribed)
-    return usual.size / min(_LARGE_SUM, largest_condition(dtype) / (_MARGIN * usual.excess))
-
-
-def largest_condition(dtype: str) -> float:
-    """The largest condition of M at which results are returned."""
-    return LOST / float(np.finfo(dtype).eps)
+    return usual.size / min(_LARGE_SUM, LARGEST_CONDITION[dtype] / (_MARGIN * usual.excess))
 
 
 def dependent_joints(system: System, q: Array, prescribed: AbstractSet[int], dtype: str) -> list[str]:
@@ -165,6 +160,6 @@ def dependent_joints(system: System, q: Array, prescribed: AbstractSet[int], dty
     with np.errstate(all="ignore"):
         part = 1 / np.abs(np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) * size)
     part = np.where(np.isfinite(part), part, np.inf)  # beyond a pivot of 0 there are no numbers
-    small = set(free[part <= max(float(part.min(initial=np.inf)), 1 / largest_condition(dtype))].tolist())
+    small = set(free[part <= max(float(part.min(initial=np.inf)), 1 / LARGEST_CONDITION[dtype])].tolist())
     ranges = {name: range(*system.v_slice(name).indices(system.nv)) for name in system.joint_names}
     return [name for name, places in ranges.items() if small & set(places)]
