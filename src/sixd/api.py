@@ -56,7 +56,8 @@ def forward_dynamics(model: Model, q: Any, qd: Any, tau: Any, *, f_ext: Any = No
     """Accelerations under joint forces: qdd = M⁻¹ (tau - h).
 
     Arguments as for ``inverse_dynamics``; returns qdd (…, nv). Raises ``SingularError`` where the mass matrix is
-    singular, or so nearly that a result could be off by 1 % (docs/decisions/0005), naming the joints. Articulated-body algorithm, O(n)  [RBDA Table 7.1].
+    singular, or so nearly that a result could be off by 1 %, naming the joints. Articulated-body algorithm, O(n)
+    [RBDA Table 7.1].
     """
     return call("forward_dynamics", model, (q, qd, tau), f_ext, out)
 

@@ -238,27 +238,30 @@ def _inspect(
     prescribed = function.prescribed(choices)
     if function.solves:
         q = rows[names.index("q")].astype(float)
-        suspect = _suspect_rows(made, rows, 0, count)
-        conditions = _conditions(model, prescribed, q[suspect])
+        suspect = _suspect_rows(made, rows, given)
+        conditions = _conditions(model, prescribed, q[suspect]) if suspect else np.zeros(0)
         singular[suspect] = conditions > LARGEST_CONDITION[made.dtype]
-    for k in np.flatnonzero(given & (lost | singular)):
+    for k in np.flatnonzero(given & (lost | singular)).tolist():
         row = f" in row {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
         if not singular[k]:
             raise nonfinite_error(model, function.name, row, *(r[k].astype(float) for r in rows))
         found = dependent_joints(model, q[k], prescribed, made.dtype)
-        raise _singular_error(function.name, model, found, row, conditions[suspect.index(int(k))], made.dtype)
+        raise _singular_error(function.name, model, found, row, conditions[suspect.index(k)], made.dtype)
 
 
-def _suspect_rows(made: Routine, rows: list[Array], start: int, stop: int) -> list[int]:
-    """The suspect rows of some of which one is suspect, and a few beside them: by halves, since compiled code tells of
-    all the rows of a call together."""
-    if stop - start <= _LOOKED_AT:
-        return list(range(start, stop))
-    middle, found = (start + stop) // 2, []
-    for a, b in ((start, middle), (middle, stop)):
-        if made([r[a:b] for r in rows], (b - a,), None)[1]:
-            found += _suspect_rows(made, rows, a, b)
-    return found
+def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
+    """The suspect rows among those whose arguments are finite, and a few beside them."""
+
+    def is_suspect(among: Array) -> bool:
+        return bool(len(among)) and made([r[among] for r in rows], among.shape, None)[1]
+
+    def find_in(among: Array) -> list[int]:  # by halves, since compiled code tells of all the rows of a call together
+        if len(among) <= _LOOKED_AT:
+            return [int(k) for k in among]
+        return [k for half in np.array_split(among, 2) if is_suspect(half) for k in find_in(half)]
+
+    among = np.flatnonzero(given)
+    return find_in(among) if given.all() or is_suspect(among) else []
 
 
 def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
