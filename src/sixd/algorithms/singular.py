@@ -26,7 +26,7 @@ from sixd.spatial.scalar import Array, Scalar
 _ROUNDING = 1e-13
 # the largest condition of M at which results are returned: eps cond(M), by which they may be off, is 1e-2
 LARGEST_CONDITION = {name: 1e-2 / float(np.finfo(name).eps) for name in ("float64", "float32")}
-_TRIED = 8  # random configurations, in which sizes are found
+_TRIED = 4  # random configurations within limits, and as many without, in which sizes are found
 # sums of reciprocal pivots, in parts of usual ones, that are looked at: two singularities, one within the other, may
 # give a condition that is the square, so not more than the root of the largest condition allowed
 _LARGE_SUM = 5e6
@@ -138,7 +138,8 @@ def usual_sizes(system: System, prescribed: AbstractSet[int] = frozenset()) -> U
 
 def _measure(system: System, prescribed: AbstractSet[int]) -> Usual:
     rng, free = np.random.default_rng(0), solved_freedoms(system, prescribed)
-    places = [_anywhere(system, rng) for _ in range(_TRIED)]
+    places = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_TRIED)]
+    places += [_anywhere(system, rng) for _ in range(_TRIED)]
     matrices = np.array([np.asarray(system.apply("mass_matrix", crba, q), dtype=float) for q in places])
     matrices = matrices[:, free[:, None], free]
     diagonals = np.diagonal(matrices, axis1=1, axis2=2)
