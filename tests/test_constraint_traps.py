@@ -291,3 +291,46 @@ def test_assembly_does_not_depend_on_the_scale_of_a_constraint():
         model = bound(lambda q, scale=scale: [scale * (q[0] - q[1] - 1)])
         q = sixd.assemble(model, [0.0, 0.0])
         assert q[0] - q[1] == pytest.approx(1, abs=1e-10)
+
+
+DOUBLE_ROOTS = {
+    "square": lambda q: [(q[0] - q[1] - 0.3) ** 2, q[0] + q[2] - 0.5],
+    "versine": lambda q: [1 - cos(q[0] - q[1] - 0.3), q[0] + q[2] - 0.5],
+    "expanded": lambda q: [q[0] * q[0] - 2 * q[0] * q[1] + q[1] * q[1], q[0] + q[2] - 0.5],
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", DOUBLE_ROOTS)
+def test_double_roots_are_nan(name, dtype):
+    """φ = f²: its row of A vanishes wherever it is assembled, up to what rounding lets assembly leave (1e-8)."""
+    arm = sixd.zoo.planar(3).with_constraints(sixd.Holonomic(DOUBLE_ROOTS[name]))
+    q = sixd.assemble(arm, [0.3, 0.6, 0.9]).astype(dtype)
+    qdd, lam = sixd.constrained_dynamics(arm, q, np.array([0.3, 0.2, 0.1], dtype), np.ones(3, dtype))
+    assert np.isnan(qdd).all()
+    assert np.isnan(lam).all()
+    assert np.isnan(sixd.projections(arm, q)[0]).all()
+
+
+def test_a_double_root_from_energies():
+    x, y, xd, yd = sp.symbols("x y xd yd")
+    system = sixd.lagrange((xd**2 + 2 * yd**2) / 2, 0, [x, y], qd=[xd, yd], constraints=[1 - sp.cos(x - y)])
+    qdd, _ = sixd.constrained_dynamics(system, sixd.assemble(system, [0.4, 0.9]), [0.3, 0.2], [1.0, 1.0])
+    assert np.isnan(qdd).all()
+
+
+@pytest.mark.parametrize(
+    ("function", "at"),
+    [
+        (lambda q: [1e-9 * (q[0] - q[1] - 1)], [0.95, -0.05]),
+        (lambda q: [q[0] * q[0] - 1e-8 * q[1]], [1e-4, 1.0]),
+        (lambda q: [(q[0] - q[1]) ** 2 * (q[0] + q[1] - 1)], [0.2, 0.8]),
+    ],
+    ids=["small", "narrow", "another branch"],
+)
+def test_small_rows_that_are_no_double_roots(function, at):
+    """Small beside others, narrow, or of a function with double roots elsewhere: A q̈ + dA/dt q̇ = 0 holds."""
+    model = bound(function)
+    A, qd = sixd.constraint_jacobian(model, at), np.zeros(2)
+    qdd, _ = sixd.constrained_dynamics(model, at, qd, np.ones(2))
+    assert np.abs(A @ qdd).max() <= 1e-12 * np.abs(A).max() * np.abs(qdd).max() + 1e-14 * np.abs(A).max()

@@ -607,10 +607,10 @@ class Watch:
         code = frame.f_code
         if f"sixd{os.sep}algorithms{os.sep}" not in code.co_filename:
             return
-        # the joints' pivots are looked at in numbers, once, when a function that solves is compiled
-        if code.co_name == "singular_joints":
+        # pivots and sizes are looked at in numbers, once, when a function that solves is compiled
+        if code.co_name in ("singular_joints", "usual_sizes"):
             self._inside += {"call": 1, "return": -1}.get(event, 0)
-        if event == "call" and not self._inside and code.co_name != "singular_joints":
+        elif event == "call" and not self._inside:
             self.calls.append(code.co_name)
             given = [frame.f_locals.get(name) for name in ("q", "qd", "qdd", "tau", "b", "wrench", "f_ext")]
             # zeros stand for what a function leaves out

@@ -56,7 +56,8 @@ def forward_dynamics(model: Model, q: Any, qd: Any, tau: Any, *, f_ext: Any = No
     """Accelerations under joint forces: qdd = M⁻¹ (tau - h).
 
     Arguments as for ``inverse_dynamics``; returns qdd (…, nv). Raises ``SingularError`` where the mass matrix is
-    singular, naming the joints that move no inertia. Articulated-body algorithm, O(n)  [RBDA Table 7.1].
+    singular, or so nearly that a result could be off by 1 %, naming the joints. Articulated-body algorithm, O(n)
+    [RBDA Table 7.1].
     """
     return call("forward_dynamics", model, (q, qd, tau), f_ext, out)
 
@@ -154,7 +155,7 @@ def gravity_force(model: Model, q: Any, *, out: Any = None) -> Array:
 
 @shortcut
 def inverse_mass_matrix(model: Model, q: Any, *, out: Any = None) -> Array:
-    """M⁻¹ (…, nv, nv); raises ``SingularError`` where M is singular."""
+    """M⁻¹ (…, nv, nv); raises ``SingularError`` where M is singular, or as good as."""
     return call("inverse_mass_matrix", model, (q,), None, out)
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.singular import singular_joints
+from sixd.algorithms.singular import reciprocal_pivots, singular_joints, watch_weights
 from sixd.errors import CompileWarning, SixdError, TraceError
 from sixd.library import Function
 from sixd.locks import FORKS_WAIT, Lock
@@ -25,12 +26,13 @@ from sixd.model.system import System
 from sixd.runtime import cache as disk
 from sixd.runtime.image import Image, make_image
 from sixd.runtime.routine import Part, Routine
+from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
 from sixd.waiting import watched
 
-# results that a user should not get unseen: not finite, or, of what divides by the mass matrix, so large that they can
-# come from a pivot at rounding. Compiled code compares the sum of squares, which overflows first
+# results that a user should not get unseen: not finite, or, of what divides by the mass matrix, so large or from such
+# small pivots (_watch) that digits may be lost. Compiled code compares the sum of squares, which overflows first
 LARGE_SOLUTION = 1e12
 _LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
 _LONG = 150_000  # operations, from which a user is told that it takes a while
@@ -171,7 +173,8 @@ def trace_request(model: System, request: Request) -> Program:
 
     try:
         with np.errstate(all="ignore"):  # constants of a singular model may divide by zero
-            program = trace(one, {name: function.core(model, name) for name in request.arrays}, request.dtype)
+            shapes = {name: function.core(model, name) for name in request.arrays}
+            program = trace(one, shapes, request.dtype, watch=_watch(model, request))
     except TraceError as error:
         joints = model.joints if isinstance(model, Model) else ()
         own = sorted({type(j).__name__ for j in joints if type(j) not in BUILT_IN})
@@ -195,6 +198,20 @@ def trace_request(model: System, request: Request) -> Program:
     return program
 
 
+def _watch(model: System, request: Request) -> Callable[..., list[tuple[Any, float]]] | None:
+    """What compiled code watches besides results: the reciprocals of the pivots, where results are judged by them."""
+    function, prescribed = request.function, request.function.prescribed(request.choices)
+    if not (function.solves and function.judged) or model.symbols:
+        return None
+    weights = watch_weights(model, prescribed, request.dtype) * LARGE_SOLUTION
+    place = request.arrays.index("q")
+
+    def pairs(*row: Array) -> list[tuple[Any, float]]:
+        return list(zip(reciprocal_pivots(model, row[place], prescribed), weights.tolist(), strict=True))
+
+    return pairs
+
+
 def graph_text(program: Program) -> bytes:
     """A program as bytes: equal for equal graphs in every process."""
     place = {node.index: k for k, node in enumerate(program.nodes)}
@@ -203,6 +220,7 @@ def graph_text(program: Program) -> bytes:
         value = n.value.hex() if n.op is Op.CONST else n.value
         lines.append(f"{n.op.word} {value} {[place[a.index] for a in n.args]}")
     lines += [f"{s.shape} {[place[e.index] for e in s.entries]}" for s in program.outputs]
+    lines += [f"watched {place[node.index]} {weight.hex()}" for node, weight in program.watched]
     return "\n".join(lines).encode()
 
 

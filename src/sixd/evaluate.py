@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from sixd import batch
-from sixd.algorithms.singular import vanishing_pivots
-from sixd.compile import ENTRIES, LARGE_SOLUTION, SHORTCUTS, Request, routine
+from sixd.algorithms.singular import LARGEST_CONDITION, condition, dependent_joints, solved_freedoms, usual_sizes
+from sixd.compile import ENTRIES, SHORTCUTS, Request, routine
 from sixd.errors import ModelError, ScalarTypeError, SingularError
 from sixd.library import LIBRARY, Function, core_shape, find, meaning
 from sixd.model import manifold
@@ -27,6 +27,7 @@ from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number, is_zero
 
 F = TypeVar("F", bound=Callable[..., Any])
+_LOOKED_AT = 32  # rows together, where one of them is suspect: 5 ms of a humanoid
 
 
 def shortcut(function: F) -> F:
@@ -124,7 +125,7 @@ def evaluate(
     results, suspect = _run(where, model, made, inputs, prepared.batch, None if function.check else out)
     kept = function.check(where, choices, results) if function.check else results
     if suspect and function.judged:
-        _inspect(function, model, choices, inputs, prepared.batch, results)
+        _inspect(function, model, choices, made, inputs, prepared.batch, results)
     if function.check and out is not None:
         return batch.write(where, kept, out, len(kept) > 1)
     if out is not None:
@@ -216,12 +217,12 @@ def _inspect(
     function: Function,
     model: System,
     choices: tuple[Any, ...],
+    made: Routine,
     inputs: list[Array],
     shape: tuple[int, ...],
     results: list[Any],
 ) -> None:
-    """Raise for the first row whose arguments are finite and whose result is not, or has lost all its digits."""
-    prescribed = function.prescribed(choices)
+    """Raise for the first row whose arguments are finite and whose result is not, or may have lost its digits."""
     names = (*function.arrays, "f_ext")[: len(inputs)]
     cores = [function.core(model, name) for name in names]
     count = math.prod(shape)
@@ -232,28 +233,53 @@ def _inspect(
     rows = [np.broadcast_to(a, shape + c).reshape((count, *c)) for a, c in zip(inputs, cores, strict=True)]
     flat = np.concatenate([table(r, np.shape(r)[len(shape) :]) for r in results], axis=1)
     given = np.all([np.isfinite(table(r, c)).all(axis=1) for r, c in zip(rows, cores, strict=True)], axis=0)
-    with np.errstate(all="ignore"):
-        lost = ~np.isfinite(flat).all(axis=1)
-        # only results this large can come from a pivot at rounding; they alone pay for the look
-        large = (np.abs(flat) > LARGE_SOLUTION).any(axis=1) & function.solves
-    for k in np.flatnonzero(given & (lost | large)):
-        index = tuple(int(i) for i in np.unravel_index(k, shape)) if shape else ()
-        row = f" in row {index}" if shape else ""
-        state = [r[k].astype(float) for r in rows]
-        if function.solves and isinstance(model, Model):
-            _require_pivots(function.name, model, prescribed, state[names.index("q")], row)
-        if lost[k]:
-            raise nonfinite_error(model, function.name, row, *state)
+    lost = ~np.isfinite(flat).all(axis=1)
+    singular = np.zeros(count, dtype=bool)
+    prescribed = function.prescribed(choices)
+    if function.solves:
+        q = rows[names.index("q")].astype(float)
+        suspect = _suspect_rows(made, rows, given)
+        conditions = _conditions(model, prescribed, q[suspect]) if suspect else np.zeros(0)
+        singular[suspect] = conditions > LARGEST_CONDITION[made.dtype]
+    for k in np.flatnonzero(given & (lost | singular)).tolist():
+        row = f" in row {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
+        if not singular[k]:
+            raise nonfinite_error(model, function.name, row, *(r[k].astype(float) for r in rows))
+        found = dependent_joints(model, q[k], prescribed, made.dtype)
+        raise _singular_error(function.name, model, found, row, conditions[suspect.index(k)], made.dtype)
 
 
-def _require_pivots(where: str, model: Model, prescribed: frozenset[int], q: Array, row: str) -> None:
-    with np.errstate(all="ignore"):
-        names = [model.joint_names[i - 1] for i in vanishing_pivots(model, q, prescribed)]
-    if names:
-        raise SingularError(
-            f"{where}: the mass matrix is singular in this configuration{row}: there joints {names} move nothing that "
-            f"others do not move already. Move away from it, or give the joints an armature."
-        )
+def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
+    """The suspect rows among those whose arguments are finite, and a few beside them."""
+
+    def is_suspect(among: Array) -> bool:
+        return bool(len(among)) and made([r[among] for r in rows], among.shape, None)[1]
+
+    def find_in(among: Array) -> list[int]:  # by halves, since compiled code tells of all the rows of a call together
+        if len(among) <= _LOOKED_AT:
+            return [int(k) for k in among]
+        return [k for half in np.array_split(among, 2) if is_suspect(half) for k in find_in(half)]
+
+    among = np.flatnonzero(given)
+    return find_in(among) if given.all() or is_suspect(among) else []
+
+
+def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
+    """The condition of M (n,), or of what it is for the joints that are solved for, at each q (n, nq)."""
+    made = routine(model, Request(find("mass_matrix", model), (), "float64", False))
+    M, free = made([q], q.shape[:1], None)[0][0], solved_freedoms(model, prescribed)
+    return condition(M[:, free[:, None], free], usual_sizes(model, prescribed).size)
+
+
+def _singular_error(where: str, model: System, names: list[str], row: str, found: float, dtype: str) -> SingularError:
+    what, hint = "coordinates", "or use other coordinates"
+    if isinstance(model, Model):
+        what, hint = "joints", "or give the joints an armature"
+    return SingularError(
+        f"{where}: the mass matrix is singular in this configuration{row}: there {what} {names} move nothing that "
+        f"others do not move already, to rounding (its condition is {found:.1e}, expected at most "
+        f"{LARGEST_CONDITION[dtype]:.1e} for {dtype}). Move away from it, {hint}."
+    )
 
 
 def require_regular(where: str, model: System, singular: tuple[int, ...]) -> None:

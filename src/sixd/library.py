@@ -19,6 +19,7 @@ from sixd.algorithms import jacobian as jacobians
 from sixd.algorithms import momentum as momenta
 from sixd.algorithms import solve as solves
 from sixd.algorithms.least_norm import COARSE
+from sixd.algorithms.singular import LARGEST_CONDITION
 from sixd.errors import ScalarTypeError, SingularError, unknown_name
 from sixd.model.model import Model
 from sixd.model.system import System
@@ -172,7 +173,8 @@ def _full_rank(where: str, choices: tuple[Any, ...], results: list[Any]) -> list
         size = np.sqrt(np.diagonal(W, axis1=-2, axis2=-1))
         scaled = W / (size[..., :, None] * size[..., None, :])
     finite = np.isfinite(W).all(axis=(-2, -1))
-    regular = size.all(axis=-1) & (np.linalg.cond(np.where(np.isfinite(scaled), scaled, 0)) < 1e13)
+    scaled = np.where(np.isfinite(scaled), scaled, 0).astype(float)
+    regular = size.all(axis=-1) & (np.linalg.cond(scaled) < LARGEST_CONDITION[W.dtype.name])
     bad = np.argwhere(finite & ~regular)  # W is NaN where the state is
     if len(bad):
         row = f" in row {tuple(bad[0].tolist())}" if finite.ndim else ""

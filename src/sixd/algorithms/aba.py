@@ -28,17 +28,24 @@ class Articulated(NamedTuple):
     D_inv: list[Array]
 
 
-def inverse_small(D: Array) -> Array:
-    """Inverse of a symmetric positive definite matrix of a joint's size (≤ 6), by LDLᵀ unrolled over scalars."""
+def factors_small(D: Array) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """L and the reciprocals r of the pivots: D = L diag(1/r) Lᵀ of a joint's size (≤ 6), unrolled over scalars."""
     n = len(D)
     L = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
     d: list[Scalar] = []  # pivots
-    r: list[Scalar] = []  # their reciprocals
+    r: list[Scalar] = []
     for j in range(n):
         d.append(D[j, j] - sum(L[j][k] * L[j][k] * d[k] for k in range(j)))
         r.append(1 / d[j])
         for i in range(j + 1, n):
             L[i][j] = (D[i, j] - sum(L[i][k] * L[j][k] * d[k] for k in range(j))) * r[j]
+    return L, r
+
+
+def inverse_small(D: Array) -> Array:
+    """Inverse of a symmetric positive definite matrix of a joint's size (≤ 6), by LDLᵀ."""
+    n = len(D)
+    L, r = factors_small(D)
     # W = L⁻¹, then D⁻¹ = Wᵀ diag(r) W
     W = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
     for j in range(n):

@@ -26,6 +26,7 @@ from sixd.algorithms.least_norm import (
     Basis,
     Limits,
     back_substitute,
+    inner,
     orthogonalize,
     orthogonalize_dependent,
 )
@@ -171,10 +172,16 @@ def _above(metric: Metric, j: int) -> list[int]:
 
 
 def _basis(u: list[Array], r: list[Scalar], weight: Array, rank: Rank, limits: Limits) -> Basis:
-    usual = [x * x for j, x in enumerate(rank.sizes) if j not in rank.vanishing]
+    kept = [j for j in range(rank.rows) if j not in rank.vanishing]
+    usual = [rank.sizes[j] ** 2 for j in kept]
     if rank.number >= len(u):
-        return orthogonalize(u, r, weight, usual, limits)
-    return orthogonalize_dependent(u, r, weight, usual, rank.number, limits)
+        basis = orthogonalize(u, r, weight, usual, limits)
+    else:
+        basis = orthogonalize_dependent(u, r, weight, usual, rank.number, limits)
+    for j, x in zip(kept, u, strict=True):
+        if j in rank.doubles:
+            basis.own.append(inner(x, x, weight) / (rank.doubles[j] ** 2 * limits.double))
+    return basis
 
 
 def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:

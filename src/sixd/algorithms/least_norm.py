@@ -25,16 +25,18 @@ class Limits(NamedTuple):
     meets them at 3e-7 rad, and results have lost half of their digits. ``vanished``: its square is less than this part
     of the usual one, as that of a row of A in a dead centre; rounding leaves 1e-32 in float64, 1e-14 in float32.
     ``surplus``: a vector that should depend on the basis has more than this part outside; an error of assembly of
-    0.01 rad leaves as much.
+    0.01 rad leaves as much. ``double``: the square of a row with a double root is less than this part of what it is
+    elsewhere; of coordinates near 100, rounding leaves 1e-12, and 1e-5 in float32.
     """
 
     dependent: float = 1e-13
     vanished: float = 1e-24
     surplus: float = 1e-4
+    double: float = 1e-8
 
 
 EXACT = Limits()
-COARSE = Limits(dependent=1e-9, vanished=1e-11, surplus=1e-3)  # for float32
+COARSE = Limits(dependent=1e-9, vanished=1e-11, surplus=1e-3, double=1e-4)  # for float32
 
 
 class Basis(NamedTuple):

@@ -6,7 +6,7 @@ beside it, so that a start in a special pose does not mislead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -24,13 +24,18 @@ _ZERO = 1e-7
 _ROUNDING = 1e-12  # part of the largest row of a constraint: sums of terms that cancel leave 1e-16
 _BESIDE = 4  # configurations beside the first, each this far away [rad or m]
 _FAR = 0.3
+# a row that vanishes within this way [rad or m] at every assembled configuration has a double root there: what a
+# function such as 1 - cos q loses to rounding lets assembly stop 1e-8 from it
+_DOUBLE = 1e-6
+_STEP = 1e-3  # over which a row's change is seen
 
 
 class Rank(NamedTuple):
     """Number of independent rows, of all rows, those that vanish in every configuration, and where it was found.
 
     ``sizes`` are the usual lengths of the rows, each freedom in its own scale of inertia. ``assembles`` says whether
-    ``at`` is an assembled configuration, or any one for want of those.
+    ``at`` is an assembled configuration, or any one for want of those. ``doubles`` are the rows that have a double root
+    where they are assembled, φ = f², with their lengths elsewhere: they say nothing there.
     """
 
     number: int
@@ -39,6 +44,7 @@ class Rank(NamedTuple):
     sizes: tuple[float, ...]
     at: Array
     assembles: bool
+    doubles: Mapping[int, float]
 
 
 _KNOWN: WeakKeyDictionary[System, Rank] = WeakKeyDictionary()
@@ -104,15 +110,35 @@ def _find(system: System) -> Rank:
             beside = settle(system, np.asarray(system.integrate_row(found, step), dtype=float), free)
             if beside.done:
                 places.append(beside.q)
-    sizes = _sizes([scaled_rows(system, q) for q in places], [scaled_rows(system, q) for q in anywhere])
+    elsewhere = [scaled_rows(system, q) for q in anywhere]
+    sizes = _sizes([scaled_rows(system, q) for q in places], elsewhere)
+    # those beside may share what is special in the first
+    apart = [] if found is None else [*places, *(a.q for q in anywhere if (a := settle(system, q, free)).done)]
+    doubles = _double_roots(system, apart, elsewhere, rng)
     ranks = [_rank(scaled_rows(system, q, sizes)) for q in places]
-    return Rank(max(ranks), len(rows[0]), vanishing, sizes, places[int(np.argmax(ranks))], found is not None)
+    return Rank(max(ranks), len(rows[0]), vanishing, sizes, places[int(np.argmax(ranks))], found is not None, doubles)
 
 
 def _sizes(here: list[Array], anywhere: list[Array]) -> tuple[float, ...]:
     """The largest length of each row in the first group, in the second where it vanishes there, else 1."""
     first, second = (np.max([np.linalg.norm(A, axis=1) for A in group], axis=0) for group in (here, anywhere))
     return tuple(np.where(first > 1e-12, first, np.where(second > 0, second, 1.0)).tolist())
+
+
+def _double_roots(
+    system: System, places: list[Array], elsewhere: list[Array], rng: np.random.Generator
+) -> dict[int, float]:
+    """The rows with a double root at each of the places, and their largest lengths elsewhere."""
+    double = np.full(len(elsewhere[0]), bool(places))
+    for q in places:
+        A = np.asarray(constraint_jacobian(system, q), dtype=float)
+        step = rng.standard_normal(system.nv)
+        step *= _STEP / max(float(np.linalg.norm(step)), 1e-300)
+        beside = np.asarray(system.integrate_row(q, step), dtype=float)
+        change = np.linalg.norm(np.asarray(constraint_jacobian(system, beside), dtype=float) - A, axis=1) / _STEP
+        double &= np.linalg.norm(A, axis=1) < _DOUBLE * change
+    lengths = np.max([np.linalg.norm(A, axis=1) for A in elsewhere], axis=0)
+    return {j: float(lengths[j]) for j in np.flatnonzero(double & (lengths > 0)).tolist()}
 
 
 def _allowed(system: System, q: Array) -> Array:

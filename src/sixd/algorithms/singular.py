@@ -1,24 +1,52 @@
-"""Which joints make the mass matrix singular, in one configuration or in all.
+"""Where the mass matrix is singular, or so nearly that a division by it loses its digits.
 
-The measure is the pivot D of the articulated-body algorithm beside the composite inertia SᵀIcS: their ratio is 1 for a
-joint that moves alone, and 0 for one that moves nothing that others do not move already.
+Two measures. A pivot D of the articulated-body algorithm beside the composite inertia SᵀIcS: their ratio is 1 for a
+joint that moves alone, and 0 for one that moves nothing that others do not move already; it tells which joints make M
+singular in every configuration. And the condition of M in one configuration, each freedom in its usual scale of
+inertia, so that metres and radians, fingers and arms can be compared: errors of M⁻¹ grow with it. A sum of reciprocal
+pivots tells cheaply where the condition may be large.
 """
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sixd.algorithms.aba import articulated_inertias
-from sixd.algorithms.crba import composite_inertias
+from sixd.algorithms.aba import articulated_inertias, factors_small
+from sixd.algorithms.constrained import mass_metric
+from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import joint_transforms
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array
+from sixd.model.system import System
+from sixd.spatial.scalar import Array, Scalar
+
+_ROUNDING = 1e-13
+# the largest condition of M at which results are returned: eps cond(M), by which they may be off, is 1e-2
+LARGEST_CONDITION = {name: 1e-2 / float(np.finfo(name).eps) for name in ("float64", "float32")}
+_TRIED = 4  # random configurations within limits, and as many without, in which sizes are found
+# sums of reciprocal pivots, in parts of usual ones, that are looked at: two singularities, one within the other, may
+# give a condition that is the square, so not more than the root of the largest condition allowed
+_LARGE_SUM = 5e6
+# the condition may exceed the sum by this more than it does at random
+_MARGIN = 10.0
+
+
+class Usual(NamedTuple):
+    """What M is like in random configurations: its largest diagonal entries (n,) for the freedoms that are solved for,
+    and how much larger its condition is than the sum of entries over pivots, at most."""
+
+    size: Array
+    excess: float
+
 
 _KNOWN: WeakKeyDictionary[Model, dict[AbstractSet[int], tuple[str, ...]]] = WeakKeyDictionary()
-_ROUNDING = 1e-13
+_USUAL: WeakKeyDictionary[System, dict[AbstractSet[int], Usual]] = WeakKeyDictionary()
+
+
+# in every configuration ---------------------------------------------------------------------------
 
 
 def vanishing_pivots(model: Model, q: Array, prescribed: AbstractSet[int] = frozenset()) -> list[int]:
@@ -53,7 +81,86 @@ def _find(model: Model, prescribed: AbstractSet[int]) -> tuple[str, ...]:
     rng = np.random.default_rng(0)
     singular = set(model.bodies)
     for _ in range(3):
-        unlimited = [np.full(model.joints[i].nq, np.inf) for i in model.bodies]
-        parts = [model.joints[i].random(rng, -x, x) for i, x in zip(model.bodies, unlimited, strict=True)]
-        singular &= set(vanishing_pivots(model, np.concatenate([np.zeros(0), *parts]), prescribed))
+        singular &= set(vanishing_pivots(model, _anywhere(model, rng), prescribed))
     return tuple(model.joint_names[i - 1] for i in sorted(singular))
+
+
+def _anywhere(system: System, rng: np.random.Generator) -> Array:
+    """A random configuration (nq,), of a tree without regard to its limits."""
+    if not isinstance(system, Model):
+        return np.asarray(system.random_configuration(rng), dtype=float)
+    unlimited = [np.full(joint.nq, np.inf) for joint in system.joints[1:]]
+    parts = [joint.random(rng, -x, x) for joint, x in zip(system.joints[1:], unlimited, strict=True)]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+# in one configuration -----------------------------------------------------------------------------
+
+
+def reciprocal_pivots(system: System, q: Array, prescribed: AbstractSet[int] = frozenset()) -> list[Scalar]:
+    """1/d of each freedom that is solved for, as the algorithms compute them: d is what M leaves to a freedom when
+    those that it carries move freely."""
+    if not isinstance(system, Model):
+        return list(mass_metric(system, q).weight)
+    X, S = joint_transforms(system, q)
+    D = articulated_inertias(system, X, S, prescribed).D
+    return [r for i in system.bodies if i not in prescribed for r in factors_small(D[i])[1]]
+
+
+def condition(M: Array, usual: Array) -> Array:
+    """Condition numbers (...,) of M (..., n, n), each freedom in its usual scale of inertia, or in that which it has
+    there if that is larger; infinite where M is not positive definite, NaN where it is not finite."""
+    finite = np.asarray(np.isfinite(M).all(axis=(-2, -1)))
+    size = np.sqrt(np.maximum(np.diagonal(M, axis1=-2, axis2=-1), usual))
+    with np.errstate(all="ignore"):
+        scaled = M / (size[..., :, None] * size[..., None, :])
+        scaled = np.where(np.isfinite(scaled), scaled, 0.0)  # not so for a freedom without any inertia
+        values = np.linalg.eigvalsh(scaled)
+        ratio = values[..., -1] / values[..., 0] if M.shape[-1] else np.ones(finite.shape)
+        positive = values[..., 0] > 0 if M.shape[-1] else finite
+    return np.where(finite, np.where(positive, ratio, np.inf), np.nan)
+
+
+def solved_freedoms(system: System, prescribed: AbstractSet[int] = frozenset()) -> Array:
+    """Which freedoms (n,) are solved for: those of joints whose motion is not given."""
+    given = [k for i in prescribed for k in range(*system.v_slice(system.joint_names[i - 1]).indices(system.nv))]
+    return np.setdiff1d(np.arange(system.nv), np.array(given, dtype=int))
+
+
+def usual_sizes(system: System, prescribed: AbstractSet[int] = frozenset()) -> Usual:
+    """See :class:`Usual`; found once."""
+    known = _USUAL.setdefault(system, {})
+    if prescribed not in known:
+        with np.errstate(all="ignore"):
+            known[prescribed] = _measure(system, prescribed)
+    return known[prescribed]
+
+
+def _measure(system: System, prescribed: AbstractSet[int]) -> Usual:
+    rng, free = np.random.default_rng(0), solved_freedoms(system, prescribed)
+    places = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_TRIED)]
+    places += [_anywhere(system, rng) for _ in range(_TRIED)]
+    matrices = np.array([np.asarray(system.apply("mass_matrix", crba, q), dtype=float) for q in places])
+    matrices = matrices[:, free[:, None], free]
+    diagonals = np.diagonal(matrices, axis1=1, axis2=2)
+    size = np.max(np.where(np.isfinite(diagonals), diagonals, 0.0), axis=0, initial=0.0)
+    sums = np.array([np.sum(size * np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float)) for q in places])
+    excess = condition(matrices, size) / np.abs(sums)
+    return Usual(size, float(np.max(excess[np.isfinite(excess)], initial=1.0)))
+
+
+def watch_weights(system: System, prescribed: AbstractSet[int], dtype: str) -> Array:
+    """Weights (n,) for the reciprocal pivots: where their sum is below 1, ``condition`` is allowed in that dtype."""
+    usual = usual_sizes(system, prescribed)
+    return usual.size / min(_LARGE_SUM, LARGEST_CONDITION[dtype] / (_MARGIN * usual.excess))
+
+
+def dependent_joints(system: System, q: Array, prescribed: AbstractSet[int], dtype: str) -> list[str]:
+    """Names of the joints, or coordinates, that make M singular at q (nq,): those of small pivots, at least one."""
+    free, size = solved_freedoms(system, prescribed), usual_sizes(system, prescribed).size
+    with np.errstate(all="ignore"):
+        part = 1 / np.abs(np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) * size)
+    part = np.where(np.isfinite(part), part, np.inf)  # beyond a pivot of 0 there are no numbers
+    small = set(free[part <= max(float(part.min(initial=np.inf)), 1 / LARGEST_CONDITION[dtype])].tolist())
+    ranges = {name: range(*system.v_slice(name).indices(system.nv)) for name in system.joint_names}
+    return [name for name, places in ranges.items() if small & set(places)]

@@ -68,15 +68,17 @@ class Body:
         self.size = 0
 
     def write(self, limit: float | None, leave: str) -> Value | None:
-        """Append everything; returns a truth value that holds where the sum of the squares of all outputs exceeds
-        ``limit``, or is NaN; none is asked for without a limit. ``leave`` is a block at the end of the function."""
+        """Append everything; returns a truth value that holds where the sum of the squares of all outputs, and of the
+        weighted sum of what is watched, exceeds ``limit``, or is NaN; none is asked for without a limit. ``leave`` is
+        a block at the end of the function."""
         code = self.code
         work = tasks(self.program, self.memory.inputs, self.memory.outputs, code.module.has_fma)
         size = BLOCK if len(work) > LONG else len(work)
         blocks = [work[k : k + size] for k in range(0, len(work), size or 1)]
         last = last_blocks(blocks)
         outputs = {e.index for slot in self.program.outputs for e in slot.entries}
-        squares = code.const(0.0, self.type)
+        weights = {node.index: weight for node, weight in self.program.watched if limit is not None}
+        squares, watched = code.const(0.0, self.type), code.const(0.0, self.type)
         for b, block in enumerate(blocks):
             if b:
                 code.cut(leave)
@@ -88,7 +90,11 @@ class Body:
                         self._keep(node.index, value)
                     if limit is not None and node.index in outputs:
                         squares = code.fma(value, value, squares)
+                    if node.index in weights:
+                        watched = code.fma(value, code.const(weights[node.index], self.type), watched)
             self.free += [self.slots.pop(index) for index in list(self.slots) if last[index] == b]
+        if weights:
+            squares = code.fma(watched, watched, squares)
         # at the start of the function: the work array, and a truth that LLVM cannot see through
         code.first_lines.append(f"  %work = alloca [{self.size * self.type.bytes} x i8], align {self.type.bytes}")
         code.first_lines.append("  %always = icmp ne ptr %context, null")

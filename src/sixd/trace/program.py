@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,15 @@ class Slot:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Inputs, outputs, and every node between them in an order in which arguments come first."""
+    """Inputs, outputs, and every node between them in an order in which arguments come first.
+
+    ``watched`` are nodes with weights: where their weighted sum is large, compiled code calls the row suspect.
+    """
 
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
     nodes: tuple[Expr, ...]
+    watched: tuple[tuple[Expr, float], ...] = ()
 
     def count(self) -> Counter[str]:
         """Operations by kind, each node once; constants and inputs are none."""
@@ -72,10 +76,18 @@ def _gather(entries: list[Any], shape: tuple[int, ...], batch: tuple[int, ...]) 
     return np.stack(rows, axis=-1).reshape(batch + shape) if rows else np.zeros(batch + shape)
 
 
-def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]], dtype: str = "float64") -> Program:
+def trace(
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    dtype: str = "float64",
+    *,
+    watch: Callable[..., Sequence[tuple[Any, float]]] | None = None,
+) -> Program:
     """The program of ``function``, called once with arrays of traced scalars of these names and shapes.
 
     It returns an array or a tuple of arrays, which are the outputs. ``dtype`` is that of the code to be made of it.
+    ``watch``, of the same arrays, gives scalars that the function computes too, with weights; those that it does not
+    compute are not watched.
     """
     graph = Graph(dtype)
     arrays = {name: graph.input(name, shape) for name, shape in inputs.items()}
@@ -86,7 +98,12 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]], d
         _require_numbers(r)
     slots = [Slot(name, inputs[name], _entries(graph, a)) for name, a in arrays.items()]
     outputs = [Slot(f"out{k}", np.shape(r), _entries(graph, r)) for k, r in enumerate(results)]
-    return make_program(slots, outputs)
+    program = make_program(slots, outputs)
+    if watch is None:
+        return program
+    live = {node.index for node in program.nodes if not node.is_const}
+    pairs = [(x, weight) for x, weight in watch(*arrays.values()) if isinstance(x, Expr) and x.index in live]
+    return replace(program, watched=tuple(pairs))
 
 
 def _require_numbers(result: Any) -> None:
