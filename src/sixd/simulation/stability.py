@@ -1,9 +1,9 @@
 """Whether a step is too long: the slopes of the motion beside a state, and the longest step that a method bears there.
 
-Beside a state x = [q; qd; u] small changes obey dx/dt = A x. A method with the step h makes of it a map of x, and a mode
-that decays or swings must not grow by it. A comes from differences of the compiled step itself, taken with a very short
-step, so that controllers, force elements, constraints and quaternions are all in it, and nothing is traced or compiled
-for it.
+Beside a state x = [q; qd; u] small changes obey dx/dt = A x. A method with the step h makes a map of x of it, and what
+decays or swings must not grow by that. For a single mode λ the limits of h |λ| are the known ones: rk4 2.78 (decay) and
+2.83 (oscillation), semi-implicit Euler 2. A comes from differences of the compiled step itself, taken with a very short
+step, so that controllers, force elements, constraints and quaternions are all in it, and nothing more is compiled.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Limit(NamedTuple):
     freedom: int
 
 
-def step_limit(runner: Runner, rows: Array, moving: bool) -> Limit | None:
+def step_limit(runner: Runner, rows: Array, *, rubs: bool) -> Limit | None:
     """The shortest of the limits of some rows of a runner, if its step is beyond ``MARGIN`` of that, else None.
 
-    ``moving``: look a little beside rest, where dry friction has a slope without bounds.
+    ``rubs``: there is dry friction, whose slope is zero but at rest; so look a little beside rest.
     """
     good = np.isfinite(runner.setup.q[rows]).all(axis=1) & np.isfinite(runner.setup.qd[rows]).all(axis=1)
     rows = rows[good]
     if not len(rows):
         return None
     with np.errstate(all="ignore"):  # judged by its results
-        slopes = _slopes(runner, rows, moving)
+        slopes = _slopes(runner, rows, rubs)
     slopes = slopes[np.isfinite(slopes).all(axis=(1, 2))]
     nq = runner.setup.q.shape[1]
     found = [_limit(runner, A, nq) for A in slopes[_bound(slopes, nq, runner.h) > _CALM * MARGIN]]
@@ -59,25 +59,25 @@ def some_rows(count: int) -> Array:
 # slopes -----------------------------------------------------------------------------------------
 
 
-def _slopes(runner: Runner, rows: Array, moving: bool) -> Array:
+def _slopes(runner: Runner, rows: Array, rubs: bool) -> Array:
     """A (rows, n, n) by central differences."""
     exact = runner.setup.dtype == "float64"
     size = 1e-5 if exact else 1e-2  # of a difference; half of the digits are left to slopes
     short = runner.h * (1e-5 if exact else 1e-2)
     for _ in range(3):
-        A = _differences(runner, rows, short, size, moving)
+        A = _differences(runner, rows, short, size, rubs)
         if not np.max(np.abs(A), initial=0.0) * short > 0.1:
             break
         short *= 1e-3  # a motion so fast that this was no short step
     return A
 
 
-def _differences(runner: Runner, rows: Array, short: float, size: float, moving: bool) -> Array:
+def _differences(runner: Runner, rows: Array, short: float, size: float, rubs: bool) -> Array:
     setup = runner.setup
     nq, nv = setup.q.shape[1], setup.qd.shape[1]
     x = np.concatenate([setup.q[rows], setup.qd[rows], setup.u[rows]], axis=1)
     delta = size * np.maximum(1.0, np.abs(x))
-    if moving:
+    if rubs:
         qd, least = x[:, nq : nq + nv], _SHIFT * delta[:, nq : nq + nv]
         x[:, nq : nq + nv] = np.where(np.abs(qd) < least, np.where(qd < 0, -least, least), qd)
     # (rows, entry that changes, ±, with a short step or with none, state); none tells what projections do by themselves
