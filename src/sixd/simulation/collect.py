@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -41,12 +42,25 @@ def collect(
         if not kept:
             raise
         interrupted = True
-        tell(where, f"interrupted at t = {kept[-1][0][-1]:g} s; what was computed is kept.", 3)
-    found = _trajectory(setup, kept, facts, law, interrupted, sheets)
-    doubt = divergence_doubt(found, runner)
+    try:
+        found = _trajectory(setup, kept, facts, law, interrupted, sheets)
+    except KeyboardInterrupt:  # late, when the forces at the records are computed: all but them is there
+        if interrupted:
+            raise
+        found = _trajectory(setup, kept, facts, law, True, sheets)
+    if found.interrupted:
+        tell(where, _interruption(found, runner), 3)
+    doubt = None if found.interrupted and runner is None else divergence_doubt(found, runner)
     if doubt is not None:
         tell(where, doubt, 3)
     return found
+
+
+def _interruption(found: Trajectory, runner: Runner | None) -> str:
+    if runner is None and found.batch:  # row by row: those that were not reached are NaN
+        rows = math.prod(found.batch)
+        return f"interrupted when {rows - found.failed} of {rows} rows were complete; what was computed is kept."
+    return f"interrupted at t = {found.t[-1]:g} s; what was computed is kept."
 
 
 def _law(setup: Setup) -> Callable[..., Array]:

@@ -78,7 +78,8 @@ def simulate(
         die out at the rate ``stabilisation`` [1/s] (Baumgarte's).
     record_every : a record each so many steps; the start and the end are always recorded.
     events : for adaptive methods: functions (t, q, qd) -> number whose zeros are found, listed in ``facts["events"]``;
-        the attribute ``terminal = True`` ends the motion there, ``direction`` (1, -1) picks rising or falling ones.
+        the attribute ``terminal = True`` ends the motion there, ``direction`` (1, -1) picks rising or falling ones. One
+        that is zero at the start is listed at t = 0, and ends nothing.
     progress : a bar on long runs on a terminal (None), always, never, or a function of the fraction done.
     on_chunk : called with pieces of the trajectory as they are computed; they are not kept, and the result holds the
         last record alone. So memory stays bounded however long it runs. Adaptive methods give one piece.
