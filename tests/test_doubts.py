@@ -177,7 +177,9 @@ def rod(friction=0.1):
 def test_dry_friction_is_told_of(method, what):
     motion, texts = told(rod(), [0.0], [5.0], 5e-4, dt=1e-4, method=method)
     assert len(texts) == 1
-    assert texts[0].startswith(f"simulate: 'rod' has dry friction at 'rod', which method {method!r} gets wrong near rest: {what}")
+    assert texts[0].startswith(
+        f"simulate: 'rod' has dry friction at 'rod', which method {method!r} gets wrong near rest: {what}"
+    )
     assert motion.qd[-1, 0] == pytest.approx(5 - 0.1 / 2e-5 * 5e-4, abs=1e-9)  # it still moves, so all is well
 
 

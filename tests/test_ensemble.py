@@ -76,8 +76,13 @@ class Killer:
             os.kill(self.killed, signal.SIGKILL)
 
 
+def processes_of_pools():
+    """Of this process; those of a dask cluster have other names."""
+    return [p for p in multiprocessing.active_children() if "Process" in p.name]
+
+
 def children():
-    return [p.pid for p in multiprocessing.active_children() if "Process" in p.name]
+    return [p.pid for p in processes_of_pools()]
 
 
 @posix
@@ -332,7 +337,7 @@ def test_interrupted(tmp_path):
     before, workers = set(children()), {}
 
     def press(fraction):
-        workers.update({p.pid: p for p in multiprocessing.active_children() if p.pid not in before})
+        workers.update({p.pid: p for p in processes_of_pools() if p.pid not in before})
         signal.raise_signal(signal.SIGINT)
 
     for processes in (1, 2):

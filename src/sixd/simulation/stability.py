@@ -61,14 +61,15 @@ def some_rows(count: int) -> Array:
 
 def _slopes(runner: Runner, rows: Array, rubs: bool) -> Array:
     """A (rows, n, n) by central differences."""
-    exact = runner.setup.dtype == "float64"
-    size = 1e-5 if exact else 1e-2  # of a difference; half of the digits are left to slopes
-    short = runner.h * (1e-5 if exact else 1e-2)
+    # differences of states, the short step as a part of h, and h |λ| beyond which that was none: rounding leaves 1e-6 of
+    # 1/h in A, and 1e-3 in single precision
+    size, part, most = (1e-5, 1e-5, 1e-3) if runner.setup.dtype == "float64" else (1e-2, 1e-2, 0.1)
+    short = runner.h * part
     for _ in range(3):
         A = _differences(runner, rows, short, size, rubs)
-        if not (_bound(A, runner.setup.q.shape[1], short) > 0.1).any():
+        if not (_bound(A, runner.setup.q.shape[1], short) > most).any():
             break
-        short *= 1e-3  # a motion so fast that this was no short step
+        short *= 1e-3
     return A
 
 
