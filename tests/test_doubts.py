@@ -8,7 +8,9 @@ import pytest
 import sympy as sp
 
 import sixd
-from sixd.simulation import doubts
+from sixd.simulation import doubts, stability
+from sixd.simulation.arguments import make_setup
+from sixd.simulation.fixed import Runner
 
 RK4_DECAY = 2.785293563405282  # the real root of |1 + z + z²/2 + z³/6 + z⁴/24| = 1
 RK4_SWING = 2 * np.sqrt(2)
@@ -112,6 +114,30 @@ def test_the_joint_of_the_mode_is_named():
     assert "Use dt ≤ 2.5e-05" in texts[0]
     assert told(model, q, None, 1e-3, dt=1e-3, controller=law(1e-6))[1] == []
     assert told(sixd.zoo.pendulum(), [np.pi], None, 0.2, dt=0.1, controller=lambda t, q, qd: q * 30)[1] == []
+
+
+def test_slopes_are_those_of_the_exact_linearization():
+    """By dual numbers, on quaternions and beside constraints: the same modes."""
+    damped = replace(chain(), damping=np.array([5.0, 4.0, 3.0, 2.0, 1e-4]))
+    linkage = sixd.zoo.four_bar()
+    closed = replace(linkage, damping=np.full(linkage.nv, 300.0))
+    starts = [
+        (damped, damped.integrate(damped.neutral(), [0.3, -0.2, 0.5, 0.4, 0.1])),
+        (closed, sixd.assemble(closed, [1.0, -0.5, 1.6], fixed=["crank"])),
+    ]
+    for model, q in starts:
+        exact = sixd.linearize(model, q, np.zeros(model.nv)).eigenvalues
+        setup = make_setup(
+            "test", model, q, None, controller=None, sample_time=None, f_ext=None, forces=(), parameters=None,
+            constraints="projected", stabilisation=20.0, seed=None,
+        )  # fmt: skip
+        found = np.linalg.eigvals(stability._slopes(Runner(setup, "rk4", 1e-3), np.array([0]), False)[0])
+        largest = np.abs(found).max()
+        for mode in exact:
+            # rounding leaves 1e-6 of 1000/s; gravity moves what is projected, by some 1/s
+            assert np.abs(found - mode).min() < 1e-3 * largest
+        # what is more belongs to directions that projections take away
+        assert (np.sort(np.abs(found))[: len(found) - len(exact)] < 1e-2 * largest).all()
 
 
 def test_of_a_batch_some_rows_are_looked_at():
