@@ -1,5 +1,8 @@
 """Adaptive methods: tolerances, records, events, batches, constraints, hard springs, and rows that fail."""
 
+import signal
+import sys
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -188,6 +191,31 @@ def test_the_period_of_a_pendulum():
     assert_allclose(np.diff(times), half, atol=1e-8)
 
 
+def test_an_event_at_the_start_is_listed():
+    """At t = 0 exactly, if it leaves in its direction; it ends nothing, and is not found twice."""
+    model, v, g = falling(), 6.0, 9.81
+
+    def ground(**attributes):
+        return event(lambda t, q, qd: q[0], **attributes)
+
+    def top(**attributes):
+        return event(lambda t, q, qd: qd[0], **attributes)
+
+    kinds = [{}, {"direction": 1}, {"direction": -1}]
+    options = {"method": "adaptive", "events": [*(ground(**k) for k in kinds), *(top(**k) for k in kinds)]}
+    thrown = sixd.simulate(model, [0.0], [v], 1.0, **options).facts["events"]
+    dropped = sixd.simulate(model, [0.0], [0.0], 1.0, **options).facts["events"]
+    assert [x.tolist() for x in thrown[:3]] == [[0.0], [0.0], []]
+    for found, times in zip(thrown[3:], ([v / g], [], [v / g]), strict=True):
+        assert_allclose(found, times, atol=1e-9)
+    assert [x.tolist() for x in dropped] == [[0.0], [], [0.0]] * 2
+    ended = sixd.simulate(model, [0.0], [v], 5.0, method="adaptive", events=[ground(terminal=True)])
+    assert_allclose(ended.facts["events"][0], [0.0, 2 * v / g], atol=1e-9)
+    assert ended.t[-1] == ended.facts["events"][0][-1]
+    nothing = sixd.simulate(model, [[0.0], [1.0]], None, 0.0, method="adaptive", events=[ground()])
+    assert [x[0].tolist() for x in nothing.facts["events"]] == [[0.0], []]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_events_of_a_batch(method):
     """A row that has ended stays where it ended; the others go on, nothing failed."""
@@ -244,28 +272,88 @@ def test_rows_that_cannot_go_on(method):
     assert alone.t[-1] == 1.0
 
 
+class Pressed:
+    """A function that passes its calls on, and presses Ctrl-C in the one of a number."""
+
+    def __init__(self, function, number):
+        self.function, self.number, self.calls = function, number, 0
+
+    def __call__(self, *args, **options):
+        self.calls += 1
+        if self.calls == self.number:
+            signal.raise_signal(signal.SIGINT)
+        return self.function(*args, **options)
+
+
+WAYS = ["progress", "event", "rate", "step", "dense output", "record"]
+
+
+def pressed(way, number, monkeypatch):
+    """Options of a simulation in which Ctrl-C is pressed in the call of that number of a function, and the function."""
+    adaptive = sys.modules["sixd.simulation.adaptive"]
+    if way in ("progress", "event"):
+        hook = Pressed(lambda *_: 1.0, number)
+        return {"progress": hook} if way == "progress" else {"events": [hook]}, hook
+    place, name = {
+        "rate": (adaptive._Row, "_rate"),  # inside SciPy's step
+        "step": (adaptive, "_stepped"),
+        "dense output": (scipy.integrate.DOP853, "dense_output"),
+        "record": (adaptive._Row, "_between"),
+    }[way]
+    hook = Pressed(getattr(place, name), number)
+    monkeypatch.setattr(place, name, lambda *args: hook(*args))
+    return {}, hook
+
+
 @pytest.mark.parametrize("rows", [None, 3])
-def test_interruption(rows):
-    """One motion up to there; of a batch the rows that are done."""
-    seen = []
-
-    def stop(fraction):
-        seen.append(fraction)
-        if fraction > 0.5:
-            raise KeyboardInterrupt
-
+@pytest.mark.parametrize("way", WAYS)
+def test_interruption(way, rows, monkeypatch):
+    """Ctrl-C anywhere: one motion up to there; of a batch the rows that are done, and a part of one."""
     q = [1.0] if rows is None else np.full((rows, 1), 1.0)
     options = {"method": "adaptive", "dt": 0.01}
     whole = sixd.simulate(PENDULUM, q, None, 2.0, **options)
-    with pytest.warns(sixd.SimulationWarning):
-        part = sixd.simulate(PENDULUM, q, None, 2.0, **options, progress=stop)
+    with monkeypatch.context() as patch:  # how many calls a row takes
+        given, counter = pressed(way, None, patch)
+        sixd.simulate(PENDULUM, [1.0], None, 2.0, **options, **given)
+    middle = counter.calls // 2 + (0 if rows is None else counter.calls)
+    given, _ = pressed(way, middle, monkeypatch)
+    with pytest.warns(sixd.SimulationWarning, match="^simulate: interrupted ") as told:
+        part = sixd.simulate(PENDULUM, q, None, 2.0, **options, **given)
+    assert len(told) == 1
     assert part.interrupted
     if rows is None:
-        assert 1.0 < part.t[-1] < 2.0
+        assert 0.5 < part.t[-1] < 1.5
         assert_array_equal(part.q, whole.q[: len(part)])
+        assert 0 < part.facts["steps"] < whole.facts["steps"]
     else:
+        assert "interrupted when 1 of 3 rows were complete; what was computed is kept." in str(told[0].message)
         assert_array_equal(part.q[0], whole.q[0])
+        done = np.isfinite(part.q[1, :, 0])
+        assert 50 < done.sum() < 150
+        assert_array_equal(part.q[1, done], whole.q[1, done])
         assert np.isnan(part.q[2, 1:]).all()
+        assert part.facts["steps"][0] == whole.facts["steps"][0]
+        assert len(part.facts["steps"]) == 3
+
+
+def test_interrupted_before_anything(monkeypatch):
+    """Nothing was computed: the interruption is the answer."""
+    for way, number in (("step", 1), ("rate", 2), ("event", 1)):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            sixd.simulate(PENDULUM, [1.0], None, 1.0, method="adaptive", **pressed(way, number, patch)[0])
+
+
+@pytest.mark.parametrize("method", ["rk4", "adaptive", "stiff"])
+def test_interrupted_when_it_is_complete(method, monkeypatch):
+    """Ctrl-C when the controller's forces at the records are computed loses nothing."""
+    collect = sys.modules["sixd.simulation.collect"]
+    law = collect._law
+    monkeypatch.setattr(collect, "_law", lambda setup: Pressed(law(setup), 1))
+    with pytest.warns(sixd.SimulationWarning, match="^simulate: interrupted at t = 0.5 s; what was computed is kept"):
+        motion = sixd.simulate(PENDULUM, [1.0], None, 0.5, method=method, controller=lambda t, q, qd: -q)
+    assert motion.interrupted
+    assert motion.t[-1] == 0.5
+    assert_array_equal(motion.tau, -motion.q)
 
 
 def test_streamed_in_one_piece():

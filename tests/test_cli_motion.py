@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import signal
 import socket
 import urllib.request
 
@@ -13,6 +14,7 @@ from browser import Watched, chromium
 from commands import caller, fails, find
 from sixd.cli import stage
 from sixd.cli.state import parse_number, parse_state, random_states
+from sixd.simulation.progress import Progress
 
 
 @pytest.fixture(name="call")
@@ -254,7 +256,10 @@ def test_a_motion_that_fails(call):
     )
     assert status == 1
     assert "1 rollout of 1" in out
-    assert err.startswith("warning: simulate: the motion is not finite")
+    step, end = err.splitlines()  # before, and when it had happened
+    assert step.startswith("warning: simulate: the step dt = 0.001 s is beyond the limit of method 'rk4', 9.28e-07 s")
+    assert end.startswith("warning: simulate: the motion is not finite from t = ")
+    assert ", joint 'rod1' first" in end
 
 
 def test_an_interrupted_motion_is_kept(call, monkeypatch, tmp_path):
@@ -264,6 +269,38 @@ def test_an_interrupted_motion_is_kept(call, monkeypatch, tmp_path):
     assert status == 130
     assert "(interrupted)" in out
     assert (tmp_path / "part.npz").exists()
+
+
+@pytest.mark.parametrize("method", ["rk4", "adaptive", "stiff"])
+def test_interrupted_by_the_keyboard(call, method, monkeypatch, tmp_path):
+    """Ctrl-C midway, whatever the method: the file holds what was computed."""
+    monkeypatch.setattr("sixd.simulation.fixed._CALL", 1e4)
+    update = Progress.update
+
+    def press(bar, done):
+        update(bar, done)
+        if done > bar.total / 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "update", press)
+    options = ("--q", "1", "--duration", 2, "--method", method)
+    status, out, err = call("simulate", "pendulum", *options, "-o", "part.npz")
+    assert status == 130
+    assert "(interrupted)" in out
+    assert err.startswith("warning: simulate: interrupted at t = 1")
+    motion = sixd.Trajectory.load(tmp_path / "part.npz")
+    assert motion.interrupted
+    assert 0.9 < motion.t[-1] < 1.9
+    assert np.isfinite(motion.q).all()
+
+
+def test_friction_is_told_in_a_line(call):
+    status, _, err = call("simulate", "puma560", "--duration", 0.01)
+    assert status == 0
+    assert err.startswith(
+        "warning: simulate: 'puma560' has dry friction at 'joint1', 'joint2', 'joint3' …, which method"
+    )
+    assert err.count("\n") == 1
 
 
 def test_states_on_the_command_line():

@@ -67,7 +67,7 @@ def python(code, *args, wait=True, **env):
 
 
 def finish(run):
-    out, err = run.communicate(timeout=120)
+    out, err = run.communicate()
     assert run.returncode == 0, err
     return out, err
 
@@ -197,32 +197,38 @@ def test_threads_that_waited_for_a_failed_compilation(home, monkeypatch):
 
 
 INTERRUPT = """
-    import signal, sys, time
+    import sys
     import numpy as np
     import sixd
     from sixd.algorithms.rnea import rnea
 
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGALRM, interrupt)
     x = np.linspace(-1, 1, 9).reshape(3, 3)
-    warm = sixd.zoo.pendulum(3)
-    begin = time.perf_counter()
-    sixd.inverse_dynamics(warm, x, x, x), sixd.inverse_dynamics(warm, *x)
-    begin = time.perf_counter()
-    again = sixd.zoo.pendulum(3)
-    sixd.inverse_dynamics(again, x, x, x), sixd.inverse_dynamics(again, *x)
-    usual, met = time.perf_counter() - begin, 0
+
+    def run(model, last):
+        # the batch and one row, up to the call of a function with this number; how many calls there were
+        calls = 0
+
+        def count(*_):
+            nonlocal calls
+            calls += 1
+            if calls == last:
+                raise KeyboardInterrupt
+
+        sys.setprofile(count)
+        try:
+            sixd.inverse_dynamics(model, x, x, x), sixd.inverse_dynamics(model, *x)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    run(sixd.zoo.pendulum(3), None)
+    usual, met = run(sixd.zoo.pendulum(3), None), 0
     for k in range(24):
         model = sixd.zoo.pendulum(3, mass=1.0 + k)
         try:
-            signal.setitimer(signal.ITIMER_REAL, usual * (k + 1) / 25)
-            batch, one = sixd.inverse_dynamics(model, x, x, x), sixd.inverse_dynamics(model, *x)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            run(model, usual * (k + 1) // 25)
         except KeyboardInterrupt:
             met += 1
-        signal.setitimer(signal.ITIMER_REAL, 0)
         batch, one = sixd.inverse_dynamics(model, x, x, x), sixd.inverse_dynamics(model, *x)
         assert np.allclose(batch, [rnea(model, r, r, r) for r in x], rtol=1e-12, atol=1e-12)
         assert np.allclose(one, rnea(model, *x), rtol=1e-12, atol=1e-12)
@@ -232,9 +238,9 @@ INTERRUPT = """
 
 @posix
 def test_interruptions_at_any_moment():
-    """Ctrl-C somewhere in a compilation, two dozen times: the next call works."""
+    """Ctrl-C somewhere in a compilation, two dozen times, told by calls and not by time: the next call works."""
     out, _ = python(INTERRUPT, SIXD_CACHE_DIR="off")
-    assert int(out) > 5
+    assert int(out) > 12  # one that comes in a finalizer is ignored
 
 
 FORKS = """

@@ -232,7 +232,8 @@ def test_rows_that_do_not_settle_are_nan_and_counted():
     builder = sixd.ModelBuilder("spring", (0, 0, 0))
     builder.add_body("mass", "world", sixd.Prismatic("z"), inertia=sixd.Inertia(1.0), stiffness=1e6)
     model = builder.build()
-    with pytest.warns(sixd.SimulationWarning, match=r"2 of 3 rows are not finite from t = 0.01 s on: iterations that"):
+    message = r"2 of 3 rows are not finite from t = 0.01 s on, joint 'mass' first: the step is too long for method 'mid"
+    with pytest.warns(sixd.SimulationWarning, match=message):
         motion = sixd.simulate(model, [[0.1], [0.0], [0.2]], None, 0.05, dt=0.01, method="midpoint")
     assert motion.failed == 2
     assert_array_equal(np.isnan(motion.q[:, -1, 0]), [True, False, True])
@@ -240,6 +241,25 @@ def test_rows_that_do_not_settle_are_nan_and_counted():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sixd.simulate(model, [0.1], None, 0.01, dt=1e-4, method="midpoint").failed == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_guesses_that_lose_most_of_their_speed(dtype):
+    """Damping that takes more than half of the speed in a step, by the known factor; and a hard spring's turning points,
+    where the energy of a guess may shrink faster than what is wrong with it."""
+    builder = sixd.ModelBuilder("damped", (0, 0, 0))
+    builder.add_body("mass", "world", sixd.Prismatic("z"), inertia=sixd.Inertia(2.0), damping=200.0)
+    q, qd, h = np.array([0.1], dtype), np.array([1.0], dtype), 1e-2
+    motion = sixd.simulate(builder.build(), q, qd, 5 * h, dt=h, method="midpoint")
+    half = h * 200.0 / 2.0 / 2
+    factor = ((1 - half) / (1 + half)) ** np.arange(6)
+    assert_allclose(motion.qd[:, 0], factor, atol=1e-12 if dtype is np.float64 else 1e-6)
+    builder = sixd.ModelBuilder("hard", (0, 0, 0))
+    builder.add_body("mass", "world", sixd.Prismatic("z"), inertia=sixd.Inertia(1.0), stiffness=1e6)
+    swing = sixd.simulate(builder.build(), q, None, 0.3, dt=6e-4, method="midpoint")
+    assert swing.failed == 0
+    if dtype is np.float64:  # linear, so the rule keeps the energy to rounding
+        assert_allclose(swing.energy, swing.energy[0], rtol=1e-9)  # iterations end at 1e-10 of the speed
 
 
 def test_constraints_are_refused():

@@ -5,6 +5,8 @@ import io
 import json
 import pickle
 import sys
+import tracemalloc
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -565,6 +567,64 @@ def test_bad_npz(tmp_path):
     refused("bad.npz holds pickled objects in 'q', expected numbers alone, as Trajectory.save writes. Pickles are not")
     bad.write_bytes(pickle.dumps(traj))
     refused("bad.npz is a pickle, expected an .npz file that Trajectory.save wrote.")
+
+
+def test_members_that_are_not_used_are_not_read(tmp_path):
+    """A file of 1 MB whose other members would unpack to 1 GB; a member is read if it has the size that it tells."""
+    traj, good, bad = swing(5), tmp_path / "good.npz", tmp_path / "bad.npz"
+    traj.save(good)
+    bad.write_bytes(good.read_bytes())
+    pickled = np.empty(1, dtype=object)
+    np.savez(tmp_path / "other.npz", pickled=pickled)
+    other = tmp_path / "other.npz"
+    with zipfile.ZipFile(bad, "a", zipfile.ZIP_DEFLATED) as archive, zipfile.ZipFile(other) as source:
+        archive.writestr("pickled.npy", source.read("pickled.npy"))
+        archive.writestr("notes.txt", "not an array")
+        _write_zeros(archive, "q.old.npy", 2**27)
+        _write_zeros(archive, "more.npy", 2**27)
+    assert bad.stat().st_size < 4e6
+    tracemalloc.start()
+    try:
+        again = Trajectory.load(bad)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 1e6
+    assert_array_equal(again.q, traj.q)
+
+
+def _write_zeros(archive, name, count):
+    """An array of float64 zeros, which packs a thousandfold."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (count,)})
+    with archive.open(name, "w", force_zip64=True) as member:
+        member.write(header.getvalue())
+        for _ in range(8 * count // 2**20):
+            member.write(bytes(2**20))
+
+
+def test_members_that_are_too_large_are_refused(tmp_path):
+    """By what the archive tells of them, before they are read."""
+    traj, good, bad = swing(5), tmp_path / "good.npz", tmp_path / "bad.npz"
+    traj.save(good)
+    bad.write_bytes(good.read_bytes())
+    with zipfile.ZipFile(bad, "a", zipfile.ZIP_DEFLATED) as archive:
+        _write_zeros(archive, "parameters.gravity.npy", 2**27)
+    with pytest.raises(
+        sixd.LoadError, match="^load: bad.npz unpacks from 1.0. MB to 1.07e.03 MB, expected at most 100"
+    ):
+        Trajectory.load(bad)
+    array = io.BytesIO()
+    np.lib.format.write_array_header_1_0(array, {"descr": "<f8", "fortran_order": False, "shape": (2**40,)})
+    bad.write_bytes(good.read_bytes())
+    with zipfile.ZipFile(bad, "a") as archive:
+        archive.writestr("parameters.gravity.npy", array.getvalue() + bytes(24))
+    with pytest.raises(sixd.LoadError, match="parameters.gravity has 24 bytes, expected those of"):
+        Trajectory.load(bad)
+    # packed as others pack it, it is read
+    with np.load(good) as file:
+        np.savez_compressed(bad, **{name: file[name] for name in file.files})
+    assert_array_equal(Trajectory.load(bad).q, traj.q)
 
 
 def test_bad_csv(tmp_path):

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 
@@ -136,24 +135,36 @@ def test_the_state_is_the_configuration_last_shown(viewer):
         assert state(viewer, since)["version"] == 2
 
 
-def test_an_asker_waits_for_news(viewer):
+@pytest.fixture
+def asked(viewer, monkeypatch):
+    """An event that is set when somebody asks for news."""
+    event, after = threading.Event(), viewer._server.state.after
+
+    def noted(version):
+        event.set()
+        return after(version)
+
+    monkeypatch.setattr(viewer._server.state, "after", noted)
+    return event
+
+
+def test_an_asker_waits_for_news(viewer, asked):
     answers = []
     asker = threading.Thread(target=lambda: answers.append(state(viewer, 0)))
     asker.start()
-    time.sleep(0.1)
+    asked.wait()
     assert not answers
     viewer.show([0.5, 0.5])
-    asker.join(10)
+    asker.join()
     assert answers == [{"version": 1, "q": [0.5, 0.5]}]
 
 
-def test_close_sends_askers_away(viewer):
+def test_close_sends_askers_away(viewer, asked):
     asker = threading.Thread(target=lambda: state(viewer, 0))
     asker.start()
-    time.sleep(0.1)
+    asked.wait()
     viewer.close()
-    asker.join(10)
-    assert not asker.is_alive()
+    asker.join()
 
 
 def test_what_is_shown_is_checked(viewer):
@@ -161,9 +172,11 @@ def test_what_is_shown_is_checked(viewer):
         viewer.show([1, 2, 3])
 
 
-def test_wait_ends_when_the_viewer_is_closed(viewer):
-    threading.Timer(0.1, viewer.close).start()
+def test_wait_ends_when_the_viewer_is_closed(viewer, asked):
+    closer = threading.Thread(target=lambda: asked.wait() and viewer.close())
+    closer.start()
     viewer.wait()
+    closer.join()
     assert "closed" in repr(viewer)
 
 

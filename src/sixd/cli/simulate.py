@@ -29,7 +29,7 @@ CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
     examples=[
         ("sixd simulate double_pendulum --q 2,0.5 --duration 10", "Let it fall, and see how well energy is kept."),
         (
-            "sixd simulate puma560 --q joint2=90deg --controller gravity+pd:100,20 --html puma.html",
+            "sixd simulate panda_arm --q joint2=30deg --controller gravity+pd:50,5 --html panda.html",
             "A page that plays it.",
         ),
         ("sixd simulate double_pendulum --random 1 --batch 1000 --duration 1 --json", "A thousand rollouts at once."),

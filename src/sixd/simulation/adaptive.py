@@ -59,35 +59,59 @@ def integrate_adaptively(
         times = np.linspace(0.0, duration, _INTERVALS + 1)
     if not duration and times is not None:
         times = np.zeros(1)
-    flow = _Flow(setup.problem)
-    found = []
-    for k in range(setup.rows):
-        row = _Row(flow, setup, k, ADAPTIVE[method], duration, tolerances, events)
-
-        def told(t: float, k: int = k) -> None:
-            bar.update((k * duration + t) / setup.rows)
-
-        found.append(row.run(times, told))
-        if row.interrupted:
-            break
+    rows, interrupted = _run_rows(setup, ADAPTIVE[method], duration, times, tolerances, events, bar)
     facts |= tolerances
-    facts["steps"] = [row.steps for row in found] if setup.batch else found[0].steps
+    nothing = [np.zeros(0) for _ in events]
+    steps = [row.steps for row in rows] + [0] * (setup.rows - len(rows))
+    zeros = [row.events for row in rows] + [nothing] * (setup.rows - len(rows))
+    facts["steps"] = steps if setup.batch else steps[0]
     if events:
-        facts["events"] = [row.events for row in found] if setup.batch else found[0].events
-    nq, nv = setup.problem.system.nq, setup.problem.system.nv
-    t = found[0].t if times is None else times
-    if times is not None and not setup.batch:  # an event may have ended it
-        t = times[: len(found[0].y)] if not found[0].ended else np.append(times[: len(found[0].y) - 1], found[0].t[-1])
-    y = np.full((setup.rows, len(t), nq + nv + setup.problem.nu), np.nan)
-    for k, row in enumerate(found):
-        y[k, : min(len(row.y), len(t))] = row.y[: len(t)]
-        if row.ended:  # by an event: among others it stays in its last state
-            y[k, len(row.y) :] = row.y[-1]
-    y = y.astype(setup.dtype, copy=False)
-    q, qd, u = y[..., :nq], y[..., nq : nq + nv], y[..., nq + nv :]
-    yield t, Records(np.arange(len(t)), q, qd, u, None)
-    if found and found[-1].interrupted:
+        facts["events"] = zeros if setup.batch else zeros[0]
+    yield _joined(setup, rows, times)
+    if interrupted:
         raise KeyboardInterrupt
+
+
+def _run_rows(
+    setup: Setup,
+    method: str,
+    duration: float,
+    times: Array | None,
+    tolerances: dict[str, float],
+    events: Sequence[Callable[..., Any]],
+    bar: Progress,
+) -> tuple[list[_Row], bool]:
+    """The rows, one after the other, up to an interruption by the keyboard, and whether there was one."""
+    flow = _Flow(setup.problem)
+    rows: list[_Row] = []
+    try:
+        for k in range(setup.rows):
+            rows.append(_Row(flow, setup, k, method, duration, tolerances, events))
+            rows[-1].run(times, lambda t: bar.update((k * duration + t) / setup.rows))  # noqa: B023 (called at once)
+    except KeyboardInterrupt:
+        # wherever it came, in SciPy's step too: each row holds what it has recorded
+        if not any(row.steps for row in rows):
+            raise
+        return rows, True
+    return rows, False
+
+
+def _joined(setup: Setup, rows: list[_Row], times: Array | None) -> tuple[Array, Records]:
+    """(t, records) of all rows; what is missing is NaN."""
+    nq, nv = setup.problem.system.nq, setup.problem.system.nv
+    made = [row.recorded() for row in rows]
+    t = made[0][0] if times is None else times
+    if times is not None and not setup.batch:  # an event may have ended it
+        own, y = made[0]
+        t = times[: len(y)] if not rows[0].ended else np.append(times[: len(y) - 1], own[-1])
+    all_ = np.full((setup.rows, len(t), nq + nv + setup.problem.nu), np.nan)
+    for k, (row, (_, y)) in enumerate(zip(rows, made, strict=True)):
+        all_[k, : min(len(y), len(t))] = y[: len(t)]
+        if row.ended:  # by an event: among others it stays in its last state
+            all_[k, len(y) :] = y[-1]
+    all_ = all_.astype(setup.dtype, copy=False)
+    q, qd, u = all_[..., :nq], all_[..., nq : nq + nv], all_[..., nq + nv :]
+    return t, Records(np.arange(len(t)), q, qd, u, None)
 
 
 class _Flow:
@@ -144,56 +168,63 @@ class _Row:
         start = np.concatenate([setup.q[k], setup.qd[k], setup.u[k]]).astype(float)
         self.start = flow.settle(0.0, start, self.constants)
         self.events: list[Array] = [np.zeros(0) for _ in events]
-        self.steps, self.ended, self.interrupted = 0, False, False
-        self.t, self.y = np.zeros(0), np.zeros((0, len(start)))
+        self.steps, self.ended = 0, False
+        self._records: list[tuple[float, Array]] = [(0.0, self.start)]
+
+    def recorded(self) -> tuple[Array, Array]:
+        """t (r,) and y (r, n)."""
+        t, y = zip(*self._records, strict=True)
+        return np.array(t), np.array(y)
 
     def _rate(self, t: float, y: Array) -> Array:
         return self.flow.rate(np.float64(t), y, *self.constants)
 
-    def run(self, times: Array | None, told: Callable[[float], Any]) -> _Row:
-        """Records at the times, or at the method's own steps."""
+    def run(self, times: Array | None, told: Callable[[float], Any]) -> None:
+        """Record states at the times, or at the method's own steps. It may be left anywhere by an exception, and then
+        holds what was recorded."""
         import scipy.integrate
 
-        t_all, y_all = [0.0], [self.start]
         values = [self._event(e, 0.0, self.start) for e in self.watch]
-        if self.duration:
-            solver = self._solver(getattr(scipy.integrate, self.method))
-            while solver is not None and solver.status == "running" and not self.ended and not self.interrupted:
-                if not _stepped(solver):
-                    break
-                self.steps += 1
-                before, end, dense = solver.t_old, solver.t, solver.dense_output()
-                stop, values = self._look(before, end, dense, values)
-                upto = end if stop is None else stop
-                inside = self._between(times, len(t_all), upto)
-                for t in inside:
-                    t_all.append(t)
-                    y_all.append(self.flow.settle(t, dense(t), self.constants))
-                if stop is not None or times is None:
-                    if not len(inside) or inside[-1] != upto:
-                        t_all.append(upto)
-                        y_all.append(
-                            self.flow.settle(upto, dense(upto) if stop is not None else solver.y, self.constants)
-                        )
-                    self.ended = stop is not None
-                if self.flow.strays:
-                    solver.y = self.flow.settle(solver.t, solver.y, self.constants)
-                    solver.f = self._rate(solver.t, solver.y)
-                try:
-                    told(solver.t)
-                except KeyboardInterrupt:
-                    self.interrupted = True
-            if not (self.ended or self.interrupted):  # what is missing failed: told by NaN
-                ends = np.array([self.duration]) if times is None else times
-                rest = ends[ends > t_all[-1]].tolist()
-                t_all += rest
-                y_all += [np.full_like(self.start, np.nan)] * len(rest)
-        self.t, self.y = np.array(t_all), np.array(y_all)
-        return self
+        self._note_start(values)
+        if not self.duration:
+            return
+        solver = self._solver(getattr(scipy.integrate, self.method))
+        while solver is not None and solver.status == "running" and not self.ended:
+            if not _stepped(solver):
+                break
+            values = self._record(solver, times, values)
+            if self.flow.strays:
+                solver.y = self.flow.settle(solver.t, solver.y, self.constants)
+                solver.f = self._rate(solver.t, solver.y)
+            told(solver.t)
+        if not self.ended:  # what is missing failed: told by NaN
+            ends = np.array([self.duration]) if times is None else times
+            rest = ends[ends > self._records[-1][0]].tolist()
+            self._records += [(t, np.full_like(self.start, np.nan)) for t in rest]
 
-    def _between(self, times: Array | None, first: int, upto: float) -> Array:
+    def _record(self, solver: Any, times: Array | None, values: list[float]) -> list[float]:
+        """Note what happened in the solver's last step; the events' values at its end."""
+        end, dense = solver.t, solver.dense_output()
+        found, after = self._look(solver.t_old, end, dense, values)
+        stop = min((t for t, k in found if t and getattr(self.watch[k], "terminal", False)), default=None)
+        upto = end if stop is None else stop
+        new = [(t, self.flow.settle(t, dense(t), self.constants)) for t in self._between(times, upto)]
+        if (stop is not None or times is None) and (not new or new[-1][0] != upto):
+            new.append((upto, self.flow.settle(upto, dense(upto) if stop is not None else solver.y, self.constants)))
+        # all at once: an interruption comes before or after
+        self._records += new
+        for t, k in sorted(found):
+            if t <= upto:
+                self.events[k] = np.append(self.events[k], t)
+        self.steps += 1
+        self.ended = stop is not None
+        return after
+
+    def _between(self, times: Array | None, upto: float) -> list[float]:
         """Those of the times that are not yet recorded, up to one."""
-        return np.zeros(0) if times is None else times[first : int(np.searchsorted(times, upto, side="right"))]
+        if times is None:
+            return []
+        return times[len(self._records) : int(np.searchsorted(times, upto, side="right"))].tolist()
 
     def _solver(self, method: Any) -> Any:
         """SciPy's, or None if there is nowhere to go: it looks for its first step for ever where a rate is NaN."""
@@ -224,8 +255,16 @@ class _Row:
             return float(left)
         return float(brentq(value, left, right, xtol=1e-14, rtol=1e-14))
 
-    def _look(self, before: float, end: float, dense: Any, values: list[float]) -> tuple[float | None, list[float]]:
-        """(when the motion ends in this step, or None; the events' values at its end)."""
+    def _note_start(self, values: list[float]) -> None:
+        """List the events that are zero at the start, whatever comes; those of one direction are seen to in _look."""
+        for k, (event, value) in enumerate(zip(self.watch, values, strict=True)):
+            if value == 0 and not getattr(event, "direction", 0):
+                self.events[k] = np.zeros(1)
+
+    def _look(
+        self, before: float, end: float, dense: Any, values: list[float]
+    ) -> tuple[list[tuple[float, int]], list[float]]:
+        """(times and numbers of the events in this step; all events' values at its end)."""
         found: list[tuple[float, int]] = []
         # a smooth motion is crossed in long steps: an event may rise and fall again within one
         for left, right in pairwise(np.linspace(before, end, _LOOKS + 1)) if self.watch else ():
@@ -235,12 +274,10 @@ class _Row:
                 rises, falls = a < 0 <= b, a > 0 >= b
                 if (rises and direction >= 0) or (falls and direction <= 0):
                     found.append((self._root(event, left, right, dense), k))
+                elif left == 0 and a == 0 and direction * b > 0:  # it starts on the event, and leaves it that way
+                    found.append((0.0, k))
             values = after
-        stop = min((t for t, k in found if getattr(self.watch[k], "terminal", False)), default=None)
-        for t, k in sorted(found):
-            if stop is None or t <= stop:
-                self.events[k] = np.append(self.events[k], t)
-        return stop, values
+        return found, values
 
 
 def _stepped(solver: Any) -> bool:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import SimulationWarning
 from sixd.kernel import Kernel
 from sixd.library import Function
 from sixd.simulation.arguments import Setup
-from sixd.simulation.fixed import Records, Sheets
+from sixd.simulation.doubts import divergence_doubt, tell
+from sixd.simulation.fixed import Records, Runner, Sheets
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
 
@@ -24,6 +23,7 @@ def collect(
     facts: dict[str, Any],
     on_chunk: Callable[[Trajectory], Any] | None,
     sheets: Sheets | None,
+    runner: Runner | None,
 ) -> Trajectory:
     """All pieces (t, records) joined, if they are not in sheets already; ``on_chunk`` gets each, and then the last
     record alone is kept."""
@@ -42,12 +42,25 @@ def collect(
         if not kept:
             raise
         interrupted = True
-        warnings.warn(
-            f"{where}: interrupted at t = {kept[-1][0][-1]:g} s; what was computed is kept.", SimulationWarning, 3
-        )
-    found = _trajectory(setup, kept, facts, law, interrupted, sheets)
-    _tell_failures(where, found)
+    try:
+        found = _trajectory(setup, kept, facts, law, interrupted, sheets)
+    except KeyboardInterrupt:  # late, when the forces at the records are computed: all but them is there
+        if interrupted:
+            raise
+        found = _trajectory(setup, kept, facts, law, True, sheets)
+    if found.interrupted:
+        tell(where, _interruption(found, runner), 3)
+    doubt = None if found.interrupted and runner is None else divergence_doubt(found, runner)
+    if doubt is not None:
+        tell(where, doubt, 3)
     return found
+
+
+def _interruption(found: Trajectory, runner: Runner | None) -> str:
+    if runner is None and found.batch:  # row by row: those that were not reached are NaN
+        rows = math.prod(found.batch)
+        return f"interrupted when {rows - found.failed} of {rows} rows were complete; what was computed is kept."
+    return f"interrupted at t = {found.t[-1]:g} s; what was computed is kept."
 
 
 def _law(setup: Setup) -> Callable[..., Array]:
@@ -121,23 +134,3 @@ def _joined(parts: list[Array]) -> Array:
 
 def _shaped(x: Array, batch: tuple[int, ...]) -> Array:
     return x.reshape((*batch, *x.shape[1:]))
-
-
-def _tell_failures(where: str, found: Trajectory) -> None:
-    if not found.failed:
-        return
-    good = np.isfinite(found.q).all(axis=-1) & np.isfinite(found.qd).all(axis=-1)
-    first = found.t[np.argmin(good, axis=-1)] if found.batch else found.t[int(np.argmin(good))]
-    since = float(np.min(np.where(good.all(axis=-1), np.inf, first)))
-    verb = "is" if found.failed == 1 else "are"
-    what = f"{found.failed} of {math.prod(found.batch)} rows {verb}" if found.batch else "the motion is"
-    hint = "a step that is too long, a force that is not finite, a singular state, or constraints in a dead centre"
-    if since == found.t[0]:
-        hint = "the start is not finite"
-    if found.facts["method"] == "midpoint":
-        hint = f"iterations that do not settle (a shorter dt helps, but not where dry friction sticks), or {hint}"
-    warnings.warn(
-        f"{where}: {what} not finite from t = {since:g} s on: {hint}. trajectory.failed counts them.",
-        SimulationWarning,
-        stacklevel=4,
-    )

@@ -17,8 +17,9 @@ from sixd.runtime.threads import available
 from sixd.simulation.adaptive import ADAPTIVE
 from sixd.simulation.arguments import Setup, make_setup
 from sixd.simulation.checks import positive, whole
+from sixd.simulation.doubts import friction_doubt, step_doubt, tell
 from sixd.simulation.draws import WHERE, Rows, assembled, make_rows
-from sixd.simulation.fixed import STEP
+from sixd.simulation.fixed import STEP, Runner
 from sixd.simulation.job import Job, Result, packed, run
 from sixd.simulation.memory import remembers
 from sixd.simulation.plan import KEEP, SHORT, chunk_size, records, seconds
@@ -123,6 +124,7 @@ def ensemble(
     options |= records(method, duration, step, record_every, keep)
     job = _job(setup, duration, options, rows, names, entropy)
     _rehearse(job, rows, step)
+    _tell_doubts(setup, method, step or STEP)
     cost = seconds(setup, method, duration, step, job.alone)
     if cluster is None and processes is None:
         packed(job)  # whether it can be sent must not depend on how long it takes
@@ -134,6 +136,14 @@ def ensemble(
     with Progress(f"{WHERE} {system.name}", rows.count, progress) as bar:
         sheet.fill(_results(job, spans, rows, processes, cluster, retries), bar.update)
     return sheet.trajectory({"seed": entropy, "keep": keep, "record_every": record_every})
+
+
+def _tell_doubts(setup: Setup, method: str, step: float) -> None:
+    """Of the method and its step, once for all rows."""
+    found = [friction_doubt(setup, method), None if method in ADAPTIVE else step_doubt(Runner(setup, method, step))]
+    for doubt in found:
+        if doubt is not None:
+            tell(WHERE, doubt, 3)
 
 
 def _entropy(seed: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -62,9 +63,20 @@ class Runner:
     """The rows of a setup under way, with a step of length h [s]."""
 
     def __init__(self, setup: Setup, method: str, h: float, start: float = 0.0) -> None:
-        self.setup, self.method, self.h, self.start = setup, method, h, start
-        problem = setup.problem
-        self.rollout: Rollout = rollout(problem, method, setup.dtype)
+        self.method, self.h = method, h
+        self.rollout: Rollout = rollout(setup.problem, method, setup.dtype)
+        self._begin(setup, h, start)
+
+    def elsewhere(self, setup: Setup, h: Array, start: float) -> Runner:
+        """The same code on other rows of the problem at the time ``start``, each with a step (rows,) of its own."""
+        other = copy.copy(self)
+        other._begin(setup, h, start)
+        return other
+
+    def _begin(self, setup: Setup, h: Any, start: float) -> None:
+        self.setup, self.start = setup, start
+        self._steps = h  # one for all rows, or one for each
+        problem, method = setup.problem, self.method
         # the group's exponential of nothing: quaternions of unit length
         q = setup.q if problem.system.nq == problem.system.nv else self._unit()
         self.state: dict[str, Array] = {
@@ -106,7 +118,7 @@ class Runner:
         problem, dtype = self.setup.problem, self.setup.dtype
         names = tuple(state_shapes(problem, self.method))
         counts = np.diff([self._now, *marks])
-        numbers = [np.array([x], dtype) for x in (self.h, self.start)]
+        numbers = [np.array(x, dtype, ndmin=1) for x in (self._steps, self.start)]
         constants = [*numbers, *(self.constants[name] for name in problem.constants)]
         out = [None if sheets is None else sheets.place(name, len(marks)) for name in names]
         found = dict(zip(names, self.rollout(counts, [self.state[n] for n in names], constants, out), strict=True))
@@ -143,7 +155,7 @@ class Runner:
                 tau = sampled(t, self.state["q"], self.velocity).astype(self.setup.dtype)
                 self.constants["tau"] = tau
             if rest and end == last:  # the number of steps times the step stays the time
-                self.start, self.h = self.start + self._now * (self.h - rest), rest
+                self.start, self._steps = self.start + self._now * (self.h - rest), rest
             # a record at a sample has the force that begins there
             stop = len(marks) if end == last else int(np.searchsorted(marks, end))
             for part in self._stretch(marks[first:stop], end, told, sheets):

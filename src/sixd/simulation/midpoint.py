@@ -95,12 +95,13 @@ def iterate(
     does not depend on its neighbours.
     """
     system = problem.settled(constants)
-    p0, _, energy, _ = ends(problem, t, h, q, v, u, constants)
+    p0, _, _, _ = ends(problem, t, h, q, v, u, constants)
     metric = mass_metric(system, system.integrate_row(q, v * (h / 2)))
     lack = p - p0
     change = metric.solve(lack)
+    # in J, not as a part of the motion's energy, which changes with the guess and may do so faster than what is left
     size = change @ lack
-    size = where(size < 0, 0, size) / (energy + FLOOR / TOLERANCE)
+    size = where(size < 0, 0, size)
     shrinks = (size < left) & (size > 0)
     before = done > 0
     return where(before, v, v + change), where(before, left, size), where(shrinks, done, 1)
@@ -118,8 +119,9 @@ def finish(
 ) -> tuple[Array, Array, Array]:
     """(q, p, u) at the end of the step; NaN if the iterations have not come to rest."""
     system = problem.settled(constants)
-    _, p1, _, rate = ends(problem, t, h, q, v, u, constants)
+    _, p1, energy, rate = ends(problem, t, h, q, v, u, constants)
     end = system.integrate_row(q, v * h)
-    good = left <= (COARSE_TOLERANCE if problem.limits is COARSE else TOLERANCE)
+    tolerance = COARSE_TOLERANCE if problem.limits is COARSE else TOLERANCE
+    good = left <= (energy + FLOOR / TOLERANCE) * tolerance
     q, p, u = (where(good, x, np.full(x.shape, np.nan)) for x in (end, p1, u + rate * h))
     return q, p, u

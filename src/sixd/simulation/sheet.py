@@ -12,6 +12,7 @@ import numpy as np
 from sixd.errors import SimulationWarning
 from sixd.simulation.arguments import Setup
 from sixd.simulation.collect import make_trajectory
+from sixd.simulation.doubts import first_gone
 from sixd.simulation.job import PER_ROW, Result
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
@@ -73,9 +74,11 @@ class Sheet:
             yield f"interrupted when {self.count - missing} of {self.count} rows were complete; the others are NaN."
         failed = found.failed - missing
         if failed:
+            gone = first_gone(found.row(self.done))
+            first = "" if gone is None or not gone.joint else f", from t = {gone.t:g} s on{gone.joint}"
             yield (
-                f"{failed} of {self.count} rows are not finite at the end: a step that is too long, a singular state, "
-                f"an event that ended them, or constraints in a dead centre. trajectory.failed counts them."
+                f"{failed} of {self.count} rows are not finite at the end{first}: a step that is too long, a singular "
+                f"state, an event that ended them, or constraints in a dead centre. trajectory.failed counts them."
             )
         if len(self.processors) > 1:
             yield (

@@ -14,6 +14,7 @@ from sixd.simulation.adaptive import ADAPTIVE, integrate_adaptively
 from sixd.simulation.arguments import Setup, make_setup
 from sixd.simulation.checks import positive, require_countable, whole
 from sixd.simulation.collect import collect
+from sixd.simulation.doubts import friction_doubt, step_doubt, tell
 from sixd.simulation.fixed import STEP, Records, Runner, Sheets
 from sixd.simulation.kernels import FIXED_STEP
 from sixd.simulation.problem import PROJECTED
@@ -77,7 +78,8 @@ def simulate(
         die out at the rate ``stabilisation`` [1/s] (Baumgarte's).
     record_every : a record each so many steps; the start and the end are always recorded.
     events : for adaptive methods: functions (t, q, qd) -> number whose zeros are found, listed in ``facts["events"]``;
-        the attribute ``terminal = True`` ends the motion there, ``direction`` (1, -1) picks rising or falling ones.
+        the attribute ``terminal = True`` ends the motion there, ``direction`` (1, -1) picks rising or falling ones. One
+        that is zero at the start is listed at t = 0, and ends nothing.
     progress : a bar on long runs on a terminal (None), always, never, or a function of the fraction done.
     on_chunk : called with pieces of the trajectory as they are computed; they are not kept, and the result holds the
         last record alone. So memory stays bounded however long it runs. Adaptive methods give one piece.
@@ -85,8 +87,11 @@ def simulate(
     Returns
     -------
     ``Trajectory``: t (r,), q (…, r, nq), qd (…, r, nv), tau, energy, constraint_error. Rows that went wrong (a singular
-    state, an iteration without end) are NaN from there on, and told of by a ``SimulationWarning``. Interrupted by the
-    keyboard it returns what was computed, with a warning, and ``interrupted`` is True.
+    state, an iteration without end) are NaN from there on, and told of by a ``SimulationWarning``, which names the
+    joint that went first and when. So are dry friction, which no method gets right near rest, and a step beyond 90 % of
+    what its method bears at the start (damping, stiffness, force elements and a traced controller counted; of a batch
+    some rows are looked at). Interrupted by the keyboard it returns what was computed, with a warning, and
+    ``interrupted`` is True.
 
     Notes
     -----
@@ -113,6 +118,10 @@ def simulate(
     require_start(setup)
     facts: dict[str, Any] = {"method": method, "record_every": every}
     sheets: Sheets | None = None
+    runner: Runner | None = None
+    doubt = friction_doubt(setup, method)
+    if doubt is not None:
+        tell(where, doubt, 2)
     with Progress(f"{where} {system.name}", duration, progress) as bar:
         if method in ADAPTIVE:
             step = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every
@@ -126,9 +135,12 @@ def simulate(
             marks = np.arange(0, steps + 1, every)
             marks = marks if marks[-1] == steps else np.append(marks, steps)
             runner = Runner(setup, method, h)
+            doubt = step_doubt(runner)
+            if doubt is not None:
+                tell(where, doubt, 2)
             sheets = None if on_chunk is not None else Sheets(setup, len(marks))
             pieces = _timed(runner.run(marks, lambda done: bar.update(done * h), sheets, rest), h, steps, duration)
-        return collect(setup, pieces, facts, on_chunk, sheets)
+        return collect(setup, pieces, facts, on_chunk, sheets, runner)
 
 
 def step(

@@ -19,8 +19,9 @@ import io
 import json
 import math
 import os
+import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -36,6 +37,9 @@ from sixd.spatial.scalar import Array
 FORMAT, VERSION = "sixd trajectory", 1
 SUFFIXES = (".npz", ".csv")
 _LINES = 4096  # of a CSV file that are made at a time
+_USED = ("meta", "t", *STATES, *KEPT)  # of an .npz file, beside parameters
+# what a compressed file may unpack to: 256 MB, and a hundredfold; save does not compress
+_ROOM, _RATIO = 2**28, 100
 
 
 def save(traj: Trajectory, path: str | os.PathLike[str]) -> None:
@@ -53,10 +57,10 @@ def load(path: str | os.PathLike[str], system: System | None = None, forces: Any
     forces = elements("load", forces)
     place, suffix = place_of("load", path, SUFFIXES, LoadError)
     try:
-        data = place.read_bytes()
+        with open(place, "rb") as file:
+            fields = _read_npz(file, place.name) if suffix == ".npz" else _read_csv(file.read(), place.name)
     except OSError as error:
         raise LoadError(f"load: cannot read {str(path)!r}: {error.strerror or error}. Check the path.") from None
-    fields = _read_npz(data, place.name) if suffix == ".npz" else _read_csv(data, place.name)
     if system is not None:
         _require_names(place.name, fields["labels"], labels_of(system))
     try:
@@ -117,7 +121,7 @@ def _plain(x: Any) -> Any:
     return x.tolist() if isinstance(x, (np.generic, np.ndarray)) else repr(x)
 
 
-def _read_npz(data: bytes, file: str) -> dict[str, Any]:
+def _read_npz(data: BinaryIO, file: str) -> dict[str, Any]:
     try:
         arrays = _entries(data, file)
         meta = json.loads(str(arrays.pop("meta")))
@@ -150,24 +154,42 @@ def _read_npz(data: bytes, file: str) -> dict[str, Any]:
         raise LoadError(f"load: {file} is damaged: its contents do not fit ({_line(error)}). Save it again.") from None
 
 
-def _entries(data: bytes, file: str) -> dict[str, Array]:
-    """The arrays of an archive; pickles are refused, since reading one may run any program."""
-    found: dict[str, Array] = {}
-    if data.startswith(b"\x80"):
+def _entries(data: BinaryIO, file: str) -> dict[str, Array]:
+    """The arrays of an archive that belong to a trajectory; others may be there, and are not read."""
+    start = data.read(2)
+    if start.startswith(b"\x80"):
         raise LoadError(f"load: {file} is a pickle, expected an .npz file that Trajectory.save wrote.")
-    if not data.startswith(b"PK"):
+    if start != b"PK":
         raise ValueError("it is no archive")
-    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        for name in archive.files:
-            try:
-                found[name] = archive[name]
-            except ValueError as error:
-                if "Object arrays" not in str(error):
-                    raise
-                raise LoadError(
-                    f"load: {file} holds pickled objects in {name!r}, expected numbers alone, as Trajectory.save "
-                    f"writes. Pickles are not read, since they may run any program."
-                ) from None
+    size = data.seek(0, os.SEEK_END)
+    with zipfile.ZipFile(data) as archive:
+        members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+        used = {name: x for name, x in members.items() if name in _USED or name.startswith("parameters.")}
+        full = sum(member.file_size for member in used.values())
+        if full > _ROOM + _RATIO * size:
+            raise LoadError(
+                f"load: {file} unpacks from {size / 1e6:.3g} MB to {full / 1e6:.3g} MB, expected at most {_RATIO} "
+                f"times as much. If that is right, write it anew without compression: numpy.savez."
+            )
+        return {name: _array(archive, member, name, file) for name, member in used.items()}
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, file: str) -> Array:
+    """One array; pickles are refused, since reading one may run any program."""
+    form = np.lib.format
+    with archive.open(member) as entry:
+        first = form.read_magic(entry) == (1, 0)
+        shape, _, dtype = (form.read_array_header_1_0 if first else form.read_array_header_2_0)(entry)
+        begins = entry.tell()
+    if dtype.hasobject:
+        raise LoadError(
+            f"load: {file} holds pickled objects in {name!r}, expected numbers alone, as Trajectory.save writes. "
+            f"Pickles are not read, since they may run any program."
+        )
+    if math.prod(shape) * dtype.itemsize != member.file_size - begins:
+        raise ValueError(f"{name} has {member.file_size - begins} bytes, expected those of {shape} {dtype}")
+    with archive.open(member) as entry:
+        found: Array = form.read_array(entry, allow_pickle=False)
     return found
 
 

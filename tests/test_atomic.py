@@ -1,0 +1,94 @@
+"""Files that are written whole or not at all, and what killed processes leave."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from sixd import atomic
+from sixd.atomic import whole_file, write_together
+
+posix = pytest.mark.skipif(os.name != "posix", reason="locks of drafts are POSIX")
+
+WRITER = """
+import sys
+from pathlib import Path
+from sixd.atomic import whole_file
+with whole_file(Path(sys.argv[1])) as file:
+    file.write(b"half")
+    file.flush()
+    print("half", flush=True)
+    sys.stdin.read()
+"""
+
+
+def writer(path):
+    """A process that has written half of a file, and waits for the end of its input to finish."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], env=environment, **pipes)
+    assert process.stdout.readline() == b"half\n"
+    return process
+
+
+def drafts(folder):
+    return {name for name in os.listdir(folder) if name.endswith(".tmp")}
+
+
+@posix
+def test_the_next_to_write_removes_what_the_killed_left(tmp_path):
+    """But not what a living process writes, nor what is of another file."""
+    path = tmp_path / "a[1]+.npz"
+    other = {".b.npz.00000000.tmp", ".a[1]+.npz.mine.tmp", "a[1]+.npz.00000000.tmp"}
+    for name in other:
+        (tmp_path / name).touch()
+    killed, living = writer(path), writer(path)
+    assert len(drafts(tmp_path) - other) == 2
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    with whole_file(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert len(drafts(tmp_path) - other) == 1
+    living.communicate()
+    assert living.returncode == 0
+    assert path.read_bytes() == b"half"
+    assert drafts(tmp_path) == other
+
+
+@posix
+def test_a_draft_is_made_again_if_another_took_it_for_abandoned(tmp_path, monkeypatch):
+    """Between its making and its lock."""
+    flock, taken = atomic.fcntl.flock, []
+
+    def late(file, how):
+        if not taken:
+            taken.extend(drafts(tmp_path))
+            (tmp_path / taken[0]).unlink()
+        flock(file, how)
+
+    monkeypatch.setattr(atomic.fcntl, "flock", late)
+    write_together({tmp_path / "a.txt": "a", tmp_path / "b.txt": "b"})
+    assert taken
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt"]
+    assert (tmp_path / "a.txt").read_text() == "a"
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_errors_leave_nothing(locks, tmp_path, monkeypatch):
+    """Where there are no locks too, as on Windows."""
+    if not locks:
+        monkeypatch.setattr(atomic, "fcntl", None)
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(TypeError), whole_file(path) as file:
+        file.write("text")
+    assert path.read_text() == "old"
+    with pytest.raises(OSError, match="No such file"):
+        write_together({path: "new", tmp_path / "no" / "b.txt": "b"})
+    assert path.read_text() == "old"
+    write_together({path: "new"})
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["a.txt"]
