@@ -71,7 +71,7 @@ def _origin(pose: Array) -> str:
 
 
 def _base_frame(model: Model) -> str | None:
-    """The first frame on the world, whose link takes the inertia that is fixed to it: other readers drop the world's."""
+    """The first frame on the world: its link takes the inertia fixed there, since other readers drop the world's."""
     on_world = (name for name, f in model.frames.items() if not f.body and not name.startswith("joint:"))
     return next((name for name in on_world if name != "world"), None)
 

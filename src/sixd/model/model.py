@@ -192,12 +192,16 @@ class Model(System):
         """Configuration (nq,) with every joint at its neutral value."""
         return np.concatenate([np.zeros(0), *(self.joints[i].neutral() for i in self.bodies)])
 
-    def random_configuration(self, rng: np.random.Generator | int | None = None) -> Array:
-        """Configuration (nq,) drawn within finite limits, else (-pi, pi), ±1 m, uniform quaternions.
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, *, size: int | tuple[int, ...] | None = None
+    ) -> Array:
+        """Configurations (…, nq) drawn within finite limits, else (-pi, pi), ±1 m, uniform quaternions.
 
-        ``rng`` is a NumPy generator or a seed.
+        ``rng`` is a NumPy generator or a seed. ``size`` is how many: None for one (nq,), n for (n, nq), a tuple for
+        (*size, nq).
         """
-        return manifold.random_configuration(self, rng)
+        joints = zip(self.joints, self.iq, strict=True)
+        return manifold.random_configuration(joints, self.lower, self.upper, rng, size)
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
         return manifold.rate_row(self, q, qd)
@@ -254,8 +258,8 @@ class Model(System):
     def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
         """This model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4); ``prefix`` marks its names.
 
-        Gravity is this model's; that of ``other`` is left behind with its world. What is fixed to ``other``'s world, its
-        root link say, goes to the body that carries ``frame``.
+        Gravity is this model's; that of ``other`` is left behind with its world. What is fixed to ``other``'s world, say
+        its root link, goes to the body that carries ``frame``.
         """
         from sixd.model.edit import attach
 
