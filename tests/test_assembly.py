@@ -92,7 +92,9 @@ def test_one_bad_row_does_not_stop_a_batch():
     """It is NaN and named; the others are as they would be alone. One state by itself still raises."""
     model = sixd.zoo.four_bar()
     starts = np.array([[1.0, -0.5, 1.6], [np.nan, 0, 0], [0.8, -0.3, 1.5], [9.0, 0, np.inf]])
-    with pytest.warns(sixd.SimulationWarning, match=r"assemble: rows 1, 3 are not assembled and NaN. The first: q is .*nan"):
+    with pytest.warns(
+        sixd.SimulationWarning, match=r"assemble: rows 1, 3 are not assembled and NaN. The first: q is .*nan"
+    ):
         q, qd = sixd.assemble(model, starts, [1.0, 0, 0])
     assert np.isnan(np.hstack([q, qd])[[1, 3]]).all()
     for k in (0, 2):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,8 @@ from sixd.evaluate import call, shortcut
 from sixd.library import takes_time
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
+
+_MOST_NAMED = 8  # rows in a warning
 
 
 def constrained_dynamics(
@@ -106,9 +108,6 @@ def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array
     return call("projections", model, (q,), None, out)
 
 
-_MOST_NAMED = 8  # rows in a warning
-
-
 # assembly ---------------------------------------------------------------------------------------
 
 
@@ -137,6 +136,11 @@ def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = ()
         there = _assembled(where, model, q, free)
         return there if qd is None else (there, assembled_velocity(model, there, qd, t, free))
 
+    return _apply_or_nan(where, one, arguments)
+
+
+def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]) -> Any:
+    """``one`` of every row of a batch, NaN in rows where it fails, with a warning; without a batch its own error."""
     batch = prepare(where, arguments).batch
     if batch == ():
         return apply(where, one, arguments)
@@ -144,11 +148,12 @@ def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = ()
 
     def row(*arrays: Array) -> Any:
         try:
-            result, failure = one(*arrays), None
+            result = one(*arrays)
         except AssemblyError as error:
-            result, failure = tuple(np.full(len(x), np.nan) for x in arrays), error
-            result = result if len(arrays) > 1 else result[0]
-        failures.append(failure)
+            failures.append(error)
+            nothing = tuple(np.full(len(x), np.nan) for x in arrays)
+            return nothing if len(nothing) > 1 else nothing[0]
+        failures.append(None)
         return result
 
     result = apply(where, row, arguments)
@@ -166,7 +171,7 @@ def _warn_of_rows(where: str, failures: Sequence[Exception | None], batch: tuple
     listed += f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
     verb = f"row {listed} is" if len(bad) == 1 else f"rows {listed} are"
     reason = str(failures[bad[0]]).removeprefix(f"{where}: ")
-    warnings.warn(f"{where}: {verb} not assembled and NaN. The first: {reason}", SimulationWarning, stacklevel=3)
+    warnings.warn(f"{where}: {verb} not assembled and NaN. The first: {reason}", SimulationWarning, stacklevel=4)
 
 
 def _assembled(where: str, model: System, q: Array, free: Array) -> Array:

@@ -62,9 +62,9 @@ def submodel(model: Model, body: str) -> Model:
         part.entries.append(dataclasses.replace(entry, parent=number[entry.parent] if old != root else 0))
         part._joint_names[entry.joint_name] = number[old]
     if model.parent[root]:
-        number.pop(
+        del number[
             0
-        )  # another world, in the place of the body that carries the root: what is fixed to ours stays behind
+        ]  # the new world stands for the body that carried the root: what is fixed to the old is left behind
     else:
         part.entries[0] = whole.entries[0]
     part.frames |= {

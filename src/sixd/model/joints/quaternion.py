@@ -145,11 +145,11 @@ class Free(Joint):
         return np.concatenate([random_quaternion(rng), position])
 
     def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
-        position = self.between(rng.uniform(size=(count, 7)), lower, upper)[:, 4:]
+        position = self._between(rng.uniform(size=(count, 7)), lower, upper)[:, 4:]
         return np.hstack([_random_quaternions(rng, count), position])
 
 
 def _random_quaternions(rng: np.random.Generator, count: int) -> Array:
-    """Unit quaternions (count, 4): 10⁵ states of a humanoid take 0.3 s with them, 30 s one by one."""
+    """Unit quaternions (count, 4), drawn uniformly over all orientations."""
     q = rng.standard_normal((count, 4))
     return q / np.linalg.norm(q, axis=1, keepdims=True)
