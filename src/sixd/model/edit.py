@@ -61,10 +61,8 @@ def submodel(model: Model, body: str) -> Model:
         entry = whole.entries[old]
         part.entries.append(dataclasses.replace(entry, parent=number[entry.parent] if old != root else 0))
         part._joint_names[entry.joint_name] = number[old]
-    if model.parent[root]:
-        del number[
-            0
-        ]  # the new world stands for the body that carried the root: what is fixed to the old is left behind
+    if model.parent[root]:  # the new world stands for another body: what is fixed to the old one stays behind
+        del number[0]
     else:
         part.entries[0] = whole.entries[0]
     part.frames |= {

@@ -258,8 +258,8 @@ class Model(System):
     def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
         """This model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4); ``prefix`` marks its names.
 
-        Gravity is this model's; that of ``other`` is left behind with its world. What is fixed to ``other``'s world (its
-        root link, say) goes to the body that carries ``frame``.
+        Gravity is this model's; that of ``other`` is left behind with its world. What is fixed to that world, such as
+        ``other``'s root link, goes to the body that carries ``frame``.
         """
         from sixd.model.edit import attach
 
