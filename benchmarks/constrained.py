@@ -85,17 +85,13 @@ def _four_bar(rows: int) -> Case:
 
 
 def _with_constraint(model: sixd.Model, constraint: sixd.Constraint) -> sixd.Model:
-    from sixd.model.edit import to_builder
-
-    builder = to_builder(model)
+    builder = sixd.ModelBuilder.from_model(model)
     builder.add_constraint(constraint)
     return builder.build()
 
 
 def _without_constraints(model: sixd.Model) -> sixd.Model:
-    from sixd.model.edit import to_builder
-
-    builder = to_builder(model)
+    builder = sixd.ModelBuilder.from_model(model)
     builder.constraints = []
     return builder.build()
 

@@ -59,9 +59,7 @@ class Parabola(sixd.Joint):
 
 def constrained(model, *constraints):
     """The model with these constraints added to its own."""
-    from sixd.model.edit import to_builder
-
-    builder = to_builder(model)
+    builder = sixd.ModelBuilder.from_model(model)
     for c in constraints:
         builder.add_constraint(c)
     return builder.build()

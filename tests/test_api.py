@@ -279,3 +279,21 @@ def test_operational_inertia_row_by_row(rng):
     rows[0] = np.nan
     with pytest.raises(sixd.SingularError, match=r"cannot move in all six directions there in row \(1,\)"):
         sixd.operational_inertia(arm, rows, "tool")
+
+
+# names ----------------------------------------------------------------------------------------------
+
+
+def test_public_names_alone():
+    """``dir(sixd)`` and ``from sixd import *`` show what users are told of; modules stay importable beside that."""
+    import types
+
+    import sixd.batch
+
+    own = {name for name, x in vars(sixd).items() if name[0] != "_" and not isinstance(x, types.ModuleType)}
+    packages = {"controllers", "interop", "spatial", "spatial_v2", "symbolic", "zoo"}
+    assert set(dir(sixd)) == own | packages | {"__version__"}
+    given = {}
+    exec("from sixd import *", given)
+    assert set(given) - {"__builtins__"} == set(dir(sixd))
+    assert callable(sixd.batch.apply)

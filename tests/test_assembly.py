@@ -88,6 +88,30 @@ def test_batches():
     close(q[1, 0], sixd.assemble(model, starts[1, 0]))
 
 
+def test_one_bad_row_does_not_stop_a_batch():
+    """It is NaN and named; the others are as they would be alone. One state by itself still raises."""
+    model = sixd.zoo.four_bar()
+    starts = np.array([[1.0, -0.5, 1.6], [np.nan, 0, 0], [0.8, -0.3, 1.5], [9.0, 0, np.inf]])
+    with pytest.warns(
+        sixd.SimulationWarning, match=r"assemble: rows 1, 3 are not assembled and NaN. The first: q is .*nan"
+    ):
+        q, qd = sixd.assemble(model, starts, [1.0, 0, 0])
+    assert np.isnan(np.hstack([q, qd])[[1, 3]]).all()
+    for k in (0, 2):
+        alone = sixd.assemble(model, starts[k], [1.0, 0, 0])
+        np.testing.assert_array_equal((q[k], qd[k]), alone)
+    with pytest.warns(sixd.SimulationWarning, match=r"row \(1, 0\) is not assembled"):
+        q = sixd.assemble(model, starts[:2, None], fixed=["crank"])
+    assert np.isfinite(q[0]).all()
+    assert np.isnan(q[1]).all()
+    bad = sixd.zoo.four_bar(5.0, 1.0, 2.0, 1.0)
+    with pytest.warns(sixd.SimulationWarning, match=r"row 0 is .*Loop\(coupler_end, rocker_end\) is off by"):
+        assert np.isnan(sixd.assemble(bad, [[0.1, 0.2, 0.3]])).all()
+    assert sixd.assemble(bad, np.zeros((0, 3))).shape == (0, 3)
+    with pytest.raises(sixd.AssemblyError):
+        sixd.assemble(model, starts[1])
+
+
 def test_quaternions_keep_their_length(rng):
     """Steps are taken on the manifold."""
     model = constrained(sixd.zoo.random_tree(3), sixd.Loop("frame4", "frame9", "point"), sixd.KnifeEdge("frame2"))

@@ -297,9 +297,7 @@ def test_pinocchio(kind, rng, target):
 
 
 def with_frame(model, name, pose):
-    from sixd.model.edit import to_builder
-
-    builder = to_builder(model)
+    builder = sixd.ModelBuilder.from_model(model)
     builder.add_frame(name, "world", pose)
     return builder.build()
 
@@ -384,9 +382,7 @@ def test_nearly_dependent_constraints(gap, rng):
 
 def hinged(model):
     """The same body on a hinge about x, by one loop."""
-    from sixd.model.edit import to_builder
-
-    builder = to_builder(model)
+    builder = sixd.ModelBuilder.from_model(model)
     builder.constraints = [sixd.Loop("w0", "p0", ("ry", "rz", "x", "y", "z"))]
     return builder.build()
 

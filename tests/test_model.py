@@ -148,6 +148,70 @@ def test_random_configurations_keep_limits(rng):
     assert_allclose(model.neutral(), [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
 
 
+def drawable():
+    """A model with joints of every way to draw: uniform, quaternions, one of a user's own; its reduction; equations."""
+
+    class Coin(sixd.Joint):
+        nq = nv = 1
+        transform, subspace = sixd.Revolute("z").transform, sixd.Revolute("z").subspace
+
+        def random(self, rng, lower, upper):
+            return np.array([float(rng.integers(2))])
+
+    b = sixd.ModelBuilder("m")
+    b.add_body("base", "world", sixd.Free(), limits=(-3, 3))
+    b.add_body("a", "base", sixd.Revolute("z"), limits=(0.1, 0.2))
+    b.add_body("b", "a", sixd.Spherical())
+    b.add_body("c", "b", Coin())
+    b.add_body("d", "c", sixd.Prismatic("z"))
+    b.add_constraint(sixd.Mimic("d", "a", 2.0))
+    model = b.build()
+    return [model, model.reduce(), sixd.equations(sixd.zoo.planar(2))]
+
+
+def test_many_random_configurations():
+    """size is the leading shape; None is the one draw that it always was."""
+    model, reduced, equations = drawable()
+    for system in (model, reduced, equations):
+        one, n = system.random_configuration(3), system.nq
+        assert one.shape == (n,)
+        for size, shape in ((4, (4, n)), ((2, 3), (2, 3, n)), ((), (n,)), (0, (0, n)), (np.int64(2), (2, n))):
+            assert system.random_configuration(3, size=size).shape == shape
+        many = system.random_configuration(3, size=6)
+        assert np.array_equal(many, system.random_configuration(3, size=(2, 3)).reshape(6, n))
+        assert len(np.unique(many[:, 0])) == 6
+        assert_allclose(system.random_configuration(3, size=1)[0], one, atol=1e-15)
+        rng = np.random.default_rng(3)
+        assert np.array_equal(system.random_configuration(rng), one)
+        assert not np.array_equal(system.random_configuration(rng), one)
+    q = model.random_configuration(0, size=200)
+    assert_allclose(np.linalg.norm(q[:, :4], axis=1), 1, atol=1e-15)
+    assert_allclose(np.linalg.norm(q[:, 8:12], axis=1), 1, atol=1e-15)
+    assert 2 < np.abs(q[:, 4:7]).max() < 3
+    assert 0.1 <= q[:, 7].min() < q[:, 7].max() <= 0.2
+    assert set(q[:, 12]) == {0.0, 1.0}
+    for size in (-1, 2.5, "3", True, (2, -1), (2, (3,))):
+        with pytest.raises(sixd.ScalarTypeError, match="random_configuration: size is .*, expected a whole number"):
+            reduced.random_configuration(0, size=size)
+    with pytest.raises(sixd.ScalarTypeError, match="rng is 'x', expected a numpy.random.Generator or a seed"):
+        equations.random_configuration("x")
+
+
+def test_the_first_draw_has_the_bits_it_always_had():
+    """Uniform within the limits, joint by joint, quaternions after the positions of a free joint."""
+    model = drawable()[0]
+    rng = np.random.default_rng(5)
+    u = rng.uniform(size=7)[4:]
+    parts = [rng.standard_normal(4), -3 * (1 - u) + 3 * u]
+    u = rng.uniform(size=1)
+    parts += [0.1 * (1 - u) + 0.2 * u, rng.standard_normal(4), [float(rng.integers(2))]]
+    u = rng.uniform(size=1)
+    parts.append(-1 * (1 - u) + 1 * u)
+    for k in (0, 3):
+        parts[k] = parts[k] / np.linalg.norm(parts[k])
+    assert np.array_equal(model.random_configuration(5), np.concatenate(parts))
+
+
 def test_integrate_and_difference_batch(rng):
     """Leading dimensions broadcast; wrong lengths raise."""
     model = trees()[1]

@@ -64,6 +64,28 @@ def test_five_robots(name, floating, rng):
     assert max(worst.values()) < 1e-10, worst
 
 
+GRIPPER = """<robot name="gripper">
+  <link name="palm"><inertial><origin xyz="0.01 0.02 0.05" rpy="0.1 0.2 0.3"/><mass value="0.73"/>
+    <inertia ixx="0.002" iyy="0.003" izz="0.002" ixy="0.0001" ixz="0" iyz="0.0002"/></inertial></link>
+  <link name="finger"><inertial><origin xyz="0 0 0.03"/><mass value="0.1"/>
+    <inertia ixx="1e-4" iyy="1e-4" izz="5e-5" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="slide" type="prismatic"><parent link="palm"/><child link="finger"/><origin xyz="0 0.02 0.1"/>
+    <axis xyz="0 1 0"/><limit lower="0" upper="0.05" effort="10" velocity="1"/></joint>
+</robot>"""
+
+
+def test_a_gripper_on_an_arm(rng):
+    """ur5 with a gripper attached is Pinocchio's appendModel: the palm, the gripper's root link, has its mass there."""
+    arm, at = quiet_load(FIVE["ur5"]), sixd.placement((0, 0, 0.02), (0.3, 0.1, 0.2))
+    both = arm.attach(sixd.load(GRIPPER), "tool0", placement=at)
+    assert abs(both.mass - arm.mass - 0.83) < 1e-14
+    theirs = pinocchio_model(FIVE["ur5"])
+    pose = pin.SE3(at[:3, :3], at[:3, 3])
+    theirs = pin.appendModel(theirs, pin.buildModelFromXML(GRIPPER), theirs.getFrameId("tool0"), pose)
+    worst, _ = compare(both, theirs, rng, states=3)
+    assert max(worst.values()) < 1e-10, worst
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("path", all_urdfs(), ids=lambda p: f"{p.parent.parent.name}/{p.name}")
 def test_every_urdf(path, rng, record_property, request):
@@ -77,6 +99,7 @@ def test_every_urdf(path, rng, record_property, request):
         return
     model = quiet_load(path)
     assert (model.nv, model.nb) == (pinocchio.nv, pinocchio.njoints - 1)
+    assert np.isclose(model.body_inertia("world").mass, pinocchio.inertias[0].mass, rtol=1e-12, atol=0)
     worst, cond = compare(model, pinocchio, rng)
     shown = "  ".join(f"{worst[k]:8.1e}" for k in worst)
     record_property("urdf", f"{path.name:34} {model.nv:4d}  {shown}  {cond:8.1e}")

@@ -170,9 +170,7 @@ def test_only_the_reduced_force_matters():
 
 def geared_bar():
     """A four-bar whose crank is driven through a gear by a motor's disc."""
-    from sixd.model.edit import to_builder
-
-    builder = to_builder(sixd.zoo.four_bar())
+    builder = sixd.ModelBuilder.from_model(sixd.zoo.four_bar())
     builder.add_body("motor", "world", sixd.Revolute("z"), inertia=sixd.cylinder(0.1, 0.1, mass=0.5))
     builder.add_constraint(sixd.Mimic("crank", "motor", 0.25))
     return builder.build()

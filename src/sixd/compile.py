@@ -20,6 +20,7 @@ from sixd.algorithms.singular import reciprocal_pivots, singular_joints, watch_w
 from sixd.errors import CompileWarning, SixdError, TraceError
 from sixd.library import Function
 from sixd.locks import FORKS_WAIT, Lock
+from sixd.model.builder import MASSLESS
 from sixd.model.joints import BUILT_IN, parameters_of
 from sixd.model.model import Model
 from sixd.model.system import System
@@ -230,7 +231,9 @@ def _model_key(model: System) -> bytes | None:
         return None
     joints = [(type(j).__name__, [float(x).hex() for x in parameters_of(j)]) for j in model.joints]
     parts = [repr((model.parent, joints)).encode()]
-    parts += [np.ascontiguousarray(getattr(model, name), dtype=float).tobytes() for name in _FIELDS]
+    arrays = {name: np.array(getattr(model, name), dtype=float) for name in _FIELDS}
+    arrays["inertia"][0] = MASSLESS.matrix  # no function uses what is fixed to the world
+    parts += [array.tobytes() for array in arrays.values()]
     return b"|".join(parts)
 
 

@@ -6,7 +6,9 @@ with ``ModelBuilder.add_constraint``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +16,14 @@ import numpy as np
 
 from sixd.algorithms.assembly import assembled, assembled_anywhere, assembled_velocity
 from sixd.algorithms.rank import Mobility, assembled_rank, mobility_at
-from sixd.batch import Argument, apply
-from sixd.errors import AssemblyError, ScalarTypeError, ShapeError
+from sixd.batch import Argument, apply, prepare
+from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
 from sixd.evaluate import call, shortcut
 from sixd.library import takes_time
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
+
+_MOST_NAMED = 8  # rows in a warning
 
 
 def constrained_dynamics(
@@ -112,7 +116,8 @@ def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = ()
 
     Steps of least norm from q; joints named in ``fixed`` keep their coordinates (and velocities). The velocity is the
     one with A qd = b(t) that differs least from the given one in the mass metric. Raises ``AssemblyError``, naming the
-    constraint that is farthest from being satisfied, if none is found.
+    constraint that is farthest from being satisfied, if none is found. In a batch, a row without any is NaN, and a
+    warning names such rows.
 
     A start where everything is in line may not tell which way to bend: then starts beside it are tried.
     """
@@ -131,7 +136,42 @@ def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = ()
         there = _assembled(where, model, q, free)
         return there if qd is None else (there, assembled_velocity(model, there, qd, t, free))
 
-    return apply(where, one, arguments)
+    return _apply_or_nan(where, one, arguments)
+
+
+def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]) -> Any:
+    """``one`` of every row of a batch, NaN in rows where it fails, with a warning; without a batch its own error."""
+    batch = prepare(where, arguments).batch
+    if batch == ():
+        return apply(where, one, arguments)
+    failures: list[AssemblyError | None] = []  # of each row
+
+    def row(*arrays: Array) -> Any:
+        try:
+            result = one(*arrays)
+        except AssemblyError as error:
+            failures.append(error)
+            nothing = tuple(np.full(len(x), np.nan) for x in arrays)
+            return nothing if len(nothing) > 1 else nothing[0]
+        failures.append(None)
+        return result
+
+    result = apply(where, row, arguments)
+    _warn_of_rows(where, failures[: math.prod(batch)], batch)
+    return result
+
+
+def _warn_of_rows(where: str, failures: Sequence[Exception | None], batch: tuple[int, ...]) -> None:
+    """Tell which rows of a batch failed, and why the first did."""
+    bad = [k for k, failure in enumerate(failures) if failure is not None]
+    if not bad:
+        return
+    places = [tuple(map(int, np.unravel_index(k, batch))) for k in bad[:_MOST_NAMED]]
+    listed = ", ".join(str(place if len(batch) > 1 else place[0]) for place in places)
+    listed += f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
+    verb = f"row {listed} is" if len(bad) == 1 else f"rows {listed} are"
+    reason = str(failures[bad[0]]).removeprefix(f"{where}: ")
+    warnings.warn(f"{where}: {verb} not assembled and NaN. The first: {reason}", SimulationWarning, stacklevel=4)
 
 
 def _assembled(where: str, model: System, q: Array, free: Array) -> Array:

@@ -78,7 +78,7 @@ class CacheWarning(UserWarning):
 
 
 class SimulationWarning(UserWarning):
-    """A simulation did not go as asked: rows not finite, an interruption, a controller not compiled."""
+    """A simulation, or an assembly, did not go as asked: rows not finite, interrupted, a controller not compiled."""
 
 
 def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:

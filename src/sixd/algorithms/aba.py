@@ -59,7 +59,7 @@ def articulated_inertias(
     model: Model, X: list[Array], S: list[Array], prescribed: AbstractSet[int] = frozenset()
 ) -> Articulated:
     """Articulated-body inertias; joints in ``prescribed`` (their motion is given) transmit like rigid ones."""
-    IA = list(model.inertia)
+    IA = [np.zeros((6, 6), dtype=int), *model.inertia[1:]]
     none = np.zeros((0, 0), dtype=int)
     Ia, U, D, D_inv = list(IA), [S[0]] * len(IA), [none] * len(IA), [none] * len(IA)
     for i in reversed(model.bodies):

@@ -147,7 +147,7 @@ def _body_to_parent(X: Array, B: Array) -> Array:
 
 def _factor_for(model: Model) -> Factor:
     """How B is computed: spatial_v2's models may have inertias that no rigid body has."""
-    return factor_of_body if all(map(_is_rigid, model.inertia)) else factor_of_inertia
+    return factor_of_body if all(map(_is_rigid, model.inertia[1:])) else factor_of_inertia
 
 
 def _is_rigid(I: Array) -> bool:

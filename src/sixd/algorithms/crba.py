@@ -14,8 +14,8 @@ from sixd.spatial.transform import congruence, mirror_upper
 
 
 def composite_inertias(model: Model, X: list[Array]) -> list[Array]:
-    """Ic (6, 6) of every body with all that it carries, joints held; entry 0 is the whole mechanism in the world."""
-    Ic = list(model.inertia)
+    """Ic (6, 6) of every body with all that it carries, joints held; entry 0 is all that moves, in the world."""
+    Ic = [np.zeros((6, 6), dtype=int), *model.inertia[1:]]
     for i in reversed(model.bodies):
         p = model.parent[i]
         Ic[p] = Ic[p] + congruence(X[i], Ic[i])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +14,7 @@ import sixd
 from sixd.cli.motion import tell
 from sixd.cli.output import console, count, digits, duration
 from sixd.cli.state import named_joints, parse_state, random_states
-from sixd.errors import AssemblyError, ScalarTypeError
+from sixd.errors import AssemblyError, ScalarTypeError, SimulationWarning
 from sixd.model import Model
 from sixd.spatial.scalar import Array
 
@@ -85,10 +86,12 @@ def _holding(choices: Sequence[list[str]], assemble: Callable[[list[str]], Array
         if fixed in choices[k + 1 :]:
             continue
         try:
-            return assemble(fixed)
-        except AssemblyError:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", SimulationWarning)  # a row that is not assembled
+                return assemble(fixed)
+        except (AssemblyError, SimulationWarning) as error:
             if not fixed:
-                raise
+                raise AssemblyError(str(error)) from None
     raise AssertionError
 
 

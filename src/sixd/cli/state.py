@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from sixd.cli.usage import from_option, wrong_call
 from sixd.model import Model
-from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.joints import Free, Spherical
 from sixd.spatial.scalar import Array
 
 
@@ -106,39 +105,9 @@ def parse_number(option: str, text: str) -> float:
 # random states --------------------------------------------------------------------------------------
 
 
-class _Rows:
-    """A generator that draws many rows where a joint asks for one: 10⁵ states of a humanoid in 0.3 s, not 30 s."""
-
-    def __init__(self, rng: np.random.Generator, rows: int) -> None:
-        self._rng, self._rows = rng, rows
-
-    def uniform(self, *, size: int) -> Array:
-        return self._rng.uniform(size=(self._rows, size))
-
-    def quaternions(self) -> Array:
-        found = self._rng.standard_normal((self._rows, 4))
-        return found / np.linalg.norm(found, axis=1, keepdims=True)
-
-
 def random_states(model: Model, seed: int, rows: int | None) -> tuple[Array, Array]:
     """q within the joint limits and normal qd [rad/s, m/s], each (n,) or (rows, n)."""
     rng = np.random.default_rng(seed)
-    many = 1 if rows is None else rows
-    q = np.empty((many, model.nq))
-    for i in model.bodies:
-        place = model.iq[i]
-        q[:, place] = _drawn(model.joints[i], rng, many, model.lower[place], model.upper[place])
-    qd = rng.standard_normal((many, model.nv))
+    q = model.random_configuration(rng, size=1 if rows is None else rows)
+    qd = rng.standard_normal((len(q), model.nv))
     return (q[0], qd[0]) if rows is None else (q, qd)
-
-
-def _drawn(joint: Joint, rng: np.random.Generator, rows: int, lower: Array, upper: Array) -> Array:
-    together: Any = _Rows(rng, rows)
-    if isinstance(joint, Spherical):
-        return together.quaternions()
-    if isinstance(joint, Free):
-        position = Joint.random(joint, together, lower, upper)[:, 4:]
-        return np.hstack([together.quaternions(), position])
-    if type(joint).random is Joint.random:
-        return joint.random(together, lower, upper)
-    return np.array([joint.random(rng, lower, upper) for _ in range(rows)])

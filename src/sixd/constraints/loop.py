@@ -6,15 +6,16 @@ the closure exerts on the body of ``frame_b``, and with the opposite sign on tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast, final
 
 import numpy as np
 
 from sixd.algorithms.relative import relative_jacobian, relative_motion, relative_pose
-from sixd.errors import ModelError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.constraint import Constraint
-from sixd.model.joints.base import finite_parameter
+from sixd.model.joints.base import Joint, finite_parameter
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.rotation import EYE3, rotation_to_vector, skew, unskew
@@ -69,6 +70,11 @@ class Loop(OnFrames):
             given = WORDS.get(given, (given,))
         if self.frame_a == self.frame_b:
             raise ModelError(f"Loop: both frames are {self.frame_a!r}, expected two that move against each other.")
+        if isinstance(given, (Joint, type)) or not isinstance(given, Iterable):
+            raise ScalarTypeError(
+                f"Loop: directions is {given!r}, expected a word or names such as ('x', 'y'). A loop closed by a hinge "
+                f"about z is 'axis', by a ball 'point', rigidly 'weld'."
+            )
         chosen = tuple(given)
         for name in chosen:
             if name not in _NAMES:

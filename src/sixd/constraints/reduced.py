@@ -16,6 +16,7 @@ from sixd.batch import Argument, apply
 from sixd.constraints.independent import Independent, dependent_order, narrowed_limits
 from sixd.constraints.reduced_answers import ANSWERS, LIFTED
 from sixd.errors import ModelError, unknown_name
+from sixd.model import manifold
 from sixd.model import system as systems
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.model import Model
@@ -89,11 +90,10 @@ class Reduced(System):
     def neutral(self) -> Array:
         return np.concatenate([np.zeros(0), *(joint.neutral() for joint in self.space.joints)])
 
-    def random_configuration(self, rng: Any = None) -> Array:
-        """Configuration (nq,) drawn within the limits, those that dependent joints impose among them."""
-        rng = np.random.default_rng(rng)
-        pairs = zip(self.space.joints, self.space.iq, strict=True)
-        return np.concatenate([np.zeros(0), *(j.random(rng, self.lower[i], self.upper[i]) for j, i in pairs)])
+    def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
+        """Configurations (…, nq) drawn within the limits, those that dependent joints impose among them."""
+        joints = zip(self.space.joints, self.space.iq, strict=True)
+        return manifold.random_configuration(joints, self.lower, self.upper, rng, size)
 
     # from independent coordinates to all of the model's -----------------------------------------------
 

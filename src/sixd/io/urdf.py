@@ -94,6 +94,9 @@ class _Reader:
             return
         if link != "world":
             self.builder.add_frame(link, "world")
+        inertia = read_inertia(self.links[link])
+        if inertia is not None:
+            self.builder.add_inertia(link, inertia)
         self._visuals(link)
 
     def add_joint(self, joint: Element) -> None:

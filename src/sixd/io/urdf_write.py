@@ -14,12 +14,13 @@ from sixd.model import Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic
 from sixd.model.model import require_model
 from sixd.spatial.euler import rotation_to_rpy
 from sixd.spatial.scalar import Array
+from sixd.spatial.transform import inverse_pose
 
 
 def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     """The model as URDF text, written to ``path`` too if given (whole or not at all).
 
-    The root link is ``world``; what is fixed to it is written without its mass, which takes no part. Frames become
+    The root link is ``world``; the inertia of what is fixed to it is that of the first link on it. Other frames become
     massless links on fixed joints. A joint, spring, armature or constraint that URDF cannot hold raises, naming it;
     URDF has no gravity, so a field other than 9.81 m/s² along -z is a warning. Where a body's named frame is not on its
     joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
@@ -36,13 +37,14 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
         warnings.warn(message, ModelWarning, stacklevel=2)
     mimics = _mimics(model)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]
-    lines += _link("world", [], [v for v in model.visuals if v.body == 0])
+    base = _base_frame(model)
+    lines += _link("world", [] if base else _inertial(model, "world"), [v for v in model.visuals if v.body == 0])
     for i in model.bodies:
         name = model.body_names[i - 1]
         lines += _link(name, _inertial(model, name), [v for v in model.visuals if v.body == i])
     for name in model.joint_names:
         lines += _joint(model, model.joint(name), mimics.get(name))
-    lines += _fixed_frames(model)
+    lines += _fixed_frames(model, base)
     text = "\n".join([*lines, "</robot>", ""])
     if path is not None:
         write_atomically(path, text)
@@ -68,8 +70,19 @@ def _origin(pose: Array) -> str:
     return f"<origin xyz={_numbers(pose[:3, 3])} rpy={_numbers(rotation_to_rpy(pose[:3, :3]))}/>"
 
 
-def _inertial(model: Model, body: str) -> list[str]:
+def _base_frame(model: Model) -> str | None:
+    """The first frame on the world: its link takes the inertia fixed there, since other readers drop the world's."""
+    on_world = (name for name, f in model.frames.items() if not f.body and not name.startswith("joint:"))
+    return next((name for name in on_world if name != "world"), None)
+
+
+def _inertial(model: Model, body: str, frame: Array | None = None) -> list[str]:
+    """The ``<inertial>`` of a body, in its own frame or another on it."""
     inertia = model.body_inertia(body)
+    if body == "world" and not inertia.parameters.any():
+        return []
+    if frame is not None:
+        inertia = inertia.moved(inverse_pose(frame))
     try:
         com, I = inertia.com, inertia.about_com
     except ModelError as error:
@@ -163,7 +176,7 @@ def _joint(model: Model, record: JointRecord, mimic: Mimic | None) -> list[str]:
     return [*lines, "  </joint>"]
 
 
-def _fixed_frames(model: Model) -> list[str]:
+def _fixed_frames(model: Model, base: str | None) -> list[str]:
     lines = []
     names = {"world", *model.body_names}
     joints = set(model.joint_names)
@@ -181,8 +194,8 @@ def _fixed_frames(model: Model) -> list[str]:
         joint = parent[6:] if parent.startswith("joint:") and parent[6:] not in joints else f"{name}_fixed"
         joints.add(joint)
         body = "world" if frame.body == 0 else model.body_names[frame.body - 1]
+        lines += _link(name, _inertial(model, "world", frame.pose) if frame_name == base else [], [])
         lines += [
-            f"  <link name={quoteattr(name)}/>",
             f'  <joint name={quoteattr(joint)} type="fixed">',
             f"    <parent link={quoteattr(body)}/>",
             f"    <child link={quoteattr(name)}/>",

@@ -16,7 +16,7 @@ from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, parameters_of, verify_joint
-from sixd.model.model import Model
+from sixd.model.model import Model, require_model
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Shape, Visual
 from sixd.model.settle import settled
 from sixd.spatial.inertia import Inertia
@@ -51,6 +51,9 @@ class ModelBuilder:
     """
 
     def __init__(self, name: str = "model", gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        if not isinstance(name, str):
+            hint = "ModelBuilder.from_model(model) goes on with a model." if isinstance(name, Model) else "Give a name."
+            raise ScalarTypeError(f"ModelBuilder: name is {name!r}, expected a text. {hint}")
         self.name = name
         self.gravity = validate.vector("ModelBuilder: gravity", gravity, 3, spread=False)
         world = Entry("world", 0, Fixed(), "", np.eye(4), MASSLESS)
@@ -61,6 +64,41 @@ class ModelBuilder:
         self.visuals: list[Visual] = []
         self.notes: list[Finding] = []
         self._joint_names: dict[str, int] = {}
+
+    @classmethod
+    def from_model(cls, model: Model) -> ModelBuilder:
+        """A builder that holds all that the model has, to go on building; entry i is body i.
+
+        New bodies come after those of the model: its coordinates keep their places in q, also for constraints that
+        are functions of the whole q.
+
+        >>> import sixd
+        >>> builder = sixd.ModelBuilder.from_model(sixd.zoo.pendulum())
+        >>> builder.add_frame("tip", builder.build().body_names[0])
+        """
+        require_model("ModelBuilder.from_model", model)
+        builder = cls(model.name, model.gravity)
+        builder.entries[0] = replace(builder.entries[0], inertia=model.body_inertia("world"))
+        for i in model.bodies:
+            iq, iv = model.iq[i], model.iv[i]
+            builder.entries.append(
+                Entry(
+                    name=model.body_names[i - 1],
+                    parent=model.parent[i],
+                    joint=model.joints[i],
+                    joint_name=model.joint_names[i - 1],
+                    placement=model.placement[i],
+                    inertia=Inertia.from_matrix(model.inertia[i]),
+                    per_q={key: getattr(model, key)[iq] for key in PER_Q},
+                    per_v={key: getattr(model, key)[iv] for key in PER_V},
+                )
+            )
+            builder._joint_names[model.joint_names[i - 1]] = i
+        builder.frames = dict(model.frames)
+        builder.constraints = list(model.constraints)
+        builder.visuals = list(model.visuals)
+        builder.notes = list(model.notes)
+        return builder
 
     def add_body(
         self,
@@ -102,7 +140,7 @@ class ModelBuilder:
         if inertia is not None and not isinstance(inertia, Inertia):
             raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
         joint_name = name if joint_name is None else joint_name
-        self._claim(where, name, joint_name)
+        self.claim(where, name, joint_name)
         base = self._find(where, "body", parent)
         pose = compose(base.pose, validate.pose(f"{where}: placement", placement))
         link = validate.pose(f"{where}: link_pose", link_pose)
@@ -136,11 +174,20 @@ class ModelBuilder:
     def add_frame(self, name: str, parent: str, placement: Any = None) -> None:
         """Add a named frame at ``placement`` (4, 4) in the frame of a body, or of another frame."""
         where = f"add_frame {name!r}"
-        self._claim(where, name)
+        self.claim(where, name)
         base = self._find(where, "body or frame", parent)
         self.frames[name] = Frame(
             base.body, compose(base.pose, validate.pose(f"{where}: placement", placement)), parent
         )
+
+    def add_inertia(self, parent: str, inertia: Inertia, placement: Any = None) -> None:
+        """Add inertia to what carries a body or frame; it is given in a frame at ``placement`` (4, 4) there."""
+        if not isinstance(inertia, Inertia):
+            raise ScalarTypeError(f"add_inertia: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
+        base = self._find("add_inertia", "body or frame", parent)
+        pose = compose(base.pose, validate.pose("add_inertia: placement", placement))
+        entry = self.entries[base.body]
+        self.entries[base.body] = replace(entry, inertia=entry.inertia + inertia.moved(pose))
 
     def add_constraint(self, constraint: Constraint) -> None:
         """Store a constraint with the model, such as ``sixd.Mimic`` or ``sixd.Loop``; what it names must exist."""
@@ -173,7 +220,7 @@ class ModelBuilder:
         """The frozen model; bodies on fixed joints are merged into what carries them."""
         body_of, pose_in = [0], [np.eye(4)]  # of each entry: the body it belongs to and its pose there
         moving: list[Entry] = [replace(self.entries[0], parent=-1)]
-        inertia = [MASSLESS]
+        inertia = [self.entries[0].inertia]  # the world's: the sum of what is fixed to it
         for entry in self.entries[1:]:
             k, T = body_of[entry.parent], compose(pose_in[entry.parent], entry.placement)
             if isinstance(entry.joint, Fixed):
@@ -184,7 +231,6 @@ class ModelBuilder:
                 k, T = len(moving) - 1, np.eye(4)
             body_of.append(k)
             pose_in.append(T)
-        inertia[0] = MASSLESS  # what is fixed to the world takes no part
         frames = {
             name: Frame(body_of[f.body], compose(pose_in[f.body], f.pose), f.parent) for name, f in self.frames.items()
         }
@@ -218,7 +264,8 @@ class ModelBuilder:
             raise unknown_name(where, kind, name, self.frames)
         return self.frames[name]
 
-    def _claim(self, where: str, name: str, joint_name: str | None = None) -> None:
+    def claim(self, where: str, name: str, joint_name: str | None = None) -> None:
+        """Raise unless these names of a new body or frame, and of its joint, are texts that are not taken."""
         for kind, n in (("name", name), ("joint_name", joint_name)):
             if (n is not None or kind == "name") and (not isinstance(n, str) or not n):
                 raise ScalarTypeError(f"{where}: {kind} is {n!r}, expected a non-empty string.")
@@ -226,5 +273,5 @@ class ModelBuilder:
             raise ModelError(f"{where}: the prefix 'joint:' is kept for the frames of joints. Choose another name.")
         if name in self.frames:
             raise ModelError(f"{where}: a body or frame of that name exists already. Names must differ.")
-        if joint_name is not None and joint_name in self._joint_names:
+        if joint_name is not None and (joint_name in self._joint_names or f"joint:{joint_name}" in self.frames):
             raise ModelError(f"{where}: a joint named {joint_name!r} exists already. Give joint_name=….")

@@ -4,55 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, unknown_name
 from sixd.model import validate
-from sixd.model.builder import Entry, ModelBuilder
+from sixd.model.builder import ModelBuilder
 from sixd.model.constraint import Constraint, renamed
 from sixd.model.joints import BUILT_IN, Fixed, replace_parameters, verify_joint
 from sixd.model.model import Model
-from sixd.model.parts import PER_Q, PER_V, Frame
+from sixd.model.parts import Frame, Shape
 from sixd.model.settle import arrays_of, settled
 from sixd.model.system import System
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, is_object, require_scalars
+from sixd.spatial.scalar import Array, is_object, is_zero, require_scalars
 from sixd.spatial.transform import compose, pose_from_transform
 
-
-def to_builder(model: Model) -> ModelBuilder:
-    """A builder that holds the model's bodies, frames and the rest; entry i is body i."""
-    builder = ModelBuilder(model.name, model.gravity)
-    for i in model.bodies:
-        iq, iv = model.iq[i], model.iv[i]
-        builder.entries.append(
-            Entry(
-                name=model.body_names[i - 1],
-                parent=model.parent[i],
-                joint=model.joints[i],
-                joint_name=model.joint_names[i - 1],
-                placement=model.placement[i],
-                inertia=Inertia.from_matrix(model.inertia[i]),
-                per_q={key: getattr(model, key)[iq] for key in PER_Q},
-                per_v={key: getattr(model, key)[iv] for key in PER_V},
-            )
-        )
-        builder._joint_names[model.joint_names[i - 1]] = i
-    builder.frames = dict(model.frames)
-    builder.constraints = list(model.constraints)
-    builder.visuals = list(model.visuals)
-    builder.notes = list(model.notes)
-    return builder
+_EXAMPLE = "(sixd.Shape('box', (0.1, 0.1, 0.2)),)"
 
 
 def lock(model: Model, joints: Mapping[str, Any]) -> Model:
     """See ``Model.lock``."""
     if not isinstance(joints, Mapping):
         raise ScalarTypeError(f"lock: joints are {joints!r}, expected a mapping such as {{'elbow': 0.3}}.")
-    builder = to_builder(model)
+    builder = ModelBuilder.from_model(model)
     for name, value in joints.items():
         i = model.joint_index(name)
         joint = model.joints[i]
@@ -78,18 +55,20 @@ def submodel(model: Model, body: str) -> Model:
     root = model.body_index(body)
     kept = sorted(model.tree.subtree(root))
     number = {0: 0} | {old: new + 1 for new, old in enumerate(kept)}
-    whole = to_builder(model)
+    whole = ModelBuilder.from_model(model)
     part = ModelBuilder(f"{model.name}/{body}", model.gravity)
     for old in kept:
         entry = whole.entries[old]
         part.entries.append(dataclasses.replace(entry, parent=number[entry.parent] if old != root else 0))
         part._joint_names[entry.joint_name] = number[old]
+    if model.parent[root]:  # the new world stands for another body: what is fixed to the old one stays behind
+        del number[0]
+    else:
+        part.entries[0] = whole.entries[0]
     part.frames |= {
-        name: dataclasses.replace(f, body=number[f.body])
-        for name, f in model.frames.items()
-        if f.body in number and f.body
+        name: dataclasses.replace(f, body=number[f.body]) for name, f in model.frames.items() if f.body in number
     }
-    part.visuals = [dataclasses.replace(v, body=number[v.body]) for v in model.visuals if v.body in number and v.body]
+    part.visuals = [dataclasses.replace(v, body=number[v.body]) for v in model.visuals if v.body in number]
     part.notes = [n for n in model.notes if n.where in part.frames or n.where in part._joint_names]
     part.constraints = list(model.constraints)
     lost = set(model.frames) - set(part.frames) | ({"world"} if model.parent[root] else set())
@@ -103,7 +82,7 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
         raise ScalarTypeError(f"attach: got {other!r} with the prefix {prefix!r}, expected a sixd.Model and a text.")
     base = model.frame(frame, "attach")
     T = compose(base.pose, validate.pose("attach: placement", placement))
-    builder, guest = to_builder(model), to_builder(other)
+    builder, guest = ModelBuilder.from_model(model), ModelBuilder.from_model(other)
     shift = model.nb
 
     def moved(body: int, pose: Array) -> tuple[int, Array]:
@@ -121,6 +100,9 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
         )
         builder._joint_names[joint_name] = len(builder.entries) - 1
 
+    fixed = guest.entries[0].inertia
+    if not all(map(is_zero, fixed.parameters)):
+        builder.add_inertia(frame, fixed, placement)
     for name, f in other.frames.items():
         if name == "world":
             continue
@@ -141,14 +123,15 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
         builder.constraints.append(
             renamed(c, lambda joint: prefix + joint, lambda f: world if f == "world" else _prefixed(f, prefix, frame))
         )
-    _drop_constraints(builder, set(), "attach")
+    if other.nq:
+        _drop_constraints(builder, set(), "attach")
     builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
     return builder.build()
 
 
 def with_constraints(model: Model, constraints: Sequence[Constraint]) -> Model:
     """See ``Model.with_constraints``."""
-    builder = to_builder(model)
+    builder = ModelBuilder.from_model(model)
     for c in constraints:
         builder.add_constraint(c)
     return settled(dataclasses.replace(model, constraints=tuple(builder.constraints)))
@@ -156,9 +139,28 @@ def with_constraints(model: Model, constraints: Sequence[Constraint]) -> Model:
 
 def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
     """See ``Model.with_frame``."""
-    builder = to_builder(model)
+    builder = ModelBuilder.from_model(model)
     builder.add_frame(name, parent, placement)
     return settled(dataclasses.replace(model, frames=builder.frames))
+
+
+def with_payload(
+    model: Model, name: str, frame: str, inertia: Inertia, *, placement: Any, shapes: Iterable[Shape]
+) -> Model:
+    """See ``Model.with_payload``."""
+    where, builder = f"with_payload {name!r}", ModelBuilder.from_model(model)
+    builder.claim(where, name)
+    model.frame(frame, where)
+    if not isinstance(inertia, Inertia):
+        raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
+    drawn = tuple(shapes) if isinstance(shapes, Iterable) else (shapes,)
+    if not all(isinstance(shape, Shape) for shape in drawn):
+        raise ScalarTypeError(f"{where}: shapes is {shapes!r}, expected a tuple of sixd.Shape, such as {_EXAMPLE}.")
+    builder.add_frame(name, frame, validate.pose(f"{where}: placement", placement))
+    builder.add_inertia(name, inertia)
+    for shape in drawn:
+        builder.add_visual(name, shape)
+    return builder.build()
 
 
 def substitute(model: Model, values: Mapping[Any, Any]) -> Model:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SingularError
-from sixd.model.joints import Free, Spherical
+from sixd.model.joints import Free, Joint, Spherical
 from sixd.spatial.scalar import Array, symbols_in
 
 if TYPE_CHECKING:
@@ -15,19 +17,36 @@ if TYPE_CHECKING:
     from sixd.model.system import System
 
 
-def random_configuration(model: Model, rng: Any) -> Array:
-    """See ``Model.random_configuration``."""
+def random_configuration(
+    joints: Iterable[tuple[Joint, slice]], lower: Array, upper: Array, rng: Any, size: Any
+) -> Array:
+    """Configurations (…, nq) of joints with their places in q, drawn within limits (nq,); see ``draw_arguments``."""
+    rng, shape = draw_arguments(rng, size)
+    if symbols_in([lower, upper]):
+        raise ScalarTypeError("random_configuration: the limits are symbolic, expected numbers. Use substitute.")
+    limits = [(joint, lower[i].astype(float), upper[i].astype(float)) for joint, i in joints]
+    if size is None:
+        return np.concatenate([np.zeros(0), *(joint.random(rng, low, high) for joint, low, high in limits)])
+    count = math.prod(shape)
+    columns = [joint.random_rows(rng, low, high, count) for joint, low, high in limits]
+    return np.concatenate([np.zeros((count, 0)), *columns], axis=1).reshape(*shape, len(lower))
+
+
+def draw_arguments(rng: Any, size: Any) -> tuple[np.random.Generator, tuple[int, ...]]:
+    """The generator of a generator or seed, and the leading shape of a size: None, a number or some in a tuple."""
     try:
-        rng = np.random.default_rng(rng)
+        generator = np.random.default_rng(rng)
     except (TypeError, ValueError):
         raise ScalarTypeError(
             f"random_configuration: rng is {rng!r}, expected a numpy.random.Generator or a seed (0, 1, 2 …)."
         ) from None
-    if symbols_in([model.lower, model.upper]):
-        raise ScalarTypeError("random_configuration: the limits are symbolic, expected numbers. Use substitute.")
-    lower, upper = model.lower.astype(float), model.upper.astype(float)
-    parts = [model.joints[i].random(rng, lower[model.iq[i]], upper[model.iq[i]]) for i in model.bodies]
-    return np.concatenate([np.zeros(0), *parts])
+    sizes = () if size is None else tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in sizes)
+    if not whole:
+        raise ScalarTypeError(
+            f"random_configuration: size is {size!r}, expected a whole number of at least 0, or some in a tuple."
+        )
+    return generator, tuple(map(int, sizes))
 
 
 def integrate_row(model: Model, q: Array, dq: Array) -> Array:

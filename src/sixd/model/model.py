@@ -7,7 +7,7 @@ Arrays have an entry for body 0, the world, first, so that no loop needs a root 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model import manifold, system, validate
 from sixd.model.constraint import Constraint
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import PER_Q, PER_V, Finding, Frame, JointRecord, Visual
+from sixd.model.parts import PER_Q, PER_V, Finding, Frame, JointRecord, Shape, Visual
 from sixd.model.sparsity import expand_parent
 from sixd.model.system import System
 from sixd.model.tree import Tree
@@ -42,7 +42,7 @@ class Model(System):
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]
     placement: Array  # (nb + 1, 4, 4) pose of each joint's predecessor frame in the parent body
-    inertia: Array  # (nb + 1, 6, 6) in body coordinates [kg, kg m, kg m²]
+    inertia: Array  # (nb + 1, 6, 6) in body coordinates [kg, kg m, kg m²]; the world's is of what is fixed to it
     gravity: Array  # (3,) [m/s²]
     lower: Array  # (nq,) limits of q
     upper: Array
@@ -178,12 +178,12 @@ class Model(System):
         return JointRecord(name, self.joints[i], body_names[parent], body_names[i], **values)
 
     def body_inertia(self, body: str) -> Inertia:
-        """Inertia of a body (with all that is merged into it), in its own frame."""
-        return Inertia.from_matrix(self.inertia[self.body_index(body)])
+        """Inertia of a body (with all that is merged into it), in its own frame; "world": of what is fixed to it."""
+        return Inertia.from_matrix(self.inertia[0 if body == "world" else self.body_index(body)])
 
     @property
     def mass(self) -> Any:
-        """Total mass [kg] of the moving bodies."""
+        """Total mass [kg] of the moving bodies; what is fixed to the world is in ``body_inertia("world")``."""
         return sum(self.inertia[i][5, 5] for i in self.bodies)
 
     # the configuration manifold -------------------------------------------------------------------
@@ -192,12 +192,16 @@ class Model(System):
         """Configuration (nq,) with every joint at its neutral value."""
         return np.concatenate([np.zeros(0), *(self.joints[i].neutral() for i in self.bodies)])
 
-    def random_configuration(self, rng: np.random.Generator | int | None = None) -> Array:
-        """Configuration (nq,) drawn within finite limits, else (-pi, pi), ±1 m, uniform quaternions.
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, *, size: int | tuple[int, ...] | None = None
+    ) -> Array:
+        """Configurations (…, nq) drawn within finite limits, else (-pi, pi), ±1 m, uniform quaternions.
 
-        ``rng`` is a NumPy generator or a seed.
+        ``rng`` is a NumPy generator or a seed. ``size`` is how many: None for one (nq,), n for (n, nq), a tuple for
+        (*size, nq).
         """
-        return manifold.random_configuration(self, rng)
+        joints = zip(self.joints, self.iq, strict=True)
+        return manifold.random_configuration(joints, self.lower, self.upper, rng, size)
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
         return manifold.rate_row(self, q, qd)
@@ -243,7 +247,10 @@ class Model(System):
         return lock(self, joints)
 
     def submodel(self, body: str) -> Model:
-        """The tree carried by ``body``, itself included; its joint then hangs on the world at the same placement."""
+        """The tree carried by ``body``, itself included; its joint then hangs on the world at the same placement.
+
+        Where it does so already, what is fixed to the world stays: inertia, frames and shapes.
+        """
         from sixd.model.edit import submodel
 
         return submodel(self, body)
@@ -251,7 +258,8 @@ class Model(System):
     def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
         """This model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4); ``prefix`` marks its names.
 
-        Gravity is this model's; that of ``other`` is left behind with its world.
+        Gravity is this model's; that of ``other`` is left behind with its world. What is fixed to that world, such as
+        ``other``'s root link, goes to the body that carries ``frame``.
         """
         from sixd.model.edit import attach
 
@@ -276,6 +284,21 @@ class Model(System):
         from sixd.model.edit import with_frame
 
         return with_frame(self, name, parent, placement)
+
+    def with_payload(
+        self, name: str, frame: str, inertia: Inertia, *, placement: Any = None, shapes: Iterable[Shape] = ()
+    ) -> Model:
+        """The model with a rigid body ``name`` fixed to ``frame``; its own frame, of that name, is at ``placement``.
+
+        Parameters
+        ----------
+        inertia : in the payload's own frame, such as ``sixd.box(0.1, 0.1, 0.2, mass=2.0)``.
+        placement : (4, 4) of the payload's frame in ``frame``; the same frame if omitted.
+        shapes : what of it is drawn, each a ``sixd.Shape`` in the payload's frame.
+        """
+        from sixd.model.edit import with_payload
+
+        return with_payload(self, name, frame, inertia, placement=placement, shapes=shapes)
 
     def without_passive(self) -> Model:
         """The model without damping, friction, stiffness and armature."""

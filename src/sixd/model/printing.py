@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sixd.model.joints import Joint
 from sixd.model.model import Model
-from sixd.spatial.scalar import is_number
+from sixd.spatial.scalar import is_number, is_zero
 
 _MOST_LINES = 200
 _WIDEST = 45  # characters of indentation
@@ -17,7 +19,8 @@ def render(model: Model) -> str:
     head = f"{model.name}: {_count(model.nb, 'body', 'bodies')}, nq = {model.nq}, nv = {model.nv}"
     mass = model.mass
     head += f", mass {mass:.6g} kg" if is_number(mass) else f", mass {mass} kg"
-    lines = [head, "world"]
+    fixed = model.inertia[0][5, 5]
+    lines = [head, "world" if is_zero(fixed) else f"world  {_kilograms(fixed)}, fixed"]
     children = model.tree.children
     stack = [(body, "", body == children(0)[-1]) for body in reversed(children(0))]  # with the rails of what is above
     while stack and len(lines) < _MOST_LINES:
@@ -41,9 +44,11 @@ def _describe(model: Model, i: int, name: str) -> str:
     if joint.nq == 1 and is_number(low[0]) and is_number(high[0]) and np.isfinite([low[0], high[0]]).any():
         text += f" {low[0]:.4g} … {high[0]:.4g}"
     text += ")"
-    if is_number(mass):
-        return text + (f"  {mass:.4g} kg" if mass else "  massless")
-    return text + f"  {mass} kg"
+    return text + ("  massless" if is_zero(mass) else f"  {_kilograms(mass)}")
+
+
+def _kilograms(mass: Any) -> str:
+    return f"{mass:.4g} kg" if is_number(mass) else f"{mass} kg"
 
 
 def describe_joint(joint: Joint) -> str:

@@ -97,9 +97,10 @@ class System:
         """Configuration (nq,) from which to start."""
         return np.zeros(self.nq)
 
-    def random_configuration(self, rng: Any = None) -> Array:
-        """Configuration (nq,) drawn at random."""
-        return np.random.default_rng(rng).uniform(-np.pi, np.pi, self.nq)
+    def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
+        """Configurations (…, nq) drawn at random; ``rng`` a generator or seed, ``size`` None, a number or a tuple."""
+        generator, shape = manifold.draw_arguments(rng, size)
+        return generator.uniform(-np.pi, np.pi, (*shape, self.nq))
 
     def frame(self, name: str, where: str = "frame") -> Frame:
         """The frame of that name, if the system has frames."""

@@ -102,6 +102,9 @@ class Spherical(Joint):
     def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
         return random_quaternion(rng)
 
+    def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
+        return _random_quaternions(rng, count)
+
 
 @final
 @dataclass(frozen=True)
@@ -140,3 +143,13 @@ class Free(Joint):
     def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
         position = super().random(rng, lower, upper)[4:]
         return np.concatenate([random_quaternion(rng), position])
+
+    def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
+        position = self._between(rng.uniform(size=(count, 7)), lower, upper)[:, 4:]
+        return np.hstack([_random_quaternions(rng, count), position])
+
+
+def _random_quaternions(rng: np.random.Generator, count: int) -> Array:
+    """Unit quaternions (count, 4), drawn uniformly over all orientations."""
+    q = rng.standard_normal((count, 4))
+    return q / np.linalg.norm(q, axis=1, keepdims=True)
