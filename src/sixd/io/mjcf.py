@@ -8,17 +8,17 @@ the body. What is not carried and acts on the dynamics is a warning each. ``mujo
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import LoadError, MissingPackageError, ModelWarning
+from sixd.errors import LoadError, MissingPackageError
 from sixd.io.dh import tidy_rotation
 from sixd.io.files import Source, unused
 from sixd.io.mjcf_names import BALL, FREE, SLIDE, invented_names, written_names
 from sixd.io.mjcf_shapes import add_geoms
+from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
 from sixd.model.findings import inertia_finding, missing_inertia
 from sixd.model.parts import Finding
@@ -30,7 +30,7 @@ from sixd.spatial.transform import placement
 _FREE_ORDER = [3, 4, 5, 0, 1, 2]  # MuJoCo's free joint has its linear freedoms first
 
 
-def read_mjcf(source: Source) -> Model:
+def read_mjcf(source: Source, root: Element) -> Model:
     """The model of an MJCF document; what it includes and its meshes lie beside it, if it came from a file."""
     mujoco = _import_mujoco()
     compiled, remarks = _compile(mujoco, source)
@@ -44,9 +44,6 @@ def read_mjcf(source: Source) -> Model:
     add_geoms(builder, compiled, reader.body_names)
     model = builder.build()
     notes = [*builder.notes, *reader.findings(model)]
-    for note in notes:
-        about = "" if note.where == builder.name else f"{note.where}: "
-        warnings.warn(f"load: model {builder.name!r}: {about}{note.message}.", ModelWarning, stacklevel=3)
     return dataclasses.replace(model, notes=tuple(notes))
 
 
