@@ -45,6 +45,10 @@ def to_builder(model: Model) -> ModelBuilder:
     builder.constraints = list(model.constraints)
     builder.visuals = list(model.visuals)
     builder.notes = list(model.notes)
+    builder.configurations = {
+        name: {joint: q[model.q_slice(joint)] for joint in model.joint_names}
+        for name, q in model.configurations.items()
+    }
     return builder
 
 
@@ -91,6 +95,7 @@ def submodel(model: Model, body: str) -> Model:
     }
     part.visuals = [dataclasses.replace(v, body=number[v.body]) for v in model.visuals if v.body in number and v.body]
     part.notes = [n for n in model.notes if n.where in part.frames or n.where in part._joint_names]
+    part.configurations = whole.configurations
     part.constraints = list(model.constraints)
     lost = set(model.frames) - set(part.frames) | ({"world"} if model.parent[root] else set())
     _drop_constraints(part, set(model.joint_names) - set(part._joint_names), "submodel", lost)
@@ -142,6 +147,9 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
             renamed(c, lambda joint: prefix + joint, lambda f: world if f == "world" else _prefixed(f, prefix, frame))
         )
     _drop_constraints(builder, set(), "attach")
+    for name, values in guest.configurations.items():
+        own = builder.configurations.setdefault(prefix + name, {})
+        own |= {prefix + joint: q for joint, q in values.items()}
     builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
     return builder.build()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -57,22 +57,23 @@ class Model(System):
     constraints: tuple[Constraint, ...] = ()
     visuals: tuple[Visual, ...] = ()
     notes: tuple[Finding, ...] = ()
+    configurations: Mapping[str, Array] = field(default_factory=dict)  # (nq,) each, by name; see ``configuration``
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray):
-                value = value.view()
-                value.flags.writeable = False
-                object.__setattr__(self, f.name, value)
+                object.__setattr__(self, f.name, _read_only(value))
         object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+        named = {name: _read_only(q) for name, q in self.configurations.items()}
+        object.__setattr__(self, "configurations", MappingProxyType(named))
 
     def __getstate__(self) -> dict[str, Any]:
         state = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {**state, "frames": dict(self.frames)}
+        return {**state, "frames": dict(self.frames), "configurations": dict(self.configurations)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"configurations": {}, **state})
         self.__post_init__()
 
     # counts and indices ---------------------------------------------------------------------------
@@ -192,6 +193,20 @@ class Model(System):
         """Configuration (nq,) with every joint at its neutral value."""
         return np.concatenate([np.zeros(0), *(self.joints[i].neutral() for i in self.bodies)])
 
+    @property
+    def configuration_names(self) -> tuple[str, ...]:
+        """Names of the configurations that came with the model, such as the keyframes of an MJCF file."""
+        return tuple(self.configurations)
+
+    def configuration(self, name: str) -> Array:
+        """The configuration (nq,) of that name; a copy, to start from."""
+        try:
+            return self.configurations[name].copy()
+        except (KeyError, TypeError):
+            raise unknown_name(
+                f"configuration: model {self.name!r}", "configuration", name, self.configurations
+            ) from None
+
     def random_configuration(self, rng: np.random.Generator | int | None = None) -> Array:
         """Configuration (nq,) drawn within finite limits, else (-pi, pi), ±1 m, uniform quaternions.
 
@@ -308,6 +323,12 @@ def require_model(where: str, model: object) -> None:
     """Raise unless ``model`` is a Model."""
     if not isinstance(model, Model):
         raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
+
+
+def _read_only(array: Array) -> Array:
+    array = array.view()
+    array.flags.writeable = False
+    return array
 
 
 def _slices(counts: list[int]) -> tuple[slice, ...]:
