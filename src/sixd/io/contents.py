@@ -36,7 +36,8 @@ def refuse_foreign(data: bytes, name: str) -> None:
 
 
 def _foreign(data: bytes) -> str | None:
-    if not data.strip():
+    text = data.rstrip(b"\0\x1a \t\r\n")
+    if not text:
         return "empty. Is it the right one?"
     for beginning, what in _BEGINNINGS.items():
         if data.startswith(beginning):
@@ -46,7 +47,6 @@ def _foreign(data: bytes) -> str | None:
         return "an HTML page, such as a server's error message. Download the file itself (its raw form)."
     if _is_binary_stl(data) or (head.lstrip().startswith(b"solid") and b"facet" in head):
         return "a mesh (STL). Name the robot file that uses it."
-    text = data.rstrip(b"\0")
     if b"\0" in text[:4000] and not text.startswith(_UTF16):
         return "binary. Name the robot file."
     if b"<" not in data:

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
+import numpy as np
+
 from sixd.errors import LoadError, ModelWarning, ScalarTypeError
 from sixd.io.contents import refuse_foreign
 from sixd.io.files import read_source
@@ -49,7 +51,8 @@ def load(
         raise ScalarTypeError(f"load: floating_base is {floating_base!r}, expected True or False.")
     if package_dirs is None or isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = [package_dirs] if package_dirs else []
-    model = _read(source, floating_base, package_dirs)
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers that no robot has; findings tell
+        model = _read(source, floating_base, package_dirs)
     for text in sentences([*(n for n in model.notes if not n.quiet), *property_findings(model)]):
         warnings.warn(f"load: {model.name!r}: {text}", ModelWarning, stacklevel=2)
     return model
@@ -100,4 +103,4 @@ def _sentence(names_of: dict[str, list[str]]) -> str:
     if rest:
         more = ", …" if len(rest) > _MOST_NAMES else ""
         shown.append(f"and {len(rest)} more of this kind ({', '.join(rest[:_MOST_NAMES])}{more}): see sixd.check")
-    return "; ".join(shown) + ("" if shown[-1].endswith("?") else ".")
+    return "; ".join(shown).replace("?; ", "? ") + ("" if shown[-1].endswith("?") else ".")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -102,11 +103,11 @@ class Equalities:
         return self.built.frames[self.bodies[c.site_bodyid[k] if c.eq_objtype[e] == _SITE else k]].body
 
 
+@dataclass(frozen=True)
 class Constant:
     """A function for ``Coupling`` that does not depend on its argument."""
 
-    def __init__(self, value: float) -> None:
-        self.value = value
+    value: float
 
     def __call__(self, y: Array) -> Array:
         return np.array([self.value])

@@ -42,7 +42,7 @@ _URDF: dict[str, tuple[str, str, str]] = {
     "texture": ("filename", "", ""),
 }
 _XACRO = re.compile(r"\$[{(]")
-_HINT = "Please expand it first (xacro robot.urdf.xacro > robot.urdf)."
+_HINT = "is not expanded: expand it first (xacro robot.urdf.xacro > robot.urdf)."
 
 
 def refuse_xacro(robot: Element) -> None:
@@ -51,11 +51,11 @@ def refuse_xacro(robot: Element) -> None:
     for element in _all(robot):
         prefixes += [f"{key[6:]}:" for key, uri in element.attributes.items() if _declares_xacro(key, uri)]
         if element.tag.startswith(tuple(prefixes)):
-            raise element.error(f"the file is xacro, not URDF: it holds <{element.tag}>, which is not expanded. {_HINT}")
+            raise element.error(f"the file is xacro, not URDF: <{element.tag}> {_HINT}")
         for key, value in element.attributes.items():
             if _XACRO.search(value):
                 where = f"<{element.tag} {key}={value!r}>"
-                raise element.error(f"the file is xacro, not URDF: {where} is not expanded. {_HINT}")
+                raise element.error(f"the file is xacro, not URDF: {where} {_HINT}")
 
 
 def name_findings(robot: Element) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 from sixd.errors import LoadError
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _DECLARED = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*['"]([\w.:-]+)['"]""")
 _DECLARATION = re.compile(rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?xml\s", re.DOTALL)
 _TAG = re.compile(rb"<!--.*?(?:-->|\Z)|<", re.DOTALL)
@@ -63,7 +63,7 @@ class Element:
         words = raw.split()
         values = [self._number(attribute, raw, w, infinite) for w in words]
         if len(values) != count:
-            raise self.error(f"<{self.tag} {attribute}={raw!r}> has {len(values)} numbers, expected {count}.")
+            raise self.error(f"<{self.tag} {attribute}={_short(raw)}> has {len(values)} numbers, expected {count}.")
         return values
 
     def number(self, attribute: str, default: float | None = None, *, infinite: bool = False) -> float:
@@ -78,16 +78,23 @@ class Element:
         elif infinite and _INFINITE.fullmatch(word):
             return float(word)
         bare = word.rstrip(",;")
-        hint = f"Write {bare}." if bare != word and _NUMBER.fullmatch(bare) else "Write a decimal number such as 0.07."
+        hint = "Write a decimal number such as 0.07."
+        if bare != word and len(bare) < _LONGEST_TEXT and _NUMBER.fullmatch(bare):
+            hint = f"Write {bare}."
         if word.lower().strip("+-") == "nan":
             hint = "NaN is not a quantity; write the true value."
         elif any(c.isdecimal() and not c.isascii() for c in word):
             hint = "Write it in the digits 0 to 9."
-        raise self.error(f"<{self.tag} {attribute}={raw!r}>: {word!r} is not a finite number. {hint}")
+        where = f"<{self.tag} {attribute}={_short(raw)}>"
+        raise self.error(f"{where}: {_short(word)} is not a finite number. {hint}")
 
 
 def _amount(count: int) -> str:
     return "a number" if count == 1 else f"{count} numbers"
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 2 * _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…")
 
 
 def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
