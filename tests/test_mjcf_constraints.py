@@ -22,9 +22,7 @@ KEYS = """<keyframe><key name='home' qpos='.1 .2 1 1 0 0 1 2 3 0 2 0 0 .5'/><key
 
 
 def document(equalities, keys="", head=""):
-    return (
-        f"<mujoco model='case'>{head}<worldbody>{BODIES}</worldbody><equality>{equalities}</equality>{keys}</mujoco>"
-    )
+    return f"<mujoco model='case'>{head}<worldbody>{BODIES}</worldbody><equality>{equalities}</equality>{keys}</mujoco>"
 
 
 def equality_rows(model, theirs, q):
@@ -208,7 +206,9 @@ def test_configurations_are_carried():
     assert_allclose(arm.submodel("lower").configuration("home"), [0.2])
     both = arm.attach(gripper, "lower")
     assert both.configuration_names == ("home", "bent", "open")
-    assert_allclose([both.configuration(n) for n in both.configuration_names], [[0.1, 0.2, 0.3], [0, 1.5, 0], [0, 0, 0.4]])
+    assert_allclose(
+        [both.configuration(n) for n in both.configuration_names], [[0.1, 0.2, 0.3], [0, 1.5, 0], [0, 0, 0.4]]
+    )
     prefixed = arm.attach(gripper, "lower", prefix="g_")
     assert prefixed.configuration_names == ("home", "bent", "g_home", "g_open")
     assert_allclose(prefixed.configuration("g_open"), [0, 0, 0.4])

@@ -192,7 +192,10 @@ def test_errors_name_file_and_body(tmp_path):
     part = "<mujocoinclude>\n\n<body name='arm'>\n<joint axis='0 0 0'/>\n<geom size='1'/></body></mujocoinclude>"
     cases = {
         "whole.xml": ("<include file='part.xml'/>", "part.xml, line 4, body 'arm': MuJoCo cannot compile"),
-        "range.xml": (f"\n<body name='q'><joint range='2 1' limited='true'/>{BOX}</body>", "range.xml, line 2, body 'q'"),
+        "range.xml": (
+            f"\n<body name='q'><joint range='2 1' limited='true'/>{BOX}</body>",
+            "range.xml, line 2, body 'q'",
+        ),
         "name.xml": (f"\n<body name='q'>\n<joint axs='1 0 0'/>{BOX}</body>", "name.xml, line 3, body 'q'"),
         "bare.xml": ("\n<body name='q'><body>\n<joint/></body></body>", "bare.xml, line 2, body 'q'"),
         "mesh.xml": ("<body><geom type='mesh' mesh='none'/></body>", "mesh.xml, line 1: MuJoCo cannot compile"),

@@ -81,8 +81,10 @@ def test_utf16_without_a_mark(encoding):
 def test_an_undeclared_world_is_the_world():
     """A joint whose parent is a world that no <link> declares hangs on the world."""
     text = robot(link("a"), link("b"), joint("j", "world", "a"), joint("k", "a", "b"))
-    model, declared = sixd.load(text), sixd.load(text.replace("<link name='a'>", "<link name='world'/><link name='a'>", 1))
-    assert (model.parent, model.body_names, model.frame_names) == (declared.parent, declared.body_names, declared.frame_names)
+    model = sixd.load(text)
+    declared = sixd.load(text.replace("<link name='a'>", "<link name='world'/><link name='a'>", 1))
+    for names in ("parent", "body_names", "frame_names"):
+        assert getattr(model, names) == getattr(declared, names)
     assert model.parent == (-1, 0, 1)
     fails(robot(link("a"), joint("j", "a", "world")), "no link named 'world'")
 

@@ -127,7 +127,8 @@ def test_no_false_alarms():
 
 def test_edits():
     """Letters added, left out, replaced, exchanged; less than half of a name."""
-    assert [edits(a, "origin") for a in ("origin", "orgin", "orgiin", "oirgin", "0rigin", "gazebo", "")] == [0, 1, 1, 1, 1, 6, 6]
+    assert [edits(a, "origin") for a in ("origin", "gazebo", "")] == [0, 6, 6]
+    assert [edits(a, "origin") for a in ("orgin", "orgiin", "oirgin", "0rigin")] == [1, 1, 1, 1]
     assert nearest("origin", ["origin"]) is None
     assert nearest("blob", ["box", "mesh"]) is None
     assert nearest("ixz", ["ixx", "ixz"]) is None
@@ -147,7 +148,9 @@ def test_what_stands_twice():
 def test_exchanged_limits_are_none():
     """Nobody can tell what was meant: the joint has no limits, and the warning says so."""
     model, (text,) = told(arm("<axis xyz='0 0 1'/><limit lower='2' upper='-1' effort='3'/>"))
-    assert text == "load: 'r': j: the lower limit 2 is above the upper -1; the joint is left without limits: correct them."
+    assert (
+        text == "load: 'r': j: the lower limit 2 is above the upper -1; the joint is left without limits: correct them."
+    )
     assert (model.lower[0], model.upper[0], model.effort_limit[0]) == (-np.inf, np.inf, 3)
     assert [f.code for f in sixd.check(model)] == ["limits"]
 
@@ -169,7 +172,9 @@ def test_digits_of_other_scripts_are_refused(text):
 def test_negative_properties_warn():
     """At load, as check tells; once for each kind, with the names."""
     inside = "<axis xyz='0 0 1'/><dynamics damping='-1' friction='-2'/><limit effort='-3' velocity='-4' lower='0' upper='1'/>"
-    model, (text,) = told(robot(*(link(n) for n in "abc"), joint("j", "a", "b", inside=inside), joint("k", "b", "c", inside=inside)))
+    model, (text,) = told(
+        robot(*(link(n) for n in "abc"), joint("j", "a", "b", inside=inside), joint("k", "b", "c", inside=inside))
+    )
     assert "j, k: its damping is negative (-1)" in text
     assert "more of this kind" in text
     assert len([f for f in sixd.check(model) if f.code == "negative-property"]) == 8

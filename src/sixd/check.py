@@ -31,7 +31,8 @@ def check(model: System, q: Any = None) -> Findings:
     Each finding has a ``code``, ``where`` (a body or joint) and a ``message``.
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
-    ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and what a loader had to leave out of a file.
+    ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and what a loader found in a file:
+    ``misspelt``, ``repeated``, ``mimic``, ``visual``, ``renamed``, ``not-carried``, ``equality``, ``keyframe``, ``mujoco``.
     With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, which is why ``constrained_dynamics`` gives
     NaN there. An empty list means that nothing was found.
     """

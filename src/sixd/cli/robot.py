@@ -57,9 +57,7 @@ def load_robot(
     doubtful = [*(note for note in model.notes if not note.quiet), *property_findings(model)]
     if doubtful and not quiet:
         again = "" if robot == "-" else f": see `{_check_command(robot, floating_base, package_dirs)}`"
-        warnings.warn(
-            f"{count(len(doubtful), 'doubtful thing')} in {model.name!r}{again}", ModelWarning, stacklevel=2
-        )
+        warnings.warn(f"{count(len(doubtful), 'doubtful thing')} in {model.name!r}{again}", ModelWarning, stacklevel=2)
     return model
 
 

@@ -119,7 +119,9 @@ def _notes(counts: Counter[str], model: str) -> Iterator[Finding]:
         "inactive": "equality constraints ({}) are not active and left out",
         "idle": "equality constraints ({}) join what is one body already and are left out",
     }
-    yield from (Finding("equality", model, text.format(counts[key]), True) for key, text in quiet.items() if counts[key])
+    yield from (
+        Finding("equality", model, text.format(counts[key]), True) for key, text in quiet.items() if counts[key]
+    )
     if counts["other"]:
         text = f"equality constraints of tendons or flexible bodies ({counts['other']}) are not carried"
         yield Finding("not-carried", model, f"{text}; what they join moves freely")
@@ -152,4 +154,3 @@ def _coordinates(compiled: Any, j: int, q: Array) -> Array:
 def _unit(quaternion: Array) -> Array:
     length = np.linalg.norm(quaternion)
     return quaternion / length if 0 < length < np.inf else quaternion
-

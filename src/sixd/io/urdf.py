@@ -16,6 +16,7 @@ import numpy as np
 
 from sixd.errors import LoadError, ModelError, SixdError, unknown_name
 from sixd.io.files import unused
+from sixd.io.urdf_names import name_findings, refuse_xacro
 from sixd.io.urdf_parts import (
     incomplete_inertial,
     read_color,
@@ -26,7 +27,6 @@ from sixd.io.urdf_parts import (
     read_origin,
     read_shape,
 )
-from sixd.io.urdf_names import name_findings, refuse_xacro
 from sixd.io.xml import Element
 from sixd.model import Free, Joint, Mimic, Model, ModelBuilder
 from sixd.model.findings import inertia_finding, missing_inertia
@@ -112,7 +112,9 @@ class _Reader:
         lower, upper = (read_limit(limit, key, 0.0) for key in ("lower", "upper"))
         if lower <= upper:
             return lower, upper
-        message = f"the lower limit {lower:g} is above the upper {upper:g}; the joint is left without limits: correct them"
+        message = (
+            f"the lower limit {lower:g} is above the upper {upper:g}; the joint is left without limits: correct them"
+        )
         self.builder.notes.append(Finding("limits", joint, message))
         return None
 

@@ -110,6 +110,9 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     T = compose(base.pose, validate.pose("attach: placement", placement))
     builder, guest = to_builder(model), to_builder(other)
     shift = model.nb
+    for name, values in guest.configurations.items():
+        own = builder.configurations.setdefault(prefix + name, {})
+        own |= {prefix + joint: q for joint, q in values.items()}
 
     def moved(body: int, pose: Array) -> tuple[int, Array]:
         return (body + shift, pose) if body else (base.body, compose(T, pose))
@@ -147,9 +150,6 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
             renamed(c, lambda joint: prefix + joint, lambda f: world if f == "world" else _prefixed(f, prefix, frame))
         )
     _drop_constraints(builder, set(), "attach")
-    for name, values in guest.configurations.items():
-        own = builder.configurations.setdefault(prefix + name, {})
-        own |= {prefix + joint: q for joint, q in values.items()}
     builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
     return builder.build()
 

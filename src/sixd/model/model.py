@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -57,7 +57,7 @@ class Model(System):
     constraints: tuple[Constraint, ...] = ()
     visuals: tuple[Visual, ...] = ()
     notes: tuple[Finding, ...] = ()
-    configurations: Mapping[str, Array] = field(default_factory=dict)  # (nq,) each, by name; see ``configuration``
+    configurations: Mapping[str, Array] = dataclasses.field(default_factory=dict)  # (nq,) each, by name
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
@@ -166,6 +166,19 @@ class Model(System):
         """Where the joint's freedoms are in qd, qdd and tau."""
         return self.iv[self.joint_index(joint)]
 
+    @property
+    def configuration_names(self) -> tuple[str, ...]:
+        """Names of the configurations that came with the model, such as the keyframes of an MJCF file."""
+        return tuple(self.configurations)
+
+    def configuration(self, name: str) -> Array:
+        """The configuration (nq,) of that name; a copy, to start from."""
+        try:
+            return self.configurations[name].copy()
+        except (KeyError, TypeError):
+            where = f"configuration: model {self.name!r}"
+            raise unknown_name(where, "configuration", name, self.configurations) from None
+
     def joint(self, name: str) -> JointRecord:
         """All that is known of a joint, by its name."""
         i = self.joint_index(name)
@@ -192,20 +205,6 @@ class Model(System):
     def neutral(self) -> Array:
         """Configuration (nq,) with every joint at its neutral value."""
         return np.concatenate([np.zeros(0), *(self.joints[i].neutral() for i in self.bodies)])
-
-    @property
-    def configuration_names(self) -> tuple[str, ...]:
-        """Names of the configurations that came with the model, such as the keyframes of an MJCF file."""
-        return tuple(self.configurations)
-
-    def configuration(self, name: str) -> Array:
-        """The configuration (nq,) of that name; a copy, to start from."""
-        try:
-            return self.configurations[name].copy()
-        except (KeyError, TypeError):
-            raise unknown_name(
-                f"configuration: model {self.name!r}", "configuration", name, self.configurations
-            ) from None
 
     def random_configuration(self, rng: np.random.Generator | int | None = None) -> Array:
         """Configuration (nq,) drawn within finite limits, else (-pi, pi), ±1 m, uniform quaternions.
