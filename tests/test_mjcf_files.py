@@ -217,7 +217,10 @@ def test_files_behind_links(tmp_path):
     assert sixd.load(tmp_path / "robot.xml").nv == 1
 
 
-def test_other_bytes():
+def test_other_bytes(tmp_path):
+    (tmp_path / "wide.xml").write_bytes(document(HINGE).encode("utf-16"))
+    with pytest.raises(sixd.LoadError, match="wide.xml: the text is not UTF-8, expected an MJCF file in UTF-8"):
+        sixd.load(tmp_path / "wide.xml")
     with pytest.raises(sixd.LoadError, match="not UTF-8"):
         sixd.load("<?xml version='1.0' encoding='latin-1'?><mujoco model='\xe9'/>".encode("latin-1"))
 

@@ -32,9 +32,9 @@ def check(model: System, q: Any = None) -> Findings:
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
     ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and what a loader found in a file:
-    ``misspelt``, ``repeated``, ``mimic``, ``visual``, ``renamed``, ``not-carried``, ``equality``, ``keyframe``, ``mujoco``.
-    With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, which is why ``constrained_dynamics`` gives
-    NaN there. An empty list means that nothing was found.
+    ``misspelt``, ``repeated``, ``mimic``, ``visual``, ``renamed``, ``not-carried``, ``equality``, ``keyframe``,
+    ``mujoco``. With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, which is why
+    ``constrained_dynamics`` gives NaN there. An empty list means that nothing was found.
     """
     require_system("check", model)
     found = Findings(model.notes if isinstance(model, Model) else ())

@@ -23,7 +23,7 @@ _BEGINNINGS: dict[bytes, str] = {
     b"<\0\0\0": "text in UTF-32. Save it as UTF-8.",
     b"\0\0\0<": "text in UTF-32. Save it as UTF-8.",
 }
-_UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 _EXPECTED = "expected URDF, MJCF or .mat."
 
 
@@ -47,7 +47,7 @@ def _foreign(data: bytes) -> str | None:
         return "an HTML page, such as a server's error message. Download the file itself (its raw form)."
     if _is_binary_stl(data) or (head.lstrip().startswith(b"solid") and b"facet" in head):
         return "a mesh (STL). Name the robot file that uses it."
-    if b"\0" in text[:4000] and not text.startswith(_UTF16):
+    if b"\0" in text[:4000] and not text.startswith(UTF16):
         return "binary. Name the robot file."
     if b"<" not in data:
         return "no XML and no .mat file. Is it the right one?"

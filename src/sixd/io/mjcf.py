@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import LoadError, MissingPackageError
+from sixd.io.contents import UTF16
 from sixd.io.dh import tidy_rotation
 from sixd.io.files import Source, unused
 from sixd.io.mjcf_constraints import Equalities, add_keyframes
@@ -71,7 +72,7 @@ def _compile(mujoco: Any, source: Source, root: Element) -> tuple[Any, list[str]
     previous = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(remarks.append)
     try:
-        if path is not None and path.is_file():
+        if path is not None and path.is_file() and not source.data.startswith(UTF16):
             return _compile_file(mujoco, path), remarks
         return mujoco.MjModel.from_xml_string(source.data.decode("utf-8-sig")), remarks
     except UnicodeDecodeError:
