@@ -281,7 +281,8 @@ def test_robots_that_are_not_there(call, tmp_path, robot, message):
 
 def test_broken_files(call, tmp_path):
     assert "line" in fails(call("info", urdf(tmp_path, "<robot><link")))
-    assert "expected <robot>" in fails(call("check", urdf(tmp_path, "<html/>")))
+    assert "an HTML page" in fails(call("check", urdf(tmp_path, "<html/>")))
+    assert "expected <robot>" in fails(call("check", urdf(tmp_path, "<svg/>")))
 
 
 def test_floating_base(call, tmp_path):

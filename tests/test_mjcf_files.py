@@ -119,19 +119,20 @@ RICH = document(
     "<option density='1000' viscosity='.1'/>",
 ).replace(
     "</mujoco>",
-    """<tendon><fixed><joint joint='h' coef='1'/></fixed></tendon>
-    <equality><joint joint1='h' joint2='p'/><weld body1='a' body2='b'/></equality>
+    """<tendon><fixed stiffness='3'><joint joint='h' coef='1'/></fixed><fixed><joint joint='h' coef='1'/></fixed></tendon>
     <actuator><motor joint='h'/><position joint='p'/><motor joint='h' gear='2'/></actuator></mujoco>""",
 )
 LEFT_OUT = [
-    r"tendons \(1\)", r"equality constraints \(2\)", r"actuators \(3\)", r"gravity compensation \(1 bodies\)",
+    r"tendons \(1\) are", r"gravity compensation \(1 bodies\)",
     r"polynomial springs \(1 joints\)", r"polynomial damping \(1 freedoms\)", r"plastic springs \(1 joints\)",
     r"springs on free joints \(1\)", r"armature or friction on free joints \(1\)",
     r"fluid \(density 1000, viscosity 0\.1\)",
 ]  # fmt: skip
+QUIET = [r"actuators \(3\)", r"tendons \(1\) that exert no force by themselves"]
 
 
 def test_what_is_not_carried_is_one_warning_each():
+    """Actuators and tendons without a force of their own are no warnings; check lists them all the same."""
     with pytest.warns(sixd.ModelWarning) as caught:
         model = sixd.load(RICH)
     assert len(caught) == len(LEFT_OUT)
@@ -139,6 +140,7 @@ def test_what_is_not_carried_is_one_warning_each():
     texts, found = "\n".join(str(w.message) for w in caught), sixd.check(model)
     for pattern in LEFT_OUT:
         assert re.search(pattern, texts), pattern
+    for pattern in LEFT_OUT + QUIET:
         assert any(f.code == "not-carried" and re.search(pattern, f.message) for f in found), pattern
 
 
@@ -185,7 +187,40 @@ def test_broken_files(text, message):
     assert "\n" not in str(caught.value)
 
 
-def test_other_bytes():
+def test_errors_name_file_and_body(tmp_path):
+    """The file that was included, the line and the innermost named body, where these are certain."""
+    part = "<mujocoinclude>\n\n<body name='arm'>\n<joint axis='0 0 0'/>\n<geom size='1'/></body></mujocoinclude>"
+    cases = {
+        "whole.xml": ("<include file='part.xml'/>", "part.xml, line 4, body 'arm': MuJoCo cannot compile"),
+        "range.xml": (
+            f"\n<body name='q'><joint range='2 1' limited='true'/>{BOX}</body>",
+            "range.xml, line 2, body 'q'",
+        ),
+        "name.xml": (f"\n<body name='q'>\n<joint axs='1 0 0'/>{BOX}</body>", "name.xml, line 3, body 'q'"),
+        "bare.xml": ("\n<body name='q'><body>\n<joint/></body></body>", "bare.xml, line 2, body 'q'"),
+        "mesh.xml": ("<body><geom type='mesh' mesh='none'/></body>", "mesh.xml, line 1: MuJoCo cannot compile"),
+    }
+    (tmp_path / "part.xml").write_text(part)
+    for name, (bodies, expected) in cases.items():
+        (tmp_path / name).write_text(document(bodies))
+        with pytest.raises(sixd.LoadError) as caught:
+            sixd.load(tmp_path / name)
+        assert str(caught.value).startswith(expected)
+
+
+def test_files_behind_links(tmp_path):
+    """What a file includes is found beside the file, even if only a link to it was named."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/part.xml").write_text(f"<mujocoinclude>{HINGE}</mujocoinclude>")
+    (tmp_path / "real/robot.xml").write_text(document("<include file='part.xml'/>"))
+    (tmp_path / "robot.xml").symlink_to(tmp_path / "real/robot.xml")
+    assert sixd.load(tmp_path / "robot.xml").nv == 1
+
+
+def test_other_bytes(tmp_path):
+    (tmp_path / "wide.xml").write_bytes(document(HINGE).encode("utf-16"))
+    with pytest.raises(sixd.LoadError, match="wide.xml: the text is not UTF-8, expected an MJCF file in UTF-8"):
+        sixd.load(tmp_path / "wide.xml")
     with pytest.raises(sixd.LoadError, match="not UTF-8"):
         sixd.load("<?xml version='1.0' encoding='latin-1'?><mujoco model='\xe9'/>".encode("latin-1"))
 

@@ -166,20 +166,6 @@ def test_control_characters_cannot_be_written():
 # files ----------------------------------------------------------------------------------------------
 
 
-def test_unexpanded_xacro_is_told():
-    """Includes, macro calls and conditions are a warning that names them; definitions alone are none."""
-    call = CHAIN.replace("</robot>", "<xacro:include filename='x'/><xacro:arm parent='b'/></robot>")
-    with pytest.warns(sixd.ModelWarning, match="<xacro:arm>, <xacro:include> would add is missing; expand it first"):
-        model = sixd.load(call)
-    assert [f.code for f in sixd.check(model)] == ["xacro"]
-    assert (
-        sixd.load(CHAIN.replace("</robot>", "<xacro:macro name='m'><xacro:if value='1'/></xacro:macro></robot>")).nv
-        == 2
-    )
-    with pytest.raises(sixd.LoadError, match="has no <link>.* It is xacro: expand it first"):
-        sixd.load("<robot name='r'><xacro:include filename='x'/></robot>")
-
-
 @pytest.mark.parametrize(
     "inside",
     [

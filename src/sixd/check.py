@@ -10,9 +10,9 @@ from sixd.algorithms.assembly import ACCEPTED, holonomic_rows, row_scale
 from sixd.algorithms.rank import assembled_rank, mobility_at
 from sixd.algorithms.singular import singular_joints
 from sixd.errors import ShapeError
-from sixd.model.findings import inertia_finding
+from sixd.model.findings import inertia_finding, property_findings
 from sixd.model.model import Model
-from sixd.model.parts import PER_V, Finding
+from sixd.model.parts import Finding
 from sixd.model.system import System, require_system
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import is_object
@@ -31,9 +31,10 @@ def check(model: System, q: Any = None) -> Findings:
     Each finding has a ``code``, ``where`` (a body or joint) and a ``message``.
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
-    ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and what a loader had to leave out of a file.
-    With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, which is why ``constrained_dynamics`` gives
-    NaN there. An empty list means that nothing was found.
+    ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and what a loader found in a file:
+    ``misspelt``, ``repeated``, ``mimic``, ``visual``, ``renamed``, ``not-carried``, ``equality``, ``keyframe``,
+    ``mujoco``. With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, which is why
+    ``constrained_dynamics`` gives NaN there. An empty list means that nothing was found.
     """
     require_system("check", model)
     found = Findings(model.notes if isinstance(model, Model) else ())
@@ -59,17 +60,7 @@ def _tree_findings(model: Model) -> list[Finding]:
             "does not. Give what it carries a mass, give it an armature, or lock it"
         )
         found.append(Finding("singular-mass-matrix", name, message))
-    for i in model.bodies:
-        low, high = model.lower[model.iq[i]], model.upper[model.iq[i]]
-        if not is_object(low, high) and (low > high).any():
-            message = f"the lower limit {low.tolist()} is above the upper {high.tolist()}; exchange them"
-            found.append(Finding("limits", model.joint_names[i - 1], message))
-        for key in PER_V:
-            values = getattr(model, key)[model.iv[i]]
-            if not is_object(values) and (values < 0).any():
-                message = f"its {key.replace('_', ' ')} is negative ({values.min():g}); give a number of at least 0"
-                found.append(Finding("negative-property", model.joint_names[i - 1], message))
-    return found
+    return [*found, *property_findings(model)]
 
 
 def _constraint_findings(model: System) -> list[Finding]:

@@ -17,7 +17,9 @@ from sixd import zoo
 from sixd.cli.output import count
 from sixd.cli.usage import NEAR
 from sixd.errors import LoadError, ModelWarning
+from sixd.io.files import read_limited
 from sixd.model import Model
+from sixd.model.findings import property_findings
 
 F = TypeVar("F", bound=Callable[..., Any])
 PREFIX = "zoo:"
@@ -52,11 +54,10 @@ def load_robot(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         model = _load(robot, floating_base, package_dirs)
-    if model.notes and not quiet:
+    doubtful = [*(note for note in model.notes if not note.quiet), *property_findings(model)]
+    if doubtful and not quiet:
         again = "" if robot == "-" else f": see `{_check_command(robot, floating_base, package_dirs)}`"
-        warnings.warn(
-            f"{count(len(model.notes), 'doubtful thing')} in {model.name!r}{again}", ModelWarning, stacklevel=2
-        )
+        warnings.warn(f"{count(len(doubtful), 'doubtful thing')} in {model.name!r}{again}", ModelWarning, stacklevel=2)
     return model
 
 
@@ -70,7 +71,7 @@ def _check_command(robot: str, floating_base: bool, package_dirs: tuple[str, ...
 def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Model:
     options: dict[str, Any] = {"floating_base": floating_base, "package_dirs": package_dirs}
     if robot == "-":
-        text = b"" if sys.stdin is None else sys.stdin.buffer.read()
+        text = b"" if sys.stdin is None else read_limited(sys.stdin.buffer, "standard input")
         if not text.strip():
             raise LoadError("robot: standard input is empty, expected the text of a URDF or MJCF file.")
         return sixd.load(text, **options)

@@ -57,6 +57,21 @@ class Coupling(Explicit):
         return _require_shape(super().position, system, q, self.label, (wanted,))
 
 
+@final
+@dataclass(frozen=True)
+class Polynomial:
+    """value(y) = Σ coefficients[k] (y - center)^k: a function for ``Coupling`` that can be pickled and compared."""
+
+    coefficients: tuple[float, ...]
+    center: float = 0.0
+
+    def __call__(self, y: Array) -> Array:
+        x, value = y - self.center, y * 0
+        for c in reversed(self.coefficients):  # Horner's rule
+            value = value * x + c
+        return value
+
+
 def _require_shape(position: Callable[..., Array], system: System, q: Array, label: str, shape: Any) -> Array:
     try:
         got = position(system, q)

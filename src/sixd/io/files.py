@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from sixd.atomic import write_together
 from sixd.errors import FileError, LoadError, ScalarTypeError
+
+# bytes: the largest robot files known, MJCF with meshes written out, have some 50 million
+LARGEST = 256 * 1024 * 1024
+_KINDS = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+_OF_SHELLS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
 
 class Source(NamedTuple):
@@ -31,14 +38,18 @@ def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
     if isinstance(source, (str, os.PathLike)):
         path = Path(source).expanduser()
         try:
-            return Source(path.read_bytes(), path.name, path.absolute().parent, None)
+            _require_file(path)
+            with open(path, "rb") as file:
+                return Source(read_limited(file, path.name), path.name, path.absolute().parent, None)
+        except LoadError:
+            raise
         except (OSError, ValueError) as error:
             raise LoadError(
                 f"load: cannot read {str(source)!r}: {getattr(error, 'strerror', None) or error}. {_hint(path)}"
             ) from None
     if hasattr(source, "read"):
-        content = source.read()
         name = str(getattr(source, "name", "<file>"))
+        content = read_limited(source, name)
         folder = Path(name).absolute().parent if os.path.exists(name) else None
         if isinstance(content, str):
             return Source(content.encode(), Path(name).name, folder, "utf-8")
@@ -46,6 +57,25 @@ def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
     raise ScalarTypeError(
         f"load: source is a {type(source).__name__}, expected a path, text, bytes, an open file or a dictionary."
     )
+
+
+def read_limited(file: IO[Any], name: str) -> Any:
+    """All of an open file, bytes or text; one that does not end is refused."""
+    content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise LoadError(
+            f"load: {name} has more than {LARGEST >> 20} MiB, expected a robot file, which is far smaller. "
+            f"Is it the right one?"
+        )
+    return content
+
+
+def _require_file(path: Path) -> None:
+    """Refuse devices, and pipes but those that a shell makes for ``<(command)``: reading them might never end."""
+    mode = stat.S_IFMT(path.stat().st_mode)
+    if mode not in _KINDS or (mode == stat.S_IFIFO and str(path).startswith(_OF_SHELLS)):
+        return
+    raise LoadError(f"load: {str(path)!r} is {_KINDS[mode]}, expected a regular file. Name the robot file.")
 
 
 def _hint(path: Path) -> str:

@@ -8,17 +8,21 @@ the body. What is not carried and acts on the dynamics is a warning each. ``mujo
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import LoadError, MissingPackageError, ModelWarning
+from sixd.errors import LoadError, MissingPackageError
+from sixd.io.contents import UTF16
 from sixd.io.dh import tidy_rotation
 from sixd.io.files import Source, unused
+from sixd.io.mjcf_constraints import Equalities, add_keyframes
+from sixd.io.mjcf_errors import place_of
 from sixd.io.mjcf_names import BALL, FREE, SLIDE, invented_names, written_names
 from sixd.io.mjcf_shapes import add_geoms
+from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
 from sixd.model.findings import inertia_finding, missing_inertia
 from sixd.model.parts import Finding
@@ -30,23 +34,23 @@ from sixd.spatial.transform import placement
 _FREE_ORDER = [3, 4, 5, 0, 1, 2]  # MuJoCo's free joint has its linear freedoms first
 
 
-def read_mjcf(source: Source) -> Model:
+def read_mjcf(source: Source, root: Element) -> Model:
     """The model of an MJCF document; what it includes and its meshes lie beside it, if it came from a file."""
     mujoco = _import_mujoco()
-    compiled, remarks = _compile(mujoco, source)
+    compiled, remarks = _compile(mujoco, source, root)
     reader = _Reader(mujoco, compiled)
     builder = reader.builder
     builder.notes.extend(Finding("mujoco", builder.name, f"MuJoCo says: {_line(text)}") for text in remarks)
     builder.notes.extend(Finding("not-carried", builder.name, text) for text in not_carried(compiled))
+    builder.notes.extend(Finding("not-carried", builder.name, text, True) for text in not_acting(compiled))
     for body in range(1, compiled.nbody):
         reader.add_body(body)
     reader.add_sites()
+    reader.add_equalities()
+    add_keyframes(builder, compiled, reader.joint_names)
     add_geoms(builder, compiled, reader.body_names)
     model = builder.build()
     notes = [*builder.notes, *reader.findings(model)]
-    for note in notes:
-        about = "" if note.where == builder.name else f"{note.where}: "
-        warnings.warn(f"load: model {builder.name!r}: {about}{note.message}.", ModelWarning, stacklevel=3)
     return dataclasses.replace(model, notes=tuple(notes))
 
 
@@ -61,24 +65,36 @@ def _import_mujoco() -> Any:
     return mujoco
 
 
-def _compile(mujoco: Any, source: Source) -> tuple[Any, list[str]]:
+def _compile(mujoco: Any, source: Source, root: Element) -> tuple[Any, list[str]]:
     """The compiled model, and what MuJoCo remarked (it would write that to a log file in the working folder)."""
     remarks: list[str] = []
     path = None if source.folder is None else source.folder / source.name
     previous = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(remarks.append)
     try:
-        if path is not None and path.is_file():
-            return mujoco.MjModel.from_xml_path(str(path)), remarks
+        if path is not None and path.is_file() and not source.data.startswith(UTF16):
+            return _compile_file(mujoco, path), remarks
         return mujoco.MjModel.from_xml_string(source.data.decode("utf-8-sig")), remarks
     except UnicodeDecodeError:
         raise LoadError(f"{source.name}: the text is not UTF-8, expected an MJCF file in UTF-8. Convert it.") from None
     except (ValueError, mujoco.FatalError) as error:
         message = _line(str(error))
         hint = " A text has no folder: give the path instead." if path is None and "opening file" in message else ""
-        raise LoadError(f"{source.name}: MuJoCo cannot compile the file: {message}.{hint}") from None
+        place = place_of(message, root, source.folder)
+        raise LoadError(f"{place}: MuJoCo cannot compile the file: {message}.{hint}") from None
     finally:
         mujoco.set_mju_user_warning(previous)
+
+
+def _compile_file(mujoco: Any, path: Path) -> Any:
+    """The model of a file; where a link leads to it, what it includes may lie beside the link or beside the file."""
+    try:
+        return mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        real = path.resolve()
+        if real == path or "opening file" not in str(error):
+            raise
+        return mujoco.MjModel.from_xml_path(str(real))
 
 
 def _line(text: str) -> str:
@@ -100,9 +116,7 @@ def not_carried(compiled: Any) -> Iterator[str]:
     along_axes = np.asarray(compiled.dof_armature) + np.asarray(compiled.dof_frictionloss)
     turned = sum(bool(along_axes[k]) for k in compiled.jnt_dofadr[free])
     numbers = {
-        "tendons ({}) are not carried; they exert no force here": compiled.ntendon,
-        "equality constraints ({}) are not carried; what they join moves freely": compiled.neq,
-        "actuators ({}) are not carried; tau is the force at the joints": getattr(compiled, "nactuator", compiled.nu),
+        "tendons ({}) are not carried; they exert no force here": compiled.ntendon - _idle_tendons(compiled),
         "armature of actuators ({}) is not carried; give it to their joints": count("actuator_armature"),
         "damping of actuators ({}) is not carried; give it to their joints": count("actuator_damping"),
         "gravity compensation ({} bodies) is not carried; their weight is felt": count("body_gravcomp"),
@@ -118,6 +132,24 @@ def not_carried(compiled: Any) -> Iterator[str]:
     density, viscosity = compiled.opt.density, compiled.opt.viscosity
     if density > 0 or viscosity > 0:
         yield f"the fluid (density {density:g}, viscosity {viscosity:g}) is not carried; bodies move as in a vacuum"
+
+
+def not_acting(compiled: Any) -> Iterator[str]:
+    """What a Model does not hold and does not act by itself: it is a matter of control, or only measures."""
+    actuators, tendons = getattr(compiled, "nactuator", compiled.nu), _idle_tendons(compiled)
+    if actuators:
+        yield f"actuators ({actuators}) are not carried; tau is the force at the joints"
+    if tendons:
+        yield f"tendons ({tendons}) that exert no force by themselves are not carried"
+
+
+def _idle_tendons(compiled: Any) -> int:
+    """How many tendons have neither spring, damper, friction, limit nor armature."""
+    acting = np.zeros(compiled.ntendon, dtype=bool)
+    for name in ("stiffness", "damping", "frictionloss", "limited", "armature", "stiffnesspoly", "dampingpoly"):
+        values = np.asarray(getattr(compiled, f"tendon_{name}", np.zeros(compiled.ntendon)))
+        acting |= values.reshape(compiled.ntendon, -1).any(axis=1) if compiled.ntendon else acting
+    return int((~acting).sum())
 
 
 # the tree ---------------------------------------------------------------------------------------
@@ -138,6 +170,7 @@ class _Reader:
         self.with_inertia: set[str] = set()
         self.between: set[str] = set()  # massless bodies between the joints of one body
         self.suspects: list[Finding] = []
+        self.sites: dict[int, str] = {}  # the frames that sites became
 
     def _disabled(self, *flags: str) -> bool:
         bits = [getattr(self._bits, f"mjDSBL_{flag}", 0) for flag in flags]
@@ -223,6 +256,13 @@ class _Reader:
             if name and name not in self.builder.frames:
                 parent = self.body_names[c.site_bodyid[s]]
                 self.builder.add_frame(name, parent, _pose(c.site_pos[s], c.site_quat[s]))
+                self.sites[s] = name
+
+    def add_equalities(self) -> None:
+        """Equalities as constraints, unless the file switches them off."""
+        if self.compiled.neq:
+            equalities = Equalities(self.builder, self.compiled, self.body_names, self.joint_names, self.sites)
+            equalities.add(enabled=not self._disabled("EQUALITY", "CONSTRAINT"))
 
     def findings(self, model: Model) -> list[Finding]:
         """Notes about bodies that move and have no inertia, or one that cannot be."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import warnings
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import LoadError, ModelError, ModelWarning, SixdError, unknown_name
+from sixd.errors import LoadError, ModelError, SixdError, unknown_name
 from sixd.io.files import unused
+from sixd.io.urdf_names import name_findings, refuse_xacro
 from sixd.io.urdf_parts import (
     incomplete_inertial,
     read_color,
@@ -26,7 +26,6 @@ from sixd.io.urdf_parts import (
     read_materials,
     read_origin,
     read_shape,
-    unexpanded_xacro,
 )
 from sixd.io.xml import Element
 from sixd.model import Free, Joint, Mimic, Model, ModelBuilder
@@ -42,21 +41,17 @@ def read_urdf(
     folder: Path | None = None,
 ) -> Model:
     """The model of a parsed ``<robot>``."""
+    refuse_xacro(robot)
     links = _by_name(robot, "link")
     joints = _by_name(robot, "joint")
-    xacro = unexpanded_xacro(robot)
     if not links:
-        hint = " It is xacro: expand it first (xacro robot.urdf.xacro > robot.urdf)." if xacro else ""
-        raise robot.error(f"the robot has no <link>, expected at least one.{hint}")
+        raise robot.error("the robot has no <link>, expected at least one. Is it a part of another file?")
+    if "world" not in links and any(_end(joint, "parent") == "world" for joint in joints.values()):
+        links = {"world": Element("link", {"name": "world"}, robot.line, robot.source), **links}
     order, root = _depth_first(robot, links, joints)
     builder = ModelBuilder(robot.attributes.get("name", "").strip() or "robot")
     reader = _Reader(builder, links, list(package_dirs), folder, read_materials(robot), joints)
-    if xacro:
-        message = (
-            f"the file is not expanded: what {', '.join(xacro)} would add is missing; expand it first "
-            f"(xacro robot.urdf.xacro > robot.urdf)"
-        )
-        builder.notes.append(Finding("xacro", builder.name, message))
+    builder.notes.extend(name_findings(robot))
     reader.add_root(root, floating_base)
     for joint in order:
         reader.add_joint(joint)
@@ -111,9 +106,20 @@ class _Reader:
             options["effort"] = read_limit(limit, "effort", np.inf)
             options["velocity"] = read_limit(limit, "velocity", np.inf)
             if kind in ("revolute", "prismatic"):
-                options["limits"] = tuple(read_limit(limit, key, 0.0) for key in ("lower", "upper"))
+                options["limits"] = self._limits(limit, name)
         kinematics = read_joint(joint, kind)
         self._add(child, self._name(parent), kinematics, joint_name=name, placement=read_origin(joint), **options)
+
+    def _limits(self, limit: Element, joint: str) -> tuple[float, float] | None:
+        """The range of a joint; none if its ends are exchanged, since nobody can tell what was meant."""
+        lower, upper = (read_limit(limit, key, 0.0) for key in ("lower", "upper"))
+        if lower <= upper:
+            return lower, upper
+        message = (
+            f"the lower limit {lower:g} is above the upper {upper:g}; the joint is left without limits: correct them"
+        )
+        self.builder.notes.append(Finding("limits", joint, message))
+        return None
 
     def _name(self, link: str) -> str:
         return self.renamed.get(link, link)
@@ -122,7 +128,8 @@ class _Reader:
         element, name = self.links[link], self._name(link)
         inertia = read_inertia(element)
         if inertia is not None:
-            self.with_inertial.add(name)
+            if inertia.matrix.any():
+                self.with_inertial.add(name)
             for finding in (inertia_finding(name, inertia), incomplete_inertial(element, name)):
                 if finding:
                     self.suspects.append((name, finding))
@@ -166,20 +173,11 @@ class _Reader:
         moving = {name for name, frame in model.frames.items() if frame.body}
         findings = [f for link, f in self.suspects if link in moving]
         carried: set[int] = {model.frames[link].body for link in self.with_inertial}
-        findings += [missing_inertia(model.body_names[i - 1]) for i in model.bodies if i not in carried]
+        told = {f.where for f in findings if f.code == "missing-inertia"}
+        bare = [model.body_names[i - 1] for i in model.bodies if i not in carried]
+        findings += [missing_inertia(name) for name in bare if name not in told]
         notes = [*self.builder.notes, *findings]
-        _warn(model.name, notes)
         return dataclasses.replace(model, notes=tuple(notes))
-
-
-def _warn(robot: str, notes: list[Finding]) -> None:
-    """One warning for each kind of finding, naming the bodies."""
-    by_message: dict[str, list[str]] = {}
-    for note in notes:
-        by_message.setdefault(note.message, []).append(note.where)
-    for message, names in by_message.items():
-        text = f"load: robot {robot!r}: {', '.join(names)}: {message}".rstrip(".") + "."
-        warnings.warn(text, ModelWarning, stacklevel=5)
 
 
 # the tree ---------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from sixd.model import Fixed, Free, Joint, Planar, Prismatic, Revolute, Shape, S
 from sixd.model.parts import Finding
 from sixd.spatial.euler import rotation_from_rpy
 from sixd.spatial.inertia import Inertia
+from sixd.spatial.rotation import quaternion_to_rotation
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import placement
 
-_XACRO_DEFINITIONS = ("xacro:macro", "xacro:property", "xacro:arg")
 _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 
 
@@ -29,7 +29,16 @@ def read_origin(element: Element) -> Array:
     if origin is None:
         return np.eye(4)
     xyz, rpy = origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), origin.numbers("rpy", 3, (0.0, 0.0, 0.0))
-    return placement(xyz, R=tidy_rotation(rotation_from_rpy(rpy)))
+    if "quat_xyzw" not in origin.attributes:
+        return placement(xyz, R=tidy_rotation(rotation_from_rpy(rpy)))
+    if "rpy" in origin.attributes:
+        raise origin.error("<origin> has both rpy and quat_xyzw, expected one of them. Delete the other.")
+    x, y, z, w = origin.numbers("quat_xyzw", 4)
+    quaternion = np.array([w, x, y, z])
+    largest = np.abs(quaternion).max()
+    if largest == 0:
+        raise origin.error('<origin> has a zero quaternion, expected a rotation. Write quat_xyzw="0 0 0 1" for none.')
+    return placement(xyz, R=tidy_rotation(quaternion_to_rotation(quaternion / largest)))
 
 
 def read_joint(joint: Element, kind: str) -> Joint:
@@ -88,20 +97,6 @@ def read_limit(limit: Element, key: str, default: float) -> float:
     """A limit; numbers at the end of float's range, which writers put where none is meant, are infinite."""
     value = limit.number(key, default, infinite=True)
     return value if abs(value) < 1e300 else np.inf * np.sign(value)
-
-
-def unexpanded_xacro(robot: Element) -> list[str]:
-    """Tags of xacro that stand for content which only its expansion would bring."""
-    found: set[str] = set()
-    stack = [robot]
-    while stack:
-        element = stack.pop()
-        if element.tag in _XACRO_DEFINITIONS:
-            continue
-        stack.extend(element.children)
-        if element.tag.startswith("xacro:"):
-            found.add(f"<{element.tag}>")
-    return sorted(found)
 
 
 def read_materials(robot: Element) -> dict[str, Any]:

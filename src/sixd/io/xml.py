@@ -1,7 +1,7 @@
 """XML with line numbers, for files from strangers.
 
 Elements carry the line they began on, so that an error can point at it. Any DTD is refused, so no entity is
-ever expanded or fetched. Text before the XML declaration, which real files hold, is passed over.
+ever expanded or fetched. Text before the document and null bytes after it, which real files hold, are passed over.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from xml.parsers import expat
 
 from sixd.errors import LoadError
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _DECLARED = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*['"]([\w.:-]+)['"]""")
+_DECLARATION = re.compile(rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?xml\s", re.DOTALL)
+_TAG = re.compile(rb"<!--.*?(?:-->|\Z)|<", re.DOTALL)
+_WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+_LONGEST_TEXT = 60  # characters of an element's text that are kept, for messages
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 
@@ -26,6 +30,7 @@ class Element:
     line: int
     source: str
     children: list[Element] = field(default_factory=list)
+    content: str = ""  # the text directly inside it
 
     def find(self, tag: str) -> Element | None:
         """The first child of that tag."""
@@ -58,7 +63,7 @@ class Element:
         words = raw.split()
         values = [self._number(attribute, raw, w, infinite) for w in words]
         if len(values) != count:
-            raise self.error(f"<{self.tag} {attribute}={raw!r}> has {len(values)} numbers, expected {count}.")
+            raise self.error(f"<{self.tag} {attribute}={_short(raw)}> has {len(values)} numbers, expected {count}.")
         return values
 
     def number(self, attribute: str, default: float | None = None, *, infinite: bool = False) -> float:
@@ -73,25 +78,31 @@ class Element:
         elif infinite and _INFINITE.fullmatch(word):
             return float(word)
         bare = word.rstrip(",;")
-        hint = f"Write {bare}." if bare != word and _NUMBER.fullmatch(bare) else "Write a decimal number such as 0.07."
+        hint = "Write a decimal number such as 0.07."
+        if bare != word and len(bare) < _LONGEST_TEXT and _NUMBER.fullmatch(bare):
+            hint = f"Write {bare}."
         if word.lower().strip("+-") == "nan":
             hint = "NaN is not a quantity; write the true value."
-        elif "$" in raw:
-            hint = "This looks like xacro: expand it first (xacro robot.urdf.xacro > robot.urdf)."
-        raise self.error(f"<{self.tag} {attribute}={raw!r}>: {word!r} is not a finite number. {hint}")
+        elif any(c.isdecimal() and not c.isascii() for c in word):
+            hint = "Write it in the digits 0 to 9."
+        where = f"<{self.tag} {attribute}={_short(raw)}>"
+        raise self.error(f"{where}: {_short(word)} is not a finite number. {hint}")
 
 
 def _amount(count: int) -> str:
     return "a number" if count == 1 else f"{count} numbers"
 
 
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 2 * _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…")
+
+
 def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
     """The root element of an XML document."""
-    if encoding is None:
-        data, encoding = _to_utf8(data)
+    data = (data if encoding is not None else _to_utf8(data)).rstrip(b"\0\x1a \t\r\n")
     start = _beginning(data)
     skipped = data[:start].count(b"\n")
-    parser = expat.ParserCreate(encoding)
+    parser = expat.ParserCreate("utf-8")
     stack: list[Element] = []
     roots: list[Element] = []
 
@@ -103,6 +114,11 @@ def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
     def end(tag: str) -> None:
         stack.pop()
 
+    def text(piece: str) -> None:
+        element = stack[-1]
+        if len(element.content) < _LONGEST_TEXT and piece.strip():
+            element.content += piece.strip()[:_LONGEST_TEXT]
+
     def doctype(*_: object) -> None:
         line = parser.CurrentLineNumber + skipped
         raise LoadError(
@@ -111,34 +127,35 @@ def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
         )
 
     parser.StartElementHandler, parser.EndElementHandler = begin, end
-    parser.StartDoctypeDeclHandler = doctype
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = text, doctype
+    parser.buffer_text = True
     try:
         parser.Parse(data[start:], True)
     except expat.ExpatError as error:
         line = error.lineno + skipped
         reason = expat.ErrorString(error.code)
-        raise LoadError(f"{source}, line {line}: the XML is broken: {reason}. Mend the file there.") from None
+        raise LoadError(f"{source}, line {line}: the XML is broken: {reason}. Fix the file there.") from None
     return roots[0]
 
 
-def _to_utf8(data: bytes) -> tuple[bytes, str | None]:
-    """The document in UTF-8: from the encoding that it declares, else as UTF-8, else as Latin-1."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16: the parser knows it
-        return data, None
-    declared = _DECLARED.search(data[:1000])
+def _to_utf8(data: bytes) -> bytes:
+    """The document in UTF-8: from its byte-order mark or the encoding that it declares, else UTF-8, else Latin-1."""
+    declared = _DECLARED.match(data, _beginning(data))
     name = declared.group(1).decode("ascii", "replace") if declared else "utf-8"
+    for mark, encoding in _WIDE.items():
+        if data.startswith(mark):
+            name, data = encoding, data[: len(data) & ~1]  # whole characters
     for attempt in (name, "utf-8", "latin-1"):
         try:
-            return data.decode(attempt).encode(), "utf-8"
+            return data.decode(attempt).encode()
         except (UnicodeError, LookupError):
             continue
-    return data, None
+    return data
 
 
 def _beginning(data: bytes) -> int:
-    """Where the document begins: at its XML declaration if it has one, else at its first tag."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16: leave it to the parser
-        return 0
-    declaration = data.find(b"<?xml ")
-    first = data.find(b"<")
-    return declaration if declaration >= 0 else max(first, 0)
+    """Where the document begins: at its declaration if it has one, else at its first tag; neither in a comment."""
+    declaration = next((m.start() for m in _DECLARATION.finditer(data) if m.group().startswith(b"<?xml")), None)
+    if declaration is not None:
+        return declaration
+    return next((m.start() for m in _TAG.finditer(data) if m.group() == b"<"), 0)

@@ -63,6 +63,7 @@ class ModelBuilder:
         self.constraints: list[Constraint] = []
         self.visuals: list[Visual] = []
         self.notes: list[Finding] = []
+        self.configurations: dict[str, dict[str, Array]] = {}  # of each name the coordinates of joints, by name
         self._joint_names: dict[str, int] = {}
 
     @classmethod
@@ -98,6 +99,10 @@ class ModelBuilder:
         builder.constraints = list(model.constraints)
         builder.visuals = list(model.visuals)
         builder.notes = list(model.notes)
+        builder.configurations = {
+            name: {joint: q[model.q_slice(joint)] for joint in model.joint_names}
+            for name, q in model.configurations.items()
+        }
         return builder
 
     def add_body(
@@ -204,6 +209,30 @@ class ModelBuilder:
         constraint.verify(joints)
         self.constraints.append(constraint)
 
+    def add_configuration(self, name: str, q: Any) -> None:
+        """Store a named configuration, for ``model.configuration(name)``; one of that name is replaced.
+
+        ``q`` holds the coordinates (nq,) of the joints added so far, or is a mapping such as ``{"elbow": 0.5}``. Joints
+        that it does not name, or that are added later, are in their neutral position.
+        """
+        where = f"add_configuration {name!r}"
+        if not isinstance(name, str) or not name:
+            raise ScalarTypeError(f"{where}: name is {name!r}, expected a non-empty string.")
+        joints = {joint: self.entries[k].joint for joint, k in self._joint_names.items()}
+        if not isinstance(q, Mapping):
+            ends = np.cumsum([joint.nq for joint in joints.values()], dtype=int)
+            row = validate.vector(f"{where}: q", q, int(ends[-1]) if len(ends) else 0, spread=False)
+            q = dict(zip(joints, np.split(row, ends)[:-1], strict=True))
+        values = {}
+        for joint, value in q.items():
+            if joint not in joints:
+                raise unknown_name(where, "joint", joint, joints)
+            n = joints[joint].nq
+            values[joint] = validate.vector(f"{where}: joint {joint!r}", value, n, spread=n == 1)
+            if isinstance(joints[joint], (Spherical, Free)) and not values[joint][:4].any():
+                raise ModelError(f"{where}: joint {joint!r} has a zero quaternion, expected one of any other length.")
+        self.configurations[name] = values
+
     def add_visual(
         self, parent: str, shape: Shape, placement: Any = None, *, color: Any = None, name: str = ""
     ) -> None:
@@ -255,6 +284,7 @@ class ModelBuilder:
             constraints=tuple(c for c in self.constraints if set(c.joints) <= names),
             visuals=tuple(visuals),
             notes=tuple(self.notes),
+            configurations={name: _row(moving[1:], values) for name, values in self.configurations.items()},
             **arrays,
         )
         return settled(model)
@@ -275,3 +305,9 @@ class ModelBuilder:
             raise ModelError(f"{where}: a body or frame of that name exists already. Names must differ.")
         if joint_name is not None and (joint_name in self._joint_names or f"joint:{joint_name}" in self.frames):
             raise ModelError(f"{where}: a joint named {joint_name!r} exists already. Give joint_name=….")
+
+
+def _row(entries: list[Entry], values: Mapping[str, Array]) -> Array:
+    """The coordinates (nq,) of these entries' joints, neutral where ``values`` has none."""
+    parts = [values.get(e.joint_name, e.joint.neutral()) for e in entries]
+    return np.concatenate([np.zeros(0), *parts]).astype(float)

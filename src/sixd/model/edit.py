@@ -70,6 +70,7 @@ def submodel(model: Model, body: str) -> Model:
     }
     part.visuals = [dataclasses.replace(v, body=number[v.body]) for v in model.visuals if v.body in number]
     part.notes = [n for n in model.notes if n.where in part.frames or n.where in part._joint_names]
+    part.configurations = whole.configurations
     part.constraints = list(model.constraints)
     lost = set(model.frames) - set(part.frames) | ({"world"} if model.parent[root] else set())
     _drop_constraints(part, set(model.joint_names) - set(part._joint_names), "submodel", lost)
@@ -84,6 +85,9 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     T = compose(base.pose, validate.pose("attach: placement", placement))
     builder, guest = ModelBuilder.from_model(model), ModelBuilder.from_model(other)
     shift = model.nb
+    for name, values in guest.configurations.items():
+        own = builder.configurations.setdefault(prefix + name, {})
+        own |= {prefix + joint: q for joint, q in values.items()}
 
     def moved(body: int, pose: Array) -> tuple[int, Array]:
         return (body + shift, pose) if body else (base.body, compose(T, pose))

@@ -57,22 +57,23 @@ class Model(System):
     constraints: tuple[Constraint, ...] = ()
     visuals: tuple[Visual, ...] = ()
     notes: tuple[Finding, ...] = ()
+    configurations: Mapping[str, Array] = dataclasses.field(default_factory=dict)  # (nq,) each, by name
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray):
-                value = value.view()
-                value.flags.writeable = False
-                object.__setattr__(self, f.name, value)
+                object.__setattr__(self, f.name, _read_only(value))
         object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+        named = {name: _read_only(q) for name, q in self.configurations.items()}
+        object.__setattr__(self, "configurations", MappingProxyType(named))
 
     def __getstate__(self) -> dict[str, Any]:
         state = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {**state, "frames": dict(self.frames)}
+        return {**state, "frames": dict(self.frames), "configurations": dict(self.configurations)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"configurations": {}, **state})
         self.__post_init__()
 
     # counts and indices ---------------------------------------------------------------------------
@@ -164,6 +165,19 @@ class Model(System):
     def v_slice(self, joint: str) -> slice:
         """Where the joint's freedoms are in qd, qdd and tau."""
         return self.iv[self.joint_index(joint)]
+
+    @property
+    def configuration_names(self) -> tuple[str, ...]:
+        """Names of the configurations that came with the model, such as the keyframes of an MJCF file."""
+        return tuple(self.configurations)
+
+    def configuration(self, name: str) -> Array:
+        """The configuration (nq,) of that name; a copy, to start from."""
+        try:
+            return self.configurations[name].copy()
+        except (KeyError, TypeError):
+            where = f"configuration: model {self.name!r}"
+            raise unknown_name(where, "configuration", name, self.configurations) from None
 
     def joint(self, name: str) -> JointRecord:
         """All that is known of a joint, by its name."""
@@ -331,6 +345,12 @@ def require_model(where: str, model: object) -> None:
     """Raise unless ``model`` is a Model."""
     if not isinstance(model, Model):
         raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
+
+
+def _read_only(array: Array) -> Array:
+    array = array.view()
+    array.flags.writeable = False
+    return array
 
 
 def _slices(counts: list[int]) -> tuple[slice, ...]:

@@ -78,11 +78,15 @@ class Visual:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something doubtful in a model: a short ``code``, the body or joint it is about, and what to do."""
+    """Something doubtful in a model: a short ``code``, the body or joint it is about, and what to do.
+
+    A ``quiet`` one is harmless for most: ``sixd.check`` lists it, loading does not warn of it.
+    """
 
     code: str
     where: str
     message: str
+    quiet: bool = False
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message} [{self.code}]"

@@ -6,6 +6,7 @@ Triangles run counter-clockwise seen from outside. Knows no robot and no page.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -49,7 +50,10 @@ class Mesh:
 def read_mesh(file: str) -> Mesh:
     """The mesh of an STL, OBJ, DAE … file, its parts joined, welded; raises FileError if it cannot be read."""
     try:
-        changed = os.stat(file).st_mtime_ns
+        there = os.stat(file)
+        if not stat.S_ISREG(there.st_mode):  # a device might never end
+            raise ValueError(file)
+        changed = there.st_mtime_ns
     except (OSError, ValueError):
         raise FileError(f"view: the mesh {file!r} is not found. Give sixd.load its folder by package_dirs.") from None
     return _read(file, changed)

@@ -1,0 +1,129 @@
+"""Names that URDF does not know: what is misspelt, repeated or written as text would otherwise vanish in silence.
+
+A name within two edits of one that is allowed there is taken for a slip of the pen. Other foreign tags, which other
+programs read (``<gazebo>``, ``<transmission>`` …), are passed over with all that they hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from sixd.io.xml import Element
+from sixd.model.parts import Finding
+
+# of each element its attributes and its children, those that may stand there once and those that may stand there often
+_URDF: dict[str, tuple[str, str, str]] = {
+    "robot": ("name version", "", "link joint material"),
+    "link": ("name type", "inertial", "visual collision"),
+    "joint": ("name type", "parent child origin axis limit dynamics mimic calibration safety_controller", ""),
+    "inertial": ("", "origin mass inertia", ""),
+    "visual": ("name", "origin geometry", "material"),
+    "collision": ("name", "origin geometry", ""),
+    "geometry": ("", "", "box cylinder sphere mesh capsule"),
+    "material": ("name", "color texture", ""),
+    "origin": ("xyz rpy quat_xyzw", "", ""),
+    "mass": ("value", "", ""),
+    "inertia": ("ixx ixy ixz iyy iyz izz", "", ""),
+    "parent": ("link", "", ""),
+    "child": ("link", "", ""),
+    "axis": ("xyz", "", ""),
+    "limit": ("lower upper effort velocity acceleration deceleration jerk", "", ""),
+    "dynamics": ("damping friction", "", ""),
+    "mimic": ("joint multiplier offset", "", ""),
+    "calibration": ("rising falling reference_position", "", ""),
+    "safety_controller": ("soft_lower_limit soft_upper_limit k_position k_velocity", "", ""),
+    "box": ("size", "", ""),
+    "cylinder": ("radius length", "", ""),
+    "capsule": ("radius length", "", ""),
+    "sphere": ("radius", "", ""),
+    "mesh": ("filename scale", "", ""),
+    "color": ("rgba", "", ""),
+    "texture": ("filename", "", ""),
+}
+_XACRO = re.compile(r"\$[{(]")
+_HINT = "is not expanded: expand it first (xacro robot.urdf.xacro > robot.urdf)."
+
+
+def refuse_xacro(robot: Element) -> None:
+    """Raise if the file holds xacro that was not expanded: what its macros would add is missing."""
+    prefixes = ["xacro:"]
+    for element in _all(robot):
+        prefixes += [f"{key[6:]}:" for key, uri in element.attributes.items() if _declares_xacro(key, uri)]
+        if element.tag.startswith(tuple(prefixes)):
+            raise element.error(f"the file is xacro, not URDF: <{element.tag}> {_HINT}")
+        for key, value in element.attributes.items():
+            if _XACRO.search(value):
+                where = f"<{element.tag} {key}={value!r}>"
+                raise element.error(f"the file is xacro, not URDF: {where} {_HINT}")
+
+
+def name_findings(robot: Element) -> Iterator[Finding]:
+    """What is misspelt, repeated or written as text in the parts of the file that are URDF's."""
+    stack = [(robot, robot.attributes.get("name", "").strip() or "robot")]
+    while stack:
+        element, where = stack.pop()
+        attributes, once, often = (names.split() for names in _URDF[element.tag])
+        for name in element.attributes:
+            near = None if ":" in name or name == "xmlns" else nearest(name, attributes)
+            if near:
+                what = f"<{element.tag}> has no attribute {name!r} in URDF, it is ignored; did you mean {near!r}?"
+                yield Finding("misspelt", where, f"{_place(element)}: {what}")
+        seen: set[str] = set()
+        for child in element.children:
+            if child.tag in once and child.tag in seen:
+                message = f"{_place(child)}: a second <{child.tag}> is ignored, the first is taken; delete one"
+                yield Finding("repeated", where, message)
+            seen.add(child.tag)
+            near = None if ":" in child.tag else nearest(child.tag, [*once, *often])
+            if near:
+                what = f"<{element.tag}> holds no <{child.tag}> in URDF, it is ignored; did you mean <{near}>?"
+                yield Finding("misspelt", where, f"{_place(child)}: {what}")
+        if element.content and attributes and not once and not often:
+            message = f"{_place(element)}: the text {element.content!r} in <{element.tag}> is ignored"
+            yield Finding("misspelt", where, f"{message}; write it as an attribute ({', '.join(attributes)})")
+        for child in reversed(element.children):
+            if child.tag in once or child.tag in often:
+                named = child.attributes.get("name", "").strip() if child.tag in ("link", "joint") else ""
+                stack.append((child, named or where))
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str | None:
+    """The allowed name that ``name`` is a slip of, within two edits and less than half of its letters; None if it is
+    allowed itself, or like none."""
+    names = list(allowed)
+    if name in names:
+        return None
+    found = [(edits(name.lower(), other), other) for other in names if abs(len(name) - len(other)) <= 2]
+    close = [(n, other) for n, other in found if n <= 2 and 2 * n < max(len(name), len(other))]
+    return min(close)[1] if close else None
+
+
+def edits(a: str, b: str) -> int:
+    """How many letters must be added, left out, replaced or exchanged with their neighbour to make b of a."""
+    rows = [list(range(len(b) + 1))]
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            best = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                best = min(best, rows[-2][j - 2] + 1)
+            row.append(best)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+def _place(element: Element) -> str:
+    return f"{element.source}, line {element.line}"
+
+
+def _declares_xacro(attribute: str, uri: str) -> bool:
+    return attribute.startswith("xmlns:") and uri.strip().rstrip("/#").endswith("xacro")
+
+
+def _all(robot: Element) -> Iterator[Element]:
+    stack = [robot]
+    while stack:
+        element = stack.pop()
+        yield element
+        stack.extend(reversed(element.children))
