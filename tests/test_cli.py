@@ -152,15 +152,40 @@ def test_interrupted(call, monkeypatch):
     assert (status, out, err.strip()) == (130, "", "")
 
 
-@pytest.mark.parametrize("arguments", [["info"], ["info", "--json"], ["--help"]])
-def test_a_closed_pipe_is_no_matter(arguments):
-    """``sixd info | head -1``: the reader is gone, and nothing is said about it."""
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["info"], 0),
+        (["info", "--json"], 0),
+        (["--help"], 0),
+        (["equations", "planar"], 0),
+        (["check", "pendulum"], 0),
+        (["check", "puma560"], 1),  # a fault is one, whoever reads
+        (["cache"], 0),
+    ],
+)
+def test_a_closed_pipe_is_no_matter(arguments, status):
+    """``sixd info | head -1``: the reader is gone, nothing is said about it, and the command ends as it would."""
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run([sys.executable, "-m", "sixd", *arguments], stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     assert done.stderr == b""
-    assert done.returncode == 1
+    assert done.returncode == status
+
+
+@pytest.mark.parametrize(("stream", "robot", "status"), [("stdout", "robot.urdf", 0), ("stderr", "x" * 100_000, 1)])
+def test_a_pipe_that_is_closed_in_the_middle(tmp_path, stream, robot, status):
+    """More is written than a pipe holds (64 KiB), and its reader leaves after the first letter."""
+    urdf(tmp_path, sixd.to_urdf(sixd.zoo.pendulum()).replace('"pendulum"', f'"{"x" * 100_000}"'))
+    command = [sys.executable, "-m", "sixd", "info", robot, "--json"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process.stdout, process.stderr:
+        left, other = (process.stdout, process.stderr)[:: 1 if stream == "stdout" else -1]
+        assert left.read(1)
+        left.close()
+        assert other.read() == b""
+    assert process.wait() == status
 
 
 def test_standard_output_that_takes_nothing(call, monkeypatch, capsys):
@@ -203,6 +228,24 @@ def test_output_keeps_to_the_width(call, monkeypatch, arguments, width):
     _, out, _ = call(*arguments)
     assert max(map(len, out.splitlines())) <= width
     assert not re.search(r" \n", out)
+
+
+def test_a_pipe_gets_every_column(call, monkeypatch, tmp_path):
+    """No terminal, nothing that tells a width: no column is left out, no line is broken."""
+    monkeypatch.delenv("COLUMNS")
+    names = {"link": "a_rather_long_name_of_a_link_of_an_arm", "joint": "another_long_name_for_the_joint_of_an_arm"}
+    text = sixd.to_urdf(sixd.zoo.panda_arm())
+    for old, new in names.items():
+        text = re.sub(rf'"{old}(\d)"', rf'"{new}\1"', text)
+    text = text.replace('<dynamics damping="0" friction="0"/>', "").replace("</joint>", '<dynamics damping="2"/></joint>')
+    urdf(tmp_path, text)
+    lines = call("info", "robot.urdf")[1].splitlines()
+    assert lines[2].split() == "body joint kind range effort speed passive mass [kg]".split()
+    (row,) = [line for line in lines if f"{names['link']}7 " in line]
+    for cell in (f"{names['joint']}7", "-2.897 … 2.897 rad", "12 N m", "2.61 rad/s", "damping 2", "0.736"):
+        assert cell in row
+    told = call("check", "puma560")[1].splitlines()
+    assert any("break the triangle inequality" in line and "principal moments" in line for line in told)
 
 
 def test_columns_that_are_left_out_are_named(call, monkeypatch):
@@ -263,6 +306,14 @@ def test_a_file_wins_over_the_zoo(call, tmp_path):
     [
         ("pand_arm", "Did you mean 'panda_arm'?"),
         ("zoo:pand_arm", "Did you mean 'panda_arm'?"),
+        ("panda", "Did you mean 'panda_arm'?"),  # by spelling 'planar' is nearer
+        ("zoo:panda", "Did you mean 'panda_arm'?"),
+        ("Puma", "Did you mean 'puma560'?"),
+        ("UR-arm", "Did you mean 'ur_arm'?"),
+        ("pendulums", "Did you mean 'pendulum'?"),
+        ("robot", "Did you mean 'robot.urdf'?"),
+        ("roll", "Did you mean 'rolling_disc'?"),
+        ("link", "Did you mean 'two_link_arm'?"),
         ("robots", "Did you mean 'robot.urdf'?"),
         ("qqqqqq", "`sixd info` lists the zoo"),
         ("no/such.urdf", "cannot read 'no/such.urdf'"),
@@ -387,7 +438,7 @@ def test_remarks_are_no_faults_unless_strict(call):
 
 def test_there_is_advice_on_every_finding():
     """Codes are read off the source: a new one needs advice."""
-    text = "\n".join(p.read_text() for p in SOURCE.rglob("*.py") if "cli" not in p.parts)
+    text = "\n".join(p.read_text() for p in SOURCE.rglob("*.py") if "cli" not in p.relative_to(SOURCE).parts)
     codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', text)) | {"negative-mass", "impossible-inertia"}
     at_a_configuration = {"not-assembled", "rank-drop"}  # check(model, q) alone
     assert len(codes) > 10
@@ -463,6 +514,26 @@ def test_long_equations_are_announced(call, monkeypatch):
     status, out, err = call("equations", "pendulum")
     assert (status, err) == (0, "warning: equations: it takes some 180 s.\n")
     assert out
+
+
+def test_equations_that_take_long_need_force(call, monkeypatch):
+    """From five minutes foreseen on; what is quick is done, and then nothing is said about C."""
+    told = fails(call("equations", "humanoid"))
+    assert "C of 'humanoid' takes some 108 minutes, expected less than 5 minutes. --what M,g is quick." in told
+    assert "--force" in told
+    assert "model.lock" in told
+    derived = sixd.equations(sixd.zoo.pendulum())
+
+    def announced(model):
+        warnings.warn("C is long", sixd.CompileWarning, stacklevel=2)
+        return derived
+
+    monkeypatch.setattr(sixd, "equations", announced)
+    assert call("equations", "humanoid", "--force")[::2] == (0, "warning: C is long.\n")
+    assert call("equations", "humanoid", "--what", "M,g")[::2] == (0, "")
+    assert "C of 'humanoid'" in fails(call("equations", "humanoid", "--what", "M,C"))
+    assert "C of 'humanoid'" in fails(call("equations", "humanoid", "--format", "python"))
+    assert call("equations", "panda_arm")[::2] == (0, "warning: C is long.\n")
 
 
 def test_export_writes_what_export_c_gives(call, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 import sys
 import warnings
@@ -16,7 +15,7 @@ import sixd
 from sixd import zoo
 from sixd.cli.output import count
 from sixd.cli.usage import NEAR
-from sixd.errors import LoadError, ModelWarning
+from sixd.errors import LoadError, ModelWarning, suggestion
 from sixd.model import Model
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -87,8 +86,7 @@ def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Mod
         return zoo.get(name)
     if _is_path(robot):
         return sixd.load(Path(robot), **options)
-    near = difflib.get_close_matches(name, [*zoo.names(), *_files()], n=1, cutoff=NEAR)
-    hint = f"Did you mean {near[0]!r}?" if near else "`sixd info` lists the zoo."
+    hint = suggestion(name, [*zoo.names(), *_files()], NEAR) or "`sixd info` lists the zoo."
     raise LoadError(f"robot: neither a file nor a robot of the zoo is named {robot!r}. {hint}")
 
 
