@@ -107,7 +107,9 @@ def test_version(call):
         (["equations", "pendulum", "--what", "M", "--format", "python"], "does not go with --format python"),
         (["view", "pendulum", "--q", "5,5"], "view: --q has 2 numbers, expected 1"),
         (["info", "panda_arm", "--jsn"], "--jsn"),
-        (["check"], "Missing argument 'ROBOT'"),
+        (["check"], "Missing argument 'ROBOT'. For example: sixd check panda_arm. See"),
+        (["export", "ur_arm"], "Missing argument 'FUNCTION'. For example: sixd export ur_arm inverse_dynamics"),
+        (["simulate", "pendulum", "--helpp"], "(Did you mean one of: '--help', '--html'?) See"),
         (["bench", "pendulum", "--batch", "0"], "--batch"),
         (["equations", "pendulum", "--format", "word"], "word"),
         (["--nonsense"], "--nonsense"),
@@ -318,13 +320,17 @@ def test_a_file_wins_over_the_zoo(call, tmp_path):
         ("qqqqqq", "`sixd info` lists the zoo"),
         ("no/such.urdf", "cannot read 'no/such.urdf'"),
         ("none.urdf", "There is robot.urdf"),
+        ("robt.urdf", "there is no such file. Did you mean 'robot.urdf'?"),
+        ("./Robot.URDF", "Did you mean 'robot.urdf'?"),
         ("  ", "expected a file or a name of the zoo"),
-        (".", "cannot read"),
+        (".", "it is a folder, expected a file. It holds 'robot.urdf'."),
+        ("empty", "No robot file lies in it."),
         ("a\0b.urdf", "cannot read"),
     ],
 )
 def test_robots_that_are_not_there(call, tmp_path, robot, message):
     urdf(tmp_path)
+    (tmp_path / "empty").mkdir()
     assert message in fails(call("info", robot))
 
 
@@ -499,7 +505,7 @@ def test_equations_of_one_freedom_are_matrices_too(call):
 
 def test_equations_refused(call):
     assert "no field named 'N'" in fails(call("equations", "pendulum", "--what", "M,N"), 2)
-    assert "is no folder" in fails(call("equations", "pendulum", "-o", "no/where.txt"))
+    assert "is not a folder" in fails(call("equations", "pendulum", "-o", "no/where.txt"))
     assert "is a folder" in fails(call("equations", "pendulum", "-o", "."))
 
 
@@ -585,6 +591,27 @@ def test_export_refused(call, tmp_path, arguments, message):
 def test_export_with_external_forces(call, tmp_path):
     assert call("export", "planar", "inverse_dynamics", "--f-ext")[0] == 0
     assert "f_ext" in (tmp_path / "inverse_dynamics.h").read_text()
+
+
+def test_pipes_are_written_to_and_stay(call, tmp_path):
+    """A device or a pipe in the place of a file is never replaced, with --force or without."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for more in ([], ["--force"]):
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        status, _, err = call("equations", "pendulum", "-o", pipe, *more)
+        assert (status, err) == (0, "")
+        assert os.read(reader, 10_000).startswith(b"# pendulum")
+        os.close(reader)
+        assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_places_where_nobody_may_write(call, monkeypatch):
+    """Told before the work."""
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(sixd, "equations", None)
+    assert "'x.txt' cannot be written" in fails(call("equations", "pendulum", "-o", "x.txt"))
 
 
 def test_cache(call, tmp_path, monkeypatch):

@@ -253,7 +253,7 @@ def test_methods(call, method):
         (["--duration", "-1"], "--duration is -1, expected a finite number of at least 0"),
         (["-o", "x.mat"], "expected a name that ends in one of .npz, .csv"),
         (["--html", "x.txt"], ".html"),
-        (["--plot", "no/x.png"], "is no folder"),
+        (["--plot", "no/x.png"], "is not a folder"),
     ],
 )
 def test_simulate_refused(call, arguments, message):

@@ -52,7 +52,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx is not None else "sixd"
-            _say(f"{_sentence(error.format_message())} See '{path} --help'.")
+            _say(f"{_sentence(error.format_message())}{_example(error)} See '{path} --help'.")
             return 2
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
@@ -93,7 +93,15 @@ def _is_write_error(error: Exception) -> TypeGuard[OSError]:
 def _sentence(text: str) -> str:
     """On one line, ended by a stop."""
     line = " ".join(text.split())
-    return line if line.endswith((".", "?", "!")) else f"{line}."
+    return line if line.endswith((".", "?", "!", "?)")) else f"{line}."
+
+
+def _example(error: click.UsageError) -> str:
+    """A call that can be typed, where an argument is missing."""
+    examples = getattr(error.ctx and error.ctx.command, "examples", ())
+    if not examples or not isinstance(error, click.MissingParameter):
+        return ""
+    return f" For example: {examples[0][0]}."
 
 
 def _say(text: str) -> None:
