@@ -239,10 +239,12 @@ def test_a_pipe_gets_every_column(call, monkeypatch, tmp_path):
     text = sixd.to_urdf(sixd.zoo.panda_arm())
     for old, new in names.items():
         text = re.sub(rf'"{old}(\d)"', rf'"{new}\1"', text)
-    text = text.replace('<dynamics damping="0" friction="0"/>', "").replace("</joint>", '<dynamics damping="2"/></joint>')
+    text = text.replace('<dynamics damping="0" friction="0"/>', "").replace(
+        "</joint>", '<dynamics damping="2"/></joint>'
+    )
     urdf(tmp_path, text)
     lines = call("info", "robot.urdf")[1].splitlines()
-    assert lines[2].split() == "body joint kind range effort speed passive mass [kg]".split()
+    assert lines[2].split() == ["body", "joint", "kind", "range", "effort", "speed", "passive", "mass", "[kg]"]
     (row,) = [line for line in lines if f"{names['link']}7 " in line]
     for cell in (f"{names['joint']}7", "-2.897 … 2.897 rad", "12 N m", "2.61 rad/s", "damping 2", "0.736"):
         assert cell in row

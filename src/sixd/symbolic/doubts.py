@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from sixd.symbolic.equations import Equations
 
 _SHORTEST = 3  # letters of names that are compared: l1 is near q1, and yet another thing
-_GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda lamda mu nu xi omicron pi rho sigma tau upsilon phi "
-    "chi psi omega".split()
-)
+_GREEK = {
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "lamda", "mu", "nu",
+    "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+}  # fmt: skip
 _TRIES = 12  # states and parameters at which the kinetic energy is looked at, if it is negative at all before
 _ROUNDING = 1e-9  # of M scaled to a diagonal of ±1: an eigenvalue above -1e-9 is not called negative
 
@@ -93,8 +93,8 @@ def warn_if_negative(system: Equations) -> None:
     bad = [str(v) for v, x in zip(system.qd, np.diag(M), strict=True) if x < 0]
     which = f"of {' and of '.join(bad)} alone" if bad else f"of {', '.join(map(str, system.qd))} together"
     warnings.warn(
-        f"lagrange: the kinetic energy {which} is negative wherever it was tried, expected T ≥ 0. Look for a wrong sign "
-        f"in T, or for a product of velocities that is too large.",
+        f"lagrange: the kinetic energy {which} is negative wherever it was tried, expected T ≥ 0. Look for a wrong "
+        f"sign in T, or for a product of velocities that is too large.",
         ModelWarning,
         stacklevel=3,
     )

@@ -98,11 +98,7 @@ def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:
         row = [real_derivative(e, x) for x in q]
     if all(canonical(a) == 0 for a in row):
         raise ModelError(f"lagrange: the constraint {e} = 0 holds back no motion.")
-    rate = sum(
-        real_derivative(a, x) * u * v
-        for a, v in zip(row, qd, strict=True)
-        for x, u in zip(q, qd, strict=True)
-    )
+    rate = sum(real_derivative(a, x) * u * v for a, v in zip(row, qd, strict=True) for x, u in zip(q, qd, strict=True))
     if sympy.sympify(rate).has(sympy.DiracDelta, sympy.Derivative):
         raise ModelError(
             f"lagrange: the constraint {e} = 0 has a kink, where its rate jumps, expected a smooth one. Write the part "
