@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _SHORTEST = 3  # letters of names that are compared: l1 is near q1, and yet another thing
 _GREEK = {
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "lamda", "mu", "nu",
-    "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "lamda", "mu",
+    "nu", "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
 }  # fmt: skip
 _TRIES = 12  # states and parameters at which the kinetic energy is looked at, if it is negative at all before
 _ROUNDING = 1e-9  # of M scaled to a diagonal of ±1: an eigenvalue above -1e-9 is not called negative
