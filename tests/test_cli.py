@@ -109,7 +109,9 @@ def test_version(call):
         (["equations", "pendulum", "--what", "M", "--format", "python"], "does not go with --format python"),
         (["view", "pendulum", "--q", "5,5"], "view: --q has 2 numbers, expected 1"),
         (["info", "panda_arm", "--jsn"], "--jsn"),
-        (["check"], "Missing argument 'ROBOT'"),
+        (["check"], "Missing argument 'ROBOT'. For example: sixd check panda_arm. See"),
+        (["export", "ur_arm"], "Missing argument 'FUNCTION'. For example: sixd export ur_arm inverse_dynamics"),
+        (["simulate", "pendulum", "--helpp"], "(Did you mean one of: '--help', '--html'?) See"),
         (["bench", "pendulum", "--batch", "0"], "--batch"),
         (["equations", "pendulum", "--format", "word"], "word"),
         (["--nonsense"], "--nonsense"),
@@ -154,15 +156,40 @@ def test_interrupted(call, monkeypatch):
     assert (status, out, err.strip()) == (130, "", "")
 
 
-@pytest.mark.parametrize("arguments", [["info"], ["info", "--json"], ["--help"]])
-def test_a_closed_pipe_is_no_matter(arguments):
-    """``sixd info | head -1``: the reader is gone, and nothing is said about it."""
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["info"], 0),
+        (["info", "--json"], 0),
+        (["--help"], 0),
+        (["equations", "planar"], 0),
+        (["check", "pendulum"], 0),
+        (["check", "puma560"], 1),  # a fault is one, whoever reads
+        (["cache"], 0),
+    ],
+)
+def test_a_closed_pipe_is_no_matter(arguments, status):
+    """``sixd info | head -1``: the reader is gone, nothing is said about it, and the command ends as it would."""
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run([sys.executable, "-m", "sixd", *arguments], stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     assert done.stderr == b""
-    assert done.returncode == 1
+    assert done.returncode == status
+
+
+@pytest.mark.parametrize(("stream", "robot", "status"), [("stdout", "robot.urdf", 0), ("stderr", "x" * 100_000, 1)])
+def test_a_pipe_that_is_closed_in_the_middle(tmp_path, stream, robot, status):
+    """More is written than a pipe holds (64 KiB), and its reader leaves after the first letter."""
+    urdf(tmp_path, sixd.to_urdf(sixd.zoo.pendulum()).replace('"pendulum"', f'"{"x" * 100_000}"'))
+    command = [sys.executable, "-m", "sixd", "info", robot, "--json"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process.stdout, process.stderr:
+        left, other = (process.stdout, process.stderr)[:: 1 if stream == "stdout" else -1]
+        assert left.read(1)
+        left.close()
+        assert other.read() == b""
+    assert process.wait() == status
 
 
 def test_standard_output_that_takes_nothing(call, monkeypatch, capsys):
@@ -205,6 +232,26 @@ def test_output_keeps_to_the_width(call, monkeypatch, arguments, width):
     _, out, _ = call(*arguments)
     assert max(map(len, out.splitlines())) <= width
     assert not re.search(r" \n", out)
+
+
+def test_a_pipe_gets_every_column(call, monkeypatch, tmp_path):
+    """No terminal, nothing that tells a width: no column is left out, no line is broken."""
+    monkeypatch.delenv("COLUMNS")
+    names = {"link": "a_rather_long_name_of_a_link_of_an_arm", "joint": "another_long_name_for_the_joint_of_an_arm"}
+    text = sixd.to_urdf(sixd.zoo.panda_arm())
+    for old, new in names.items():
+        text = re.sub(rf'"{old}(\d)"', rf'"{new}\1"', text)
+    text = text.replace('<dynamics damping="0" friction="0"/>', "").replace(
+        "</joint>", '<dynamics damping="2"/></joint>'
+    )
+    urdf(tmp_path, text)
+    lines = call("info", "robot.urdf")[1].splitlines()
+    assert lines[2].split() == ["body", "joint", "kind", "range", "effort", "speed", "passive", "mass", "[kg]"]
+    (row,) = [line for line in lines if f"{names['link']}7 " in line]
+    for cell in (f"{names['joint']}7", "-2.897 … 2.897 rad", "12 N m", "2.61 rad/s", "damping 2", "0.736"):
+        assert cell in row
+    told = call("check", "puma560")[1].splitlines()
+    assert any("break the triangle inequality" in line and "principal moments" in line for line in told)
 
 
 def test_columns_that_are_left_out_are_named(call, monkeypatch):
@@ -265,17 +312,29 @@ def test_a_file_wins_over_the_zoo(call, tmp_path):
     [
         ("pand_arm", "Did you mean 'panda_arm'?"),
         ("zoo:pand_arm", "Did you mean 'panda_arm'?"),
+        ("panda", "Did you mean 'panda_arm'?"),  # by spelling 'planar' is nearer
+        ("zoo:panda", "Did you mean 'panda_arm'?"),
+        ("Puma", "Did you mean 'puma560'?"),
+        ("UR-arm", "Did you mean 'ur_arm'?"),
+        ("pendulums", "Did you mean 'pendulum'?"),
+        ("robot", "Did you mean 'robot.urdf'?"),
+        ("roll", "Did you mean 'rolling_disc'?"),
+        ("link", "Did you mean 'two_link_arm'?"),
         ("robots", "Did you mean 'robot.urdf'?"),
         ("qqqqqq", "`sixd info` lists the zoo"),
         ("no/such.urdf", "cannot read 'no/such.urdf'"),
         ("none.urdf", "There is robot.urdf"),
+        ("robt.urdf", "there is no such file. Did you mean 'robot.urdf'?"),
+        ("./Robot.URDF", "Did you mean 'robot.urdf'?"),
         ("  ", "expected a file or a name of the zoo"),
-        (".", "cannot read"),
+        (".", "it is a folder, expected a file. It holds 'robot.urdf'."),
+        ("empty", "No robot file lies in it."),
         ("a\0b.urdf", "cannot read"),
     ],
 )
 def test_robots_that_are_not_there(call, tmp_path, robot, message):
     urdf(tmp_path)
+    (tmp_path / "empty").mkdir()
     assert message in fails(call("info", robot))
 
 
@@ -390,7 +449,7 @@ def test_remarks_are_no_faults_unless_strict(call):
 
 def test_there_is_advice_on_every_finding():
     """Codes are read off the source: a new one needs advice."""
-    text = "\n".join(p.read_text() for p in SOURCE.rglob("*.py") if "cli" not in p.parts)
+    text = "\n".join(p.read_text() for p in SOURCE.rglob("*.py") if "cli" not in p.relative_to(SOURCE).parts)
     codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', text)) | {"negative-mass", "impossible-inertia"}
     at_a_configuration = {"not-assembled", "rank-drop"}  # check(model, q) alone
     assert len(codes) > 10
@@ -451,7 +510,7 @@ def test_equations_of_one_freedom_are_matrices_too(call):
 
 def test_equations_refused(call):
     assert "no field named 'N'" in fails(call("equations", "pendulum", "--what", "M,N"), 2)
-    assert "is no folder" in fails(call("equations", "pendulum", "-o", "no/where.txt"))
+    assert "is not a folder" in fails(call("equations", "pendulum", "-o", "no/where.txt"))
     assert "is a folder" in fails(call("equations", "pendulum", "-o", "."))
 
 
@@ -507,6 +566,26 @@ def test_what_is_kept_is_said(capsys, monkeypatch):
         assert capsys.readouterr().err == f"compiling x for 'a?[1mb'{kept} …\n"
 
 
+def test_equations_that_take_long_need_force(call, monkeypatch):
+    """From five minutes foreseen on; what is quick is done, and then nothing is said about C."""
+    told = fails(call("equations", "humanoid"))
+    assert "C of 'humanoid' takes some 108 minutes, expected less than 5 minutes. --what M,g is quick." in told
+    assert "--force" in told
+    assert "model.lock" in told
+    derived = sixd.equations(sixd.zoo.pendulum())
+
+    def announced(model):
+        warnings.warn("C is long", sixd.CompileWarning, stacklevel=2)
+        return derived
+
+    monkeypatch.setattr(sixd, "equations", announced)
+    assert call("equations", "humanoid", "--force")[::2] == (0, "warning: C is long.\n")
+    assert call("equations", "humanoid", "--what", "M,g")[::2] == (0, "")
+    assert "C of 'humanoid'" in fails(call("equations", "humanoid", "--what", "M,C"))
+    assert "C of 'humanoid'" in fails(call("equations", "humanoid", "--format", "python"))
+    assert call("equations", "panda_arm")[::2] == (0, "warning: C is long.\n")
+
+
 def test_export_writes_what_export_c_gives(call, tmp_path):
     status, out, err = call("export", "two_link_arm", "mass-matrix", "-o", "c/code")
     assert (status, err) == (0, "")
@@ -556,6 +635,27 @@ def test_export_refused(call, tmp_path, arguments, message):
 def test_export_with_external_forces(call, tmp_path):
     assert call("export", "planar", "inverse_dynamics", "--f-ext")[0] == 0
     assert "f_ext" in (tmp_path / "inverse_dynamics.h").read_text()
+
+
+def test_pipes_are_written_to_and_stay(call, tmp_path):
+    """A device or a pipe in the place of a file is never replaced, with --force or without."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for more in ([], ["--force"]):
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        status, _, err = call("equations", "pendulum", "-o", pipe, *more)
+        assert (status, err) == (0, "")
+        assert os.read(reader, 10_000).startswith(b"# pendulum")
+        os.close(reader)
+        assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_places_where_nobody_may_write(call, monkeypatch):
+    """Told before the work."""
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(sixd, "equations", None)
+    assert "'x.txt' cannot be written" in fails(call("equations", "pendulum", "-o", "x.txt"))
 
 
 def test_cache(call, tmp_path, monkeypatch):

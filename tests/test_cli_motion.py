@@ -209,6 +209,19 @@ def test_controllers(call):
     assert "friction or the controller" in call(*start[:-1], "--controller", "gravity")[1]
 
 
+def test_controllers_of_a_floating_base(call):
+    """A controller that pushes what no motor drives says so; a state that does not fit names a joint that can be set."""
+    start = ["simulate", "falling_sphere", "--duration", 0.01]
+    _, _, err = call(*start, "--controller", "gravity")
+    assert err.startswith("note: the controller also acts on sphere, which no motor drives")
+    assert "model=model" in err
+    assert call(*start)[2] == ""
+    told = fails(call(*start, "--controller", "pd:1,1", "--target", "0"), 2)
+    assert "--target has 1 number, expected 7" in told
+    assert "--target sphere=1:0:0:0:0:0:0." in told
+    assert "--q left_forearm=0.5." in fails(call("simulate", "humanoid", "--q", "0"), 2)
+
+
 @pytest.mark.parametrize("method", ["euler", "midpoint", "adaptive", "stiff"])
 def test_methods(call, method):
     status, out, err = call("simulate", "pendulum", "--q", 1, "--duration", 0.2, "--method", method)
@@ -226,8 +239,9 @@ def test_methods(call, method):
         (["--q", "one"], "expected a number such as"),
         (["--q", "inf"], "expected a number such as"),
         (["--controller", "pdd:1,2"], "There are: none, gravity, pd:KP,KD"),
-        (["--controller", "pd"], "There are: none, gravity, pd:KP,KD"),
-        (["--controller", "gravity:1,2"], "no controller named"),
+        (["--controller", "pd"], "expected its gains, too: pd:KP,KD, such as pd:100,20."),
+        (["--controller", "gravity+pd:"], "gravity+pd:KP,KD"),
+        (["--controller", "gravity:1,2"], "Is gravity+pd:1,2 meant?"),
         (["--controller", "pd:1"], "expected two gains"),
         (["--controller", "pd:1,x"], "expected a number such as"),
         (["--controller", "pd:-1,0"], "kp"),
@@ -241,7 +255,7 @@ def test_methods(call, method):
         (["--duration", "-1"], "--duration is -1, expected a finite number of at least 0"),
         (["-o", "x.mat"], "expected a name that ends in one of .npz, .csv"),
         (["--html", "x.txt"], ".html"),
-        (["--plot", "no/x.png"], "is no folder"),
+        (["--plot", "no/x.png"], "is not a folder"),
     ],
 )
 def test_simulate_refused(call, arguments, message):

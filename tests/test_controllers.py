@@ -398,12 +398,39 @@ def test_errors_when_called(controller, message):
 
 
 def test_errors_of_states_and_long_tables():
-    with pytest.raises(sixd.ShapeError, match=r"PD: qd has shape \(6,\), expected \(7,\), one state. Without model="):
+    with pytest.raises(sixd.ShapeError, match=r"PD: model is missing, .* q has 7 numbers and qd 6, .* model=model\)"):
         controllers.PD(np.zeros(7), 1.0)(0.0, np.zeros(7), np.zeros(6))
     with pytest.raises(
         sixd.ModelError, match="Sequence: tau has 2000 numbers, expected at most 1000 in a traced controller"
     ):
         compiled(controllers.Sequence(np.zeros((1000, 2)), 0.1), ARM)(0.0, np.zeros(2), np.zeros(2))
+
+
+def floating_leg():
+    """A free body with a leg: q has 8 numbers, qd 7."""
+    builder = sixd.ModelBuilder("hopper")
+    builder.add_body("base", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=1.0))
+    builder.add_body("leg", "base", sixd.Revolute("y"), inertia=sixd.sphere(0.1, mass=1.0).translated((0, 0, -0.3)))
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda m: controllers.PD(m.neutral(), 1.0), r"PD: model is missing.*Give it: PD\(target, kp, kd, model=model\)"),
+        (lambda m: controllers.PD([0.0], 1.0), r"PD: model is missing.*q has 8 numbers and qd 7, as with a floating base"),
+        (lambda m: controllers.PD(lambda t: m.neutral(), 1.0), "PD: model is missing"),
+        (lambda m: controllers.PD([0.0], 1.0, model=m), r"expected \(8,\), or a function of t\. Joint 'base' takes 7 of them: begin with target = model.neutral\(\), then target\[model.q_slice\('leg'\)\]"),
+        (lambda m: controllers.PD(m.neutral(), [1.0], model=m), r"PD: kp has shape \(1,\).*Joint 'base' takes 6 of them, kp\[0:6\]: begin with kp = np.zeros\(7\)"),
+        (lambda m: controllers.ComputedTorque(m, m.neutral(), 1.0, [1.0]), r"ComputedTorque: kd has shape \(1,\).*Joint 'base' takes 6 of them, kd\[0:6\]"),
+        (lambda m: controllers.Sequence(np.ones((5, 1)), 0.01), r"controller returns forces of shape \(1,\) at t = 0, expected 7 numbers"),
+    ],
+)  # fmt: skip
+def test_a_floating_base_needs_more(make, message):
+    """Whatever is missing or too short is named, with what to write."""
+    model = floating_leg()
+    with pytest.raises(sixd.SixdError, match=message):
+        sixd.simulate(model, model.neutral(), None, 0.01, controller=make(model))
 
 
 def test_tables_for_a_batch_of_two_dimensions():

@@ -95,7 +95,11 @@ def _remove_unlocked(draft: Path) -> None:
 
 
 def _take_place(draft: Path, path: Path) -> None:
-    """Rename the draft; a file that was there leaves its permissions."""
+    """Rename the draft; a file that was there leaves its permissions. A device or a pipe is written to, and stays."""
+    if path.exists() and not path.is_file():
+        with open(draft, "rb") as source, open(path, "wb") as sink:
+            shutil.copyfileobj(source, sink)
+        return
     if path.exists():
         shutil.copymode(path, draft)
     os.replace(draft, path)

@@ -81,15 +81,41 @@ class SimulationWarning(UserWarning):
     """A simulation, or an assembly, did not go as asked: rows not finite, interrupted, a controller not compiled."""
 
 
+_MOST_NEAR = 3  # names that are suggested
+
+
 def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """The error for a failed look-up: it suggests the nearest name, else lists what exists."""
+    """The error for a failed look-up: it suggests near names, else lists what exists."""
     names = list(known)
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
-    if near:
-        hint = f"Did you mean {near[0]!r}?"
-    elif names:
+    hint = suggestion(str(name), names)
+    if not hint and names:
         shown = ", ".join(repr(n) for n in names[:12]) + (", …" if len(names) > 12 else "")
         hint = f"There are: {shown}."
-    else:
-        hint = "There are none."
-    return UnknownNameError(f"{where}: no {kind} named {name!r}. {hint}")
+    return UnknownNameError(f"{where}: no {kind} named {name!r}. {hint or 'There are none.'}")
+
+
+def suggestion(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
+    """The question which of the near names is meant; empty if no name is near."""
+    near = [repr(n) for n in _near_names(name, known, cutoff)[:_MOST_NEAR]]
+    first = ", ".join(near[:-1])
+    return f"Did you mean {first} or {near[-1]}?" if first else f"Did you mean {near[-1]}?" if near else ""
+
+
+def _near_names(name: str, known: Iterable[str], cutoff: float) -> list[str]:
+    """Likeliest first: the same but for case; those that begin with the name; that contain it; or the one spelt most
+    alike, by difflib's measure at least ``cutoff``. Spelling comes last: 'panda' is 'panda_arm' rather than 'planar'.
+    """
+    plain = {n: _without_case(n) for n in known}
+    word = _without_case(name)
+    alike = difflib.get_close_matches(word, plain.values(), n=1, cutoff=cutoff)
+    ways = (
+        [n for n, p in plain.items() if p == word],
+        sorted((n for n, p in plain.items() if len(word) > 1 and p.startswith(word)), key=len),
+        sorted((n for n, p in plain.items() if len(word) > 2 and word in p), key=len),
+        [n for n, p in plain.items() if p in alike],
+    )
+    return next((found for found in ways if found), [])
+
+
+def _without_case(name: str) -> str:
+    return name.casefold().replace("-", "_").replace(" ", "_")

@@ -1,6 +1,7 @@
 """The border between the commands and the shell: errors in one sentence, exit statuses, warnings in one line.
 
-0: done; 1: it failed (or ``sixd check`` found a fault); 2: called in a wrong way; 130: interrupted.
+0: done; 1: it failed (or ``sixd check`` found a fault); 2: called in a wrong way; 130: interrupted. A reader that has
+seen enough, as in ``sixd info | head -1``, changes none of them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TypeGuard
 
 import click
@@ -43,7 +44,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         _say("standard output is closed, expected a terminal, a file or a pipe. To hide the output: >/dev/null.")
         return 1
-    with warnings.catch_warnings():
+    with _pipes_may_close(), warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)  # told, whatever -W says
         show = warnings.showwarning
         warnings.showwarning = lambda *w: show(*w) if settings.debug else _show_warning(*w)
@@ -53,15 +54,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx is not None else "sixd"
-            _say(f"{_sentence(error.format_message())} See '{path} --help'.")
+            _say(f"{_sentence(error.format_message())}{_example(error)} See '{path} --help'.")
             return 2
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
-        except BrokenPipeError:
-            return _hang_up()
         except Exception as error:
             if _is_write_error(error):
-                _hang_up()
+                _discard(sys.stdout)
             if settings.debug:
                 traceback.print_exc()
             else:
@@ -72,12 +71,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _call(arguments: Sequence[str] | None, settings: Settings) -> int:
     args = None if arguments is None else list(arguments)
-    try:
-        result: Any = make_group(sixd.__version__).main(args, prog_name="sixd", standalone_mode=False, obj=settings)
-    except SystemExit as leave:  # click's and rich's answer to a pipe that was closed
-        if leave.code:
-            raise BrokenPipeError from None
-        return 0
+    result: Any = make_group(sixd.__version__).main(args, prog_name="sixd", standalone_mode=False, obj=settings)
     return result if isinstance(result, int) else 0
 
 
@@ -101,7 +95,15 @@ def _is_write_error(error: Exception) -> TypeGuard[OSError]:
 def _sentence(text: str) -> str:
     """On one line, ended by a stop."""
     line = " ".join(text.split())
-    return line if line.endswith((".", "?", "!")) else f"{line}."
+    return line if line.endswith((".", "?", "!", "?)")) else f"{line}."
+
+
+def _example(error: click.UsageError) -> str:
+    """A call that can be typed, where an argument is missing."""
+    examples = getattr(error.ctx and error.ctx.command, "examples", ())
+    if not examples or not isinstance(error, click.MissingParameter):
+        return ""
+    return f" For example: {examples[0][0]}."
 
 
 def _say(text: str) -> None:
@@ -127,10 +129,45 @@ def _note(what: str) -> None:
         click.echo(f"{printable(what)}{kept} …", err=True)
 
 
-def _hang_up() -> int:
-    """Nobody reads any more: end without a word, also when Python flushes its streams."""
+# pipes ----------------------------------------------------------------------------------------------
+
+
+class _Pipe:
+    """A stream whose reader may leave: what is written from then on goes nowhere, and the command ends as if read."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return int(self._unbroken(lambda: self._stream.write(text)) or 0)
+
+    def flush(self) -> None:
+        self._unbroken(self._stream.flush)
+
+    def _unbroken(self, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except BrokenPipeError:
+            _discard(self._stream)
+            return None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _pipes_may_close() -> Iterator[None]:
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (_Pipe(stream) for stream in streams)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def _discard(stream: Any) -> None:
+    """Let the stream lead nowhere, also when Python flushes it at its end."""
     with suppress(OSError, ValueError, AttributeError):
         null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
+        os.dup2(null, stream.fileno())
         os.close(null)
-    return 1

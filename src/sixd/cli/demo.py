@@ -14,6 +14,7 @@ import sixd
 from sixd.cli import bench, stage
 from sixd.cli.equations import entries
 from sixd.cli.group import command
+from sixd.cli.output import PAGE as WIDEST
 from sixd.cli.output import console, count, duration
 from sixd.cli.saving import free_path
 from sixd.cli.tree import tree_table
@@ -72,7 +73,7 @@ def _part(out: Console, title: str, call: str) -> None:
     from rich.text import Text
 
     out.print()
-    out.print(Rule(Text(title, style="bold cyan"), align="left", style="dim"))
+    out.print(Rule(Text(title, style="bold cyan"), align="left", style="dim"), width=min(out.width, WIDEST))
     out.print(Text(call, style="green"))
     out.print()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -16,9 +17,11 @@ from sixd.cli.output import console, dump
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.cli.saving import free_path
 from sixd.cli.usage import FilePath, unknown, wrong_call
+from sixd.errors import CompileWarning, SixdError
 from sixd.io.files import write_atomically
 from sixd.model import Model
 from sixd.model.system import System
+from sixd.symbolic.derive import foreseen_seconds
 from sixd.symbolic.show import FIELDS
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "latex", "markdown", "python", "json")
 _MATRICES = ("M", "C", "A")  # also where they have one column
+_WITH_C = {"C", "h", "tau", "Gamma"}
+_PATIENCE = 300.0  # seconds foreseen from which --force is asked for
 
 
 @command(
@@ -46,7 +51,7 @@ _MATRICES = ("M", "C", "A")  # also where they have one column
 )
 @click.option("--reduce", is_flag=True, help="In the independent coordinates that mimic joints and couplings leave.")
 @click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Write to a file.")
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists; go on where it takes over five minutes.")
 def equations(
     robot: str,
     floating_base: bool,
@@ -60,16 +65,19 @@ def equations(
     """Print the equations of motion M q̈ + C q̇ + g + b = τ in closed form: q1, q2, … are the coordinates [rad or m] in
     the order of `sixd info`, qd1, … their rates, numbers are in SI units; M[1,2] is the entry in row 1, column 2.
 
-    A six-axis robot takes a second; the length grows sixfold with every further axis, and you are warned before a long
-    wait. docs/equations.md tells more, such as symbols in the place of numbers.
+    A six-axis robot takes a second; the length grows sixfold with every further axis. You are warned before a long
+    wait, and one of over five minutes needs --force; M and g alone (--what M,g) take a small part of the time of C.
+    docs/equations.md tells more, such as symbols in the place of numbers.
     """
     fields = _fields(what, form)
     if output is not None:
         free_path(output, force)
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    if not force:
+        _require_patience(model, fields)
     with console(stderr=True).status(f"deriving the equations of {model.name}"):
         system = model.reduce() if reduce else model
-        derived = sixd.equations(system)  # type: ignore[arg-type]
+        derived = _derived(system, fields)
         text = render(derived, fields, form)
     if reduce:
         tell(_unreduced(model, system))
@@ -90,6 +98,38 @@ def _fields(what: str | None, form: str) -> tuple[str, ...]:
     if what is not None and form == "python":
         raise wrong_call("--what does not go with --format python, which is a program. Leave one of them out.")
     return names
+
+
+def _derived(system: Any, fields: tuple[str, ...]) -> Equations:
+    """The equations; that C would be long does not matter where it is not asked for."""
+    with warnings.catch_warnings():
+        if fields and not _WITH_C.intersection(fields):
+            warnings.simplefilter("ignore", CompileWarning)
+        return sixd.equations(system)
+
+
+def _require_patience(model: Model, fields: tuple[str, ...]) -> None:
+    """Raise if what is asked for takes so long that it cannot be meant without a word."""
+    longest = max(fields or ("C",), key=lambda name: foreseen_seconds(model, name))
+    seconds = foreseen_seconds(model, longest)
+    if seconds >= _PATIENCE:
+        less = next((f"--what {names} is quick. " for names in ("M,g", "g") if _is_quick(model, names)), "")
+        raise SixdError(
+            f"equations: {longest} of {model.name!r} takes some {_long_time(seconds)}, expected less than "
+            f"{_PATIENCE / 60:.0f} minutes. {less}Lock joints that do not matter (model.lock in Python), evaluate the "
+            f"robot instead of printing it (`sixd export`), or give --force to go on."
+        )
+
+
+def _is_quick(model: Model, names: str) -> bool:
+    return all(foreseen_seconds(model, name) < _PATIENCE for name in names.split(","))
+
+
+def _long_time(seconds: float) -> str:
+    for unit, size in (("years", 3.2e7), ("days", 86400.0), ("hours", 3600.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds / 60:.0f} minutes"
 
 
 def _unreduced(model: Model, system: System) -> list[str]:

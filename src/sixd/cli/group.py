@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from sixd.cli.usage import NEAR
+from sixd.errors import suggestion
 
 # one line each, so that `sixd --help` need not load the commands themselves
 COMMANDS = {
@@ -95,8 +95,7 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1, cutoff=NEAR)
-            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(COMMANDS)}."
+            hint = suggestion(args[0], COMMANDS, NEAR) or f"There are: {', '.join(COMMANDS)}."
             ctx.fail(f"no command named {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 

@@ -126,7 +126,8 @@ def _show_zoo(as_json: bool) -> None:
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("robot", "bodies", "freedoms", "constraints"):
-        table.add_column(column, justify="left" if column == "robot" else "right", overflow="fold")
+        first = column == "robot"
+        table.add_column(column, justify="left" if first else "right", overflow="fold", no_wrap=first)
     for name, m in models.items():
         table.add_row(name, str(m.nb), str(m.nv), str(len(m.constraints)) if m.constraints else "")
     out = console()

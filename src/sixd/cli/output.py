@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-PIPED_WIDTH = 100  # columns where nothing tells the width: a pipe or a file
+EVERYTHING = 100_000  # columns where nothing limits the width, a pipe or a file: no line is broken, no column left out
+PAGE = 100  # columns of a page of text
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where to print: coloured in a terminal only (and not if ``NO_COLOR`` is set), 100 columns wide in a pipe."""
+    """Where to print: coloured in a terminal only (and not if ``NO_COLOR`` is set); as wide as the terminal, or as
+    ``COLUMNS`` says, and as wide as need be in a pipe or a file, where programs search it.
+    """
     from rich.console import Console
 
     stream: Any = sys.stderr if stderr else sys.stdout
     told = os.environ.get("COLUMNS", "").isdigit()
-    width = None if told or stream.isatty() else PIPED_WIDTH
+    width = None if told or stream.isatty() else EVERYTHING
     file: Any = stream if stream.isatty() else _Trimmed(stream)
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 

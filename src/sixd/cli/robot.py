@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 import sys
 import warnings
@@ -16,7 +15,7 @@ import sixd
 from sixd import zoo
 from sixd.cli.output import count
 from sixd.cli.usage import NEAR
-from sixd.errors import LoadError, ModelWarning
+from sixd.errors import LoadError, ModelWarning, suggestion
 from sixd.io.files import read_limited
 from sixd.model import Model
 from sixd.model.findings import property_findings
@@ -24,6 +23,8 @@ from sixd.model.findings import property_findings
 F = TypeVar("F", bound=Callable[..., Any])
 PREFIX = "zoo:"
 _ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf")
+_MOST_FILES = 5  # that are named
+_NEAR_FILE = 0.75  # as NEAR, of names with endings: 'none.urdf' is not near 'robot.urdf' (0.63)
 
 
 def robot_argument(*, required: bool = True) -> Callable[[F], F]:
@@ -87,9 +88,9 @@ def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Mod
             )
         return zoo.get(name)
     if _is_path(robot):
+        _require_file(Path(robot).expanduser())
         return sixd.load(Path(robot), **options)
-    near = difflib.get_close_matches(name, [*zoo.names(), *_files()], n=1, cutoff=NEAR)
-    hint = f"Did you mean {near[0]!r}?" if near else "`sixd info` lists the zoo."
+    hint = suggestion(name, [*zoo.names(), *_files(Path())], NEAR) or "`sixd info` lists the zoo."
     raise LoadError(f"robot: neither a file nor a robot of the zoo is named {robot!r}. {hint}")
 
 
@@ -103,8 +104,26 @@ def _is_path(robot: str) -> bool:
     return there or len(path.parts) > 1 or path.suffix.lower() in _ENDINGS
 
 
-def _files() -> list[str]:
-    return [p.name for p in Path.cwd().iterdir() if p.suffix.lower() in _ENDINGS]
+def _require_file(path: Path) -> None:
+    """Raise, with the files that may be meant, where the path is a folder's or of no file; else the loader tells."""
+    try:
+        folder, missing = path.is_dir(), not path.exists()
+        found = _files(path if folder else path.parent)
+    except (OSError, ValueError):
+        return
+    if folder:
+        listed = ", ".join(repr(str(path / name)) for name in found[:_MOST_FILES])
+        more = f" and {len(found) - _MOST_FILES} more" if len(found) > _MOST_FILES else ""
+        hint = f"It holds {listed}{more}." if found else "No robot file lies in it."
+        raise LoadError(f"robot: cannot read {str(path)!r}: it is a folder, expected a file. {hint}")
+    near = suggestion(path.name, found, _NEAR_FILE) if missing else ""
+    if near:
+        raise LoadError(f"robot: cannot read {str(path)!r}: there is no such file. {near}")
+
+
+def _files(folder: Path) -> list[str]:
+    """Names of the robot files in a folder."""
+    return sorted(p.name for p in folder.iterdir() if p.suffix.lower() in _ENDINGS)
 
 
 def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:

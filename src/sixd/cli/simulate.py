@@ -18,6 +18,7 @@ from sixd.cli.start import require_memory, start
 from sixd.cli.state import parse_number, parse_state
 from sixd.cli.usage import FilePath, from_option, number, unknown, wrong_call
 from sixd.model import Model
+from sixd.model.joints import Free
 from sixd.simulation.simulate import METHODS
 
 FILES = ("output", "html", "plot")
@@ -112,6 +113,8 @@ def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **o
     begin = start(model, options["q"], options["qd"], options["seed"], options["batch"])
     tell(begin.notes)
     controller = make_controller(model, options["controller"], options["target"])
+    if controller is not None:
+        tell(_held_bases(model))
     began = perf_counter()
     motion = sixd.simulate(
         model,
@@ -139,11 +142,26 @@ def _record_every(dt: float) -> int:
     return max(1, round(0.01 / dt)) if 1e-12 < dt < 1 else 1
 
 
+def _held_bases(model: Model) -> list[str]:
+    """What a controller does that no motor could."""
+    free = [model.joint_names[i - 1] for i in model.bodies if isinstance(model.joints[i], Free)]
+    if not free:
+        return []
+    return [
+        f"the controller also acts on {', '.join(free)}, which no motor drives, as if a hand held it. In Python: "
+        f"sixd.controllers.PD(target, kp, kd, model=model), with zeros in kp and kd for its six freedoms."
+    ]
+
+
 def make_controller(model: Model, text: str, target: str | None) -> Any:
     """The controller that a word on the command line names, or None."""
     kind, _, gains = text.partition(":")
-    if kind not in CONTROLLERS or bool(gains) != kind.endswith("pd"):
+    if kind not in CONTROLLERS:
         raise unknown("controller", text, ("none", "gravity", "pd:KP,KD", "gravity+pd:KP,KD"))
+    if kind.endswith("pd") and not gains:
+        raise wrong_call(f"--controller is {text!r}, expected its gains, too: {kind}:KP,KD, such as {kind}:100,20.")
+    if gains and not kind.endswith("pd"):
+        raise wrong_call(f"--controller is {text!r}, expected no gains. Is gravity+pd:{gains} meant?")
     if target is not None and not gains:
         raise wrong_call("--target was given without --controller pd:KP,KD, which would lead there.")
     if kind == "none":

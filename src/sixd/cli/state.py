@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from sixd.cli.output import count
 from sixd.cli.usage import from_option, wrong_call
 from sixd.model import Model
 from sixd.model.joints import Free, Spherical
@@ -41,9 +42,9 @@ def _parts(text: str) -> list[str]:
 
 
 def _numbers(model: Model, option: str, parts: list[str], of_q: bool) -> Array:
-    joint = model.joint_names[0] if model.nb else "joint"
     for part in parts:
         if ":" in part:
+            joint = model.joint_names[0] if model.nb else "joint"
             raise wrong_call(
                 f"{option} has {part!r}, expected numbers with commas between. Colons are for a joint of several "
                 f"coordinates, by its name: {option} {joint}={part}."
@@ -52,10 +53,20 @@ def _numbers(model: Model, option: str, parts: list[str], of_q: bool) -> Array:
     size, letters = (model.nq, "nq") if of_q else (model.nv, "nv")
     if len(values) != size:
         raise wrong_call(
-            f"{option} has {len(values)} numbers, expected {size} ({letters} of {model.name!r}). "
-            f"Or name joints: {option} {joint}=0.5."
+            f"{option} has {count(len(values), 'number')}, expected {size} ({letters} of {model.name!r}). "
+            f"Or name joints: {option} {_example(model, of_q)}."
         )
     return values
+
+
+def _example(model: Model, of_q: bool) -> str:
+    """A joint with a value, one number if there is a joint of one."""
+    sizes = {name: (model.q_slice(name) if of_q else model.v_slice(name)) for name in model.joint_names}
+    if not sizes:
+        return "joint=0.5"
+    name = min(sizes, key=lambda n: sizes[n].stop - sizes[n].start)
+    values = model.neutral()[sizes[name]] if of_q else np.zeros(sizes[name].stop - sizes[name].start)
+    return f"{name}=0.5" if len(values) == 1 else f"{name}={':'.join(f'{x:g}' for x in values)}"
 
 
 def _by_name(model: Model, option: str, parts: list[str], others: Array) -> Array:

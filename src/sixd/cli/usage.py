@@ -5,7 +5,6 @@ What is wrong only because of the machine, such as a file that exists already, i
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,9 +13,9 @@ from typing import Any
 
 import click
 
-from sixd.errors import SixdError
+from sixd.errors import SixdError, suggestion
 
-NEAR = 0.6  # of difflib's measure: 'inf' is near 'info' (0.86), 'nope' is not (0.5)
+NEAR = 0.6  # of difflib's measure: 'ifno' is near 'info' (0.75), 'nope' is not (0.5)
 
 
 def wrong_call(text: str) -> click.UsageError:
@@ -29,8 +28,7 @@ def wrong_call(text: str) -> click.UsageError:
 def unknown(kind: str, name: str, known: Iterable[str]) -> click.UsageError:
     """The error for a name that is none: it suggests a near one, else lists all."""
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=NEAR)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}."
+    hint = suggestion(name, names, NEAR) or f"There are: {', '.join(names)}."
     return wrong_call(f"no {kind} named {name!r}. {hint}")
 
 

@@ -12,14 +12,17 @@ from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array, is_object, maximum, minimum, require_scalars
 
 
-def read_gain(where: str, name: str, value: Any, *sizes: int) -> Array:
-    """A gain as a read-only array: one number, or as many as one of ``sizes`` (any number of them, without)."""
+def read_gain(where: str, name: str, value: Any, *sizes: int, hint: str = "") -> Array:
+    """A gain as a read-only array: one number, or as many as one of ``sizes`` (any number of them, without).
+
+    ``hint`` ends the message on a wrong number of them.
+    """
     require_scalars(f"{where}: {name}", value)
     array = np.array(value)
     fits = array.ndim == 0 or (array.ndim == 1 and (not sizes or len(array) in sizes))
     if not fits:
         wanted = " or ".join(f"({n},)" for n in sizes) or "(nv,)"
-        raise ShapeError(f"{where}: {name} has shape {array.shape}, expected a number or {wanted}.")
+        raise ShapeError(f"{where}: {name} has shape {array.shape}, expected a number or {wanted}.{hint}")
     if is_object(array) or not np.isfinite(array).all() or (array < 0).any():
         raise ModelError(f"{where}: {name} is {value!r}, expected finite numbers of at least 0.")
     array = array.astype(float)
@@ -37,6 +40,11 @@ def require_gains(where: str, n: int, **gains: Array) -> None:
 def read_state(where: str, q: Any, qd: Any, system: System | None) -> tuple[Array, Array]:
     """q and qd of one state as arrays that fit the system."""
     arrays = np.asarray(q), np.asarray(qd)
+    if system is None and arrays[0].ndim == arrays[1].ndim == 1 and arrays[0].size != arrays[1].size:
+        raise ShapeError(
+            f"{where}: model is missing, expected the model, since q has {arrays[0].size} numbers and qd "
+            f"{arrays[1].size}, as with a floating base. Give it: {where}(target, kp, kd, model=model)."
+        )
     sizes = (arrays[0].size, arrays[0].size) if system is None else (system.nq, system.nv)
     for name, array, n in zip(("q", "qd"), arrays, sizes, strict=True):
         if array.shape != (n,):

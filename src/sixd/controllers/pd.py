@@ -8,7 +8,7 @@ from typing import Any, final
 
 from sixd import api
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
-from sixd.controllers.reference import Reference
+from sixd.controllers.reference import Reference, gains_of_joints
 from sixd.errors import ModelError
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
@@ -22,7 +22,8 @@ class PD:
     Parameters
     ----------
     target : (nq,), or a function t -> (nq,) written with the functions of ``sixd.spatial``.
-    kp, kd : gains [N m/rad or N/m] and [N m s/rad or N s/m], a number or (nv,).
+    kp, kd : gains [N m/rad or N/m] and [N m s/rad or N s/m], a number or (nv,). Where a base floats, zeros for its six
+        freedoms leave it alone: no motor holds it.
     velocity : (nv,) of the target, or a function of t; None: the target's exact derivative.
     model : needed for spherical and free joints, whose errors are rotations, for gravity and for effort limits. Without
         it q and the target are plain numbers.
@@ -59,7 +60,8 @@ class PD:
         object.__setattr__(self, "velocity", reference.velocity)
         sizes = () if reference.nv is None else (reference.nv,)
         for name in ("kp", "kd"):
-            object.__setattr__(self, name, read_gain("PD", name, getattr(self, name), *sizes))
+            hint = gains_of_joints(self.model, name)
+            object.__setattr__(self, name, read_gain("PD", name, getattr(self, name), *sizes, hint=hint))
 
     @cached_property
     def _reference(self) -> Reference:

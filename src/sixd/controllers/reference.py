@@ -69,6 +69,7 @@ class Reference:
         value = getattr(self, name)
         if not callable(value):
             wanted = f"{'(nq,)' if n is None else f'({n},)'}, or a function of t"
+            wanted += _target_of_joints(self.system) if name == "target" else ""
             object.__setattr__(self, name, finite_vector(self.where, name, value, n, wanted))
 
     def at(self, t: Scalar) -> Motion:
@@ -171,6 +172,29 @@ def curved_joints(system: System | None) -> list[tuple[str, Joint, slice, slice]
         for name, joint in joints
         if type(joint).integrate is not Joint.integrate
     ]
+
+
+def _target_of_joints(system: System | None) -> str:
+    """What the message on a wrong number of coordinates says where a joint has several of them."""
+    curved = curved_joints(system)
+    if system is None or not curved:
+        return ""
+    name, _, iq, _ = curved[0]
+    others = [n for n in system.joint_names if n not in {c[0] for c in curved}]
+    rest = f", then target[model.q_slice({others[0]!r})] = …" if others else ""
+    return f". Joint {name!r} takes {iq.stop - iq.start} of them: begin with target = model.neutral(){rest}"
+
+
+def gains_of_joints(system: System | None, gain: str) -> str:
+    """What the message on a wrong number of gains says where a joint has several freedoms; else nothing."""
+    curved = curved_joints(system)
+    if system is None or not curved:
+        return ""
+    name, _, _, iv = curved[0]
+    return (
+        f" Joint {name!r} takes {iv.stop - iv.start} of them, {gain}[{iv.start}:{iv.stop}]: begin with {gain} = "
+        f"np.zeros({system.nv}), which leaves it alone, and set those of the other joints."
+    )
 
 
 def _require_unit_quaternions(where: str, system: System | None, q: Array) -> None:

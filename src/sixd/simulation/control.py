@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixd.compile import graph_text
-from sixd.errors import ScalarTypeError, SimulationWarning, TraceError
+from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning, TraceError
 from sixd.simulation.checks import positive
 from sixd.simulation.kernels import traced
 from sixd.simulation.memory import fresh, remembers, row_seed
@@ -59,6 +59,11 @@ class Sampled:
         if hasattr(self.function, "sample"):
             states = [x.reshape((*self.batch, x.shape[1])) for x in (q, qd)]
             found = np.asarray(self.function.sample(t, *states), dtype=float)
+            if found.shape[-1:] != qd.shape[1:]:  # one number would be spread over all freedoms
+                raise ShapeError(
+                    f"{self.where}: controller returns forces of shape {found.shape} at t = {t:g}, expected "
+                    f"{qd.shape[1]} numbers, one for each freedom."
+                )
             return np.broadcast_to(found, states[1].shape).reshape(qd.shape)
         out = np.empty(qd.shape)
         for k, f in enumerate(self._rows):

@@ -17,7 +17,7 @@ from sixd.spatial.scalar import is_sympy
 def coordinates(where: str, q: Any, name: str = "q") -> tuple[Any, ...]:
     """The coordinates in a tuple: SymPy symbols or functions of time, each once."""
     from sympy import Basic, MatrixBase, Symbol
-    from sympy.core.function import AppliedUndef
+    from sympy.core.function import AppliedUndef, UndefinedFunction
 
     if isinstance(q, (str, Mapping)) or (isinstance(q, Basic) and not isinstance(q, MatrixBase)):
         raise ScalarTypeError(f"{where}: {name} is {q!r}, expected a list of coordinates: [{q}].")
@@ -26,8 +26,11 @@ def coordinates(where: str, q: Any, name: str = "q") -> tuple[Any, ...]:
     except TypeError:
         raise ScalarTypeError(f"{where}: {name} is {q!r}, expected a list of SymPy symbols.") from None
     for x in given:
+        if isinstance(x, UndefinedFunction):
+            raise ScalarTypeError(f"{where}: coordinate {x} is a function, expected one of time: {x}(t).")
         if not isinstance(x, (Symbol, AppliedUndef)):
-            raise ScalarTypeError(f"{where}: coordinate {x!r} is a {type(x).__name__}, expected a SymPy symbol.")
+            how = f" Make it by sympy.Symbol({x!r})." if isinstance(x, str) else ""
+            raise ScalarTypeError(f"{where}: coordinate {x!r} is a {type(x).__name__}, expected a SymPy symbol.{how}")
     if len(set(given)) != len(given):
         raise ModelError(f"{where}: {name} is {list(given)}, expected each coordinate once.")
     return given

@@ -89,12 +89,23 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     )
 
 
-# a closed form's length goes up six times with every joint of a chain that turns about another axis: seven took 10 to
+# a closed form's length goes up six times with every joint of a chain that turns about another axis: seven took 6 to
 # 90 s for C, depending on the inertias; joints that turn about parallel axes count half
 _LONG = 6.2
 
 
-def _tell_if_long(tree: Model) -> None:
+# what a field takes in parts of C; 10 turns in a row (talos): M 60 s of 6480 s, g 1 s after deriving for 5 s
+_SHARES = {"C": 1.0, "h": 1.0, "tau": 1.0, "Gamma": 1.0, "M": 1e-2, "T": 1e-2, "L": 1e-2}
+_DERIVING = 1e-3
+
+
+def foreseen_seconds(tree: Model, field: str = "C") -> float:
+    """How long a field of the equations of a model will take [s], within a factor of five."""
+    return float(30 * 6 ** (_turns(tree) - 7) * _SHARES.get(field, _DERIVING))
+
+
+def _turns(tree: Model) -> float:
+    """Turns about different axes in a row, in the chain that has most of them."""
     depth, axes = [0.0], [np.zeros(3)]
     for i in tree.bodies:
         p, joint, R = tree.parent[i], tree.joints[i], tree.placement[i][:3, :3]
@@ -106,12 +117,16 @@ def _tell_if_long(tree: Model) -> None:
             turns = 0.2
         depth.append(depth[p] + turns)
         axes.append(axis)
-    seconds = 30 * 6 ** (max(depth) - 7)
-    if max(depth) > _LONG:
+    return max(depth)
+
+
+def _tell_if_long(tree: Model) -> None:
+    turns = _turns(tree)
+    if turns > _LONG:
         warnings.warn(
-            f"equations: {tree.name!r} has a chain with {max(depth):.0f} turns in a row: its closed form is long; C "
-            f"takes some {seconds:.0f} s, what is printed more. Lock joints that do not matter, or evaluate the model "
-            f"itself.",
+            f"equations: {tree.name!r} has a chain with {turns:.0f} turns in a row: its closed form is long; C takes "
+            f"some {foreseen_seconds(tree):.0f} s, what is printed more. Lock joints that do not matter, or evaluate "
+            f"the model itself.",
             CompileWarning,
             stacklevel=3,
         )

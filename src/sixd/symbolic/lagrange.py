@@ -7,6 +7,8 @@ velocities (moving frames give the last two); they are told apart exactly, in th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +16,9 @@ import numpy as np
 from sixd.errors import ModelError, ShapeError
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
+from sixd.symbolic import doubts
 from sixd.symbolic.coordinates import coordinates, expression, is_listed, time_in, velocities, with_dots
+from sixd.symbolic.derivative import as_real
 from sixd.symbolic.equations import Equations
 from sixd.symbolic.poly import Poly
 from sixd.symbolic.relations import make_relations, symbols_of
@@ -40,15 +44,19 @@ def lagrange(
     Parameters
     ----------
     T : polynomial of degree at most two in the velocities; the coefficients may depend on q in any way, but not on the
-        time. Make symbols ``real=True`` where Abs or sign of them occurs.
+        time. All symbols are taken for real, whatever they were declared. A ``ModelWarning`` tells where T is negative.
     V : function of q alone.
     q : coordinates: SymPy symbols, or functions of time such as those of ``sympy.physics.mechanics.dynamicsymbols``.
     qd : symbols of the velocities; q1 has qd1, theta has thetad, if omitted. For functions of time, their derivatives.
     inputs : matrix (n, m) T(q) that maps input forces f to generalised forces τ = T f; the identity if omitted.
-    dissipation : Rayleigh's function D(q, q̇); its slope by q̇ is a force against the motion.
+    dissipation : Rayleigh's function D(q, q̇); its slope by q̇ is a force against the motion. c*qd**2/2 is damping,
+        F*Abs(qd) dry friction.
     constraints : expressions that must be zero (or ``sympy.Eq``): of q alone (holonomic), or linear in the velocities;
         or constraints such as ``sixd.Holonomic`` and ``sixd.Coupling``, with coordinates' names for joints'.
-    parameters : symbols besides q and qd that may occur; if given, any other is an error.
+    parameters : symbols besides q and qd that may occur; if given, any other is an error. If not, a ``ModelWarning``
+        tells of symbols that look like a misspelt coordinate or velocity: one letter wrong, missing, put in or doubled,
+        or two exchanged, in names of three letters or more; other digits, another case, an underscore or a letter
+        before or behind the name (theta0, theta_r, ktheta) mean another thing, and so do names of Greek letters.
 
     Returns
     -------
@@ -74,14 +82,17 @@ def lagrange(
     parts = [energy_T, energy_V, loss] + ([] if matrix is None else [matrix])
     free = set().union(*(x.free_symbols for x in parts), *(symbols_of(r) for r in relations))
     left = sorted(free - set(symbols[0]) - set(symbols[1]), key=str)
-    _require_known(left, symbols, parameters)
+    known = [str(p) for p in ([parameters] if isinstance(parameters, str) else parameters)]
+    _require_known(left, symbols, known)
     unknown = [f for e in (energy_T, energy_V, loss) for f in e.atoms(AppliedUndef)]
-    _require_no_time(unknown if "t" in map(str, parameters) else [*left, *unknown])
+    _require_no_functions(unknown, symbols[0])
+    doubts.warn_of_misspelt(left, [*symbols[0], *symbols[1]], known)
+    _require_no_time(unknown if "t" in known else [*left, *unknown])
 
     ring = Ring()
     kinetic, potential, rayleigh = (ring.convert(x) for x in (energy_T, energy_V, loss))
     M, linear, rest = _split(ring, kinetic, symbols[1])
-    _require_positions(potential, symbols[1])
+    _require_positions(potential, kinetic, symbols[1])
     system = Equations(
         name,
         ring,
@@ -97,7 +108,9 @@ def lagrange(
         lossy=tuple(not rayleigh.diff(v).is_zero for v in symbols[1]),
         symbols=tuple(left),
     )
+    _require_no_jumps(system)
     _require_independent(system)
+    doubts.warn_if_negative(system)
     return system
 
 
@@ -126,7 +139,7 @@ def _expression(what: str, x: Any, rename: dict[Any, Any]) -> Any:
     value = expression("lagrange", what, x)
     if value.has(sympy.I):
         raise ModelError(f"lagrange: {what} is {x}, expected a real expression. Is I meant as a moment of inertia?")
-    return value.doit().xreplace(rename) if rename else value
+    return as_real(value.doit().xreplace(rename) if rename else value)
 
 
 def _input_matrix(inputs: Any, n: int, qd: list[Any], rename: dict[Any, Any]) -> Any:
@@ -143,8 +156,7 @@ def _input_matrix(inputs: Any, n: int, qd: list[Any], rename: dict[Any, Any]) ->
     return matrix
 
 
-def _require_known(left: list[Any], symbols: tuple[list[Any], ...], parameters: Sequence[Any]) -> None:
-    known = {str(p) for p in ([parameters] if isinstance(parameters, str) else parameters)}
+def _require_known(left: list[Any], symbols: tuple[list[Any], ...], known: Sequence[str]) -> None:
     unknown = [s for s in left if str(s) not in known] if known else [s for s in left if str(s) in map(str, symbols[2])]
     for s in left:
         twins = [x for group in symbols[:2] for x in group if str(x) == str(s)]
@@ -156,8 +168,19 @@ def _require_known(left: list[Any], symbols: tuple[list[Any], ...], parameters: 
     if unknown:
         raise ModelError(
             f"lagrange: unknown symbols {', '.join(map(str, unknown))}, expected coordinates, velocities "
-            f"({', '.join(map(str, symbols[1]))}) or parameters. Name them in parameters=, or mend the expression."
+            f"({', '.join(map(str, symbols[1]))}) or parameters. Name them in parameters=, or correct the expression."
         )
+
+
+def _require_no_functions(found: Sequence[Any], q: list[Any]) -> None:
+    """Raise if functions of time stand in the energies where the coordinates are symbols."""
+    for f in found:
+        name = f.func.__name__
+        if name in map(str, q):
+            raise ModelError(
+                f"lagrange: the energies contain the function {f}, and q the symbol {name}, expected the same in both. "
+                f"Give q=[{f}], or write the energies with the symbols {name} and {with_dots(name)}."
+            )
 
 
 def _require_no_time(expressions: Sequence[Any]) -> None:
@@ -208,13 +231,34 @@ def _other_forces(ring: Ring, linear: list[Poly], rest: Poly, loss: Poly, symbol
     return _array(forces)
 
 
-def _require_positions(V: Poly, qd: list[Any]) -> None:
+def _require_positions(V: Poly, T: Poly, qd: list[Any]) -> None:
+    swapped = all(T.diff(v).is_zero for v in qd)
     for v in qd:
         if not V.diff(v).is_zero:
             raise ModelError(
-                f"lagrange: V depends on the velocity {v}, expected a function of the coordinates alone. Put terms "
-                f"that are linear in velocities into T, with the other sign."
+                f"lagrange: V depends on the velocity {v}, expected a function of the coordinates alone. "
+                + (
+                    "Are T and V exchanged? T comes first."
+                    if swapped
+                    else "Put terms that are linear in velocities into T, with the other sign."
+                )
             )
+
+
+def _require_no_jumps(system: Equations) -> None:
+    """Raise if an energy jumps, or its slope by a function that has none: no force has such a value."""
+    from sympy import Derivative, DiracDelta
+
+    ring = system.ring
+    for name in ("M", "Gamma", "g", "b"):
+        for poly in system.polys[name].ravel():
+            for i, _ in ring.exponents(reduce(or_, poly.terms, 0)):
+                expr = ring.generators[i].expr
+                for bad in [] if expr is None else expr.atoms(DiracDelta, Derivative):
+                    raise ModelError(
+                        f"lagrange: the forces contain {bad}, expected energies without jumps, and with derivatives. "
+                        f"Write Abs(x) for x*sign(x), Max(x, 0) for x*Heaviside(x), a Piecewise for others."
+                    )
 
 
 def _require_independent(system: Equations) -> None:
@@ -225,18 +269,17 @@ def _require_independent(system: Equations) -> None:
     best = np.zeros(system.nv)
     for _ in range(4):
         table = {s: rng.uniform(0.3, 1.2) for s in (*system.symbols, *system.q)}
-        try:
-            M = np.array(system.M.xreplace(table).evalf(), dtype=float)
-        except (TypeError, ValueError):  # a complex number, or a function without a value: nothing can be said there
+        M = doubts.values_of(system.M, table)
+        if M is None:  # nothing can be said there
             return
         if not np.isfinite(M).all():
             continue
         size = np.sqrt(np.abs(np.diag(M)))
         if not size.all():
-            lost = [str(v) for v, s in zip(system.qd, size, strict=True) if not s]
+            lost = [k for k, s in enumerate(size) if not s]
             raise ModelError(
-                f"lagrange: T does not depend on {', '.join(lost)}, expected kinetic energy in every velocity. Drop "
-                f"the coordinate, or give it a mass."
+                f"lagrange: T does not depend on {', '.join(str(system.qd[k]) for k in lost)}, expected kinetic energy "
+                f"in every velocity. {_velocity_hint(system, lost[0])}"
             )
         values = np.linalg.svd(M / np.outer(size, size), compute_uv=False)
         best = np.maximum(best, values / values[0])
@@ -245,6 +288,15 @@ def _require_independent(system: Equations) -> None:
             f"lagrange: the coordinates {list(system.q)} are dependent: the mass matrix has rank "
             f"{int((best > 1e-12).sum())} of {system.nv} in every configuration. Leave out those that the others tell."
         )
+
+
+def _velocity_hint(system: Equations, k: int) -> str:
+    """What may be meant for the velocity of a coordinate on whose velocity T does not depend."""
+    q, qd = str(system.q[k]), str(system.qd[k])
+    others = [s for s in map(str, system.symbols) if len(q) > 1 and q in s and s != q]
+    if others:
+        return f"Is {others[0]} the velocity of {q}? Give qd=[…, {others[0]}, …], or call it {qd}."
+    return f"{qd} is what the velocity of {q} is called; give qd= to call it otherwise, or drop the coordinate."
 
 
 def _angle_groups(expressions: Sequence[Any], q: list[Any]) -> tuple[tuple[Any, ...], ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ShapeError, SingularError
 from sixd.spatial.scalar import is_sympy
+from sixd.symbolic.derivative import real_derivative
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations import Equations
@@ -45,9 +46,14 @@ def linearize(system: Equations, q: Any, qd: Any, f: Any) -> Linear:
     # M δq̈ = (∂T/∂q f - ∂M/∂q q̈ - ∂h/∂q) δq - ∂h/∂q̇ δq̇ + T δf
     by_q = sympy.zeros(n, n)
     for k, x in enumerate(system.q):
-        slope = at(system.input_matrix.diff(x)) * force - at(system.M.diff(x)) * accelerations - at(system.h.diff(x))
-        by_q[:, k] = slope
-    by_qd = -at(system.h.jacobian(system.qd)) if n else sympy.zeros(0, 0)
+        T_x, M_x, h_x = (at(_slopes(matrix, x)) for matrix in (system.input_matrix, system.M, system.h))
+        by_q[:, k] = T_x * force - M_x * accelerations - h_x
+    by_qd = -at(sympy.Matrix.hstack(*(_slopes(system.h, v) for v in system.qd))) if n else sympy.zeros(0, 0)
+    if by_q.has(sympy.DiracDelta) or by_qd.has(sympy.DiracDelta):
+        raise ModelError(
+            f"linearize: the forces of {system.name!r} jump in that state, as dry friction does at rest, expected one "
+            f"where they have a slope. Give velocities other than 0, or leave friction out."
+        )
     below = M.LUsolve(by_q.row_join(by_qd).row_join(T)) if n else sympy.zeros(0, 2 * n + m)
     above = sympy.zeros(n, n).row_join(sympy.eye(n)).row_join(sympy.zeros(n, m))
     both = above.col_join(below)
@@ -55,6 +61,10 @@ def linearize(system: Equations, q: Any, qd: Any, f: Any) -> Linear:
     if not both.free_symbols:
         return Linear(np.array(A, dtype=float), np.array(B, dtype=float))
     return Linear(A.applyfunc(sympy.simplify), B.applyfunc(sympy.simplify))
+
+
+def _slopes(matrix: Any, symbol: Any) -> Any:
+    return matrix.applyfunc(lambda e: real_derivative(e, symbol))
 
 
 def _given(name: str, values: Any, n: int) -> list[Any]:

@@ -12,6 +12,7 @@ from sixd.model.constraint import Constraint
 from sixd.model.joints import parameters_of
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, symbols_in
+from sixd.symbolic.derivative import real_derivative
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +76,8 @@ def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:
         raise ModelError(f"lagrange: the constraint {e} = 0 names no coordinate and no velocity.")
     if e.free_symbols & set(qd):
         phi = None
-        row = [e.diff(v) for v in qd]
-        if any(canonical(a.diff(v)) != 0 for a in row for v in qd):
+        row = [real_derivative(e, v) for v in qd]
+        if any(canonical(real_derivative(a, v)) != 0 for a in row for v in qd):
             raise ModelError(
                 f"lagrange: the constraint {e} = 0 is not linear in the velocities, expected A(q) q̇ = b(t)."
             )
@@ -94,9 +95,14 @@ def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:
         )
     else:
         phi, right = e, sympy.Integer(0)
-        row = [e.diff(x) for x in q]
+        row = [real_derivative(e, x) for x in q]
     if all(canonical(a) == 0 for a in row):
         raise ModelError(f"lagrange: the constraint {e} = 0 holds back no motion.")
-    rate = sum(a.diff(x) * u * v for a, v in zip(row, qd, strict=True) for x, u in zip(q, qd, strict=True))
+    rate = sum(real_derivative(a, x) * u * v for a, v in zip(row, qd, strict=True) for x, u in zip(q, qd, strict=True))
+    if sympy.sympify(rate).has(sympy.DiracDelta, sympy.Derivative):
+        raise ModelError(
+            f"lagrange: the constraint {e} = 0 has a kink, where its rate jumps, expected a smooth one. Write the part "
+            f"that is meant (theta for Abs(theta)), or round it: sqrt(theta**2 + eps**2)."
+        )
     free = e.free_symbols - right.free_symbols
     return Relation(phi, sympy.Matrix(row), sympy.sympify(rate), right, frozenset(free))
