@@ -624,7 +624,7 @@ def lagrangian():
 
 P = sixd.zoo.pendulum()
 WRONG = {
-    "is a system without bodies, expected a sixd.Model. Build its mechanism": lambda: make_scene(lagrangian()),
+    "is a system without bodies, expected a sixd.Model. Say where its bodies are": lambda: make_scene(lagrangian()),
     "model is a int, expected a sixd.Model": lambda: make_scene(3),
     "q has shape (2,), expected (1,) for 'pendulum'": lambda: make_scene(P, q=[1, 2]),
     "q is 'x', expected 1 numbers": lambda: make_scene(P, q="x"),

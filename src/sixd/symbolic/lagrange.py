@@ -6,7 +6,7 @@ velocities (moving frames give the last two); they are told apart exactly, in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sixd.errors import ModelError, ShapeError
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
 from sixd.symbolic.coordinates import coordinates, expression, is_listed, time_in, velocities, with_dots
+from sixd.symbolic.drawn import read_bodies
 from sixd.symbolic.equations import Equations
 from sixd.symbolic.poly import Poly
 from sixd.symbolic.relations import make_relations, symbols_of
@@ -33,6 +34,7 @@ def lagrange(
     dissipation: Any = None,
     constraints: Sequence[Any] = (),
     parameters: Sequence[Any] = (),
+    bodies: Mapping[str, Any] | None = None,
     name: str = "system",
 ) -> Equations:
     """Equations of motion of a system with kinetic energy T and potential energy V, both SymPy expressions.
@@ -49,6 +51,10 @@ def lagrange(
     constraints : expressions that must be zero (or ``sympy.Eq``): of q alone (holonomic), or linear in the velocities;
         or constraints such as ``sixd.Holonomic`` and ``sixd.Coupling``, with coordinates' names for joints'.
     parameters : symbols besides q and qd that may occur; if given, any other is an error.
+    bodies : what ``sixd.view`` draws, without a part in the equations: name -> a dictionary with "position", (2,) or
+        (3,) [m], if it turns "angle", "rotation" or "euler", as for ``body_energy``, and "shapes", a ``sixd.Shape`` or
+        several, in the body's axes about its position; a small sphere without. z is up; of a planar body x points right
+        and y up, and its shapes have the axes x, depth, y. Sizes of shapes may be symbols, too.
 
     Returns
     -------
@@ -71,7 +77,8 @@ def lagrange(
     listed = constraints if is_listed(constraints) else [constraints]
     given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
     relations = make_relations(given, symbols)
-    parts = [energy_T, energy_V, loss] + ([] if matrix is None else [matrix])
+    drawn = read_bodies(bodies or {}, symbols[1], rename)
+    parts = [energy_T, energy_V, loss, *drawn] + ([] if matrix is None else [matrix])
     free = set().union(*(x.free_symbols for x in parts), *(symbols_of(r) for r in relations))
     left = sorted(free - set(symbols[0]) - set(symbols[1]), key=str)
     _require_known(left, symbols, parameters)
@@ -96,6 +103,7 @@ def lagrange(
         input_matrix=matrix,
         lossy=tuple(not rayleigh.diff(v).is_zero for v in symbols[1]),
         symbols=tuple(left),
+        drawn=drawn,
     )
     _require_independent(system)
     return system
