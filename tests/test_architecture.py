@@ -14,6 +14,7 @@ LAYERS = [
     "errors",
     "locks",
     "atomic",
+    "notebook",
     "spatial",
     "trace",
     "codegen",

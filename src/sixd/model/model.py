@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model import manifold, system, validate
 from sixd.model.constraint import Constraint
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import PER_Q, PER_V, Finding, Frame, JointRecord, Visual
+from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Frames, JointRecord, Visual
 from sixd.model.sparsity import expand_parent
 from sixd.model.system import System
 from sixd.model.tree import Tree
@@ -65,7 +64,7 @@ class Model(System):
                 value = value.view()
                 value.flags.writeable = False
                 object.__setattr__(self, f.name, value)
-        object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+        object.__setattr__(self, "frames", Frames(dict(self.frames), self.body_names))
 
     def __getstate__(self) -> dict[str, Any]:
         state = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -302,6 +301,12 @@ class Model(System):
         from sixd.model.printing import render
 
         return render(self)
+
+    def _repr_html_(self) -> str:
+        """The bodies as a table, for notebooks."""
+        from sixd.model.printing import render_html
+
+        return render_html(self)
 
 
 def require_model(where: str, model: object) -> None:

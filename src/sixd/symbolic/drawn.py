@@ -29,20 +29,21 @@ class DrawnBody:
     def substituted(self, table: Mapping[Any, Any]) -> DrawnBody:
         """With SymPy expressions in the place of symbols, in the sizes of its shapes too."""
 
-        def size(shape: Shape) -> Shape:
-            return replace(shape, size=tuple(x.xreplace(dict(table)) if is_sympy(x) else x for x in shape.size))
+        def changed(shape: Shape) -> Shape:
+            size: tuple[Any, ...] = shape.size
+            return replace(shape, size=tuple(x.xreplace(dict(table)) if is_sympy(x) else x for x in size))
 
-        return replace(self, pose=self.pose.xreplace(dict(table)), shapes=tuple(size(s) for s in self.shapes))
+        return replace(self, pose=self.pose.xreplace(dict(table)), shapes=tuple(changed(s) for s in self.shapes))
 
     @property
     def free_symbols(self) -> set[Any]:
         """All symbols, coordinates among them."""
-        sizes = (x.free_symbols for s in self.shapes for x in s.size if is_sympy(x))
-        return set(self.pose.free_symbols).union(*sizes)
+        sizes: list[Any] = [x for shape in self.shapes for x in shape.size if is_sympy(x)]
+        return set(self.pose.free_symbols).union(*(x.free_symbols for x in sizes))
 
 
 def read_bodies(bodies: Any, qd: Sequence[Any], rename: Mapping[Any, Any]) -> tuple[DrawnBody, ...]:
-    """The bodies that ``lagrange`` is given: {name: {"position": …, "angle", "rotation" or "euler": …, "shapes": …}}."""
+    """The bodies that ``lagrange`` is given: a dictionary for each name, with keys of ``_KEYS``."""
     if not isinstance(bodies, Mapping):
         raise ScalarTypeError(
             f"lagrange: bodies is {bodies!r}, expected a dictionary: {{'bob': {{'position': (x, y), 'angle': theta}}}}."

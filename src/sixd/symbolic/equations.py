@@ -25,6 +25,7 @@ from sixd.symbolic.constrained import ConstrainedMotion
 from sixd.symbolic.drawn import DrawnBody
 from sixd.symbolic.fields import Fields
 from sixd.symbolic.poly import Poly
+from sixd.symbolic.printing import text
 from sixd.symbolic.show import Shown
 from sixd.symbolic.snap import Moved
 
@@ -225,7 +226,8 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
 
     def __str__(self) -> str:
         lines = [f"{self.name}: M q̈ + C q̇ + g + b = τ in {', '.join(map(str, self.q))}"]
-        lines += [f"{name} = {getattr(self, name)}" for name in self._chosen(())]
+        # four digits of each number: the fields themselves have all
+        lines += [f"{name} = {text(getattr(self, name))}" for name in self._chosen(())]
         long = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]} … ({len(line)} characters)" for line in lines]
         return "\n".join(long)
 

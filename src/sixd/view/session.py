@@ -11,6 +11,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+from sixd.notebook import ipython
+
 _waiting: list[Any] = []  # viewers that keep a script from ending, if they are open then
 
 
@@ -26,14 +28,9 @@ def wants_browser() -> bool:
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def is_notebook() -> bool:
-    """Whether this is the kernel of a notebook."""
-    return getattr(_ipython(), "kernel", None) is not None
-
-
 def is_script() -> bool:
     """Whether this is a program started from a terminal that ends by itself: no interactive session, no notebook."""
-    interactive = hasattr(sys, "ps1") or bool(sys.flags.interactive) or _ipython() is not None
+    interactive = hasattr(sys, "ps1") or bool(sys.flags.interactive) or ipython() is not None
     return _at_terminal() and not interactive
 
 
@@ -72,9 +69,3 @@ def _at_terminal() -> bool:
         return sys.stdout.isatty()
     except ValueError:  # closed
         return False
-
-
-def _ipython() -> Any:
-    """IPython's shell, or None; it is not imported for this."""
-    module = sys.modules.get("IPython")
-    return module.get_ipython() if module is not None and hasattr(module, "get_ipython") else None

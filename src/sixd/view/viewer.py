@@ -15,6 +15,7 @@ from typing import Any
 from sixd.atomic import write_together
 from sixd.errors import FileError
 from sixd.model.system import System
+from sixd.notebook import kernel
 from sixd.view import session
 
 _CHECK = 0.5  # [s] between looks at whether a viewer is closed: some systems interrupt no longer wait
@@ -160,7 +161,7 @@ def view(
     viewer = Viewer(model, scene, port)
     if not viewer.is_open:
         return viewer
-    if (open_browser is not False and not session.is_notebook()) or block:
+    if (open_browser is not False and kernel() is None) or block:
         session.say(f"sixd: the viewer is at {viewer.url}")
     if session.wants_browser() if open_browser is None else open_browser:
         import webbrowser
