@@ -86,7 +86,7 @@ def test_symbols_are_written_out():
     builder.add_body("rod", "world", sixd.Revolute("z"), inertia=sixd.point(m, (sp.Symbol("l"), 0, 0)))
     model = builder.build()
     assert cells(model).rows[1][-1] == "m_1"
-    assert cells(model.frames).rows[1][0] == "joint:rod"
+    assert cells(model.frames).rows[2][0] == "joint:rod"
 
 
 @pytest.mark.parametrize(
