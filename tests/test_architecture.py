@@ -15,6 +15,7 @@ LAYERS = [
     "locks",
     "waiting",
     "atomic",
+    "notebook",
     "spatial",
     "trace",
     "codegen",

@@ -92,9 +92,7 @@ SUITE_FILES = sorted(p.name for p in SUITE.glob("*.xml") if p.name != "lqr.xml")
 SIX = {f"{name}.xml" for name in ("acrobot", "cartpole", "cheetah", "hopper", "walker", "humanoid")}
 
 
-@pytest.mark.parametrize(
-    "name", [n if n in SIX else pytest.param(n, marks=pytest.mark.long) for n in SUITE_FILES]
-)
+@pytest.mark.parametrize("name", [n if n in SIX else pytest.param(n, marks=pytest.mark.long) for n in SUITE_FILES])
 def test_suite(name, rng):
     """Forces, mass matrix, poses, centre of mass and energy are MuJoCo's."""
     agree(SUITE / name, rng)

@@ -54,7 +54,9 @@ def test_force_changes_momentum(model, rng):
     assert_allclose(rate, expected, atol=1e-6)  # fourth-order differences of a fast motion
 
 
-@pytest.mark.parametrize(("name", "floating"), [("ur5", False), ("anymal", True), pytest.param("talos", True, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("name", "floating"), [("ur5", False), ("anymal", True), pytest.param("talos", True, marks=pytest.mark.long)]
+)
 def test_beside_pinocchio(name, floating, rng):
     """Energies, centre of mass, centroidal matrix and M⁻¹."""
     model = quiet_load(FIVE[name], floating_base=floating).without_passive()

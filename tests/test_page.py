@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html as markup
 import json
 import re
 from html.parser import HTMLParser
@@ -9,6 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+import sixd
 from browser import Watched, chromium
 from sixd.view.page import PROGRAM, html
 
@@ -446,10 +448,36 @@ def test_plots_are_drawn_and_scrub(moving):
     values = page.locator("#dock .plot").first.locator(".chip em").all_inner_texts()
     assert float(values[0]) == pytest.approx(np.sin(1), abs=0.01)
     assert values[1] == "1.000"
-    page.locator("#dock .chip").first.click()
+    page.locator("#dock .chip").first.click(modifiers=["Shift"])
     moving.picture()
     assert plot.evaluate(blue) == 0
-    page.locator("#dock .chip").first.click()
+    page.locator("#dock .chip").first.click(modifiers=["Shift"])
+
+
+def pressed(box):
+    return [chip.get_attribute("aria-pressed") == "true" for chip in box.locator(".chip").all()]
+
+
+def test_a_click_on_a_name_shows_its_line_alone(moving):
+    plot = moving.page.locator("#dock .plot").first
+    assert pressed(plot) == [True, True]
+    plot.locator(".chip").nth(1).click()
+    assert pressed(plot) == [False, True]
+    plot.locator(".chip").nth(0).click()  # another one instead
+    assert pressed(plot) == [True, False]
+    plot.locator(".chip").nth(0).click()
+    assert pressed(plot) == [True, True]
+
+
+def test_a_click_on_the_name_of_a_plot_shows_it_alone(moving):
+    plots = moving.page.locator("#dock .plot")
+    low = plots.nth(1).locator("canvas").bounding_box()["height"]
+    plots.nth(1).locator("h3 .name").click()
+    assert [plots.nth(k).is_visible() for k in range(2)] == [False, True]
+    assert plots.nth(1).locator("canvas").bounding_box()["height"] > low
+    plots.nth(1).locator("h3 .name").click()
+    assert [plots.nth(k).is_visible() for k in range(2)] == [True, True]
+    assert plots.nth(1).locator("canvas").bounding_box()["height"] == low
 
 
 def test_hovering_a_plot_reads_it_without_moving(moving):
@@ -492,13 +520,53 @@ def test_limits_hold(resting):
     resting.page.click("#j-reset")
 
 
-def test_quaternions_stay_of_length_one(resting):
-    for coordinate, value in ((3, 0.6), (2, 0.0), (5, 1.0), (4, -1.0)):
-        slide(resting, coordinate, value)
-        q = resting.page.evaluate("sixd.configuration")
-        assert q[coordinate] == pytest.approx(value, abs=1e-12)
-        assert np.linalg.norm(q[2:6]) == pytest.approx(1, abs=1e-12)
-    resting.page.evaluate("sixd.setConfiguration([0.3, 0.3, 2, 0, 0, 0, -0.5, 0, 0.4])")
+def angles(watched):
+    """The degrees of the sliders of the orientation, by name."""
+    sliders = watched.page.locator("[data-angle]").all()
+    return {s.get_attribute("data-angle"): float(s.input_value()) for s in sliders}
+
+
+def turn(watched, angle, degrees):
+    watched.page.locator(f"[data-angle='{angle}']").evaluate(
+        "(slider, x) => { slider.value = x; slider.dispatchEvent(new Event('input')); }", degrees
+    )
+
+
+def test_orientations_are_moved_by_angles(resting):
+    """Roll, pitch and yaw in degrees, about fixed axes as in URDF; no slider of a quaternion's entries is left."""
+    assert angles(resting) == {"roll": 0, "pitch": 0, "yaw": 0}
+    assert [resting.page.locator(f"[data-coordinate='{k}']").count() for k in range(9)] == [1, 1, 0, 0, 0, 0, 1, 1, 1]
+    for angle, degrees in (("roll", 40.0), ("yaw", -130.0), ("pitch", 25.0)):
+        turn(resting, angle, degrees)
+    assert angles(resting) == pytest.approx({"roll": 40, "pitch": 25, "yaw": -130})
+    want = sixd.spatial.rotation_from_euler("xyz", np.radians([40, 25, -130]))
+    q = np.array(resting.page.evaluate("sixd.configuration")[2:6])
+    assert np.linalg.norm(q) == pytest.approx(1, abs=1e-12)
+    assert np.allclose(sixd.spatial.quaternion_to_rotation(q), want, atol=1e-12)
+    resting.page.click("#j-reset")
+    assert angles(resting) == {"roll": 0, "pitch": 0, "yaw": 0}
+
+
+def test_angles_keep_their_places_at_a_pitch_of_90_degrees(resting):
+    """There roll and yaw turn about one axis: those that the reader set stay, others are told as a yaw."""
+    for angle, degrees in (("roll", 30.0), ("pitch", 90.0), ("yaw", 70.0)):
+        turn(resting, angle, degrees)
+    assert angles(resting) == pytest.approx({"roll": 30, "pitch": 90, "yaw": 70})
+    r = np.sqrt(0.5)
+    resting.page.evaluate(f"sixd.setConfiguration([0.3, 0.3, {2 * r}, 0, {2 * r}, 0, -0.5, 0, 0.4])")
+    assert angles(resting) == pytest.approx({"roll": 0, "pitch": 90, "yaw": 0}, abs=1e-4)  # the arcsine near 1
+    resting.page.click("#j-reset")
+
+
+def test_configurations_are_read_as_angles(resting):
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        wanted = rng.uniform([-170, -80, -170], [170, 80, 170])
+        R = sixd.spatial.rotation_from_euler("xyz", np.radians(wanted))
+        q = -3 * sixd.spatial.quaternion_from_rotation(R)  # of either sign and any length
+        resting.page.evaluate("(q) => sixd.setConfiguration(q)", [0.3, 0.3, *q.tolist(), -0.5, 0, 0.4])
+        assert list(angles(resting).values()) == pytest.approx(wanted.tolist(), abs=1e-9)
+    resting.page.click("#j-reset")
     assert resting.page.evaluate("sixd.configuration") == START
 
 
@@ -597,6 +665,79 @@ def test_nothing_is_cut_off(opened):
     assert watched.page.locator("#dock .chip em").first.inner_text() == "0.000"
 
 
+def box_of(watched, name):
+    return watched.page.locator(name).bounding_box()
+
+
+@pytest.mark.parametrize("size", [(390, 844), (768, 1024)])
+def test_portrait_screens(opened, size):
+    """The panel is closed at first, and lies below the picture; the title is as wide as the picture."""
+    width, height = size
+    watched = opened(
+        make_scene(title="A title of some words, for a telephone", trajectories=[motion()]), width=width, height=height
+    )
+    assert not watched.page.locator("#dock").is_visible()
+    watched.page.click("#b-panel")
+    stage, dock = box_of(watched, "#stage"), box_of(watched, "#dock")
+    assert (stage["width"], dock["width"]) == (width, width)
+    assert dock["y"] >= stage["y"] + stage["height"]
+    assert stage["height"] > 0.4 * height
+    assert watched.page.evaluate("(h => h.scrollWidth <= h.clientWidth)(document.getElementById('title'))")
+    check_that_nothing_is_cut_off(watched.page)
+
+
+def test_a_camera_of_the_scene_steps_back_where_the_picture_is_narrow(opened):
+    camera = {"position": [3, 0, 0], "target": [0, 0, 0], "up": [0, 0, 1], "track": None}
+    watched = opened(make_scene(camera=camera), width=900, height=600)
+    watched.set("panel", False)
+    assert watched.page.evaluate("sixd.camera.distance") == pytest.approx(3)
+    watched.page.set_viewport_size({"width": 300, "height": 600})
+    watched.until("sixd.camera.aspect < 0.6")
+    assert watched.page.evaluate("sixd.camera.distance") == pytest.approx(3 * 1.2 / 0.5, rel=1e-6)
+
+
+# frames of notebooks ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("hidden", "moves"), [("display: none", True), ("width: 0; height: 0; border: 0", False)])
+def test_a_frame_that_is_hidden_at_first(browser, hidden, moves):
+    """Notebooks make frames that have no size for a while: as soon as they have, all is as if they always had."""
+    scene = make_scene(trajectories=[motion()] if moves else [], settings={"play": moves})
+    text = markup.escape(html(scene), quote=True)
+
+    def shown(style):
+        watched = Watched(browser, width=900, height=320, reduced_motion="reduce")
+        watched.page.set_content(f'<iframe srcdoc="{text}" sandbox="allow-scripts" style="{style}"></iframe>')
+        frame = watched.page.frame_locator("iframe")
+        # the page's program has run; its frame may never draw while it is hidden
+        frame.locator("html[data-theme]").wait_for(state="attached")
+        watched.page.locator("iframe").evaluate(
+            "(f) => { f.style.cssText = 'width: 880px; height: 300px; border: 0'; }"
+        )
+        (inner,) = watched.page.main_frame.child_frames
+        inner.evaluate("sixd.ready")
+        inner.evaluate("""new Promise((done, fail) => {
+          const last = performance.now() + 30000;
+          const ask = () => document.getElementById('view').width > 300 && sixd.frames > 0 ? done() : performance.now() > last ? fail(new Error('waited in vain')) : setTimeout(ask, 20);
+          ask();
+        })""")
+        playing = inner.evaluate("sixd.playing")
+        inner.evaluate("(sixd.pause(), sixd.seek(0.5), sixd.draw())")
+        found = {
+            "picture": inner.evaluate("(sixd.draw(), document.getElementById('view').toDataURL())"),
+            "distance": inner.evaluate("sixd.camera.distance"), "playing": playing,
+            "panel": inner.locator("#dock").is_visible(), "plot": inner.evaluate("document.querySelector('#dock canvas')?.toDataURL()"),
+        }  # fmt: skip
+        assert watched.complaints == []
+        watched.page.close()
+        return found
+
+    usual = shown("width: 880px; height: 300px; border: 0")
+    assert usual["panel"]
+    assert usual["playing"] == moves
+    assert shown(hidden) == usual
+
+
 def check_that_nothing_is_cut_off(page):
     outside = page.evaluate("""() => [...document.querySelectorAll('#toolbar button, #transport *, #heading, .menu:not([hidden]), #dock:not([hidden])')]
       .filter((e) => e.getClientRects().length)
@@ -607,7 +748,7 @@ def check_that_nothing_is_cut_off(page):
         "document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight"
     )
     heading, bar = (page.locator(name).bounding_box() for name in ("#heading", "#toolbar"))
-    assert heading["x"] + heading["width"] <= bar["x"]
+    assert heading["x"] + heading["width"] <= bar["x"] or heading["y"] >= bar["y"] + bar["height"]
     # the picture is as sharp as the screen
     assert page.evaluate(
         "(c => [c.width - c.clientWidth, c.height - c.clientHeight])(document.getElementById('view'))"
@@ -638,7 +779,7 @@ def crowded(opened):
 
 def test_a_line_that_goes_far_has_a_plot_of_its_own(crowded):
     """Angles of 1 rad and one of 20: two plots; energies stay in one, however small some are."""
-    titles = crowded.page.locator("#dock .plot h3 span").all_inner_texts()
+    titles = crowded.page.locator("#dock .plot h3 .name").all_inner_texts()
     assert titles == ["angle [rad]", "angle [rad], larger", "energy [J]", "torque [N m]"]
     assert crowded.page.locator("#dock .plot").nth(1).locator(".chip b").all_inner_texts() == ["joint5"]
 

@@ -11,6 +11,7 @@ import samples
 import sixd
 from robots import FIVE, quiet_load
 from sixd.simulation.trajectory import Trajectory
+from sixd.view import motions
 from sixd.view.inertias import ellipsoid_radii, equivalent_solid, principal
 from sixd.view.meshes import Mesh, cluster, fit, read_mesh, split_creases, weld
 from sixd.view.poses import display_turn, kinematics, world_poses
@@ -552,13 +553,26 @@ def test_an_impact_is_in_the_plot():
     assert abs(times[values.argmax()] - t[12345]) < 0.011  # a bin
 
 
-@pytest.mark.parametrize(("frequency", "told"), [(1.0, False), (40.0, True)])
-def test_what_thinning_loses_is_told(frequency, told):
+@pytest.mark.parametrize(("frequency", "rate"), [(1.0, 60), (5.0, 120), (40.0, 960)])
+def test_a_fast_motion_keeps_more_records(frequency, rate):
+    """As many as it needs, and nothing is to be told."""
     model, t = sixd.zoo.pendulum(), np.linspace(0, 1, 2001)
-    notes = make_scene(model, (t, np.sin(2 * np.pi * frequency * t)[:, None]))["notes"]
-    assert bool(notes) == told
-    if told:
-        assert "changes faster than 60 records a second can show" in notes[0]
+    scene = make_scene(model, (t, np.sin(2 * np.pi * frequency * t)[:, None]))
+    assert scene["notes"] == []
+    assert scene["trajectories"][0]["t"]["length"] in (rate + 1, rate + 2)  # the last one may lie beyond the grid
+
+
+def test_records_at_one_time_are_kept_as_they_are():
+    model, t = sixd.zoo.pendulum(), np.zeros(5)
+    assert make_scene(model, (t, np.arange(5.0)[:, None]))["trajectories"]
+
+
+def test_what_thinning_loses_is_told(monkeypatch):
+    """Where the page would become too large."""
+    monkeypatch.setattr(motions, "_MOST_NUMBERS", 1000)
+    model, t = sixd.zoo.pendulum(), np.linspace(0, 1, 2001)
+    (note,) = make_scene(model, (t, np.sin(80 * np.pi * t)[:, None]))["notes"]
+    assert "changes faster than its records in this page, which is kept small, can show" in note
 
 
 def test_a_long_motion_stays_small():
@@ -610,7 +624,7 @@ def lagrangian():
 
 P = sixd.zoo.pendulum()
 WRONG = {
-    "is a system without bodies, expected a sixd.Model. Build its mechanism": lambda: make_scene(lagrangian()),
+    "is a system without bodies, expected a sixd.Model. Say where its bodies are": lambda: make_scene(lagrangian()),
     "model is a int, expected a sixd.Model": lambda: make_scene(3),
     "q has shape (2,), expected (1,) for 'pendulum'": lambda: make_scene(P, q=[1, 2]),
     "q is 'x', expected 1 numbers": lambda: make_scene(P, q="x"),

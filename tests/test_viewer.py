@@ -1,8 +1,10 @@
 """The viewer: its server on this machine alone, saved pages, live configurations, and the page in a browser."""
 
+import contextlib
 import http.client
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -100,9 +102,7 @@ def test_a_connection_that_was_kept_ends(viewer):
     connection.request("GET", "/")
     assert connection.getresponse().read()
     viewer.close()
-    connection.request("GET", "/state?since=-1")
-    answer = connection.getresponse()
-    assert (answer.status, answer.headers["Connection"]) == (503, "close")
+    assert connection.sock.recv(1) == b""  # the end of the connection
     connection.close()
 
 
@@ -135,36 +135,67 @@ def test_the_state_is_the_configuration_last_shown(viewer):
         assert state(viewer, since)["version"] == 2
 
 
-@pytest.fixture
-def asked(viewer, monkeypatch):
-    """An event that is set when somebody asks for news."""
-    event, after = threading.Event(), viewer._server.state.after
-
-    def noted(version):
-        event.set()
-        return after(version)
-
-    monkeypatch.setattr(viewer._server.state, "after", noted)
-    return event
+def ask(viewer, since):
+    """A connection on which the state was asked for."""
+    connection = http.client.HTTPConnection(viewer.url.removeprefix("http://").strip("/"), timeout=60)
+    connection.request("GET", f"/state?since={since}")
+    return connection
 
 
-def test_an_asker_waits_for_news(viewer, asked):
-    answers = []
-    asker = threading.Thread(target=lambda: answers.append(state(viewer, 0)))
-    asker.start()
-    asked.wait()
-    assert not answers
+def test_an_asker_waits_for_news(viewer):
+    asker = ask(viewer, 0)
+    assert state(viewer, 5) == {"version": 0, "q": None}  # another is answered meanwhile
     viewer.show([0.5, 0.5])
-    asker.join()
-    assert answers == [{"version": 1, "q": [0.5, 0.5]}]
+    assert json.loads(asker.getresponse().read()) == {"version": 1, "q": [0.5, 0.5]}
+    asker.close()
 
 
-def test_close_sends_askers_away(viewer, asked):
-    asker = threading.Thread(target=lambda: state(viewer, 0))
-    asker.start()
-    asked.wait()
+def test_close_sends_askers_away(viewer):
+    asker = ask(viewer, 0)
+    state(viewer, 5)  # connections are taken in turn: the asker's is, too
     viewer.close()
-    asker.join()
+    answer = asker.getresponse()
+    assert (answer.status, answer.headers["Connection"]) == (503, "close")
+    asker.close()
+
+
+def test_many_clients_wait_and_others_are_served(viewer):
+    """Clients that wait have no thread each, and do not keep others from the page."""
+    threads = threading.active_count()
+    askers = [ask(viewer, 0) for _ in range(200)]
+    assert get(viewer)[0] == 200
+    assert threading.active_count() == threads
+    viewer.show([0.1, 0.2])
+    for asker in askers:
+        assert json.loads(asker.getresponse().read())["version"] == 1
+        asker.close()
+
+
+def test_clients_connect_while_the_server_is_busy():
+    """Connections queue: the system takes them at once, though nobody answers yet. With 5 places they wait seconds."""
+    busy, go_on = threading.Event(), threading.Event()
+
+    def page():
+        busy.set()
+        go_on.wait(60)
+        return "page"
+
+    server = Server(page)
+    address = ("127.0.0.1", server.port)
+    first = http.client.HTTPConnection(*address, timeout=60)
+    first.request("GET", "/")
+    assert busy.wait(60)
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(socket.socket()) for _ in range(200)]
+        for client in clients:
+            client.setblocking(False)
+            client.connect_ex(address)
+        for client in clients:  # in a full queue none of the rest ever connects, for the server takes none
+            assert select.select([], [client], [], 20)[1]
+        go_on.set()
+        assert first.getresponse().read() == b"page"
+    first.close()
+    server.close()
 
 
 def test_what_is_shown_is_checked(viewer):
@@ -181,10 +212,10 @@ def test_wait_ends_when_the_viewer_is_closed(viewer, asked):
 
 
 def test_interrupted_waiting_closes(viewer, monkeypatch):
-    def interrupt(version):
+    def interrupt(seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(viewer._server.state, "after", interrupt)
+    monkeypatch.setattr(viewer._server.closed, "wait", interrupt)
     viewer.wait()
     assert "closed" in repr(viewer)
 
@@ -256,14 +287,14 @@ def test_no_browser_opens_in_tests(monkeypatch):
     ("terminal", "display", "wanted"), [(True, ":0", True), (True, "", False), (False, ":0", False)]
 )
 def test_a_browser_opens_from_a_terminal_with_a_display(monkeypatch, terminal, display, wanted):
-    from sixd.view.viewer import _wants_browser
+    from sixd.view.session import wants_browser
 
     monkeypatch.delenv("PYTEST_CURRENT_TEST")
     monkeypatch.setenv("DISPLAY", display)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
-    assert _wants_browser() == wanted
+    assert wants_browser() == wanted
 
 
 def test_sixd_view_is_a_function_and_light():
@@ -271,12 +302,6 @@ def test_sixd_view_is_a_function_and_light():
     code = "import sixd, sys, sixd.view; from sixd.view import viewer; print(callable(sixd.view), 'http.server' in sys.modules, 'sixd.view.scene' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False", "False"]
-
-
-def test_a_program_ends_with_its_viewer_open():
-    code = "import sixd; v = sixd.view(sixd.zoo.pendulum()); print(v.url)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.startswith("http://127.0.0.1:")
 
 
 def test_a_live_page_follows(viewer):

@@ -18,6 +18,7 @@ from sixd.algorithms.constraint_rows import constraint_jacobian, constraint_velo
 from sixd.algorithms.crba import crba
 from sixd.errors import AssemblyError, ModelError, SingularError
 from sixd.model.system import System
+from sixd.notebook import listed, matrix_rows, table
 from sixd.spatial.dual import derivative, duals, parts
 from sixd.spatial.scalar import Array
 
@@ -48,6 +49,21 @@ class Linearization:
         """Eigenvalues of A (n,), complex [1/s], by growing real part."""
         values = np.linalg.eigvals(self.A).astype(complex)
         return values[np.lexsort([values.imag, values.real.round(9)])]
+
+    def _repr_html_(self) -> str:
+        """Eigenvalues and matrices as tables, for notebooks."""
+        n, m = self.B.shape
+        tiny = 1e-12 * np.abs(self.eigenvalues).max(initial=0.0)  # rounding, shown as 0
+        parts = [[x if abs(x) > tiny else 0.0 for x in (z.real, z.imag)] for z in self.eigenvalues]
+        rows = [[real, imag, abs(imag) / (2 * np.pi)] for real, imag in parts]
+        states = [f"δq[{k}]" for k in self.positions] + [f"δqd[{k}]" for k in self.speeds]
+        head = ("real part [1/s]", "imaginary part [rad/s]", "frequency [Hz]")
+        tables = [
+            table(f"Linearization: dx/dt = A x + B u, x = ({listed(states)})", head, rows),
+            table(f"A: ({n}, {n})", (), matrix_rows(self.A)),
+            table(f"B: ({n}, {m})", (), matrix_rows(self.B)),
+        ]
+        return "".join(tables)
 
 
 def linearized(

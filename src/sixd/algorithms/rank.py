@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,6 +17,7 @@ from sixd.algorithms.assembly import assembled, settle
 from sixd.algorithms.constraint_rows import constraint_jacobian, row_slices
 from sixd.algorithms.crba import crba
 from sixd.model.system import System
+from sixd.notebook import table
 from sixd.spatial.scalar import Array
 
 # singular values below this part of the largest count as zero: assembly leaves 1e-10, a pose beside a special one 1e-2
@@ -169,6 +170,18 @@ class Mobility:
         if self.redundant:
             text += f", {self.redundant} redundant (" + ", ".join(f"{n} in {c}" for c, n in self.redundant_in) + ")"
         return text if self.assembled else text + "; no configuration was found that satisfies them all"
+
+    def _repr_html_(self) -> str:
+        """Freedoms and equations as a table, for notebooks."""
+        rows: list[list[Any]] = [
+            ["freedoms of the joints", self.nv], ["equations of the constraints", self.equations],
+            ["of them independent", self.rank], ["of them redundant", self.redundant],
+        ]  # fmt: skip
+        rows += [[f"redundant in {label}", count] for label, count in self.redundant_in]
+        note = "" if self.assembled else "no configuration was found that satisfies them all"
+        return table(
+            f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} left", (), rows, note=note
+        )
 
 
 def mobility_at(system: System, q: Array) -> Mobility:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from sixd.cli.saving import free_path
 from sixd.cli.state import parse_state
 from sixd.cli.usage import FilePath
 from sixd.simulation.trajectory import Trajectory
+from sixd.view.session import wants_browser
 
 
 @command(
@@ -56,8 +58,7 @@ def view(
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
     place = None if q is None else parse_state(model, "--q", q)
-    wanted = False if no_browser or path is not None else None
-    with sixd.view(model, motion, q=place, port=port, open_browser=wanted) as viewer:
+    with sixd.view(model, motion, q=place, port=port, open_browser=False) as viewer:
         if path is not None:
             viewer.save_html(path)
             tell(viewer.notes)
@@ -65,4 +66,6 @@ def view(
             return
         tell(viewer.notes)
         click.echo(f"{printable(model.name)} is shown at {viewer.url}  (Ctrl-C ends)")
+        if not no_browser and wants_browser():
+            webbrowser.open(viewer.url)
         viewer.wait()

@@ -19,7 +19,7 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model import manifold, system, validate
 from sixd.model.constraint import Constraint
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import PER_Q, PER_V, Finding, Frame, JointRecord, Shape, Visual
+from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Frames, JointRecord, Shape, Visual
 from sixd.model.sparsity import expand_parent
 from sixd.model.system import System
 from sixd.model.tree import Tree
@@ -64,7 +64,7 @@ class Model(System):
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, f.name, _read_only(value))
-        object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+        object.__setattr__(self, "frames", Frames(dict(self.frames), self.body_names))
         named = {name: _read_only(q) for name, q in self.configurations.items()}
         object.__setattr__(self, "configurations", MappingProxyType(named))
 
@@ -339,6 +339,12 @@ class Model(System):
         from sixd.model.printing import render
 
         return render(self)
+
+    def _repr_html_(self) -> str:
+        """The bodies as a table, for notebooks."""
+        from sixd.model.printing import render_html
+
+        return render_html(self)
 
 
 def require_model(where: str, model: object) -> None:

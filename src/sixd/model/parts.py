@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from sixd.errors import unknown_name
 from sixd.model.joints import Joint
+from sixd.notebook import MOST_ROWS, matrix_rows, number, table
 from sixd.spatial.scalar import Array
 
 # fields of a model with an entry for each coordinate of q, and for each freedom
@@ -42,6 +44,39 @@ class Frame:
     body: int
     pose: Array
     parent: str = ""
+
+    def _repr_html_(self) -> str:
+        """The pose as a table, for notebooks."""
+        on = f" at {self.parent}" if self.parent else ""
+        return table(f"Frame: in body {self.body}{on}; its pose there [1, m]", (), matrix_rows(np.asarray(self.pose)))
+
+
+class Frames(Mapping[str, Frame]):
+    """The frames of a model by their names, in the order in which they were added; cannot be changed."""
+
+    def __init__(self, frames: dict[str, Frame], body_names: tuple[str, ...]) -> None:
+        self._frames, self._bodies = frames, ("world", *body_names)
+
+    def __getitem__(self, name: str) -> Frame:
+        return self._frames[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frames)
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __repr__(self) -> str:
+        return f"Frames({self._frames!r})"
+
+    def _repr_html_(self) -> str:
+        """Names, bodies and places as a table, for notebooks."""
+        rows: list[list[Any]] = []
+        for name, frame in list(self._frames.items())[: MOST_ROWS + 1]:
+            place = "(" + ", ".join(number(x) for x in np.asarray(frame.pose)[:3, 3].tolist()) + ")"
+            rows.append([name, self._bodies[frame.body], place, frame.parent])
+        rows += [[]] * (len(self) - len(rows))  # counted alone
+        return table(f"Frames: {len(self)}", ("frame", "in body", "origin there [m]", "added at"), rows)
 
 
 SHAPE_KINDS = ("box", "cylinder", "capsule", "sphere", "ellipsoid", "plane", "mesh", "line")

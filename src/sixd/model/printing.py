@@ -8,6 +8,7 @@ import numpy as np
 
 from sixd.model.joints import Joint
 from sixd.model.model import Model
+from sixd.notebook import MOST_ROWS, listed, table
 from sixd.spatial.scalar import is_number, is_zero
 
 _MOST_LINES = 200
@@ -16,11 +17,8 @@ _WIDEST = 45  # characters of indentation
 
 def render(model: Model) -> str:
     """The tree, a body a line: name, joint, limits and mass. Deep chains stop being indented at some width."""
-    head = f"{model.name}: {_count(model.nb, 'body', 'bodies')}, nq = {model.nq}, nv = {model.nv}"
-    mass = model.mass
-    head += f", mass {mass:.6g} kg" if is_number(mass) else f", mass {mass} kg"
     fixed = model.inertia[0][5, 5]
-    lines = [head, "world" if is_zero(fixed) else f"world  {_kilograms(fixed)}, fixed"]
+    lines = [_head(model), "world" if is_zero(fixed) else f"world  {_kilograms(fixed)}, fixed"]
     children = model.tree.children
     stack = [(body, "", body == children(0)[-1]) for body in reversed(children(0))]  # with the rails of what is above
     while stack and len(lines) < _MOST_LINES:
@@ -37,18 +35,45 @@ def render(model: Model) -> str:
     return "\n".join(lines)
 
 
+def render_html(model: Model) -> str:
+    """A table with a row for each body; of many bodies the first."""
+    rows: list[list[Any]] = []
+    for i in list(model.bodies)[: MOST_ROWS + 1]:
+        joint, parent = model.joints[i], model.parent[i]
+        rows.append([
+            model.body_names[i - 1], "world" if parent == 0 else model.body_names[parent - 1],
+            model.joint_names[i - 1], describe_joint(joint), _limits(model, i), model.inertia[i][5, 5],
+        ])  # fmt: skip
+    rows += [[]] * (model.nb - len(rows))  # counted alone
+    notes = [f"frames: {listed(n for n in model.frames if not n.startswith('joint:'))}"]
+    if model.constraints:
+        notes.append(f"constraints: {listed((c.label for c in model.constraints), 6)}")
+    return table(_head(model), ("body", "on", "joint", "kind", "limits", "mass [kg]"), rows, note="; ".join(notes))
+
+
+def _head(model: Model) -> str:
+    mass = model.mass
+    text = f"{model.name}: {_count(model.nb, 'body', 'bodies')}, nq = {model.nq}, nv = {model.nv}"
+    return text + (f", mass {mass:.6g} kg" if is_number(mass) else f", mass {mass} kg")
+
+
 def _describe(model: Model, i: int, name: str) -> str:
     joint, mass = model.joints[i], model.inertia[i][5, 5]
     text = f"{name}  ({model.joint_names[i - 1]}: {describe_joint(joint)}"
-    low, high = model.lower[model.iq[i]], model.upper[model.iq[i]]
-    if joint.nq == 1 and is_number(low[0]) and is_number(high[0]) and np.isfinite([low[0], high[0]]).any():
-        text += f" {low[0]:.4g} … {high[0]:.4g}"
-    text += ")"
+    limits = _limits(model, i)
+    text += f" {limits})" if limits else ")"
     return text + ("  massless" if is_zero(mass) else f"  {_kilograms(mass)}")
 
 
 def _kilograms(mass: Any) -> str:
     return f"{mass:.4g} kg" if is_number(mass) else f"{mass} kg"
+
+
+def _limits(model: Model, i: int) -> str:
+    """The limits of a joint with one coordinate, if it has any."""
+    low, high = model.lower[model.iq[i]], model.upper[model.iq[i]]
+    limited = len(low) == 1 and is_number(low[0]) and is_number(high[0]) and np.isfinite([low[0], high[0]]).any()
+    return f"{low[0]:.4g} … {high[0]:.4g}" if limited else ""
 
 
 def describe_joint(joint: Joint) -> str:

@@ -5,6 +5,7 @@ matplotlib is imported when a picture is made. Without ``show`` its object inter
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import MissingPackageError, ScalarTypeError, unknown_name
+from sixd.notebook import kernel
 from sixd.simulation.labels import Column
 from sixd.simulation.panels import WHAT, Panel, panels
 from sixd.simulation.places import place_of, written
@@ -41,7 +43,7 @@ def plot(
         change alone) and "constraint_error" (on a logarithmic axis; it is added wherever energy is drawn and there are
         constraints).
     joints : names of the joints to draw; all if omitted.
-    show : True opens a window. A figure in a notebook shows itself.
+    show : True opens a window. In a notebook the figure is shown unless this is False.
     path : where to save the picture; the suffix decides: .png, .svg, .pdf.
 
     Of a batch at most 200 rows are drawn, evenly chosen, in thin lines; of long motions about 4000 records. Long names
@@ -49,7 +51,8 @@ def plot(
     """
     if not math.prod(traj.q.shape[:-1]):
         raise ScalarTypeError(f"plot: there is nothing to draw in {traj!r}, expected at least one record of one row.")
-    figure_of = _matplotlib(bool(show))
+    shell = None if show is False else kernel()
+    figure_of = _matplotlib(bool(show) and shell is None)
     chosen = [what] if isinstance(what, str) else list(what)
     for name in chosen:
         if name not in WHAT:
@@ -78,11 +81,32 @@ def plot(
     figure.suptitle(f"{name}{note}", fontsize=11)
     if path is not None:
         _save(figure, path)
-    if show:
+    if shell is not None:
+        figure._ipython_display_ = InNotebook(figure)
+        figure._ipython_display_()
+    elif show:
         import matplotlib.pyplot as plt
 
         plt.show()
     return figure
+
+
+class InNotebook:
+    """Shows a figure in a notebook, once in a cell: not again where the cell ends with it, unless it has changed."""
+
+    def __init__(self, figure: Any) -> None:
+        self.figure, self.cell = figure, None
+
+    def __call__(self) -> None:
+        from IPython.display import Image, display
+
+        cell = getattr(kernel(), "execution_count", None)
+        if self.cell is not None and cell == self.cell and not self.figure.stale:
+            return
+        file = io.BytesIO()
+        self.figure.savefig(file, format="png", dpi=144)
+        self.cell, self.figure.stale = cell, False  # saving it leaves the mark of a change
+        display(Image(data=file.getvalue(), width=int(72 * self.figure.get_size_inches()[0])))
 
 
 def _matplotlib(with_window: bool) -> Callable[..., Any]:

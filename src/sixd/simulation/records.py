@@ -11,6 +11,7 @@ import numpy as np
 
 from sixd.errors import OutOfRangeError, ScalarTypeError, ShapeError, SixdError
 from sixd.model.system import require_system
+from sixd.notebook import MOST_ROWS, table
 from sixd.simulation.derived import energy_of_state, parameter_core
 from sixd.simulation.forces import elements
 from sixd.simulation.labels import UNKNOWN, labels_of, numbered
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 STATES = ("q", "qd", "tau", "internal")  # arrays (…, r, n)
 KEPT = ("kinetic", "potential", "constraint_error")  # arrays (…, r) that are handed on to parts, and to files
+
+
+_MOST_SCANNED = 10_000_000  # numbers of q whose least and largest are looked for to show a trajectory: 20 ms
 
 
 class Known(dict[str, Array]):
@@ -242,6 +246,21 @@ def describe(traj: Trajectory) -> str:
     if traj.failed:
         text += f", {counted(traj.failed, 'row')} failed" if traj.batch else ", failed"
     return text + (", interrupted>" if traj.interrupted else ">")
+
+
+def describe_html(traj: Trajectory) -> str:
+    """The same as a table of the coordinates: the first and the last record, the least and the largest value."""
+    columns = traj.labels.q
+    small = 0 < traj.q.size <= _MOST_SCANNED
+    rows: list[list[Any]] = []
+    for k, column in enumerate(columns[: MOST_ROWS + 1] if small else ()):
+        x = traj.q[..., k]
+        one = [x[0], x[-1]] if not traj.batch else []
+        rows.append([column.name, "" if column.unit == "1" else column.unit, *one, x.min(), x.max()])
+    if small:
+        rows += [[]] * (len(columns) - len(rows))  # counted alone
+    ends = () if traj.batch else ("start", "end")
+    return table(describe(traj).strip("<>"), ("coordinate", "unit", *ends, "least", "largest") if rows else (), rows)
 
 
 def _energy_words(traj: Trajectory) -> str:

@@ -259,3 +259,9 @@ class Trajectory:
 
     def __repr__(self) -> str:
         return describe(self)
+
+    def _repr_html_(self) -> str:
+        """What there is of it, and how far each coordinate goes, as a table for notebooks."""
+        from sixd.simulation.records import describe_html
+
+        return describe_html(self)

@@ -156,15 +156,24 @@ def _spatial(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q:
 
     if angle is not None:
         raise ModelError(f"{where}: position has 3 components, expected 2 beside an angle. Give rotation= or euler=.")
-    if rotation is not None and euler is not None:
-        raise ModelError(f"{where}: rotation and euler are both given, expected one of them.")
     I = _matrix_of_inertia(where, inertia)
     if rotation is None and euler is None:
         _require_point(where, not any(I), "rotation= or euler=")
         return sympy.Integer(0)
-    R = _from_euler(where, euler, qd) if rotation is None else _rotation_of(where, rotation, qd)
+    R = rotation_of(where, rotation, euler, qd)
     w = _angular_velocity(R, q, qd, "body")
     return (w.T * I * w)[0] / 2
+
+
+def rotation_of(where: str, rotation: Any, euler: Any, qd: Sequence[Any]) -> Any:
+    """R_WB (3, 3) by either of the two ways to give it, checked; the identity if there is none."""
+    import sympy
+
+    if rotation is not None and euler is not None:
+        raise ModelError(f"{where}: rotation and euler are both given, expected one of them.")
+    if rotation is None and euler is None:
+        return sympy.eye(3)
+    return _from_euler(where, euler, qd) if rotation is None else _rotation_of(where, rotation, qd)
 
 
 def _from_euler(where: str, euler: Any, qd: Sequence[Any]) -> Any:

@@ -22,8 +22,10 @@ from sixd.parameters import with_parameters
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, is_sympy, object_map
 from sixd.symbolic.constrained import ConstrainedMotion
+from sixd.symbolic.drawn import DrawnBody
 from sixd.symbolic.fields import Fields
 from sixd.symbolic.poly import Poly
+from sixd.symbolic.printing import text
 from sixd.symbolic.show import Shown
 from sixd.symbolic.snap import Moved
 
@@ -64,13 +66,15 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
         symbols: tuple[Any, ...] = (),
         model: Any = None,
         snapped: tuple[Moved, ...] = (),
+        drawn: tuple[DrawnBody, ...] = (),
     ) -> None:
         import sympy
 
         self.name, self.ring = name, ring
         self.q, self.qd, self.qdd = (sympy.Matrix(len(x), 1, list(x)) for x in coordinates)
         self.nq, self.nv = len(coordinates[0]), len(coordinates[1])
-        self.nb = model.nb if model is not None else 0
+        self.drawn = drawn
+        self.nb = model.nb if model is not None else len(drawn)
         self.joint_names = model.joint_names if model is not None else tuple(map(str, coordinates[0]))
         self.polys = {"M": M, "Gamma": Gamma, "g": g, "b": b}
         self._energies = energies
@@ -104,6 +108,8 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
             return _ANSWERS[name](self, *arrays)
         if name in GENERIC:
             return algorithm(self, *arrays, **options)
+        if name == "body_poses" and self.drawn:
+            return _body_poses(self, *arrays)
         if self.model is None:
             raise ModelError(
                 f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers "
@@ -184,6 +190,7 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
             symbols=tuple(sorted((set(self.symbols) - set(table)) | free, key=str)),
             model=model,
             snapped=self.snapped,
+            drawn=tuple(body.substituted(table) for body in self.drawn),
         )
 
     # the manifold of the coordinates is the model's, if there is one; else they are real numbers
@@ -219,7 +226,8 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
 
     def __str__(self) -> str:
         lines = [f"{self.name}: M q̈ + C q̇ + g + b = τ in {', '.join(map(str, self.q))}"]
-        lines += [f"{name} = {getattr(self, name)}" for name in self._chosen(())]
+        # four digits of each number: the fields themselves have all
+        lines += [f"{name} = {text(getattr(self, name))}" for name in self._chosen(())]
         long = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]} … ({len(line)} characters)" for line in lines]
         return "\n".join(long)
 
@@ -248,6 +256,13 @@ def _bias_force(system: Equations, q: Array, qd: Array) -> Array:
 def _energy(system: Equations, q: Array, qd: Array) -> tuple[Any, Any]:
     T, V = system.evaluate([system.T, system.V], q, qd)
     return T, V
+
+
+def _body_poses(system: Equations, q: Array) -> Array:
+    """Poses (nb, 4, 4) of the bodies that a system given by energies has to be looked at."""
+    rows = system.evaluate([x for body in system.drawn for x in body.pose], q).reshape(-1, 3, 4)
+    last = np.broadcast_to(np.array([0, 0, 0, 1]), (len(rows), 1, 4))
+    return np.concatenate([rows, last], axis=1)
 
 
 # functions of the library that equations answer by themselves

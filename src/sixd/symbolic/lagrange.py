@@ -6,7 +6,7 @@ velocities (moving frames give the last two); they are told apart exactly, in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from sixd.spatial.scalar import Array
 from sixd.symbolic import doubts
 from sixd.symbolic.coordinates import coordinates, expression, is_listed, time_in, velocities, with_dots
 from sixd.symbolic.derivative import as_real
+from sixd.symbolic.drawn import read_bodies
 from sixd.symbolic.equations import Equations
 from sixd.symbolic.poly import Poly
 from sixd.symbolic.relations import make_relations, symbols_of
@@ -37,6 +38,7 @@ def lagrange(
     dissipation: Any = None,
     constraints: Sequence[Any] = (),
     parameters: Sequence[Any] = (),
+    bodies: Mapping[str, Any] | None = None,
     name: str = "system",
 ) -> Equations:
     """Equations of motion of a system with kinetic energy T and potential energy V, both SymPy expressions.
@@ -57,6 +59,10 @@ def lagrange(
         tells of symbols that look like a misspelt coordinate or velocity: one letter wrong, missing, put in or doubled,
         or two exchanged, in names of three letters or more; other digits, another case, an underscore or a letter
         before or behind the name (theta0, theta_r, ktheta) mean another thing, and so do names of Greek letters.
+    bodies : what ``sixd.view`` draws, without a part in the equations: name -> a dictionary with "position", (2,) or
+        (3,) [m], if it turns "angle", "rotation" or "euler", as for ``body_energy``, and "shapes", a ``sixd.Shape`` or
+        several, in the body's axes about its position; a small sphere without. z is up; of a planar body x points right
+        and y up, and its shapes have the axes x, depth, y. Sizes of shapes may be symbols, too.
 
     Returns
     -------
@@ -79,7 +85,8 @@ def lagrange(
     listed = constraints if is_listed(constraints) else [constraints]
     given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
     relations = make_relations(given, symbols)
-    parts = [energy_T, energy_V, loss] + ([] if matrix is None else [matrix])
+    drawn = read_bodies(bodies or {}, symbols[1], rename)
+    parts = [energy_T, energy_V, loss, *drawn] + ([] if matrix is None else [matrix])
     free = set().union(*(x.free_symbols for x in parts), *(symbols_of(r) for r in relations))
     left = sorted(free - set(symbols[0]) - set(symbols[1]), key=str)
     known = [str(p) for p in ([parameters] if isinstance(parameters, str) else parameters)]
@@ -107,6 +114,7 @@ def lagrange(
         input_matrix=matrix,
         lossy=tuple(not rayleigh.diff(v).is_zero for v in symbols[1]),
         symbols=tuple(left),
+        drawn=drawn,
     )
     _require_no_jumps(system)
     _require_independent(system)

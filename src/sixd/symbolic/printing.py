@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from math import isfinite
+from numbers import Integral
 from typing import Any
 
+from sixd.errors import ScalarTypeError
 
-def latex(expression: Any, coordinates: Mapping[Any, str] | Iterable[Any] = (), *, short: bool = True) -> str:
+
+def latex(
+    expression: Any,
+    coordinates: Mapping[Any, str] | Iterable[Any] = (),
+    *,
+    short: bool = True,
+    digits: int | None = 4,
+) -> str:
     r"""LaTeX of a SymPy expression or matrix.
 
     Parameters
@@ -15,6 +25,7 @@ def latex(expression: Any, coordinates: Mapping[Any, str] | Iterable[Any] = (), 
     coordinates : the symbols whose sines and cosines are abbreviated: with q1 and q2 among them, sin(q1 + q2) is
         printed s_{12}. A mapping {symbol: LaTeX} says besides how a symbol is printed, {qd1: r"\dot{q}_1"}.
     short : False prints \sin(q_1 + q_2) in full.
+    digits : of floating-point numbers, those that matter; None prints all. Whole numbers and fractions are exact.
 
     sin(q1 - q2) is s_{1-2}; sums with other factors, and angles with other symbols in them, are printed in full. The
     order is that of textbooks: in a sum accelerations come first, then velocities; in a product parameters, then sines
@@ -25,7 +36,38 @@ def latex(expression: Any, coordinates: Mapping[Any, str] | Iterable[Any] = (), 
     taken = {str(s) for s in getattr(expression, "free_symbols", ())}
     if any(re.fullmatch(r"[sc]_?\d+", name) for name in taken):  # a parameter s1 beside sin(q1)
         labels = {}
-    return str(_printer(names, labels).doprint(expression))
+    return str(_printer(names, labels, read_digits("latex", digits)).doprint(expression))
+
+
+def text(expression: Any, *, digits: int | None = 4) -> str:
+    """A SymPy expression or matrix as SymPy prints it, floating-point numbers with so many digits; None prints all."""
+    from sympy.printing.str import StrPrinter
+
+    class Printer(StrPrinter):
+        """SymPy's printer with numbers cut to the digits that matter."""
+
+        def _print_Float(self, expr: Any) -> str:
+            return _rounded(expr, digits) or str(super()._print_Float(expr))
+
+        def _print_MatrixBase(self, expr: Any) -> str:
+            rows = ("[" + ", ".join(self._print(x) for x in row) + "]" for row in expr.tolist())
+            return f"Matrix([{', '.join(rows)}])"
+
+    read_digits("text", digits)
+    return str(Printer({"full_prec": False}).doprint(expression))
+
+
+def read_digits(where: str, digits: Any) -> int | None:
+    """A number of digits, or None, or an error."""
+    if digits is None or (isinstance(digits, Integral) and not isinstance(digits, bool) and int(digits) >= 1):
+        return None if digits is None else int(digits)
+    raise ScalarTypeError(f"{where}: digits is {digits!r}, expected a whole number from 1, or None for all digits.")
+
+
+def _rounded(x: Any, digits: int | None) -> str:
+    """A number with so many digits, "0.3497" or "3.497e-08"; nothing if all are wanted, or it is beyond floats."""
+    value = 0.0 if digits is None else float(x)
+    return f"{float(f'{value:.{digits}g}'):.15g}" if digits is not None and isfinite(value) else ""
 
 
 def _labels(coordinates: Mapping[Any, str] | Iterable[Any]) -> dict[Any, str]:
@@ -39,7 +81,7 @@ def _labels(coordinates: Mapping[Any, str] | Iterable[Any]) -> dict[Any, str]:
     return {symbols[0]: number for number, symbols in found.items() if len(symbols) == 1}
 
 
-def _printer(names: dict[Any, str], labels: dict[Any, str]) -> Any:
+def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) -> Any:
     import sympy
     from sympy.printing.latex import LatexPrinter
 
@@ -68,6 +110,12 @@ def _printer(names: dict[Any, str], labels: dict[Any, str]) -> Any:
                 return f"- {self._print(-expr)}"
             factors = sorted(expr.as_ordered_factors(), key=place)
             return str(super()._print_Mul(sympy.Mul(*factors, evaluate=False)))
+
+        def _print_Float(self, expr: Any) -> str:
+            mantissa, _, exponent = _rounded(expr, digits).partition("e")
+            if not mantissa:
+                return str(super()._print_Float(expr))
+            return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
         def _print_Function(self, expr: Any, exp: Any = None) -> str:
             letter = {sympy.sin: "s", sympy.cos: "c"}.get(expr.func)

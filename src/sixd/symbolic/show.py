@@ -30,22 +30,25 @@ _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 class Shown:
     """Ways to look at equations; a part of ``Equations``."""
 
-    def latex(self: Equations, *fields: Any, short: bool = True) -> str:  # type: ignore[misc]
+    def latex(self: Equations, *fields: Any, short: bool = True, digits: int | None = 4) -> str:  # type: ignore[misc]
         """LaTeX of some fields ("M", "C", "g", "tau", "Gamma", …), an equation a line; by default M, C, g and, if there
         are, b and A.
 
         ``short`` writes s and c for sines and cosines with the numbers of their coordinates: c_{12} = cos(q1 + q2). Of
         "Gamma" the symbols that are not zero are written. A SymPy expression or matrix is printed in the same letters.
+        ``digits`` of floating-point numbers are written, None writes all; ``.M`` and the other fields have all.
         """
         if len(fields) == 1 and not isinstance(fields[0], str):
-            return self._latex(fields[0], short)
-        lines = [f"{left} &= {right}" for f in self._chosen(fields) for left, right in self._lines(f, short)]
+            return self._latex(fields[0], short, digits)
+        lines = [f"{left} &= {right}" for f in self._chosen(fields) for left, right in self._lines(f, short, digits)]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
-    def markdown(self: Equations, *fields: str, short: bool = True) -> str:  # type: ignore[misc]
+    def markdown(self: Equations, *fields: str, short: bool = True, digits: int | None = 4) -> str:  # type: ignore[misc]
         """The same as a piece of Markdown, with a line on the meaning of each letter."""
         parts = [f"### Equations of motion of {self.name}", _STANDARD_FORM]
-        parts += [f"$${left} = {right}$$" for f in self._chosen(fields) for left, right in self._lines(f, short)]
+        parts += [
+            f"$${left} = {right}$$" for f in self._chosen(fields) for left, right in self._lines(f, short, digits)
+        ]
         if re.search(r"\b[sc]_\{\d", "".join(parts)):
             parts.append("$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine.")
         return "\n\n".join(parts) + "\n"
@@ -105,19 +108,20 @@ class Shown:
             return list(fields)
         return ["M", "C", "g"] + ["b"] * any(x != 0 for x in self.b) + ["A"] * bool(self.constraints)
 
-    def _lines(self: Equations, field: str, short: bool) -> list[tuple[str, str]]:  # type: ignore[misc]
+    def _lines(self: Equations, field: str, short: bool, digits: int | None) -> list[tuple[str, str]]:  # type: ignore[misc]
         """Left and right sides of what is printed of a field."""
         if field == "Gamma":
             places = [(i, j, k) for i, j, k in np.ndindex((self.nv,) * 3) if self.Gamma[i, j, k] != 0]
             return [
-                (f"\\Gamma_{{{i + 1}{j + 1}{k + 1}}}", self._latex(self.Gamma[i, j, k], short)) for i, j, k in places
+                (f"\\Gamma_{{{i + 1}{j + 1}{k + 1}}}", self._latex(self.Gamma[i, j, k], short, digits))
+                for i, j, k in places
             ]
-        return [(_NAMES.get(field, field), self._latex(getattr(self, field), short))]
+        return [(_NAMES.get(field, field), self._latex(getattr(self, field), short, digits))]
 
-    def _latex(self: Equations, expression: Any, short: bool) -> str:  # type: ignore[misc]
+    def _latex(self: Equations, expression: Any, short: bool, digits: int | None) -> str:  # type: ignore[misc]
         from sixd.symbolic.printing import latex
 
-        return latex(expression, self._letters, short=short)
+        return latex(expression, self._letters, short=short, digits=digits)
 
 
 _STANDARD_FORM = r"$M \ddot q + C \dot q + g + b = \tau$"

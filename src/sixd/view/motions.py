@@ -152,12 +152,17 @@ def pack(
         rate *= share
         notes.append(f"A long motion is shown with {rate:.3g} records a second, to keep the page small.")
     entries = []
+    room = _MOST_NUMBERS - records - points
     for k, (motion, offset) in enumerate(zip(motions, offsets, strict=True)):
         keep = thinned(motion.t, rate)
         if _loses(motion, keep):
+            finer = _finer(motion, rate, len(keep) + room / _numbers_a_record(system, motion))
+            room -= (len(finer) - len(keep)) * _numbers_a_record(system, motion)
+            keep = finer
+        if _loses(motion, keep):
             notes.append(
-                f"The motion ({motion.name}) changes faster than {rate:.3g} records a second can show. Slice the "
-                f"trajectory to look at a part."
+                f"The motion ({motion.name}) changes faster than its records in this page, which is kept small, can "
+                f"show. Slice the trajectory to look at a part."
             )
         color = motion_color(k, len(motions))
         bins = Bins(len(motion.t), int(_MOST_POINTS * share))
@@ -178,6 +183,24 @@ def motion_color(k: int, count: int) -> tuple[float, ...] | None:
     if count <= len(PALETTE):
         return PALETTE[k]
     return colorsys.hls_to_rgb(k / count, 0.42 if k % 2 else 0.58, 0.5)  # neighbours differ in lightness too
+
+
+def _finer(motion: Motion, rate: float, most: float) -> Array:
+    """Numbers of the records to keep of a motion that is fast: twice ``rate`` a second, and again, up to ``most``."""
+    keep = thinned(motion.t, rate)
+    while motion.t[-1] > motion.t[0] and _loses(motion, keep):
+        rate *= 2
+        more = thinned(motion.t, rate)
+        if len(more) > most:
+            break
+        keep = more
+    return keep
+
+
+def _numbers_a_record(system: System, motion: Motion) -> int:
+    """Its time, in float64, its coordinates, and its contacts' points and forces."""
+    found = motion.trajectory[:1].contacts() if motion.trajectory is not None else []
+    return 2 + system.nq + 6 * sum(points.shape[-2] for _, points, _ in found)
 
 
 def _loses(motion: Motion, keep: Array) -> bool:

@@ -22,6 +22,7 @@ from sixd.simulation.labels import labels_of, tree_behind
 from sixd.spatial.scalar import Array
 from sixd.trace import Program
 from sixd.view import shapes
+from sixd.view.drawn import drawn_model
 from sixd.view.inertias import ellipsoid_radii, principal
 from sixd.view.motions import Motion, pack, read_motions, touching
 from sixd.view.packing import Packed, bounded, numbers
@@ -80,11 +81,11 @@ def make_scene(
 def tree_of(system: Any) -> Model:
     """The model behind a system, or an error that says what to do."""
     require_system("view", system)
-    model = tree_behind(system)
+    model = tree_behind(system) or drawn_model(system)
     if model is None:
         raise ModelError(
-            f"view: {system.name!r} is a system without bodies, expected a sixd.Model. Build its mechanism with "
-            f"sixd.ModelBuilder to look at it, or draw its motion with trajectory.plot()."
+            f"view: {system.name!r} is a system without bodies, expected a sixd.Model. Say where its bodies are by "
+            f"lagrange(…, bodies=…), or draw its motion with trajectory.plot()."
         )
     system.require_numeric("view")
     return model
@@ -187,15 +188,18 @@ def _frames(model: Model, turn: Array) -> list[dict[str, Any]]:
 
 def _joints(system: Any, model: Model) -> list[dict[str, Any]]:
     columns = labels_of(system).q
+    by_energies = tree_behind(system) is None  # its coordinates are nobody's joints
+    limits = system if hasattr(system, "lower") else model  # equations have the coordinates of their model
     entries = []
     for name in system.joint_names:
-        i, place = model.joint_index(name), system.q_slice(name)
-        joint = model.joints[i]
+        i, place = 0 if by_energies else model.joint_index(name), system.q_slice(name)
+        kind = "coordinate" if by_energies else _kind(model.joints[i])
         entries.append({
-            "name": name, "kind": _kind(joint), "body": i, "q": [place.start, place.stop],
+            "name": name, "kind": kind, "body": i, "q": [place.start, place.stop],
             "labels": [c.name for c in columns[place]],
             "units": [c.unit if c.unit != "1" else "" for c in columns[place]],
-            "lower": bounded(system.lower[place]), "upper": bounded(system.upper[place]),
+            "lower": [None] if by_energies else bounded(limits.lower[place]),
+            "upper": [None] if by_energies else bounded(limits.upper[place]),
         })  # fmt: skip
     return entries
 

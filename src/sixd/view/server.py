@@ -1,71 +1,93 @@
 """A server for one page, on this machine alone: the page at ``/`` and the configuration to show at ``/state``.
 
 It listens on 127.0.0.1, answers no request that names another host (a page elsewhere could otherwise reach it by a
-name of its own), and has nothing else to give.
+name of its own), and has nothing else to give. One thread serves all clients: those that wait for news cost nothing,
+and it still answers while the program ends, when no thread may start any more.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import socket
 import threading
+from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable, Sequence
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import suppress
+from http.client import HTTPException, parse_headers
+from io import BytesIO
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from sixd.errors import FileError, OutOfRangeError
 
 HOST = "127.0.0.1"
+BACKLOG = 1024  # connections that may wait to be taken; with 5, the usual number, 400 clients took 51 s to connect
 _WAIT = 20.0  # [s] an asker waits for news before it is told that there are none
+_ARRIVE = 60.0  # [s] for a request to arrive
+_LEAVE = 2.0  # [s] for answers under way when the server is closed
+_WORDS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 501: "Not Implemented", 503: "Closed"}
 
 
 class State:
-    """The configuration last shown, with a number that grows; askers wait for a higher one."""
+    """The configuration last shown, with a number that grows; askers wait, inside the server's loop, for another."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.version, self.closed = 0, False
         self.q: list[float] | None = None
-        self._news = threading.Condition()
+        self._loop, self._lock = loop, threading.Lock()
+        self._news = asyncio.Event()
 
     def set(self, q: Sequence[float]) -> None:
-        """Show this configuration."""
-        with self._news:
+        """Show this configuration; from any thread."""
+        with self._lock:
             self.version, self.q = self.version + 1, [float(x) for x in q]
-            self._news.notify_all()
+            if not self.closed:
+                self._loop.call_soon_threadsafe(self._tell)
 
     def close(self) -> None:
-        """Send all askers away."""
-        with self._news:
+        """Send all askers away; inside the loop."""
+        with self._lock:
             self.closed = True
-            self._news.notify_all()
+        self._tell()
 
-    def after(self, version: int) -> dict[str, Any]:
+    async def after(self, version: int) -> dict[str, Any]:
         """The state, as soon as its number differs from ``version``, or after a while."""
-        with self._news:
-            self._news.wait_for(lambda: self.closed or self.version != version, _WAIT)
+        if not self.closed and self.version == version:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), _WAIT)
+        with self._lock:
             return {"version": self.version, "q": self.q}
+
+    def _tell(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
 
 
 class Server:
     """Serves ``page()`` and a state until ``close``; ``port`` 0 takes a free one."""
 
     def __init__(self, page: Callable[[], str], port: Any = 0) -> None:
-        self.state = State()
         if isinstance(port, bool) or not isinstance(port, Integral) or not 0 <= int(port) <= 65535:
             raise OutOfRangeError(f"view: port is {port!r}, expected a number of 0 … 65535; 0 takes a free one.")
         try:
-            self._server = _HTTPServer((HOST, int(port)), _handler(page, self.state))
+            # on POSIX a port closed a moment ago may be taken again; one in use may not
+            listener = socket.create_server((HOST, int(port)), backlog=BACKLOG)
         except OSError as error:
             raise FileError(
                 f"view: cannot listen on port {port}: {error.strerror or error}. Choose another, or port=0 for a free "
                 f"one."
             ) from None
-        self.port: int = self._server.server_address[1]
-        # it looks for the end every so many seconds
-        serve = partial(self._server.serve_forever, poll_interval=0.05)
-        self._thread = threading.Thread(target=serve, name="sixd-view", daemon=True)
+        self.port: int = listener.getsockname()[1]
+        self.closed = threading.Event()
+        self._page = page
+        self._loop = asyncio.new_event_loop()
+        self.state = State(self._loop)
+        self._end = asyncio.Event()
+        self._talks: set[asyncio.Task[None]] = set()
+        self._idle: set[StreamWriter] = set()
+        self._thread = threading.Thread(target=self._run, args=(listener,), name="sixd-view", daemon=True)
         self._thread.start()
 
     @property
@@ -76,67 +98,113 @@ class Server:
     @property
     def is_open(self) -> bool:
         """Whether it still answers."""
-        return not self.state.closed
+        return not self.closed.is_set()
 
     def close(self) -> None:
         """Stop answering and free the port."""
         if self.is_open:
-            self.state.close()
-            self._server.shutdown()
-            self._server.server_close()
+            self.closed.set()
+            self._loop.call_soon_threadsafe(self._end.set)
             self._thread.join()
 
+    # inside the thread --------------------------------------------------------------------------------
 
-class _HTTPServer(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = True  # a port closed a moment ago may be taken again; one in use may not
-    block_on_close = False
+    def _run(self, listener: socket.socket) -> None:
+        try:
+            self._loop.run_until_complete(self._serve(listener))
+        finally:
+            self._loop.close()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that is closed while it waits is no error."""
+    async def _serve(self, listener: socket.socket) -> None:
+        server = await asyncio.start_server(self._talk, sock=listener, backlog=BACKLOG)
+        await self._end.wait()
+        server.close()
+        self.state.close()
+        for writer in self._idle:
+            writer.close()
+        if self._talks:
+            _, late = await asyncio.wait(self._talks, timeout=_LEAVE)
+            for talk in late:
+                talk.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _talk(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """One connection: a request and its answer after the other."""
+        talk = asyncio.current_task()
+        assert talk is not None
+        self._talks.add(talk)
+        try:
+            while not self.state.closed:
+                self._idle.add(writer)
+                request = await asyncio.wait_for(_read(reader), _ARRIVE)
+                self._idle.discard(writer)
+                status, kind, text = await self._answer(request)
+                last = request.last or self.state.closed
+                writer.write(_written(status, kind, text, last=last, head_only=request.method == "HEAD"))
+                await writer.drain()
+                if last:
+                    break
+        # a page that is closed while it waits is no error
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
+            pass
+        finally:
+            self._idle.discard(writer)
+            self._talks.discard(talk)
+            writer.close()
+
+    async def _answer(self, request: _Request) -> tuple[int, str, str]:
+        """Status, type and text: the page, or the state."""
+        if request.method not in ("GET", "HEAD"):
+            return (501 if request.method else 400), "text/plain", "There is only the page, to GET.\n"
+        if request.host not in (f"{HOST}:{self.port}", f"localhost:{self.port}"):
+            return 403, "text/plain", "This address is for this machine alone.\n"
+        if request.path == "/":
+            return 200, "text/html; charset=utf-8", self._page()
+        if request.path != "/state":
+            return 404, "text/plain", "There is only the page, at /.\n"
+        since = parse_qs(request.query).get("since", ["-1"])[0]
+        known = int(since) if since.removeprefix("-").isdecimal() and len(since) < 16 else -1
+        state = await self.state.after(known)
+        if self.state.closed:
+            return 503, "text/plain", "The viewer is closed.\n"
+        return 200, "application/json", json.dumps(state)
 
 
-def _handler(page: Callable[[], str], state: State) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        server_version, sys_version = "sixd", ""
-        protocol_version = "HTTP/1.1"
-        timeout = 60  # [s] for a request to arrive
+class _Request(NamedTuple):
+    """What is read of a request; ``method`` is empty if it cannot be read. ``last``: no other follows."""
 
-        def do_GET(self) -> None:
-            """The page, or the state."""
-            port = self.server.server_address[1]  # type: ignore[index]
-            if self.headers.get("Host", "") not in (f"{HOST}:{port}", f"localhost:{port}"):
-                self._answer(403, "text/plain", "This address is for this machine alone.\n")
-                return
-            path = urlsplit(self.path)
-            if state.closed:  # on a connection that was kept open
-                self._answer(503, "text/plain", "The viewer is closed.\n")
-            elif path.path == "/":
-                self._answer(200, "text/html; charset=utf-8", page())
-            elif path.path == "/state":
-                since = parse_qs(path.query).get("since", ["-1"])[0]
-                known = int(since) if since.removeprefix("-").isdecimal() and len(since) < 16 else -1
-                self._answer(200, "application/json", json.dumps(state.after(known)))
-            else:
-                self._answer(404, "text/plain", "There is only the page, at /.\n")
+    method: str
+    host: str = ""
+    path: str = ""
+    query: str = ""
+    last: bool = True
 
-        do_HEAD = do_GET
 
-        def _answer(self, status: int, kind: str, text: str) -> None:
-            body = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            if state.closed:
-                self.send_header("Connection", "close")  # which the handler obeys, too
-            self.send_header("Cache-Control", "no-store")
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.send_header("Cross-Origin-Resource-Policy", "same-origin")
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
+async def _read(reader: StreamReader) -> _Request:
+    head = await reader.readuntil(b"\r\n\r\n")
+    line, _, rest = head.partition(b"\r\n")
+    try:
+        method, target, version = line.decode("ascii").split(" ")
+        headers = parse_headers(BytesIO(rest))
+        path = urlsplit(target)
+    except (ValueError, HTTPException):
+        return _Request("")
+    hosts = headers.get_all("Host", [])
+    # what has a body is answered, but the body is not read
+    plain = method in ("GET", "HEAD") and not (headers.get("Content-Length") or headers.get("Transfer-Encoding"))
+    last = not plain or version != "HTTP/1.1" or headers.get("Connection", "").lower() == "close"
+    return _Request(method, hosts[0] if len(hosts) == 1 else "", path.path, path.query, last)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Requests are nobody's news."""
 
-    return Handler
+def _written(status: int, kind: str, text: str, *, last: bool, head_only: bool) -> bytes:
+    body = text.encode()
+    lines = [
+        f"HTTP/1.1 {status} {_WORDS[status]}",
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(body)}",
+        *(["Connection: close"] if last else []),
+        "Cache-Control: no-store",
+        "X-Content-Type-Options: nosniff",
+        "Cross-Origin-Resource-Policy: same-origin",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + (b"" if head_only else body)

@@ -1,6 +1,8 @@
-// Sliders for the joints, where there is no motion to play. Limits hold; quaternions stay of length one.
+// Sliders for the joints, where there is no motion to play. Limits hold; orientations are moved by three angles.
 
 const LENGTHS = ["prismatic", "planar", "free", "cylindrical"];
+// about the fixed axes x, y, z in turn, in degrees: every orientation lies within
+const ANGLES = [["roll", 180], ["pitch", 90], ["yaw", 180]];
 
 class JointPanel {
   // changed(q): the configuration is another one now
@@ -9,6 +11,7 @@ class JointPanel {
     this.q = world.actors[0].q;
     this.start = Float64Array.from(this.q);
     this.rows = new Map(); // coordinate -> {slider, number}
+    this.turns = []; // of each quaternion {start, degrees, inputs}
     const head = element("div", "dockhead"), title = element("h2", "", "Joints"), reset = element("button", "text", "Reset");
     reset.id = "j-reset";
     reset.onclick = () => this.put(this.start);
@@ -21,21 +24,21 @@ class JointPanel {
   section(joint) {
     const box = element("section", "joint"), title = element("h3"), kind = String(joint.kind).toLowerCase();
     const count = joint.q[1] - joint.q[0];
-    title.append(element("span", "", joint.name), element("small", "", kind));
+    const turning = ["free", "spherical"].includes(kind) ? 4 : 0;
+    title.append(element("span", "", joint.name), element("small", "", turning ? `${kind}, angles in degrees` : kind));
     title.title = joint.name;
     box.append(title);
-    const turning = ["free", "spherical"].includes(kind) ? 4 : 0;
-    for (let c = 0; c < count; c++) {
+    if (turning) box.append(...this.orientation(joint));
+    for (let c = turning; c < count; c++) {
       const label = (joint.labels && joint.labels[c]) || "";
-      const range = this.range(joint, kind, c, c < turning, label);
-      box.append(this.coordinate(joint.q[0] + c, range, count > 1 ? shortLabel(label, joint.name) : "", joint.name, c < turning ? joint.q[0] : -1));
+      const range = this.range(joint, kind, c, label);
+      box.append(this.coordinate(joint.q[0] + c, range, count > 1 ? shortLabel(label, joint.name) : "", joint.name));
     }
     return box;
   }
 
   // [lower, upper] of the slider and whether they are true limits
-  range(joint, kind, c, turning, label) {
-    if (turning) return { low: -1, high: 1, low0: true, high0: true };
+  range(joint, kind, c, label) {
     const lower = joint.lower && joint.lower[c], upper = joint.upper && joint.upper[c];
     const now = this.q[joint.q[0] + c];
     const unit = joint.units && joint.units[c];
@@ -47,27 +50,50 @@ class JointPanel {
     return { low, high: high > low ? high : low + 1e-9, low0: hasLow, high0: hasHigh };
   }
 
-  coordinate(index, range, label, name, quaternion) {
-    const row = element("div", label ? "coordinate" : "coordinate single");
-    const slider = element("input"), number = element("input");
-    Object.assign(slider, { type: "range", min: range.low, max: range.high, step: "any" });
-    Object.assign(number, { type: "number", step: "any" });
-    for (const input of [slider, number]) input.setAttribute("aria-label", `${name} ${label}`.trim());
-    slider.dataset.coordinate = index;
-    slider.oninput = () => this.move(index, slider.valueAsNumber, quaternion, range);
-    number.onchange = () => this.move(index, finite(number.valueAsNumber, this.q[index]), quaternion, range);
-    slider.ondblclick = () => this.move(index, this.start[index], quaternion, range);
-    if (label) row.append(element("label", "", label));
-    row.append(slider, number);
-    this.rows.set(index, { slider, number, range });
-    return row;
+  // three sliders for the quaternion that a joint begins with
+  orientation(joint) {
+    const turn = { start: joint.q[0], degrees: null, inputs: [] };
+    this.turns.push(turn);
+    return ANGLES.map(([label, most], k) => {
+      const set = (value) => {
+        // the other two stay as they are shown: at a pitch of 90° the orientation alone does not tell them
+        turn.degrees[k] = clamp(value, -most, most);
+        const q = Float64Array.from(this.q);
+        q.set(fromAngles(turn.degrees), turn.start);
+        this.put(q);
+      };
+      const home = () => anglesOf(this.start.slice(turn.start, turn.start + 4))[k];
+      const inputs = this.row(label, joint.name, { low: -most, high: most }, set, () => turn.degrees[k], home);
+      inputs.slider.dataset.angle = label;
+      turn.inputs.push(inputs);
+      return inputs.box;
+    });
   }
 
-  move(index, value, quaternion, range) {
-    const q = Float64Array.from(this.q);
-    q[index] = clamp(value, range.low0 ? range.low : -Infinity, range.high0 ? range.high : Infinity);
-    if (quaternion >= 0) holdUnit(q, quaternion, index);
-    this.put(q);
+  coordinate(index, range, label, name) {
+    const set = (value) => {
+      const q = Float64Array.from(this.q);
+      q[index] = clamp(value, range.low0 ? range.low : -Infinity, range.high0 ? range.high : Infinity);
+      this.put(q);
+    };
+    const inputs = this.row(label, name, range, set, () => this.q[index], () => this.start[index]);
+    inputs.slider.dataset.coordinate = index;
+    this.rows.set(index, { ...inputs, range });
+    return inputs.box;
+  }
+
+  // a slider and a field for a number: set(value), now() and home(), what a double click returns to
+  row(label, name, { low, high }, set, now, home) {
+    const box = element("div", label ? "coordinate" : "coordinate single"), slider = element("input"), number = element("input");
+    Object.assign(slider, { type: "range", min: low, max: high, step: "any" });
+    Object.assign(number, { type: "number", step: "any" });
+    for (const input of [slider, number]) input.setAttribute("aria-label", `${name} ${label}`.trim());
+    slider.oninput = () => set(slider.valueAsNumber);
+    number.onchange = () => set(finite(number.valueAsNumber, now()));
+    slider.ondblclick = () => set(home());
+    if (label) box.append(element("label", "", label));
+    box.append(slider, number);
+    return { box, slider, number };
   }
 
   put(q) {
@@ -80,21 +106,42 @@ class JointPanel {
       const value = this.q[index];
       if (value < range.low && !range.low0) slider.min = value;
       if (value > range.high && !range.high0) slider.max = value;
-      slider.value = String(value);
-      const low = Number(slider.min), high = Number(slider.max);
-      slider.style.setProperty("--done", `${100 * clamp((value - low) / (high - low), 0, 1)}%`);
-      if (document.activeElement !== number) number.value = value.toFixed(3);
+      this.write(slider, number, value, 3);
     }
+    for (const turn of this.turns) {
+      const q = this.q.slice(turn.start, turn.start + 4);
+      if (!turn.degrees || !sameTurn(fromAngles(turn.degrees), q)) turn.degrees = anglesOf(q);
+      turn.inputs.forEach(({ slider, number }, k) => this.write(slider, number, turn.degrees[k], 1));
+    }
+  }
+
+  write(slider, number, value, digits) {
+    slider.value = String(value);
+    const low = Number(slider.min), high = Number(slider.max);
+    slider.style.setProperty("--done", `${100 * clamp((value - low) / (high - low), 0, 1)}%`);
+    if (document.activeElement !== number) number.value = value.toFixed(digits).replace(/^-(0\.0*)$/, "$1");
   }
 }
 
-// keep the entry that was set, scale the other three to length one together with it
-function holdUnit(q, start, index) {
-  const kept = clamp(q[index], -1, 1), others = [0, 1, 2, 3].map((c) => start + c).filter((i) => i !== index);
-  const size = Math.hypot(...others.map((i) => q[i])), wanted = Math.sqrt(1 - kept * kept);
-  q[index] = kept;
-  if (size > 1e-9) for (const i of others) q[i] *= wanted / size;
-  else q[index === start ? start + 1 : start] = wanted;
+// the quaternion w x y z of Rz(yaw) Ry(pitch) Rx(roll), from degrees
+function fromAngles(degrees) {
+  const half = degrees.map((x) => (x * Math.PI) / 360), [cr, cp, cy] = half.map(Math.cos), [sr, sp, sy] = half.map(Math.sin);
+  return [cr * cp * cy + sr * sp * sy, sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy];
+}
+
+// and back, for a quaternion of any length; at a pitch of ±90° the roll is 0
+function anglesOf([w, x, y, z]) {
+  const size = w * w + x * x + y * y + z * z || 1, lift = clamp((2 * (w * y - x * z)) / size, -1, 1);
+  const level = Math.abs(lift) < 1 - 1e-12;
+  const roll = level ? Math.atan2(2 * (w * x + y * z), w * w - x * x - y * y + z * z) : 0;
+  const yaw = level ? Math.atan2(2 * (w * z + x * y), w * w + x * x - y * y - z * z) : Math.atan2(2 * (w * z - x * y), w * w - x * x + y * y - z * z);
+  return [roll, Math.asin(lift), yaw].map((a) => (a * 180) / Math.PI);
+}
+
+// whether two quaternions, the first of length one, turn alike
+function sameTurn(a, b) {
+  const along = a.reduce((sum, x, k) => sum + x * b[k], 0);
+  return 1 - Math.abs(along) / (Math.hypot(...b) || 1) < 1e-9;
 }
 
 // "shoulder.x" under the heading "shoulder" is "x"

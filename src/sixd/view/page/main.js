@@ -1,13 +1,16 @@
 // Puts the page together and draws it when something has changed.
 
 const MOST_LABELS = 6; // motions with their names beside them
+const NARROW = 1.2; // width by height of a picture: a camera that was placed by hand was placed for at least this
 const POINTED = 70; // [pixels] from the pointer to the middle of the motion it means
 
 class App {
   constructor(scene, kinematics) {
     this.scene = scene;
     this.options = makeOptions(scene.settings);
-    if (scene.settings.panel === undefined) this.options.panel = window.innerWidth >= 860;
+    this.ownPanel = scene.settings.panel === undefined; // until the reader opens or closes it
+    this.ownView = true; // until the reader moves the camera
+    this.seen = null; // the stage's size in the last picture; none in a frame that is hidden, or not laid out yet
     this.world = new World(scene, kinematics);
     this.camera = new Camera();
     this.clock = new Clock(this.world.start, this.world.end, this.options);
@@ -20,7 +23,7 @@ class App {
     this.interface = new Interface(this);
     this.startDrawing();
     new Controls(this.canvas, this.camera, {
-      changed: () => { this.pace.touch(); this.refresh(); },
+      changed: () => { this.ownView = false; this.pace.touch(); this.refresh(); },
       refocus: (x, y) => this.refocus(x, y),
       picked: (x, y) => this.choose(this.world.pick(this.camera.ray(x, y))),
     });
@@ -29,13 +32,18 @@ class App {
     this.options.onChange((name) => this.optionChanged(name));
     this.notices();
     new ResizeObserver(() => this.resize()).observe(document.getElementById("stage"));
-    this.resize();
-    this.firstView();
-    this.startFollowing();
     if (Number.isFinite(scene.settings.time)) this.clock.seek(scene.settings.time);
     if (this.world.motions.length) this.world.setTime(this.clock.time);
-    if (this.world.motions.length && scene.settings.play !== false) this.clock.play();
+    this.resize();
+  }
+
+  // for the first time there is a place to draw: a notebook's frame may be hidden, or of size 0, for long
+  begin() {
+    this.firstView();
+    this.startFollowing();
+    if (this.world.motions.length && this.scene.settings.play !== false) this.clock.play();
     this.transport.show();
+    this.refresh();
   }
 
   makePanels() {
@@ -85,6 +93,8 @@ class App {
 
   resize() {
     const stage = document.getElementById("stage"), ratio = this.fineness() * this.pace.scale;
+    if (!(stage.clientWidth > 0 && stage.clientHeight > 0)) return;
+    this.choosePanel();
     const width = Math.max(Math.round(stage.clientWidth * ratio), 1), height = Math.max(Math.round(stage.clientHeight * ratio), 1);
     const same = this.canvas.width === width && this.canvas.height === height;
     if (!same) Object.assign(this.canvas, { width, height });
@@ -92,8 +102,19 @@ class App {
     // room for the tool bar above and a notice below
     this.camera.margin = [clamp(1 - 60 / stage.clientWidth, 0.6, 0.9), clamp(1 - 125 / stage.clientHeight, 0.55, 0.88)];
     if (this.renderer) this.renderer.ratio = ratio;
+    const size = `${stage.clientWidth} ${stage.clientHeight}`, first = this.seen === null, fits = this.ownView && this.seen !== size;
+    this.seen = size;
+    if (first) this.begin();
+    else if (fits) this.fit();
     // draw at once: a resized canvas is blank until then
     if (!same && this.started) this.draw();
+  }
+
+  // the panel is open where there is room for it beside the picture, unless the reader or the scene says otherwise
+  choosePanel() {
+    if (!this.ownPanel) return;
+    this.options.panel = window.innerWidth >= 860;
+    this.ownPanel = true; // this was no choice of the reader's
   }
 
   fineness() {
@@ -106,6 +127,8 @@ class App {
     if (camera && camera.position) {
       this.camera.setUp(finiteList(camera.up || [0, 0, 1], 3));
       this.camera.place(finiteList(camera.position, 3), finiteList(camera.target, 3));
+      this.given = this.camera.distance;
+      this.fit();
     } else {
       // a flat mechanism is seen from its broad side, a field of many from above
       const [x, y] = subtract(this.world.room.high, this.world.room.low);
@@ -115,7 +138,7 @@ class App {
       if (Math.min(x, y) < 0.3 * Math.max(x, y)) this.camera.elevation = 0.2;
       if (many) this.camera.elevation = 0.55;
       this.camera.target = this.world.room.centre;
-      this.camera.distance = this.camera.distanceFor(this.world.room);
+      this.fit();
     }
     if (camera && camera.track) this.options.follow = camera.track;
     // what leaves the picture is followed, unless the scene has its own camera
@@ -124,7 +147,15 @@ class App {
     if (!camera && this.world.leaves && leader) this.options.follow = leader.name;
   }
 
+  // the distance at which all fits into the picture; a scene's own camera steps back where the picture is narrow
+  fit() {
+    const { camera } = this;
+    camera.distance = this.given ? this.given * Math.max(1, NARROW / camera.aspect) : camera.distanceFor(this.world.room);
+    if (camera.flight) camera.flight.from.distance = camera.flight.to.distance = camera.distance;
+  }
+
   view(name) {
+    this.ownView = false;
     const now = this.options.follow ? this.world.boundsOf() : this.world.room;
     const [azimuth, elevation] = VIEWS[name] || [this.camera.azimuth, this.camera.elevation];
     const bounds = now.empty ? this.world.room : now;
@@ -139,6 +170,7 @@ class App {
 
   refocus(x, y) {
     const hit = this.world.pick(this.camera.ray(x, y));
+    this.ownView = false;
     if (hit) this.fly({ target: hit.point, distance: Math.min(this.camera.distance, 3 * this.world.size) });
     else this.view(null);
   }
@@ -168,7 +200,10 @@ class App {
 
   optionChanged(name) {
     if (name === "follow") this.startFollowing();
-    if (name === "panel") this.resize();
+    if (name === "panel") {
+      this.ownPanel = false;
+      this.resize();
+    }
     this.refresh();
   }
 
@@ -238,6 +273,7 @@ class App {
   }
 
   draw() {
+    if (this.seen === null) return;
     this.followNow();
     const dark = this.interface.dark;
     if (this.renderer) this.renderer.draw(this.camera, this.options, dark);

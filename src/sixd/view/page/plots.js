@@ -50,6 +50,7 @@ class PlotPanel {
       }
     });
     this.body.replaceChildren();
+    this.body.classList.remove("alone");
     this.charts = [...groups].flatMap(([title, series]) => this.apart(series).map((part, i) => this.chart(i ? `${title}, larger` : title, part)));
     // a few plots share the room
     this.body.classList.toggle("tall", this.charts.length < 3);
@@ -80,8 +81,10 @@ class PlotPanel {
 
   chart(title, series) {
     const box = element("section", "plot"), head = element("h3"), canvas = element("canvas"), legend = element("div", "legend");
-    const read = element("time");
-    head.append(element("span", "", title), read);
+    const read = element("time"), name = element("button", "name", title);
+    name.title = `${title}: click to show this plot alone, again to show all`;
+    name.onclick = () => this.isolate(box);
+    head.append(name, read);
     box.append(head, canvas, legend);
     this.body.append(box);
     canvas.setAttribute("aria-label", `${title} against time`);
@@ -113,20 +116,27 @@ class PlotPanel {
     const chip = element("button", "chip"), key = element("i"), value = element("em");
     const label = element("b", "", series.label);
     chip.append(key, label, value);
-    chip.title = `${series.label}: click to hide or show, double click to show alone`;
+    chip.title = `${series.label}: click to show it alone, again to show all; with shift to hide or show it`;
     chip.setAttribute("aria-pressed", "true");
-    chip.onclick = () => {
-      if (chart.hidden.has(index)) chart.hidden.delete(index);
-      else chart.hidden.add(index);
-      this.marked(chart);
-    };
-    chip.ondblclick = () => {
-      const alone = chart.series.every((_, i) => i === index || chart.hidden.has(i));
-      chart.hidden = new Set(alone ? [] : chart.series.map((_, i) => i).filter((i) => i !== index));
+    chip.onclick = (event) => {
+      const others = chart.series.map((_, i) => i).filter((i) => i !== index);
+      const alone = !chart.hidden.has(index) && others.every((i) => chart.hidden.has(i));
+      if (!event.shiftKey) chart.hidden = new Set(alone ? [] : others);
+      else if (!chart.hidden.delete(index)) chart.hidden.add(index);
       this.marked(chart);
     };
     legend.append(chip);
     return { chip, key, value };
+  }
+
+  // one plot alone, larger; all of them if it is alone
+  isolate(box) {
+    const others = [...this.body.children].filter((one) => one !== box), alone = others.every((one) => one.hidden);
+    for (const one of others) one.hidden = !alone;
+    this.body.classList.toggle("alone", !alone && others.length > 0);
+    box.querySelector(".name").setAttribute("aria-pressed", String(!alone));
+    this.dock.scrollTop = 0;
+    this.draw(this.last.time, this.last.dark);
   }
 
   // the names beyond the first few wait behind a button
@@ -153,7 +163,7 @@ class PlotPanel {
     for (const chart of this.charts) {
       // what is scrolled away is not drawn
       const section = chart.canvas.parentElement;
-      if (section.offsetTop > bottom + 60 || section.offsetTop + section.offsetHeight < top - 60) continue;
+      if (section.hidden || section.offsetTop > bottom + 60 || section.offsetTop + section.offsetHeight < top - 60) continue;
       chart.draw(time, this.hover, dark);
       const at = this.hover ?? time, { write, width } = this.format(chart);
       chart.read.textContent = this.hover === null ? "" : `t = ${readable(at)} s`;

@@ -11,6 +11,7 @@ const THEMES = {
   },
 };
 const LEAST_RADIUS = 1.1; // [pixels of the screen] of rods
+const LEAST_SHADOW = 0.003; // [size of the mechanism] radius of rods as they throw shadows: some pixels of the shadows' map
 const CLEAR = 0.34; // opacity of bodies shown clear
 
 class Renderer {
@@ -58,7 +59,7 @@ class Renderer {
         if (!item.shown) continue;
         const mesh = this.meshes[item.geometry], color = [...item.color];
         if (options.bodies === "clear") color[3] *= CLEAR;
-        const entry = { mesh, matrix: item.thin > 0 ? this.visible(item, eye) : item.matrix, color };
+        const entry = { mesh, matrix: item.thin > 0 ? this.visible(item, eye) : item.matrix, casting: this.casting(item), color };
         if (mesh.line) lines.push(entry);
         else if (color[3] > 0.995) opaque.push(entry);
         else group.push(entry);
@@ -75,11 +76,12 @@ class Renderer {
   // a rod thinner than two pixels is drawn as thick as that
   visible({ matrix, thin }, eye) {
     const pixel = (2 * HALF_HEIGHT * norm(subtract(originOf(matrix), eye))) / this.gl.drawingBufferHeight;
-    const grow = (LEAST_RADIUS * (this.ratio || 1) * pixel) / thin;
-    if (!(grow > 1 && grow < 1e3)) return matrix;
-    const thick = matrix.slice();
-    for (const k of [0, 1, 2, 4, 5, 6]) thick[k] *= grow;
-    return thick;
+    return thickened(matrix, (LEAST_RADIUS * (this.ratio || 1) * pixel) / thin);
+  }
+
+  // and for its shadow, which is kept whatever the camera does, as thick as the map of the shadows can show
+  casting({ matrix, thin }) {
+    return thin > 0 ? thickened(matrix, (LEAST_SHADOW * this.world.size) / thin) : matrix;
   }
 
   draw(camera, options, dark) {
@@ -131,7 +133,7 @@ class Renderer {
   updateShadows(options, opaque, clear, wire) {
     const gl = this.gl, casters = wire ? [] : [...opaque, ...(options.bodies === "clear" ? clear.flat() : [])];
     const on = options.shadows && casters.length > 0;
-    if (on) this.shadows.update(casters, `${this.world.version} ${casters.length}`);
+    if (on) this.shadows.update(casters.map(({ mesh, casting }) => ({ mesh, matrix: casting })), `${this.world.version} ${casters.length}`);
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, this.shadows.map.texture);
     gl.activeTexture(gl.TEXTURE1);
@@ -251,4 +253,12 @@ class Renderer {
     });
     gl.depthMask(true);
   }
+}
+
+// a rod's matrix with its radius grown, if it grows and is to be believed
+function thickened(matrix, grow) {
+  if (!(grow > 1 && grow < 1e3)) return matrix;
+  const thick = matrix.slice();
+  for (const k of [0, 1, 2, 4, 5, 6]) thick[k] *= grow;
+  return thick;
 }

@@ -1,0 +1,71 @@
+"""Who looks: somebody at a terminal, a notebook, a test, or nobody; and a script that ends while its viewer is open.
+
+Knows the process, not what a viewer shows.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+from sixd.notebook import ipython
+
+_waiting: list[Any] = []  # viewers that keep a script from ending, if they are open then
+
+
+def is_off() -> bool:
+    """Whether the environment says that nothing is to be served: SIXD_VIEW=off."""
+    return os.environ.get("SIXD_VIEW", "").strip().lower() == "off"
+
+
+def wants_browser() -> bool:
+    """Whether somebody sits at a terminal with a display, and no test is running."""
+    if not _at_terminal():
+        return False
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def is_script() -> bool:
+    """Whether this is a program started from a terminal that ends by itself: no interactive session, no notebook."""
+    interactive = hasattr(sys, "ps1") or bool(sys.flags.interactive) or ipython() is not None
+    return _at_terminal() and not interactive
+
+
+def say(text: str) -> None:
+    """Print a line of ASCII, if there is somewhere to print."""
+    with suppress(OSError, ValueError):  # closed
+        print(text, flush=True)
+
+
+def wait_at_end(viewer: Any) -> None:
+    """Keep the process from ending while the viewer is open, until Ctrl-C."""
+    if not _waiting:
+        atexit.register(_wait, os.getpid())
+    _waiting.append(viewer)
+
+
+def _wait(process: int) -> None:
+    """At the end of the program: serve on, unless it died or is a fork of the program."""
+    # the interpreter sets these when it prints the traceback of what nobody caught
+    died = getattr(sys, "last_value", None) is not None or getattr(sys, "last_exc", None) is not None
+    viewers = [viewer for viewer in _waiting if viewer.is_open]
+    if died or not viewers or os.getpid() != process:
+        return
+    say(f"sixd: the viewer stays open at {', '.join(v.url for v in viewers)} - press Ctrl-C to end")
+    try:
+        for viewer in viewers:
+            viewer.until_closed()
+    except KeyboardInterrupt:
+        say("")  # the shell's prompt begins a line
+
+
+def _at_terminal() -> bool:
+    if "PYTEST_CURRENT_TEST" in os.environ or sys.stdout is None:
+        return False
+    try:
+        return sys.stdout.isatty()
+    except ValueError:  # closed
+        return False
