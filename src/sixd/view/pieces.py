@@ -50,6 +50,8 @@ class Piece:
             return np.zeros(3), np.array(s) / 2
         if self.kind in ("cylinder", "capsule"):
             return np.zeros(3), np.array([s[0], s[0], s[1] / 2 + (s[0] if self.kind == "capsule" else 0)])
+        if self.kind == "cone":
+            return np.array([0, 0, s[1] / 4]), np.array([s[0], s[0], s[1] / 2])
         if self.kind in ("sphere", "ellipsoid"):
             return np.zeros(3), np.broadcast_to(np.array(s), (3,))
         points: Any = self.points if self.mesh is None else self.mesh.vertices
