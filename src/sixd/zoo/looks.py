@@ -17,6 +17,9 @@ Color = tuple[float, float, float, float]
 STEEL: Color = (0.42, 0.45, 0.50, 1.0)
 DARK: Color = (0.17, 0.18, 0.20, 1.0)
 WHITE: Color = (0.91, 0.92, 0.93, 1.0)
+RED: Color = (0.78, 0.33, 0.29, 1.0)
+GOLD: Color = (0.86, 0.64, 0.28, 1.0)
+BLUE: Color = (0.26, 0.46, 0.68, 1.0)
 
 
 class Looks:
