@@ -1,4 +1,4 @@
-"""Points by which a model's shapes touch the ground: corners of boxes, rims of cylinders and cones, balls. Knows shapes alone."""
+"""Points by which a model's shapes touch the ground: corners, rims and balls. Knows shapes alone."""
 
 from __future__ import annotations
 

@@ -91,7 +91,8 @@ def _rider(looks: Looks, saddle: Array, crank: Array, scale: float) -> None:
         knee = _knee(joint, ankle, thigh, shin)
         looks.rod("rear_frame", joint, knee, 0.068 * scale, _TROUSERS, "capsule")
         looks.rod("rear_frame", knee, ankle, 0.048 * scale, _TROUSERS, "capsule")
-        looks.rod("rear_frame", ankle + _m(-0.02, 0, -0.05, scale), ankle + _m(0.14, 0, -0.06, scale), 0.035 * scale, DARK, "capsule")  # fmt: skip
+        heel, toe = ankle + _m(-0.02, 0, -0.05, scale), ankle + _m(0.14, 0, -0.06, scale)
+        looks.rod("rear_frame", heel, toe, 0.035 * scale, DARK, "capsule")
         shoulder = neck + _m(-0.02, 0.17 * side, -0.06, scale)
         elbow, hand = shoulder + _m(-0.03, 0.05 * side, -0.28, scale), shoulder + _m(0.12, 0.05 * side, -0.48, scale)
         looks.rod("rear_frame", shoulder, elbow, 0.048 * scale, _SHIRT, "capsule")

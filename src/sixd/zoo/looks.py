@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Looks:
 
     def path(self, body: int | str, points: Sequence[Any], radius: float, color: Color) -> None:
         """A bent tube: capsules from point to point."""
-        for start, end in zip(points, points[1:], strict=False):
+        for start, end in pairwise(points):
             self.rod(body, start, end, radius, color, "capsule")
 
     def box(self, body: int | str, low: Any, high: Any, color: Color) -> None:
