@@ -52,7 +52,7 @@ def stand(model: Model, pieces: Sequence[Piece], poses: Array, lowest: float, r:
     inverted = (joints[:, 2, 2] < -0.7).all() or (joints[:, 2, 3] < base[0, 2]).all()
     hangs = below > above and (inverted or below > 0.25 * size)
     if r is None:
-        return Stand([_lid(base, turn, size)], None) if hangs else Stand([], _level(float(base[0, 2]), size))
+        return Stand(_lid(base, turn, size), None) if hangs else Stand([], _level(float(base[0, 2]), size))
     maker = _Mounts(model, turn, r, size)
     if hangs:
         return Stand([p for i in roots for p in maker.hung(i)], None)
@@ -82,13 +82,16 @@ def _floor_below(base: float, lowest: float, r: float, size: float) -> float:
     return just_below if lowest > just_below - 0.5 * r else lowest - 0.02 * size
 
 
-def _lid(base: Array, turn: Array, size: float) -> Piece:
-    """A plate on top of a base from which a robot hangs."""
+def _lid(base: Array, turn: Array, size: float) -> list[Piece]:
+    """A plate on top of a base from which a robot hangs, unless the base is a plate itself."""
     low, high = base
-    across = 1.4 * np.maximum(high - low, 0.05 * size)
+    width = high - low
+    if min(width[0], width[1]) > 2 * width[2]:
+        return []
+    x, y, _ = 1.4 * np.maximum(width, 0.05 * size)
     T = np.eye(4)
     T[:3, 3] = (low[0] + high[0]) / 2, (low[1] + high[1]) / 2, high[2] + 0.015 * size
-    return Piece(0, "box", (float(across[0]), float(across[1]), 0.03 * size), turn.T @ T, (*GROUND, 1.0))
+    return [Piece(0, "box", (float(x), float(y), 0.03 * size), turn.T @ T, (*GROUND, 1.0))]
 
 
 class _Mounts:

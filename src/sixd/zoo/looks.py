@@ -78,5 +78,5 @@ def torus(radius: float, thickness: float, columns: int = 64, rows: int = 12) ->
     i, k = np.meshgrid(np.arange(columns), np.arange(rows), indexing="ij")
     a, b = i * rows + k, i * rows + (k + 1) % rows
     c, d = (i + 1) % columns * rows + k, (i + 1) % columns * rows + (k + 1) % rows
-    triangles = np.concatenate([np.stack([a, d, c], axis=-1), np.stack([a, b, d], axis=-1)]).reshape(-1, 3)
+    triangles = np.concatenate([np.stack([a, c, d], axis=-1), np.stack([a, d, b], axis=-1)]).reshape(-1, 3)
     return Shape("mesh", vertices=vertices, triangles=triangles)
