@@ -6,7 +6,6 @@ import pickle
 import shutil
 import subprocess
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,12 +14,12 @@ import sixd
 from sixd.compile import _model_key
 from sixd.simulation.trajectory import Trajectory
 from sixd.view.meshes import Mesh
+from sixd.view.page import FOLDER, PROGRAM
 from sixd.view.pieces import Piece, box_corners
 from sixd.view.poses import display_turn
 from sixd.view.scene import make_scene
 
 DRESSED = ("ur_arm", "panda_arm", "puma560", "bicycle", "four_bar", "rolling_cone")
-PAGE = Path(sixd.__file__).parent / "view" / "page"
 
 
 def bare(model):
@@ -57,7 +56,7 @@ def heights(scene, body=0):
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed (Debian's package nodejs)")
 def test_the_pages_solids(kind, size, volume):
     """Closed, facing outward, of the volume, with the centre of mass at the origin and within the box around them."""
-    source = "\n".join((PAGE / name).read_text() for name in ("algebra.js", "data.js", "shapes.js"))
+    source = "\n".join((FOLDER / name).read_text() for name in ("algebra.js", "data.js", "shapes.js"))
     script = f"{source}\nconsole.log(JSON.stringify(shapeOf({json.dumps({'kind': kind, 'size': size})})))"
     done = subprocess.run(["node", "-"], input=script, capture_output=True, text=True, check=True, timeout=60)
     shape = json.loads(done.stdout)
@@ -305,8 +304,8 @@ def test_a_robot_hung_by_its_base_has_a_plate_on_it():
 )
 def test_the_pages_floor_is_below_the_lowest_point_itself(model, ground):
     """Not below the box around a slanting shape: a cone that lies on the table stays there."""
-    files = ("algebra.js", "data.js", "shapes.js", "normals.js", "motion.js", "world.js")
-    source = "\n".join((PAGE / name).read_text() for name in files)
+    files = PROGRAM[: PROGRAM.index("world.js") + 1]
+    source = "\n".join((FOLDER / name).read_text() for name in files)
     scene = make_scene(model)
     script = f"""{source}
     const scene = {json.dumps(scene)};
