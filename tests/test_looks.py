@@ -343,3 +343,12 @@ def test_boxes_of_many_poses_at_once(rng):
     together = box_corners(pieces, poses)
     apart = np.concatenate([box_corners(pieces, T) for T in poses])
     assert np.allclose(sorted(map(tuple, together)), sorted(map(tuple, apart)))
+
+
+def test_the_readmes_picture_is_small():
+    """Made by docs/make_picture.py."""
+    picture = Path(__file__).parents[1] / "docs" / "picture.webp"
+    data = picture.read_bytes()
+    assert data[8:16] == b"WEBPVP8X"
+    assert b"ANIM" in data[:64]
+    assert len(data) <= 300_000
