@@ -6,6 +6,7 @@ import pickle
 import shutil
 import subprocess
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
