@@ -29,10 +29,7 @@ from sixd.spatial import cos, quaternion_from_vector, quaternion_multiply, sin, 
 APEX = np.array([0, 1, 0])
 SPEED = 2 * np.sqrt(3) * np.pi
 
-builder = sixd.ModelBuilder("cone", gravity=(0, 0, 0))
-builder.add_body("cone", "world", sixd.Free(), inertia=sixd.box(0.3, 0.2, 0.1, mass=1.0))
-builder.add_frame("apex", "cone", sixd.placement(APEX))
-cone = builder.build()
+cone = sixd.zoo.rolling_cone()  # of half angle 30°, its apex at P
 
 
 def velocity(t):

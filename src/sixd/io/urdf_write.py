@@ -22,8 +22,9 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
 
     The root link is ``world``; the inertia of what is fixed to it is that of the first link on it. Other frames become
     massless links on fixed joints. A joint, spring, armature or constraint that URDF cannot hold raises, naming it;
-    URDF has no gravity, so a field other than 9.81 m/s² along -z is a warning. Where a body's named frame is not on its
-    joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
+    URDF has no gravity, so a field other than 9.81 m/s² along -z is a warning, and so are shapes that it cannot hold:
+    cones, ellipsoids, planes, lines, and meshes that are in no file. Where a body's named frame is not on its joint
+    (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
     """
     require_model("to_urdf", model)
     model.require_numeric("to_urdf")
@@ -34,6 +35,10 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
         message = (
             f"to_urdf: gravity {model.gravity.tolist()} is not in the file; use model.with_gravity after reading it."
         )
+        warnings.warn(message, ModelWarning, stacklevel=2)
+    lost = sorted({v.shape.kind for v in model.visuals if _shape(v.shape) is None})
+    if lost:
+        message = f"to_urdf: shapes of the kinds {', '.join(lost)} are not in the file, URDF has no such shapes."
         warnings.warn(message, ModelWarning, stacklevel=2)
     mimics = _mimics(model)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import unknown_name
+from sixd.errors import ShapeError, unknown_name
 from sixd.model.joints import Joint
 from sixd.notebook import MOST_ROWS, matrix_rows, number, table
 from sixd.spatial.scalar import Array
@@ -79,14 +79,23 @@ class Frames(Mapping[str, Frame]):
         return table(f"Frames: {len(self)}", ("frame", "in body", "origin there [m]", "added at"), rows)
 
 
-SHAPE_KINDS = ("box", "cylinder", "capsule", "sphere", "ellipsoid", "plane", "mesh", "line")
+# each kind of shape with the names of its sizes
+SHAPE_SIZES = {
+    "box": ("x", "y", "z"), "cylinder": ("radius", "length"), "capsule": ("radius", "length"),
+    "cone": ("radius", "height"), "sphere": ("radius",), "ellipsoid": ("a", "b", "c"),
+    "plane": (), "mesh": (), "line": (),
+}  # fmt: skip
+SHAPE_KINDS = tuple(SHAPE_SIZES)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Geometry to look at. ``size`` [m] by kind: box (x, y, z), cylinder and capsule (radius, length) along z,
-    sphere (radius,), ellipsoid (a, b, c), plane (), mesh () with ``file`` and ``scale`` or with ``vertices`` (n, 3) and
-    ``triangles`` (m, 3), line () through its ``vertices``."""
+    """Geometry to look at. ``size`` [m] by kind: box (x, y, z), cylinder and capsule (radius, length) along z, cone
+    (radius, height) with its tip towards z, sphere (radius,), ellipsoid (a, b, c), plane (), mesh () with ``file`` and
+    ``scale`` or with ``vertices`` (n, 3) and ``triangles`` (m, 3), line () through its ``vertices``.
+
+    Solids have their centre of mass at the origin, as the inertias ``sixd.box``, ``sixd.cone``, … have: a cone's base
+    lies at z = -height/4, its tip at 3 height/4."""
 
     kind: str
     size: tuple[float, ...] = ()
@@ -98,6 +107,12 @@ class Shape:
     def __post_init__(self) -> None:
         if self.kind not in SHAPE_KINDS:
             raise unknown_name("Shape", "kind", self.kind, SHAPE_KINDS)
+        names = SHAPE_SIZES[self.kind]
+        if np.shape(self.size) != (len(names),):
+            raise ShapeError(
+                f"Shape: the size of a {self.kind} is {self.size!r}, expected ({', '.join(names)}"
+                f"{',' if len(names) == 1 else ''}) [m]."
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Points by which a model's shapes touch the ground: corners of boxes, rims of cylinders, balls. Knows shapes alone."""
+"""Points by which a model's shapes touch the ground: corners, rims and balls. Knows shapes alone."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sixd.spatial.scalar import Array
 
 
 def shape_points(model: Model, rim: int = 8) -> dict[str, Array]:
-    """Name of a joint's frame -> (k, 4): places in it and radii [m], of the boxes, cylinders, spheres, capsules and
-    ellipsoids among the visuals of the body it carries.
+    """Name of a joint's frame -> (k, 4): places in it and radii [m], of the boxes, cylinders, cones, spheres, capsules
+    and ellipsoids among the visuals of the body it carries.
 
-    ``rim`` is the number of points on each rim of a cylinder. An ellipsoid gives the ends of its axes.
+    ``rim`` is the number of points on each rim of a cylinder or cone. An ellipsoid gives the ends of its axes.
     """
     if isinstance(rim, bool) or not isinstance(rim, (int, np.integer)) or rim < 3:
         raise ModelError(f"Ground: rim is {rim!r}, expected a whole number of at least 3.")
@@ -47,6 +47,10 @@ def _local_points(shape: Shape, rim: int) -> Array:
     elif kind == "cylinder":
         angles = 2 * np.pi * np.arange(rim) / rim
         rows = [(size[0] * np.cos(a), size[0] * np.sin(a), z, 0) for z in (-size[1] / 2, size[1] / 2) for a in angles]
+    elif kind == "cone":
+        angles = 2 * np.pi * np.arange(rim) / rim
+        rows = [(size[0] * np.cos(a), size[0] * np.sin(a), -size[1] / 4, 0) for a in angles]
+        rows.append((0, 0, 3 * size[1] / 4, 0))
     elif kind == "sphere":
         rows = [(0, 0, 0, size[0])]
     elif kind == "capsule":

@@ -61,8 +61,8 @@ def some_rows(count: int) -> Array:
 
 def _slopes(runner: Runner, rows: Array, rubs: bool) -> Array:
     """A (rows, n, n) by central differences."""
-    # differences of states, the short step as a part of h, and h |λ| beyond which that was none: rounding leaves 1e-6 of
-    # 1/h in A, and 1e-3 in single precision
+    # differences of states, the short step as a part of h, and h |λ| beyond which that was none: rounding leaves 1e-6
+    # of 1/h in A, and 1e-3 in single precision
     size, part, most = (1e-5, 1e-5, 1e-3) if runner.setup.dtype == "float64" else (1e-2, 1e-2, 0.1)
     short = runner.h * part
     for _ in range(3):

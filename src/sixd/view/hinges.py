@@ -6,6 +6,7 @@ import numpy as np
 
 from sixd.model.joints import Cylindrical, Helical, Planar, Prismatic, RackAndPinion, Revolute, Spherical, Universal
 from sixd.model.model import Model
+from sixd.spatial.scalar import Array
 from sixd.view.pieces import GROUND, METAL, Piece, along, body_color, turned_to
 
 
@@ -33,11 +34,16 @@ def joint_pieces(model: Model, i: int, r: float, size: float) -> list[Piece]:
 
 
 def _rail(model: Model, i: int, joint: Prismatic, r: float, size: float) -> Piece:
-    """The rail of a slide, on the body that carries it: as long as the limits, or the mechanism."""
+    """The rail of a slide, on the body that carries it."""
+    rod, length = along(*rail_ends(model, i, joint, r, size))
+    T = np.asarray(model.placement[i], dtype=float)
+    return Piece(model.parent[i], "cylinder", (0.5 * r, length), T @ rod, (*GROUND, 1.0))
+
+
+def rail_ends(model: Model, i: int, joint: Prismatic, r: float, size: float) -> tuple[Array, Array]:
+    """The ends (3,) of the rail of slide i, in its predecessor frame: at its limits, or as far as the mechanism."""
     low, high = (float(x[model.iq[i]][0]) for x in (model.lower, model.upper))
-    half = max(0.6 * size, 10 * r)
+    half = max((0.25 if model.parent[i] else 0.6) * size, 10 * r)
     low, high = low if np.isfinite(low) else -half, high if np.isfinite(high) else half
-    axis, T = np.asarray(joint.axis, dtype=float), np.asarray(model.placement[i], dtype=float)
-    rod, length = along(low * axis, high * axis)
-    parent = model.parent[i]
-    return Piece(parent, "cylinder", (0.5 * r, length), T @ rod, (*GROUND, 1.0))
+    axis = np.asarray(joint.axis, dtype=float)
+    return axis * low, axis * high

@@ -50,6 +50,8 @@ class Piece:
             return np.zeros(3), np.array(s) / 2
         if self.kind in ("cylinder", "capsule"):
             return np.zeros(3), np.array([s[0], s[0], s[1] / 2 + (s[0] if self.kind == "capsule" else 0)])
+        if self.kind == "cone":
+            return np.array([0, 0, s[1] / 4]), np.array([s[0], s[0], s[1] / 2])
         if self.kind in ("sphere", "ellipsoid"):
             return np.zeros(3), np.broadcast_to(np.array(s), (3,))
         points: Any = self.points if self.mesh is None else self.mesh.vertices
@@ -60,14 +62,15 @@ class Piece:
 
 
 def box_corners(pieces: list[Piece], poses: Array) -> Array:
-    """Corners (n, 3) of the boxes around the pieces, in the world, for poses (nb + 1, 4, 4) of the bodies."""
+    """Corners (n, 3) of the boxes around the pieces, in the world, for poses (…, nb + 1, 4, 4) of the bodies."""
     corners = [np.zeros((0, 3))]
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     for piece in pieces:
         box = piece.half_box()
         if box is not None:
-            T = poses[piece.body] @ piece.pose
-            corners.append((box[0] + signs * box[1]) @ T[:3, :3].T + T[:3, 3])
+            T = poses[..., piece.body, :, :] @ piece.pose
+            placed = (box[0] + signs * box[1]) @ np.swapaxes(T[..., :3, :3], -1, -2) + T[..., None, :3, 3]
+            corners.append(placed.reshape(-1, 3))
     return np.concatenate(corners)
 
 

@@ -56,16 +56,15 @@ def world_poses(program: Program, q: Array) -> Array:
     return poses
 
 
-def reach(motions: Sequence[Motion], pieces: list[Piece], program: Program, turn: Array) -> Array:
-    """The box (2, 3) [m] in the page in which all motions stay, from samples of them."""
+def reach(motions: Sequence[Motion], pieces: list[Piece], program: Program) -> Array:
+    """The box (2, 3) [m] in the page in which all that moves stays, from samples of the motions; zeros without any."""
     corners = [np.zeros((0, 3))]
     for motion in motions:
         good = motion.q[np.isfinite(motion.q).all(axis=1)]
         samples = (
             good[np.unique(np.linspace(0, len(good) - 1, min(len(good), _SAMPLES)).astype(int))] if len(good) else good
         )
-        for poses in world_poses(program, samples):
-            poses[0] = turn
-            corners.append(box_corners([p for p in pieces if p.body], poses))
+        if len(samples):
+            corners.append(box_corners([p for p in pieces if p.body], world_poses(program, samples)))
     points = np.concatenate(corners)
     return np.array([points.min(axis=0), points.max(axis=0)]) if len(points) else np.zeros((2, 3))

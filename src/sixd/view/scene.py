@@ -20,8 +20,7 @@ from sixd.model.printing import describe_joint
 from sixd.model.system import System, require_system
 from sixd.simulation.labels import labels_of, tree_behind
 from sixd.spatial.scalar import Array
-from sixd.trace import Program
-from sixd.view import shapes
+from sixd.view import mounts, shapes, sticks
 from sixd.view.drawn import drawn_model
 from sixd.view.inertias import ellipsoid_radii, principal
 from sixd.view.motions import Motion, pack, read_motions, touching
@@ -53,13 +52,17 @@ def make_scene(
     poses = world_poses(program, shown)
     # sizes are measured in the model's own axes, the page's poses are turned
     own = np.concatenate([np.eye(4)[None], turn.T @ poses[1:]])
-    pieces = shapes.draw(model, own, notes, touching(model, motions))
+    pieces, radius = shapes.draw_parts(model, own, notes, touching(model, motions))
+    room = reach(motions, pieces, program)
+    lowest = float(room[0, 2]) if motions else np.inf
+    held = mounts.stand(model, pieces, turn @ own, lowest, radius, sticks.mechanism_size(model, own))
+    pieces += held.pieces
     if q is None and not motions:
         shown = _lifted(system, model, shown, pieces, own)
     packed = Packed(turn)
     for piece in pieces:
         packed.add(piece)
-    offsets = _offsets(motions, pieces, program, turn)
+    offsets = _offsets(motions, room)
     return {
         "format": 1,
         "title": str(title) if title is not None else system.name,
@@ -73,7 +76,7 @@ def make_scene(
         "kinematics": emit_js(program),
         "trajectories": pack(system, motions, offsets, turn[:3, :3], notes),
         "camera": None if camera is None else _camera(model, camera, turn),
-        "settings": {"loop": True, "speed": 1, "play": True, **(settings or {})},
+        "settings": {"loop": True, "speed": 1, "play": True, "ground": held.floor, **(settings or {})},
         "notes": notes,
     }
 
@@ -146,17 +149,17 @@ def measure(system: System, q: Array) -> tuple[Array, Array, Array]:
     start = world_poses(program, q[0])
     pieces = shapes.draw(model, start, [])
     motions = [Motion("", np.arange(float(len(x))), x) for x in (q[:1], q)]
-    now, all_of_them = (reach([m], pieces, program, np.eye(4)) for m in motions)
+    now, all_of_them = (reach([m], pieces, program) for m in motions)
     return start, now, all_of_them
 
 
-def _offsets(motions: Sequence[Motion], pieces: list[Piece], program: Program, turn: Array) -> Array:
-    """Where the motions are shown (n, 3): side by side in rows, ghosts all in one place."""
+def _offsets(motions: Sequence[Motion], room: Array) -> Array:
+    """Where the motions are shown (n, 3): side by side in rows, ghosts all in one place; each fits the box ``room``."""
     n = len(motions)
     offsets = np.zeros((n, 3))
     if n < 2 or any(m.ghost for m in motions):
         return offsets
-    low, high = reach(motions, pieces, program, turn)
+    low, high = room
     step = 1.1 * (high - low)
     columns = int(np.ceil(np.sqrt(2 * n))) if n > 4 else n  # wider than deep, as screens are
     for k in range(n):

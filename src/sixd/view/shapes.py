@@ -28,6 +28,13 @@ def draw(
 
     ``touching``: body -> points (k, 4) by which it meets the ground, places in its frame and radii [m].
     """
+    return draw_parts(model, poses, notes, touching)[0]
+
+
+def draw_parts(
+    model: Model, poses: Array, notes: list[str], touching: Mapping[int, Array] = MappingProxyType({})
+) -> tuple[list[Piece], float | None]:
+    """The pieces of ``draw``, and the radius [m] of the rods if the base is drawn by sticks, else None."""
     meshes = _meshes(model, notes)
     pieces = [piece for v in model.visuals if (piece := _piece(v, meshes)) is not None]
     shown = {p.body for p in pieces if p.kind != "plane"}
@@ -36,9 +43,11 @@ def draw(
     bodies = missing if _shown_mass(model, shown | missing) > 0.5 else set(model.bodies) - shown
     if any(model.parent[i] == 0 and not isinstance(model.joints[i], Free) for i in bodies) and 0 not in shown:
         bodies.add(0)
-    if bodies:
-        pieces += sticks.draw(model, bodies, sticks.mechanism_size(model, poses), touching)
-    return pieces
+    if not bodies:
+        return pieces, None
+    size = sticks.mechanism_size(model, poses)
+    pieces += sticks.draw(model, bodies, size, touching)
+    return pieces, sticks.rod_radius(model, bodies, size) if 0 in bodies else None
 
 
 def _shown_mass(model: Model, bodies: set[int]) -> float:

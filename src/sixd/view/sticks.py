@@ -53,10 +53,10 @@ def draw(model: Model, bodies: Collection[int], size: float, touching: Mapping[i
 
     ``touching``: body -> points (k, 4), places in its frame and radii [m], by which it meets the ground.
     """
-    return Sticks(model, _rod_radius(model, bodies, size), size, touching).draw(bodies)
+    return Sticks(model, rod_radius(model, bodies, size), size, touching).draw(bodies)
 
 
-def _rod_radius(model: Model, bodies: Collection[int], size: float) -> float:
+def rod_radius(model: Model, bodies: Collection[int], size: float) -> float:
     """Slender beside the rods, yet visible in the whole."""
     lengths = []
     for i in bodies:
@@ -64,7 +64,7 @@ def _rod_radius(model: Model, bodies: Collection[int], size: float) -> float:
         long = [float(np.linalg.norm(p)) for p in _carried(model, i) if i]
         long = [x for x in long if x > 1e-3 * size] or ([] if body is None else [2 * float(np.linalg.norm(body.com))])
         lengths += [x for x in long if x > 1e-3 * size]
-    return float(np.clip(0.03 * np.median(lengths) if lengths else 0, 0.006 * size, 0.016 * size))
+    return float(np.clip(0.045 * np.median(lengths) if lengths else 0, 0.009 * size, 0.02 * size))
 
 
 def _carried(model: Model, i: int) -> list[Array]:

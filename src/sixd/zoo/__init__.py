@@ -6,7 +6,16 @@ from sixd.errors import unknown_name
 from sixd.model import Model
 from sixd.zoo.bicycle import bicycle
 from sixd.zoo.closed import ANDREWS_START, andrews, andrews_force, andrews_order, bricard, four_bar
-from sixd.zoo.course import autotree, double_elbow, falling_sphere, rolling_disc, scissor, single_body, vee
+from sixd.zoo.course import (
+    autotree,
+    double_elbow,
+    falling_sphere,
+    rolling_cone,
+    rolling_disc,
+    scissor,
+    single_body,
+    vee,
+)
 from sixd.zoo.humanoid import humanoid
 from sixd.zoo.random_tree import random_tree
 from sixd.zoo.robots import panda_arm, ur_arm
@@ -43,6 +52,7 @@ _MODELS: dict[str, Callable[[], Model]] = {
     "pr_arm": pr_arm,
     "puma560": puma560,
     "random_tree": random_tree,
+    "rolling_cone": rolling_cone,
     "rolling_disc": rolling_disc,
     "rp_arm": rp_arm,
     "scissor": scissor,

@@ -13,6 +13,8 @@ import numpy as np
 from sixd.constraints import Rolling
 from sixd.model import Free, Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, cos, placement, sin
+from sixd.spatial.scalar import is_number
+from sixd.zoo.bicycle_looks import bicycle_looks
 
 # the published axes are x forward, y right, z down; the model's x forward, y left, z up: half a turn about x
 _TURN = np.diag([1, -1, -1])
@@ -56,6 +58,7 @@ def bicycle(
     rear_radius, front_radius : of the wheels [m].
     rear_frame, front_frame : inertias in the PUBLISHED axes, x forward, y right, z down, at the rear contact point.
     rear_wheel, front_wheel : inertias about the wheels' centres, axles along y.
+    Shapes come with sizes that are numbers; among symbols there are none.
 
     Returns
     -------
@@ -88,4 +91,5 @@ def bicycle(
     )  # fmt: skip
     builder.add_constraint(Rolling("rear_wheel", rear_radius))
     builder.add_constraint(Rolling("front_wheel", front_radius))
-    return builder.build()
+    sizes = (wheelbase, trail, tilt, rear_radius, front_radius)
+    return bicycle_looks(builder.build(), *(float(x) for x in sizes)) if all(map(is_number, sizes)) else builder.build()

@@ -15,7 +15,8 @@ from sixd.constraints import Loop
 from sixd.errors import ShapeError
 from sixd.model import Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, placement, rod, sqrt
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_number
+from sixd.zoo.looks import BLUE, DARK, GOLD, RED, STEEL, Looks
 
 ANDREWS_START = (
     -0.0617138900142764, 0.0, 0.455279819163070, 0.222668390165886, 0.487364979543843, -0.222668390165886,
@@ -52,7 +53,31 @@ def four_bar(
     bar("coupler", "crank", crank, coupler)
     bar("rocker", "world", ground, rocker)
     builder.add_constraint(Loop("coupler_end", "rocker_end", closed_by))
-    return builder.build()
+    sizes = (ground, crank, coupler, rocker)
+    return _bar_looks(builder.build(), *(float(x) for x in sizes)) if all(map(is_number, sizes)) else builder.build()
+
+
+def _bar_looks(model: Model, ground: float, crank: float, coupler: float, rocker: float) -> Model:
+    """Flat bars on pins, side by side so that they pass each other, between two posts that stand behind them."""
+    looks, longest = Looks(model), max(ground, crank, coupler, rocker)
+    w = 0.035 * longest  # half the width of a bar; twice its thickness
+    floor, t = -1.12 * max(crank, rocker), 0.5 * w
+    # bar: length, the side on which it lies; the coupler runs before the others
+    for name, length, z in (("crank", crank, 0.0), ("coupler", coupler, 1.2 * t), ("rocker", rocker, 0.0)):
+        color = {"crank": RED, "coupler": GOLD, "rocker": BLUE}[name]
+        looks.box(name, (0, -w, z - t / 2), (length, w, z + t / 2), color)
+        for end in (0.0, length):
+            looks.rod(name, (end, 0, z - t / 2), (end, 0, z + t / 2), w, color)
+    for name, end in (("crank", crank), ("rocker", rocker)):
+        looks.rod(name, (end, 0, -t), (end, 0, 2.4 * t), 0.45 * w, DARK)
+        looks.rod(name, (0, 0, -3 * t), (0, 0, 1.2 * t), 0.45 * w, DARK)
+    # the fixed link: bearings on two posts, joined by a beam and a plate on the floor
+    for x in (0.0, ground):
+        looks.rod(0, (x, 0, -3.6 * t), (x, 0, -0.8 * t), 1.1 * w, STEEL)
+        looks.box(0, (x - 0.7 * w, floor, -3.4 * t), (x + 0.7 * w, 0, -1.4 * t), STEEL)
+        looks.box(0, (x - 3 * w, floor, -8 * t), (x + 3 * w, floor + 0.4 * w, 4 * t), STEEL)
+    looks.box(0, (0, -0.5 * w, -3 * t), (ground, 0.5 * w, -1.8 * t), STEEL)
+    return looks.worn()
 
 
 def bricard() -> Model:

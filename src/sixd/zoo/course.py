@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.model import Free, Mimic, Model, ModelBuilder, Revolute
-from sixd.spatial import Inertia, axis_rotation, box, cylinder, placement, rod, sphere
+from sixd.model import Free, Mimic, Model, ModelBuilder, Revolute, Shape
+from sixd.spatial import Inertia, axis_rotation, box, cone, cylinder, placement, rod, sphere
+from sixd.zoo.looks import BLUE, GOLD, RED, Looks
 
 _NO_GRAVITY = (0.0, 0.0, 0.0)
 
@@ -88,6 +89,37 @@ def rolling_disc(points: int = 16) -> Model:
             at = (radius * np.sin(phi), side * thickness / 2, radius * np.cos(phi))
             builder.add_frame(f"contact{(side > 0) * points + k}", "disc", placement(at))
     return builder.build()
+
+
+def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float = 1.0) -> Model:
+    """A solid cone on a free joint, without gravity; at q neutral it lies on the table z = 0, its apex at (0, 1, 0).
+
+    It touches the table along x from the apex; its axis rises by the ``half_angle`` [rad], in the body's frame along
+    (cos, 0, sin). ``slant`` is the length [m] from the apex to the rim. Frames: ``apex``, and ``base``, the base's
+    centre with x along the axis, away from the apex. What makes it roll is a force: examples/50_rolling_cone.py.
+    """
+    if not 0 < half_angle < np.pi / 2 or not slant > 0:
+        raise ModelError(f"rolling_cone: half_angle is {half_angle}, slant {slant}; expected 0 … π/2 and a length.")
+    radius, height = slant * math.sin(half_angle), slant * math.cos(half_angle)
+    apex = np.array([0.0, 1.0, 0.0])
+    along = axis_rotation((0, 1, 0), -half_angle)  # its x is the cone's axis
+    # a shape's tip is towards its z, against the axis; its origin is the centre of mass
+    solid = placement(apex + along[:, 0] * (0.75 * height), R=along @ axis_rotation((0, 1, 0), -np.pi / 2))
+    builder = ModelBuilder("rolling_cone", _NO_GRAVITY)
+    builder.add_body("cone", "world", Free(), inertia=cone(radius, height, mass=mass).moved(solid))
+    builder.add_frame("apex", "cone", placement(apex))
+    builder.add_frame("base", "cone", placement(apex + along[:, 0] * height, R=along))
+    looks = Looks(builder.build())
+    looks.add("cone", Shape("cone", (radius, height)), solid, GOLD)
+    # what is round does not show that it turns: stripes along the slant, and a disc with a bar on the base
+    thin, end = 0.012 * slant, apex + along[:, 0] * height
+    for k in range(3):
+        side = along @ axis_rotation((1, 0, 0), 2 * np.pi * k / 3 + np.pi / 2)
+        rim = end + side[:, 1] * radius
+        color = (RED, BLUE, BLUE)[k]
+        looks.rod("cone", apex + (rim - apex) * 0.06, rim - (rim - apex) * 0.01, thin, color, "capsule")
+        looks.rod("cone", end, rim - (rim - end) * 0.04, thin, color, "capsule")
+    return looks.worn()
 
 
 def falling_sphere(mass: float = 0.2, radius: float = 0.05, gravity: float = 9.8066) -> Model:

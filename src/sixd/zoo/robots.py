@@ -7,6 +7,7 @@ import numpy as np
 from sixd.io.dh import from_dh
 from sixd.model import Model
 from sixd.spatial import cylinder
+from sixd.zoo.arm_looks import panda_looks, ur_looks
 
 _H = np.pi / 2
 
@@ -30,7 +31,7 @@ def ur_arm() -> Model:
         }
         for k, (alpha, a, d, m, com, r, length, axis) in enumerate(table)
     ]  # fmt: skip
-    return from_dh(rows, convention="standard", name="ur_arm")
+    return ur_looks(from_dh(rows, convention="standard", name="ur_arm"))
 
 
 def panda_arm() -> Model:
@@ -61,4 +62,4 @@ def panda_arm() -> Model:
                 "effort": 87.0 if k < 4 else 12.0, "velocity": 2.175 if k < 4 else 2.61,
             }
         )  # fmt: skip
-    return from_dh(rows, convention="modified", name="panda_arm", tool=(0, 0, 0.107))
+    return panda_looks(from_dh(rows, convention="modified", name="panda_arm", tool=(0, 0, 0.107)))

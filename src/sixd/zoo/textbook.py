@@ -13,6 +13,7 @@ from sixd.errors import ModelError
 from sixd.io.dh import from_dh
 from sixd.model import Model, ModelBuilder, Planar, Prismatic, Revolute
 from sixd.spatial import Inertia, placement, point, rod
+from sixd.zoo.arm_looks import puma_looks
 
 
 def _require_count(where: str, n: int) -> None:
@@ -154,4 +155,4 @@ def puma560() -> Model:
         }
         for alpha, a, d, m, c, I, Jm, G, B, plus, minus in table
     ]  # fmt: skip
-    return from_dh(rows, convention="standard", name="puma560")
+    return puma_looks(from_dh(rows, convention="standard", name="puma560"))

@@ -20,7 +20,7 @@ function triadShape() {
     }
     for (const i of part.indices) shape.indices.push(first + i);
   };
-  const rod = rodShape(), tip = coneShape(20);
+  const rod = rodShape(), tip = tipShape(20);
   for (let axis = 0; axis < 3; axis++) {
     put(rod, 0.028, 0.8, 0, axis, paints[axis]);
     put(tip, 0.075, 0.22, 0.78, axis, paints[axis]);
@@ -30,7 +30,7 @@ function triadShape() {
 }
 
 const MARKER_SHAPES = {
-  rod: rodShape, cone: coneShape, ball: () => ellipsoidShape([1, 1, 1]), cube: () => boxShape([2, 2, 2]), triad: triadShape,
+  rod: rodShape, cone: tipShape, ball: () => ellipsoidShape([1, 1, 1]), cube: () => boxShape([2, 2, 2]), triad: triadShape,
 };
 
 class Markers {

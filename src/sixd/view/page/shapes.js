@@ -78,7 +78,15 @@ function ellipsoidShape([a, b, c]) {
   });
 }
 
-function coneShape(columns = 32) {
+// its centre of mass at the origin: the base at -h/4, the tip at 3h/4
+function coneShape([radius, height], columns = 64) {
+  const low = -height / 4, high = (3 * height) / 4;
+  const shape = turned([[0, low, 0, -1], [radius, low, 0, -1]], columns);
+  return turned([[radius, low, height, radius], [0, high, height, radius]], columns, shape);
+}
+
+// a cone of radius 1 from z = 0 to its tip at z = 1, for the markers; its normals suit what is made longer than wide
+function tipShape(columns = 32) {
   const shape = turned([[0, 0, 0, -1], [1, 0, 0, -1]], columns);
   return turned([[1, 0, 0.9, 0.4], [0, 1, 0.9, 0.4]], columns, shape);
 }
@@ -94,10 +102,11 @@ const SHAPES = {
   box: boxShape,
   cylinder: cylinderShape,
   capsule: capsuleShape,
+  cone: coneShape,
   sphere: ([radius]) => ellipsoidShape([radius, radius, radius]),
   ellipsoid: ellipsoidShape,
 };
-const SIZES = { box: 3, cylinder: 2, capsule: 2, sphere: 1, ellipsoid: 3 };
+const SIZES = { box: 3, cylinder: 2, capsule: 2, cone: 2, sphere: 1, ellipsoid: 3 };
 
 // the triangles (or the points of a line) of one geometry of the scene; null for planes and for what is unknown
 function shapeOf(geometry) {

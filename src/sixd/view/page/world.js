@@ -113,14 +113,32 @@ class World {
     this.leaves = whole.radius > 6 * now.radius;
     this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : this.leaves ? now : whole;
     this.plane = this.findPlane();
-    const low = this.room.low[2];
-    const chosen = this.plane ? this.plane.height : low < -0.02 * this.size ? low - 0.02 * this.size : 0;
-    this.ground = finite(this.scene.settings.ground, chosen);
+    // the floor that the scene tells, its plane, or at height 0 unless something is lower
+    const told = this.scene.settings.ground;
+    this.ground = Number.isFinite(told) ? told : this.plane ? this.plane.height : this.floorBelow();
     // the world's axes in the page: turned, if the mechanism's gravity does not point along -z
     const frame = this.scene.frames.find((one) => one.body === 0 && one.name === "world");
     this.axes = frame ? fromRows(frame.pose) : identity();
     const upright = Math.abs(this.axes[0] - 1) + Math.abs(this.axes[5] - 1) + Math.abs(this.axes[10] - 1) < 1e-9;
     this.originOnFloor = upright && Math.abs(this.ground) < 1e-9 * this.size && norm(this.actors[0].offset) === 0;
+  }
+
+  // 0, or below the lowest point of all that is shown, at the times at which the room was measured
+  floorBelow() {
+    let low = Infinity;
+    const look = () => {
+      for (const { visible, items } of this.actors) {
+        for (const { shown, matrix, geometry } of visible ? items : []) if (shown) low = lowestOf(this.shapes[geometry], matrix, low);
+      }
+    };
+    const times = this.end > this.start && !this.leaves ? 40 : 0;
+    look();
+    for (let i = 1; i <= times; i++) {
+      this.setTime(this.start + ((this.end - this.start) * i) / times);
+      look();
+    }
+    if (times) this.setTime(this.start);
+    return Number.isFinite(low) && low < -0.02 * this.size ? low - 0.02 * this.size : 0;
   }
 
   // a level plane fixed to the world is the floor
@@ -153,6 +171,14 @@ class World {
   pointOf(actor, body, local) {
     return transformPoint(actor.matrices[body], local);
   }
+}
+
+// the least of `low` and of the heights of a shape's points; most shapes are passed over by the box around them
+function lowestOf(shape, m, low) {
+  if (!(Math.min(...shape.bounds.corners().map((corner) => transformPoint(m, corner)[2])) < low)) return low;
+  const p = shape.positions;
+  for (let i = 0; i < p.length; i += 3) low = Math.min(low, m[2] * p[i] + m[6] * p[i + 1] + m[10] * p[i + 2] + m[14]);
+  return low;
 }
 
 // the radius of what is round about its z, a rod among them; 0 for all else
