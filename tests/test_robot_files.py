@@ -175,7 +175,10 @@ def test_meshes_are_found(arm, name):
 
 
 def test_meshes_that_are_not_there(arm):
-    """The name itself; a bare file name is not looked for in folders of others."""
+    """The name itself; a bare file name is not looked for in folders of others, nor a path of any length."""
+    long = "package://gone/" + "a/" * 5000 + "a.stl"
+    assert mesh_of(arm / "urdf", long) == long
+    (arm.parent / "a.stl").write_text("solid")
     for name in ("package://arm/meshes/visual/b.stl", "a.stl", "package://gone/a.stl", "../a.stl"):
         assert mesh_of(arm / "urdf", name) == name
     (arm / "urdf/a.stl").write_text("solid")
@@ -189,6 +192,14 @@ def test_meshes_through_a_link(arm, tmp_path):
     shortcut.symlink_to(arm / "urdf")
     for name in ("package://arm/meshes/visual/a.stl", "package://gone/meshes/visual/a.stl", "meshes/visual/a.stl"):
         assert os.path.samefile(mesh_of(shortcut, name), arm / "meshes/visual/a.stl")
+
+
+def test_meshes_of_a_linked_file(arm, tmp_path):
+    """Nor does a link to the robot file itself lose them."""
+    mesh_of(arm / "urdf", "../meshes/visual/a.stl")
+    (tmp_path / "linked.urdf").symlink_to(arm / "urdf/robot.urdf")
+    found = sixd.load(tmp_path / "linked.urdf").visuals[0].shape.file
+    assert os.path.samefile(found, arm / "meshes/visual/a.stl")
 
 
 def test_devices_are_no_meshes(arm):

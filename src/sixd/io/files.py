@@ -26,6 +26,18 @@ class Source(NamedTuple):
     folder: Path | None
     encoding: str | None
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folder as it was named and, where links lead to it or to the file, those that they lead to."""
+        if self.folder is None:
+            return ()
+        try:
+            return tuple(
+                dict.fromkeys([self.folder, self.folder.resolve(), (self.folder / self.name).resolve().parent])
+            )
+        except (OSError, RuntimeError, ValueError):
+            return (self.folder,)
+
 
 def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
     """Bytes of a path, of a text or bytes that are the document itself, or of an open file."""

@@ -67,7 +67,7 @@ def _read(source: Any, floating_base: bool, package_dirs: Iterable[str | os.Path
     refuse_foreign(read.data, read.name)
     root = parse(read.data, read.name, encoding=read.encoding)
     if root.tag == "robot":
-        return read_urdf(root, floating_base=floating_base, package_dirs=package_dirs, folder=read.folder)
+        return read_urdf(root, floating_base=floating_base, package_dirs=package_dirs, folders=read.folders)
     if root.tag == "mujoco":
         from sixd.io.mjcf import read_mjcf
 

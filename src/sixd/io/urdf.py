@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def read_urdf(
     *,
     floating_base: bool = False,
     package_dirs: Iterable[str | os.PathLike[str]] = (),
-    folder: Path | None = None,
+    folders: Sequence[Path] = (),
 ) -> Model:
     """The model of a parsed ``<robot>``."""
     refuse_xacro(robot)
@@ -50,7 +50,7 @@ def read_urdf(
         links = {"world": Element("link", {"name": "world"}, robot.line, robot.source), **links}
     order, root = _depth_first(robot, links, joints)
     builder = ModelBuilder(robot.attributes.get("name", "").strip() or "robot")
-    reader = _Reader(builder, links, list(package_dirs), folder, read_materials(robot), joints)
+    reader = _Reader(builder, links, list(package_dirs), folders, read_materials(robot), joints)
     builder.notes.extend(name_findings(robot))
     reader.add_root(root, floating_base)
     for joint in order:
@@ -68,12 +68,12 @@ class _Reader:
         builder: ModelBuilder,
         links: dict[str, Element],
         package_dirs: list[str | os.PathLike[str]],
-        folder: Path | None,
+        folders: Sequence[Path],
         materials: dict[str, Any],
         joint_names: Collection[str],
     ) -> None:
         self.builder, self.links, self.materials = builder, links, materials
-        self.package_dirs, self.folder = package_dirs, folder
+        self.package_dirs, self.folders = package_dirs, folders
         self.joint_names, self.renamed = joint_names, dict[str, str]()
         self.with_inertial: set[str] = set()
         self.suspects: list[tuple[str, Finding]] = []
@@ -143,7 +143,7 @@ class _Reader:
         """The link's shapes; a broken one is a note, since it has no part in the dynamics."""
         for visual in self.links[link].find_all("visual"):
             try:
-                shape = read_shape(visual, self.package_dirs, self.folder)
+                shape = read_shape(visual, self.package_dirs, self.folders)
                 color, pose = read_color(visual.find("material"), self.materials), read_origin(visual)
             except LoadError as error:
                 self.builder.notes.append(Finding("visual", self._name(link), f"a shape is left out: {error}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ def read_color(material: Element | None, known: dict[str, Any]) -> Any:
     return None if color is None else tuple(color.numbers("rgba", 4))
 
 
-def read_shape(visual: Element, package_dirs: list[str | os.PathLike[str]], folder: Path | None) -> Shape | None:
+def read_shape(visual: Element, package_dirs: list[str | os.PathLike[str]], folders: Sequence[Path]) -> Shape | None:
     """The shape of a ``<visual>``, or None for a kind that is not known: it has no part in the dynamics."""
     geometry = visual.find("geometry")
     if geometry is None or not geometry.children:
@@ -134,5 +135,5 @@ def read_shape(visual: Element, package_dirs: list[str | os.PathLike[str]], fold
         return Shape("sphere", (element.number("radius"),))
     if element.tag == "mesh":
         x, y, z = element.numbers("scale", 3, (1.0, 1.0, 1.0))
-        return Shape("mesh", file=find_mesh(element.text("filename"), package_dirs, folder), scale=(x, y, z))
+        return Shape("mesh", file=find_mesh(element.text("filename"), package_dirs, folders), scale=(x, y, z))
     return None
