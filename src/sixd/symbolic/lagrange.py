@@ -254,19 +254,20 @@ def _require_positions(V: Poly, T: Poly, qd: list[Any]) -> None:
 
 
 def _require_no_jumps(system: Equations) -> None:
-    """Raise if an energy jumps, or its slope by a function that has none: no force has such a value."""
+    """Raise if an energy jumps, or has a slope that SymPy cannot tell: no force has such a value."""
     from sympy import Derivative, DiracDelta
+    from sympy.core.function import AppliedUndef
 
     ring = system.ring
-    for name in ("M", "Gamma", "g", "b"):
-        for poly in system.polys[name].ravel():
-            for i, _ in ring.exponents(reduce(or_, poly.terms, 0)):
-                expr = ring.generators[i].expr
-                for bad in [] if expr is None else expr.atoms(DiracDelta, Derivative):
-                    raise ModelError(
-                        f"lagrange: the forces contain {bad}, expected energies without jumps, and with derivatives. "
-                        f"Write Abs(x) for x*sign(x), Max(x, 0) for x*Heaviside(x), a Piecewise for others."
-                    )
+    used = {i for x in system.polys.values() for p in x.ravel() for i, _ in ring.exponents(reduce(or_, p.terms, 0))}
+    found = [e for i in sorted(used) if (e := ring.generators[i].expr) is not None]
+    # slopes of functions that are yet unknown are as they should be
+    bad = [d for e in found for d in e.atoms(DiracDelta, Derivative) if not d.has(AppliedUndef)]
+    if bad:
+        raise ModelError(
+            f"lagrange: the forces contain {bad[0]}, expected energies without jumps, of functions with a derivative. "
+            f"Write Abs(x) for x*sign(x), Max(x, 0) for x*Heaviside(x), or a Piecewise."
+        )
 
 
 def _require_independent(system: Equations) -> None:
