@@ -316,6 +316,16 @@ def test_the_pages_floor_is_below_the_lowest_point_itself(model, ground):
     assert ground - 0.06 * size <= float(done.stdout) <= ground
 
 
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_figure_held_by_its_waist_has_no_mount(drawn):
+    """The humanoid with its pelvis fixed to the world: no plate through it, no posts beside its legs."""
+    model = sixd.zoo.humanoid().lock({"pelvis": sixd.Free().neutral()})
+    scene = make_scene(model if drawn else bare(model))
+    assert scene["settings"]["ground"] is None
+    kinds = [p.kind for p in pieces_of(scene, 0)]
+    assert kinds == ["box"] if drawn else "box" not in kinds
+
+
 def test_a_plane_is_the_floor_and_what_floats_has_no_mount():
     builder = sixd.ModelBuilder("on a plane")
     builder.add_body("a", "world", sixd.Revolute("y"), inertia=sixd.Inertia(1.0, (0.5, 0, 0)))

@@ -50,7 +50,11 @@ def stand(model: Model, pieces: Sequence[Piece], poses: Array, lowest: float, r:
     below, above = base[0, 2] - heights.min(), heights.max() - base[1, 2]
     # an arm stretched level tells by its joint, which is upside down or below its base
     inverted = (joints[:, 2, 2] < -0.7).all() or (joints[:, 2, 3] < base[0, 2]).all()
-    hangs = below > above and (inverted or below > 0.25 * size)
+    hangs = 5 * above < below and (inverted or below > 0.25 * size)
+    # a figure held by its waist neither stands nor hangs
+    held = not hangs and below > 0.15 * size and (r is None or (len(roots) > 1 and above > 0.15 * size))
+    if held:
+        return Stand([], None)
     if r is None:
         return Stand(_lid(base, turn, size), None) if hangs else Stand([], _level(float(base[0, 2]), size))
     maker = _Mounts(model, turn, r, size)
