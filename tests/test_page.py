@@ -693,7 +693,7 @@ def test_a_camera_of_the_scene_steps_back_where_the_picture_is_narrow(opened):
     assert watched.page.evaluate("sixd.camera.distance") == pytest.approx(3)
     watched.page.set_viewport_size({"width": 300, "height": 600})
     watched.until("sixd.camera.aspect < 0.6")
-    assert watched.page.evaluate("sixd.camera.distance") == pytest.approx(3 * 1.2 / 0.5, rel=1e-6)
+    assert watched.page.evaluate("sixd.camera.distance") == pytest.approx(3 * 0.9 / 0.5, rel=1e-6)
 
 
 # frames of notebooks ------------------------------------------------------------------------------

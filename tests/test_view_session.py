@@ -123,16 +123,29 @@ threading.Thread(target=close, daemon=True).start()
     assert terminal.end()[0] == 0
 
 
+WORKER = """
+import multiprocessing, sixd
+def work():
+    sixd.view(sixd.zoo.pendulum())
+if __name__ == "__main__":
+    worker = multiprocessing.get_context("spawn").Process(target=work)
+    worker.start()
+    worker.join()
+    print("done")
+"""
+
+
 @pytest.mark.parametrize(
     "script",
     [
+        WORKER,
         SCRIPT.format(", open_browser=False"),
         SCRIPT.format(", block=False"),
         SCRIPT.format("") + "viewer.close()\n",
         "import sixd\nwith sixd.view(sixd.zoo.pendulum()):\n    print('done')\n",
         SCRIPT.format("") + "import os\nif os.fork() == 0:\n    raise SystemExit\nos.wait()\nviewer.close()\n",
     ],
-    ids=["open_browser", "block", "close", "with", "fork"],
+    ids=["worker", "open_browser", "block", "close", "with", "fork"],
 )
 def test_a_script_ends_by_itself(start, script):
     status, text = start(script).end()

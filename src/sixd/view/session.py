@@ -42,9 +42,9 @@ def say(text: str) -> None:
 
 def wait_at_end(viewer: Any) -> None:
     """Keep the process from ending while the viewer is open, until Ctrl-C."""
-    if not _waiting:
-        atexit.register(_wait, os.getpid())
-    _waiting.append(viewer)
+    atexit.unregister(_wait)
+    atexit.register(_wait, os.getpid())
+    _waiting[:] = [one for one in _waiting if one.is_open] + [viewer]
 
 
 def _wait(process: int) -> None:
@@ -54,8 +54,8 @@ def _wait(process: int) -> None:
     viewers = [viewer for viewer in _waiting if viewer.is_open]
     if died or not viewers or os.getpid() != process:
         return
-    say(f"sixd: the viewer stays open at {', '.join(v.url for v in viewers)} - press Ctrl-C to end")
     try:
+        say(f"sixd: the viewer stays open at {', '.join(v.url for v in viewers)} - press Ctrl-C to end")
         for viewer in viewers:
             viewer.until_closed()
     except KeyboardInterrupt:
@@ -63,7 +63,10 @@ def _wait(process: int) -> None:
 
 
 def _at_terminal() -> bool:
-    if "PYTEST_CURRENT_TEST" in os.environ or sys.stdout is None:
+    """Whether what is printed goes to a terminal, from the program itself: not from a test, nor from a worker of it."""
+    workers = sys.modules.get("multiprocessing.process")
+    is_worker = workers is not None and workers.parent_process() is not None
+    if "PYTEST_CURRENT_TEST" in os.environ or sys.stdout is None or is_worker:
         return False
     try:
         return sys.stdout.isatty()

@@ -1,7 +1,7 @@
 // Puts the page together and draws it when something has changed.
 
 const MOST_LABELS = 6; // motions with their names beside them
-const NARROW = 1.2; // width by height of a picture: a camera that was placed by hand was placed for at least this
+const NARROW = 0.9; // width by height of a picture: a camera that was placed by hand was placed for at least this
 const POINTED = 70; // [pixels] from the pointer to the middle of the motion it means
 
 class App {
