@@ -356,6 +356,14 @@ def test_interrupted_when_it_is_complete(method, monkeypatch):
     assert_array_equal(motion.tau, -motion.q)
 
 
+def test_interrupted_when_rows_are_joined(monkeypatch):
+    adaptive = sys.modules["sixd.simulation.adaptive"]
+    monkeypatch.setattr(adaptive, "_joined", Pressed(adaptive._joined, 1))
+    with pytest.warns(sixd.SimulationWarning, match="^simulate: interrupted at t = 0.5 s"):
+        motion = sixd.simulate(PENDULUM, [1.0], None, 0.5, method="adaptive")
+    assert motion.t[-1] == 0.5
+
+
 def test_streamed_in_one_piece():
     pieces = []
     last = sixd.simulate(PENDULUM, [1.0], None, 1.0, method="adaptive", on_chunk=pieces.append)

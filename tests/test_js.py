@@ -29,7 +29,7 @@ def run(program, rows):
     console.log(JSON.stringify({numbers}.map(row => {{
         const out = new Float64Array({size}); f(row.map(read), out); return Array.from(out, write);
     }})));"""
-    done = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     words = {"Infinity": "inf", "-Infinity": "-inf", "NaN": "nan"}
     return np.array([[float(words.get(x, x)) for x in row] for row in json.loads(done.stdout)]).reshape(-1, size)

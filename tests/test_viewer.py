@@ -29,7 +29,7 @@ def viewer():
 def get(viewer, path="/", **headers):
     """(status, text, headers) of a request; by the page's own host unless another is given."""
     port = int(viewer.url.rsplit(":")[-1].strip("/"))
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     try:
         method = headers.pop("method", "GET")
         connection.request(method, path, headers={"Host": f"127.0.0.1:{port}", **headers})
@@ -98,7 +98,7 @@ def test_close_frees_the_port(viewer):
 def test_a_connection_that_was_kept_ends(viewer):
     """A page that is open learns that the viewer is gone; it does not ask on and on."""
     host = viewer.url.removeprefix("http://").strip("/")
-    connection = http.client.HTTPConnection(host, timeout=30)
+    connection = http.client.HTTPConnection(host, timeout=600)
     connection.request("GET", "/")
     assert connection.getresponse().read()
     viewer.close()

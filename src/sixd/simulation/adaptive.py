@@ -18,6 +18,7 @@ from sixd.library import Function
 from sixd.simulation.arguments import Setup
 from sixd.simulation.checks import positive, require_countable
 from sixd.simulation.fixed import Records
+from sixd.simulation.interruption import finished
 from sixd.simulation.kernels import PROJECTIONS
 from sixd.simulation.problem import Problem
 from sixd.simulation.progress import Progress
@@ -67,7 +68,8 @@ def integrate_adaptively(
     facts["steps"] = steps if setup.batch else steps[0]
     if events:
         facts["events"] = zeros if setup.batch else zeros[0]
-    yield _joined(setup, rows, times)
+    joined, interrupted = finished(lambda: _joined(setup, rows, times), interrupted)
+    yield joined
     if interrupted:
         raise KeyboardInterrupt
 

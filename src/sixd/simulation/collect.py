@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sixd.library import Function
 from sixd.simulation.arguments import Setup
 from sixd.simulation.doubts import divergence_doubt, tell
 from sixd.simulation.fixed import Records, Runner, Sheets
+from sixd.simulation.interruption import finished
 from sixd.simulation.trajectory import Trajectory
 from sixd.spatial.scalar import Array
 
@@ -42,12 +44,10 @@ def collect(
         if not kept:
             raise
         interrupted = True
-    try:
-        found = _trajectory(setup, kept, facts, law, interrupted, sheets)
-    except KeyboardInterrupt:  # late, when the forces at the records are computed: all but them is there
-        if interrupted:
-            raise
-        found = _trajectory(setup, kept, facts, law, True, sheets)
+    # the controller's forces at the records are computed here
+    found, late = finished(lambda: _trajectory(setup, kept, facts, law, interrupted, sheets), interrupted)
+    if late and not interrupted:
+        found = replace(found, interrupted=True)
     if found.interrupted:
         tell(where, _interruption(found, runner), 3)
     doubt = None if found.interrupted and runner is None else divergence_doubt(found, runner)

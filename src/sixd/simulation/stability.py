@@ -43,11 +43,11 @@ def step_limit(runner: Runner, rows: Array, *, rubs: bool) -> Limit | None:
     rows = rows[good]
     if not len(rows):
         return None
+    nq = runner.setup.q.shape[1]
     with np.errstate(all="ignore"):  # judged by its results
         slopes = _slopes(runner, rows, rubs)
-    slopes = slopes[np.isfinite(slopes).all(axis=(1, 2))]
-    nq = runner.setup.q.shape[1]
-    found = [_limit(runner, A, nq) for A in slopes[_bound(slopes, nq, runner.h) > _CALM * MARGIN]]
+        slopes = slopes[np.isfinite(slopes).all(axis=(1, 2))]
+        found = [_limit(runner, A, nq) for A in slopes[_bound(slopes, nq, runner.h) > _CALM * MARGIN]]
     return min((x for x in found if x is not None), key=lambda x: x.step, default=None)
 
 
@@ -61,8 +61,8 @@ def some_rows(count: int) -> Array:
 
 def _slopes(runner: Runner, rows: Array, rubs: bool) -> Array:
     """A (rows, n, n) by central differences."""
-    # differences of states, the short step as a part of h, and h |λ| beyond which that was none: rounding leaves 1e-6
-    # of 1/h in A, and 1e-3 in single precision
+    # differences of states, the short step as a part of h, and the h |λ| beyond which that was none: rounding leaves
+    # 1e-6 of 1/h in A, and 1e-3 in single precision
     size, part, most = (1e-5, 1e-5, 1e-3) if runner.setup.dtype == "float64" else (1e-2, 1e-2, 0.1)
     short = runner.h * part
     for _ in range(3):
@@ -103,7 +103,8 @@ def _bound(A: Array, nq: int, h: float) -> Array:
     Z[:, nq:, :nq] *= h
     for _ in range(4):
         Z = Z @ Z
-    return np.linalg.norm(Z, axis=(1, 2)) ** (1 / 16)
+    size = np.linalg.norm(Z, axis=(1, 2)) ** (1 / 16)
+    return np.where(np.isnan(size), np.inf, size)  # an overflow
 
 
 # limits -----------------------------------------------------------------------------------------
