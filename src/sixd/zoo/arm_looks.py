@@ -13,7 +13,7 @@ _ALUMINIUM: Color = (0.74, 0.76, 0.78, 1.0)
 _BLUE: Color = (0.33, 0.56, 0.76, 1.0)
 _CREAM: Color = (0.90, 0.88, 0.81, 1.0)
 _GREY: Color = (0.62, 0.64, 0.67, 1.0)
-_UR_STAND = 0.5  # height of the column below the UR's base [m]
+_UR_STAND = 0.9  # height of the column below the UR's base [m]: as far as the arm can hang down
 _PUMA_SHOULDER = 0.66  # height of the Puma's first two axes' meeting point, the origin, above the floor [m]
 
 
