@@ -349,6 +349,9 @@ def test_a_page_is_served_until_interrupted(call, monkeypatch):
 
 
 def test_view_refused(call, tmp_path):
+    assert "--save is 'page', expected a name that ends in one of .html" in fails(
+        call("view", "pendulum", "--save", "page"), 2
+    )
     assert "cannot read 'none.npz'" in fails(call("view", "pendulum", "none.npz", "--save", "x.html"))
     call("simulate", "planar", "--duration", 0.1, "-o", "planar.npz")
     assert "expected 'rod1'" in fails(call("view", "pendulum", "planar.npz", "--save", "x.html"))

@@ -1,4 +1,4 @@
-"""``sixd check``: what is wrong or doubtful in a robot file, and what to mend."""
+"""``sixd check``: what is wrong or doubtful in a robot file, and what to fix."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(robot: str, floating_base: bool, package_dirs: tuple[str, ...], strict
     """Is this robot physically plausible? Masses and inertias that no body can have or that are missing, joints that
     move nothing, exchanged limits, negative damping, loops that do not close; and what of the file was left out.
 
-    Every finding says where it is and what to mend. Exit status: 0 if there is no fault, 1 if there is one (so a script
+    Every finding says where it is and what to fix. Exit status: 0 if there is no fault, 1 if there is one (so a script
     can rely on it), 2 if the command was called in a wrong way. Remarks are no faults, unless --strict.
     """
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs, quiet=True)

@@ -16,7 +16,7 @@ from sixd.errors import suggestion
 COMMANDS = {
     "demo": "A tour: a robot, its equations, its speed, its motion, and a page to look at.",
     "info": "What a robot consists of: its tree, limits, masses, frames, constraints.",
-    "check": "What is wrong or doubtful in a robot file, and how to mend it.",
+    "check": "What is wrong or doubtful in a robot file, and how to fix it.",
     "simulate": "Let a robot move, tell how well energy was kept, save the motion.",
     "view": "Look at a robot, or at a motion of it, in the browser.",
     "equations": "The equations of motion in closed form.",

@@ -105,7 +105,7 @@ def show(model: Model) -> None:
     found = sixd.check(model)
     if found:
         out.print()
-        out.print(heading(f"{count(len(found), 'finding')}: `sixd check` tells what to mend"))
+        out.print(heading(f"{count(len(found), 'finding')}: `sixd check` tells what to fix"))
         for finding in found[:_MOST_NAMES]:
             out.print(Text(f"  {printable(finding.where)}: {finding.code}"))
 

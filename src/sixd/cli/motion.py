@@ -18,7 +18,8 @@ from sixd.simulation.trajectory import Trajectory
 
 _MOST_NUMBERS = 14  # coordinates that are printed
 _KEPT = 0.01  # of the largest kinetic energy: beyond it nobody would call energy constant
-_ENDINGS = {"output": (".npz", ".csv"), "html": (".html", ".htm"), "plot": (".png", ".pdf", ".svg")}
+_PAGES = (".html", ".htm")
+_ENDINGS = {"output": (".npz", ".csv"), "html": _PAGES, "save": _PAGES, "plot": (".png", ".pdf", ".svg")}
 
 
 def require_ending(option: str, path: Path) -> None:

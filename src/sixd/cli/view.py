@@ -9,7 +9,7 @@ import click
 
 import sixd
 from sixd.cli.group import command
-from sixd.cli.motion import tell
+from sixd.cli.motion import require_ending, tell
 from sixd.cli.output import printable
 from sixd.cli.robot import load_robot, robot_argument
 from sixd.cli.saving import free_path
@@ -54,6 +54,7 @@ def view(
     written as one file that works without a server and without a network.
     """
     if path is not None:
+        require_ending("save", path)
         free_path(path, force)
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
