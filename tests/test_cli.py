@@ -318,7 +318,7 @@ def test_a_file_wins_over_the_zoo(call, tmp_path):
         ("UR-arm", "Did you mean 'ur_arm'?"),
         ("pendulums", "Did you mean 'pendulum'?"),
         ("robot", "Did you mean 'robot.urdf'?"),
-        ("roll", "Did you mean 'rolling_disc'?"),
+        ("rolling_d", "Did you mean 'rolling_disc'?"),
         ("link", "Did you mean 'two_link_arm'?"),
         ("robots", "Did you mean 'robot.urdf'?"),
         ("qqqqqq", "`sixd info` lists the zoo"),

@@ -49,7 +49,7 @@ def compilations(monkeypatch):
 def traces(monkeypatch):
     """A list that grows by one for each trace."""
     made, trace = [], junction.trace
-    monkeypatch.setattr(junction, "trace", lambda *args: made.append(args) or trace(*args))
+    monkeypatch.setattr(junction, "trace", lambda *args, **options: made.append(args) or trace(*args, **options))
     return made
 
 
@@ -357,7 +357,7 @@ WARM = """
     from sixd.spatial import sin
     junction = importlib.import_module("sixd.compile")
     traces, trace = [], junction.trace
-    junction.trace = lambda *a: traces.append(a) or trace(*a)
+    junction.trace = lambda *a, **k: traces.append(a) or trace(*a, **k)
     model = sixd.zoo.panda_arm()
     x = np.linspace(-1, 1, 63).reshape(9, 7)
     results = [sixd.inverse_dynamics(model, x, x, x), sixd.inverse_dynamics(model, *x[:3])]

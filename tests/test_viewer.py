@@ -203,8 +203,10 @@ def test_what_is_shown_is_checked(viewer):
         viewer.show([1, 2, 3])
 
 
-def test_wait_ends_when_the_viewer_is_closed(viewer, asked):
-    closer = threading.Thread(target=lambda: asked.wait() and viewer.close())
+def test_wait_ends_when_the_viewer_is_closed(viewer, monkeypatch):
+    waiting, wait = threading.Event(), viewer._server.closed.wait
+    monkeypatch.setattr(viewer._server.closed, "wait", lambda seconds: waiting.set() or wait(seconds))
+    closer = threading.Thread(target=lambda: waiting.wait() and viewer.close())
     closer.start()
     viewer.wait()
     closer.join()
