@@ -20,7 +20,7 @@ BOTH_TARGETS = {
 
 
 # files, states of other programs and models from models: compiling for each would take minutes and show no more
-PLAIN = {"test_interop", "test_urdf_write", "test_model"}
+PLAIN = {"test_interop", "test_urdf_write", "test_model", "test_scalars_everywhere", "test_actuation"}
 
 
 def pytest_configure(config):

@@ -148,7 +148,7 @@ def test_b3_b4_equation_of_one_joint(joint, seed):
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
-@pytest.mark.parametrize("roots", [1, 2])
+@pytest.mark.parametrize("roots", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_c1_energy_and_momentum_of_a_tree(seed, roots):
     """T = ½ Σ vᵢᵀIᵢvᵢ; hᵢ = Iᵢvᵢ + Σ h_j of the children; the total is the sum over the base's children."""
     model = sixd.zoo.random_tree(seed, passive=False)

@@ -160,12 +160,12 @@ def test_interrupted(call, monkeypatch):
     ("arguments", "status"),
     [
         (["info"], 0),
-        (["info", "--json"], 0),
         (["--help"], 0),
-        (["equations", "planar"], 0),
-        (["check", "pendulum"], 0),
         (["check", "puma560"], 1),  # a fault is one, whoever reads
-        (["cache"], 0),
+        *(
+            pytest.param(arguments, 0, marks=pytest.mark.long)
+            for arguments in (["info", "--json"], ["equations", "planar"], ["check", "pendulum"], ["cache"])
+        ),
     ],
 )
 def test_a_closed_pipe_is_no_matter(arguments, status):

@@ -61,7 +61,7 @@ STATIC = {
 PUBLIC = [name for name in LIBRARY if name not in ("integrate", "difference")]  # methods of a model
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_function_of_the_library(name, dtype, rng):
     """A kernel gives the bits of the public function, for each choice of its fixed arguments."""

@@ -177,7 +177,7 @@ def test_symmetry_and_the_wrong_contraction(name, rng):
 
 def test_zeros_between_branches(rng):
     """Entries whose joints do not lie on one branch are exactly zero."""
-    model = BARE["tree1"]
+    model = BARE["tree0"]
     q, qd, _ = next(states(model, rng))
     body = np.repeat(np.arange(model.nb + 1), [j.nv for j in model.joints])
     line = np.array([[i in model.tree.ancestors(j) or j in model.tree.ancestors(i) for j in body] for i in body])
@@ -329,7 +329,9 @@ def test_the_short_form_is_taken_where_it_holds(rng):
 
 
 @pytest.mark.parametrize(
-    ("name", "floating"), [("ur5", False), ("panda", False), ("talos", False), ("anymal", False), ("anymal", True)]
+    ("name", "floating"),
+    [("ur5", False), ("anymal", True)]
+    + [pytest.param(name, False, marks=pytest.mark.long) for name in ("panda", "talos", "anymal")],
 )
 def test_pinocchio(name, floating, rng):
     """Pinocchio's C is the same matrix, with a free base, too."""

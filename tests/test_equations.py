@@ -46,12 +46,15 @@ def test_zoo(name, rng):
     agree(sixd.equations(sixd.zoo.get(name)), rng)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [k if k in ("helical", "universal", "spherical") else pytest.param(k, marks=pytest.mark.long) for k in KINDS],
+)
 def test_every_joint_type(kind, rng):
     agree(sixd.equations(single_joint(kind)), rng)
 
 
-@pytest.mark.parametrize("name", ["puma560", "ur5"])
+@pytest.mark.parametrize("name", ["puma560", pytest.param("ur5", marks=pytest.mark.long)])
 def test_six_axes(name, rng):
     model = sixd.zoo.puma560() if name == "puma560" else quiet_load(FIVE[name])
     equations = sixd.equations(model)

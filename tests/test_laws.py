@@ -132,7 +132,7 @@ def test_external_force_at_a_point(rng):
         close(f, sixd.external_force(model, q, "frame3", wrench, expressed_in=expressed_in))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS, ids=[f"tree{s}" for s in SEEDS])
 def test_results_do_not_depend_on_frames(seed, rng):
     """Moving the world, cutting links in two and hanging masses on fixed sub-links changes nothing."""
     model = sixd.zoo.random_tree(seed)

@@ -188,6 +188,7 @@ def chain(n):
     return robot(link("l0"), *(link(f"l{k}") + joint(f"j{k}", f"l{k - 1}", f"l{k}") for k in range(1, n)))
 
 
+@pytest.mark.long
 def test_long_chains_load():
     """10,000 links: no recursion limit; the tree prints in a page."""
     n = 10_000
