@@ -67,7 +67,7 @@ def test_a_root_link_keeps_its_inertia(gripper):
     """A file's root link is fixed to the world: its mass is there, beside that of the moving bodies."""
     assert (gripper.mass, world_mass(gripper)) == (0.1, 0.73)
     assert_allclose(gripper.body_inertia("world").com, (0.01, 0.02, 0.05), atol=1e-16)
-    assert "world  0.73 kg, fixed\n" in str(gripper)
+    assert "mass 0.1 kg, and 0.73 kg fixed to the world\n" in str(gripper)
     named = robot(GRIPPER.replace('"palm"', '"world"'))  # a root link that is the world itself
     assert_array_equal(sixd.load(named).inertia, gripper.inertia)
 
@@ -250,3 +250,20 @@ def test_only_fixed_links():
 def test_errors(arm, call, message):
     with pytest.raises(sixd.SixdError, match=message):
         call(arm)
+
+
+def test_mimic_joints_are_held_with_their_source(rng):
+    """And so on along a chain; a warning for what has to be dropped names no Python list."""
+    builder = sixd.ModelBuilder("fingers")
+    for k in range(3):
+        builder.add_body(f"f{k}", "world", sixd.Prismatic("x"), inertia=sixd.sphere(0.1, mass=1.0))
+    builder.add_constraint(sixd.Mimic("f1", "f0", -2.0, 0.1))
+    builder.add_constraint(sixd.Mimic("f2", "f1"))
+    model = builder.build()
+    held = model.lock({"f0": 0.3})
+    assert held.nv == 0
+    assert not held.constraints
+    for name, x in (("f0", 0.3), ("f1", -0.5), ("f2", -0.5)):
+        assert sixd.pose(held, [], name)[0, 3] == pytest.approx(x, abs=1e-15)
+    with pytest.warns(sixd.ModelWarning, match="is dropped, since 'f2' moves no more"):
+        assert model.lock({"f2": 0.0}).nv == 2

@@ -233,7 +233,7 @@ BAD = {
     "quartic": (lambda: sixd.lagrange(m * thetad**4, 0, [theta]), "T is not quadratic in the velocities.*Assumed is"),
     "root": (lambda: sixd.lagrange(sp.sqrt(1 - thetad**2), 0, [theta]), "T is not quadratic in the velocities"),
     "V of velocity": (lambda: sixd.lagrange(m * thetad**2, thetad * k, [theta]), "V depends on the velocity thetad"),
-    "no energy": (lambda: sixd.lagrange(m * thetad**2, 0, [theta, x]), "T does not depend on xd"),
+    "no energy": (lambda: sixd.lagrange(m * thetad**2, 0, [theta, x]), "T has no square of xd"),
     "dependent": (lambda: sixd.lagrange(m * (xd + thetad) ** 2, 0, [x, theta]), "are dependent: the mass matrix has rank 1 of 2"),
     "twice": (lambda: sixd.lagrange(m * thetad**2, 0, [theta, theta]), "expected each coordinate once"),
     "unknown": (lambda: sixd.lagrange(m * thetad**2 * k, 0, [theta], parameters=[m]), "unknown symbols k, expected coordinates"),

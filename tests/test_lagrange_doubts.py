@@ -157,11 +157,11 @@ MISTAKES = {
     ),
     "position for velocity": (
         lambda: sixd.lagrange(m * l**2 * theta**2 / 2, V, [theta]),
-        "T does not depend on thetad.*thetad is what the velocity of theta is called",
+        "T has no square of thetad.*thetad is what the velocity of theta is called",
     ),
     "another name of the velocity": (
         lambda: sixd.lagrange(m * l**2 * sp.Symbol("theta_dot") ** 2 / 2, V, [theta]),
-        r"T does not depend on thetad.*Is theta_dot the velocity of theta\? Give qd=",
+        r"T has no square of thetad.*Is theta_dot the velocity of theta\? Give qd=",
     ),
     "functions and symbols": (
         lambda: sixd.lagrange(T_t, V_t, [theta]),

@@ -246,7 +246,7 @@ def test_lock_holds_joints(model, rng):
 
 
 def test_lock_errors_and_constraints():
-    """Unknown joints, wrong sizes, NaN; a mimic relation that loses one end is dropped with a warning."""
+    """Unknown joints, wrong sizes, NaN; a mimic joint is held with its source, which it cannot hold."""
     panda = quiet_load(FIVE["panda"])
     with pytest.raises(sixd.UnknownNameError, match="Did you mean 'panda_joint1'?"):
         panda.lock({"pandajoint1": 0})
@@ -255,7 +255,10 @@ def test_lock_errors_and_constraints():
     with pytest.raises(sixd.ModelError, match="expected finite coordinates"):
         panda.lock({"panda_joint1": np.nan})
     with pytest.warns(sixd.ModelWarning, match="Mimic.*is dropped"):
-        assert panda.lock({"panda_finger_joint1": 0.01}).constraints == ()
+        follower = panda.lock({"panda_finger_joint2": 0.01})
+    assert (follower.nv, follower.constraints) == (8, ())
+    source = panda.lock({"panda_finger_joint1": 0.01})
+    assert (source.nv, source.constraints) == (7, ())
     both = panda.lock({"panda_finger_joint1": 0, "panda_finger_joint2": 0})
     assert (both.nv, both.constraints) == (7, ())
 

@@ -249,3 +249,15 @@ def test_steps_refuse_what_they_cannot_do():
     ):
         sixd.step(PENDULUM, [0.5], None, 0.1, method="adaptive")
     assert run(forces=[Lag()]).internal.shape == (11, 1)
+
+
+@pytest.mark.parametrize("law", [lambda t, q: q, lambda q: q, lambda t, q, qd, more: q], ids=["two", "one", "four"])
+def test_controllers_of_other_arguments(law):
+    with pytest.raises(sixd.ScalarTypeError, match=r"controller takes \(.*\), expected a function of \(t, q, qd\)"):
+        sixd.simulate(sixd.zoo.pendulum(), [0.1], None, 0.1, controller=law)
+
+
+def test_more_records_than_there_is_room_for():
+    starts = np.zeros((1_000_000, 1))
+    with pytest.raises(sixd.ScalarTypeError, match="1000000 rows of 1000001 records do not fit into memory"):
+        sixd.simulate(sixd.zoo.pendulum(), starts, None, 1000.0)

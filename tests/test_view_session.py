@@ -210,7 +210,7 @@ def test_without_a_terminal_a_script_ends():
 
 def test_the_address_is_printed_unless_no_browser_is_wanted(capsys):
     with sixd.view(sixd.zoo.pendulum()) as viewer:
-        assert capsys.readouterr().out == f"sixd: the viewer is at {viewer.url}\n"
+        assert capsys.readouterr().out == f"sixd: the viewer is at {viewer.url} while this program runs\n"
     with sixd.view(sixd.zoo.pendulum(), open_browser=False):
         assert capsys.readouterr().out == ""
 

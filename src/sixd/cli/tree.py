@@ -53,7 +53,8 @@ def tree_table(model: Model, width: int) -> Table:
     table.add_column("body", no_wrap=max(bodies, default=0) <= width, overflow="fold")
     for name in columns:
         table.add_column(name, justify="right" if name == "mass [kg]" else "left", overflow="fold")
-    table.add_row("world")
+    fixed = float(model.inertia[0][5, 5])
+    table.add_row("world", *(f"{digits(fixed)} fixed" if fixed and name == "mass [kg]" else "" for name in columns))
     for k, (rails, i) in enumerate(rows):
         body = Text.assemble((rails, "dim"), (printable(model.body_names[i - 1]), "bold"))
         table.add_row(body, *(Text(cells[k]) for cells in columns.values()))

@@ -12,7 +12,7 @@ import numpy as np
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, unknown_name
 from sixd.model import validate
 from sixd.model.builder import ModelBuilder
-from sixd.model.constraint import Constraint, renamed
+from sixd.model.constraint import Constraint, Mimic, renamed
 from sixd.model.joints import BUILT_IN, Fixed, replace_parameters, verify_joint
 from sixd.model.model import Model
 from sixd.model.parts import Frame, Shape
@@ -30,6 +30,7 @@ def lock(model: Model, joints: Mapping[str, Any]) -> Model:
     if not isinstance(joints, Mapping):
         raise ScalarTypeError(f"lock: joints are {joints!r}, expected a mapping such as {{'elbow': 0.3}}.")
     builder = ModelBuilder.from_model(model)
+    joints = _with_followers(model, joints)
     for name, value in joints.items():
         i = model.joint_index(name)
         joint = model.joints[i]
@@ -48,6 +49,17 @@ def lock(model: Model, joints: Mapping[str, Any]) -> Model:
         builder.entries[i] = dataclasses.replace(entry, joint=Fixed(), placement=held)
     _drop_constraints(builder, set(joints), "lock")
     return builder.build()
+
+
+def _with_followers(model: Model, joints: Mapping[str, Any]) -> dict[str, Any]:
+    """The locked joints with those that follow them: a mimic joint whose source is held is held too."""
+    held, before = dict(joints), -1
+    while len(held) != before:  # a joint that follows may lead another
+        before = len(held)
+        for c in model.constraints:
+            if isinstance(c, Mimic) and c.source in held and c.joint not in held:
+                held[c.joint] = c.map(np.atleast_1d(np.asarray(held[c.source])))
+    return held
 
 
 def submodel(model: Model, body: str) -> Model:
@@ -227,11 +239,15 @@ def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str, frames:
         if not lost and not unseen and named:
             kept.append(c)
             continue
-        why = f"{lost} moves no more" if lost else f"{unseen} is left behind"
+        why = f"{_listed(lost)} moves no more" if lost else f"{_listed(unseen)} is left behind"
         why = why if lost or unseen else "q has other coordinates now"
         if not named or not (set(c.joints) <= gone and set(c.frames) <= (frames or set())):
             warnings.warn(f"{where}: {c} is dropped, since {why}.", ModelWarning, stacklevel=4)
     builder.constraints = kept
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(map(repr, names))
 
 
 def _prefixed(parent: str, prefix: str, frame: str) -> str:

@@ -253,8 +253,8 @@ class Model(System):
     def lock(self, joints: Mapping[str, Any]) -> Model:
         """The model with these joints held at the given coordinates, their bodies merged.
 
-        ``model.lock({"elbow": 0.3})``; a joint of several coordinates takes an array. Constraints that involve a
-        locked joint are dropped, with a warning.
+        ``model.lock({"elbow": 0.3})``; a joint of several coordinates takes an array. Mimic joints that follow a locked
+        one are held too; other constraints that involve a locked joint are dropped, with a warning.
         """
         from sixd.model.edit import lock
 

@@ -17,8 +17,7 @@ _WIDEST = 45  # characters of indentation
 
 def render(model: Model) -> str:
     """The tree, a body a line: name, joint, limits and mass. Deep chains stop being indented at some width."""
-    fixed = model.inertia[0][5, 5]
-    lines = [_head(model), "world" if is_zero(fixed) else f"world  {_kilograms(fixed)}, fixed"]
+    lines = [_head(model), "world"]
     children = model.tree.children
     stack = [(body, "", body == children(0)[-1]) for body in reversed(children(0))]  # with the rails of what is above
     while stack and len(lines) < _MOST_LINES:
@@ -54,7 +53,9 @@ def render_html(model: Model) -> str:
 def _head(model: Model) -> str:
     mass = model.mass
     text = f"{model.name}: {_count(model.nb, 'body', 'bodies')}, nq = {model.nq}, nv = {model.nv}"
-    return text + (f", mass {mass:.6g} kg" if is_number(mass) else f", mass {mass} kg")
+    text += f", mass {mass:.6g} kg" if is_number(mass) else f", mass {mass} kg"
+    fixed = model.inertia[0][5, 5]
+    return text if is_zero(fixed) else f"{text}, and {_kilograms(fixed)} fixed to the world"
 
 
 def _describe(model: Model, i: int, name: str) -> str:

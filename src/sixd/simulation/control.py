@@ -93,10 +93,25 @@ def kind_of_controller(
                 f"Leave one out."
             )
         return None, Sampled(where, controller, float(controller.sample_time)), None
+    _require_arguments(where, controller)
     takes_rng = _takes_rng(controller)
     if interval is None and not takes_rng:
         return controller, None, None
     return None, Sampled(where, controller, interval, seed, takes_rng), None
+
+
+def _require_arguments(where: str, controller: Callable[..., Any]) -> None:
+    """Raise if a controller cannot be called with (t, q, qd)."""
+    try:
+        signature = inspect.signature(controller)
+    except (TypeError, ValueError):  # some of C have none
+        return
+    try:
+        signature.bind(0.0, None, None, **({"rng": None} if "rng" in signature.parameters else {}))
+    except TypeError:
+        raise ScalarTypeError(
+            f"{where}: controller takes {signature}, expected a function of (t, q, qd), and of rng if it draws numbers."
+        ) from None
 
 
 def _takes_rng(controller: Callable[..., Any]) -> bool:

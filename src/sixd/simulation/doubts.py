@@ -46,7 +46,7 @@ def friction_doubt(setup: Setup, method: str) -> str | None:
     some = ", ".join(map(repr, names[:_MOST_NAMES])) + (" …" if len(names) > _MOST_NAMES else "")
     return (
         f"{setup.problem.system.name!r} has dry friction at {some}, which method {method!r} gets wrong near rest: "
-        f"{_AT_REST.get(method, _EXPLICIT)}. Use a smaller dt, damping in the place of friction, or no friction "
+        f"{_AT_REST.get(method, _EXPLICIT)}. Put damping in the place of friction, or leave it out "
         f'(parameters={{"friction": np.zeros(nv)}}, or model.without_passive()).'
     )
 

@@ -138,7 +138,7 @@ def simulate(
             doubt = step_doubt(runner)
             if doubt is not None:
                 tell(where, doubt, 2)
-            sheets = None if on_chunk is not None else Sheets(setup, len(marks))
+            sheets = None if on_chunk is not None else _sheets(where, setup, len(marks))
             pieces = _timed(runner.run(marks, lambda done: bar.update(done * h), sheets, rest), h, steps, duration)
         return collect(setup, pieces, facts, on_chunk, sheets, runner)
 
@@ -182,6 +182,17 @@ def step(
     *_, last = runner.run(np.array([1]), lambda done: None)
     q, qd = (x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
     return q, qd
+
+
+def _sheets(where: str, setup: Setup, records: int) -> Sheets:
+    """Arrays for all records, or an error if there is no room for them."""
+    try:
+        return Sheets(setup, records)
+    except MemoryError:
+        raise ScalarTypeError(
+            f"{where}: {setup.rows} rows of {records} records do not fit into memory, expected fewer. Give "
+            f"record_every, or take the records in pieces by on_chunk."
+        ) from None
 
 
 def _moment(where: str, t: Any) -> float:

@@ -225,7 +225,8 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
         return slice(k, k + 1)
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: M q̈ + C q̇ + g + b = τ in {', '.join(map(str, self.q))}"]
+        form = "M q̈ + C q̇ + g + b = τ, b for damping and friction," if "b" in self._chosen(()) else "M q̈ + C q̇ + g = τ"
+        lines = [f"{self.name}: {form} in {', '.join(map(str, self.q))}"]
         # four digits of each number: the fields themselves have all
         lines += [f"{name} = {text(getattr(self, name))}" for name in self._chosen(())]
         long = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]} … ({len(line)} characters)" for line in lines]

@@ -287,8 +287,8 @@ def _require_independent(system: Equations) -> None:
         if not size.all():
             lost = [k for k, s in enumerate(size) if not s]
             raise ModelError(
-                f"lagrange: T does not depend on {', '.join(str(system.qd[k]) for k in lost)}, expected kinetic energy "
-                f"in every velocity. {_velocity_hint(system, lost[0])}"
+                f"lagrange: T has no square of {', '.join(str(system.qd[k]) for k in lost)}, expected kinetic energy "
+                f"that is quadratic in every velocity. {_velocity_hint(system, lost[0])}"
             )
         values = np.linalg.svd(M / np.outer(size, size), compute_uv=False)
         best = np.maximum(best, values / values[0])

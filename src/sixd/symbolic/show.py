@@ -45,7 +45,7 @@ class Shown:
 
     def markdown(self: Equations, *fields: str, short: bool = True, digits: int | None = 4) -> str:  # type: ignore[misc]
         """The same as a piece of Markdown, with a line on the meaning of each letter."""
-        parts = [f"### Equations of motion of {self.name}", _STANDARD_FORM]
+        parts = [f"### Equations of motion of {self.name}", _STANDARD_FORM["b" in self._chosen(())]]
         parts += [
             f"$${left} = {right}$$" for f in self._chosen(fields) for left, right in self._lines(f, short, digits)
         ]
@@ -124,4 +124,8 @@ class Shown:
         return latex(expression, self._letters, short=short, digits=digits)
 
 
-_STANDARD_FORM = r"$M \ddot q + C \dot q + g + b = \tau$"
+# with damping and friction, or without
+_STANDARD_FORM = {
+    False: r"$M \ddot q + C \dot q + g = \tau$",
+    True: r"$M \ddot q + C \dot q + g + b = \tau$, b for damping and friction",
+}

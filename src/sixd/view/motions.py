@@ -100,8 +100,8 @@ def _rows(system: System, name: str, item: Any, most: int) -> Iterator[Motion]:
             t, q = (np.asarray(x, dtype=float) for x in item)
         except (TypeError, ValueError):
             raise ScalarTypeError(
-                f"view: the trajectory is a {type(item).__name__}, expected a sixd.Trajectory, a pair (t, q), or "
-                f"several in a list or a dictionary."
+                f"view: the trajectory holds a {type(item).__name__}, expected a sixd.Trajectory, a pair (t, q), or "
+                f"several in a list or a dictionary. A single configuration is given by name: view(model, q=…)."
             ) from None
     if t.ndim != 1 or q.ndim < 2 or q.shape[-2:] != (len(t), system.nq):
         raise ShapeError(

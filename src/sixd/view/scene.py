@@ -96,6 +96,8 @@ def tree_of(system: Any) -> Model:
 
 def _configuration(system: System, q: Any, motions: Sequence[Motion], notes: list[str]) -> Array:
     """The configuration that is shown without a motion: the given one, a motion's first, or a consistent one."""
+    if system.constraints and not motions:
+        notes.append("The sliders move single joints, they do not keep the constraints.")
     if q is not None:
         return read_configuration(system, q)
     finite = [m.q[0] for m in motions if np.isfinite(m.q[0]).all()]
@@ -103,7 +105,6 @@ def _configuration(system: System, q: Any, motions: Sequence[Motion], notes: lis
         return np.asarray(finite[0])
     shown = system.neutral()
     if system.constraints:
-        notes.append("The sliders move single joints, they do not keep the constraints.")
         try:
             shown = assemble(system, shown)
         except AssemblyError:

@@ -30,8 +30,12 @@ def wants_browser() -> bool:
 
 def is_script() -> bool:
     """Whether this is a program started from a terminal that ends by itself: no interactive session, no notebook."""
-    interactive = hasattr(sys, "ps1") or bool(sys.flags.interactive) or ipython() is not None
-    return _at_terminal() and not interactive
+    return _at_terminal() and not is_interactive()
+
+
+def is_interactive() -> bool:
+    """Whether somebody types the program: Python's prompt, IPython, a notebook."""
+    return hasattr(sys, "ps1") or bool(sys.flags.interactive) or ipython() is not None
 
 
 def say(text: str) -> None:
@@ -55,7 +59,7 @@ def _wait(process: int) -> None:
     if died or not viewers or os.getpid() != process:
         return
     try:
-        say(f"sixd: the viewer stays open at {', '.join(v.url for v in viewers)} - press Ctrl-C to end")
+        say("sixd: the page stays open - press Ctrl-C to end")
         for viewer in viewers:
             viewer.until_closed()
     except KeyboardInterrupt:

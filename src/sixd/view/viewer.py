@@ -162,7 +162,8 @@ def view(
     if not viewer.is_open:
         return viewer
     if (open_browser is not False and kernel() is None) or block:
-        session.say(f"sixd: the viewer is at {viewer.url}")
+        until = "" if block or session.is_script() or session.is_interactive() else " while this program runs"
+        session.say(f"sixd: the viewer is at {viewer.url}{until}")
     if session.wants_browser() if open_browser is None else open_browser:
         import webbrowser
 
