@@ -403,3 +403,12 @@ def test_the_stage_keeps_the_energy_and_its_parts_apart():
     places = sixd.body_poses(arm, swing.q)[..., :3, 3].reshape(len(swing), -1, 3)[:, -4:]
     assert places[..., 2].max() < stage.GANTRY - 0.1
     assert np.linalg.norm(places - np.add(stage.PEDESTAL, (0, 0, stage.HEIGHT)), axis=-1).min() > stage.RADIUS + 0.1
+
+
+def test_a_start_beyond_the_limits_is_told(call):
+    """Degrees in the place of radians, most often; the motion is simulated all the same."""
+    status, _, err = call("simulate", "panda_arm", "--q", "joint1=45,joint4=-1", "--duration", "0.01", "--json")
+    assert status == 0
+    assert "the start is far beyond the limits of joint1 (`sixd info` lists them). Degrees are written 45deg." in err
+    status, _, err = call("simulate", "panda_arm", "--q", "joint1=45deg,joint4=-1", "--duration", "0.01", "--json")
+    assert (status, err) == (0, "")

@@ -20,9 +20,11 @@ from sixd.cli.usage import FilePath, from_option, number, unknown, wrong_call
 from sixd.model import Model
 from sixd.model.joints import Free
 from sixd.simulation.simulate import METHODS
+from sixd.spatial.scalar import Array
 
 FILES = ("output", "html", "plot")
 CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
+_FAR = 3.0  # rad or m
 
 
 @command(
@@ -111,7 +113,7 @@ def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **o
     every = options["record_every"] or _record_every(options["dt"])
     require_memory(model, options["batch"], options["duration"] / (options["dt"] * every))
     begin = start(model, options["q"], options["qd"], options["seed"], options["batch"])
-    tell(begin.notes)
+    tell([*begin.notes, *_outside(model, begin.q)])
     controller = make_controller(model, options["controller"], options["target"])
     if controller is not None:
         tell(_held_bases(model))
@@ -140,6 +142,16 @@ def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **o
 def _record_every(dt: float) -> int:
     """Steps between records that are 10 ms apart."""
     return max(1, round(0.01 / dt)) if 1e-12 < dt < 1 else 1
+
+
+def _outside(model: Model, q: Array) -> list[str]:
+    """A start far beyond the limits of joints: degrees, most often. Neutral ones may be a little beyond."""
+    beyond = ((q < model.lower - _FAR) | (q > model.upper + _FAR)).reshape(-1, model.nq).any(axis=0)
+    names = [model.joint_names[i - 1] for i in model.bodies if beyond[model.iq[i]].any()]
+    if not names:
+        return []
+    listed = ", ".join(names)
+    return [f"the start is far beyond the limits of {listed} (`sixd info` lists them). Degrees are written 45deg."]
 
 
 def _held_bases(model: Model) -> list[str]:
