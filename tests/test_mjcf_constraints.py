@@ -3,12 +3,12 @@
 import copy
 import pickle
 
-import mujoco
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import sixd
+from peers import mujoco
 from sixd.interop import to_mujoco
 
 BOX = "<geom type='box' size='.1 .2 .3' pos='.1 -.2 .05' euler='20 30 40'/>"
