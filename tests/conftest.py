@@ -85,11 +85,19 @@ def pytest_runtest_call(item):
     """A test that stops because an optional package is not installed is skipped."""
     try:
         return (yield)
-    except sixd.MissingPackageError as error:
-        cause = error.__context__  # only where the package is really not there
-        if isinstance(cause, ImportError) and importlib.util.find_spec(str(cause.name).partition(".")[0]) is None:
-            pytest.skip(str(error))
+    except BaseException as error:
+        for e in filter(lambda e: isinstance(e, sixd.MissingPackageError), causes(error)):
+            cause = e.__context__  # only where the package is really not there
+            if isinstance(cause, ImportError) and importlib.util.find_spec(str(cause.name).partition(".")[0]) is None:
+                pytest.skip(str(e))
         raise
+
+
+def causes(error):
+    """An exception and those that led to it: pytest.warns and others raise one of their own."""
+    while error is not None:
+        yield error
+        error = error.__context__
 
 
 @pytest.fixture

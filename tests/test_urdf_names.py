@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sixd
-from robots import all_urdfs
+from robots import ROBOTS, all_urdfs, require_file
 from sixd.io.urdf_names import edits, name_findings, nearest
 from sixd.io.xml import parse
 from test_urdf import CHAIN, fails, joint, link, robot
@@ -119,6 +119,7 @@ def test_foreign_tags_are_silent():
 
 def test_no_false_alarms():
     """None of the names in some eighty files of robots is taken for a slip."""
+    require_file(ROBOTS)
     files = [path for path in all_urdfs() if path.stat().st_size > 100]
     assert len(files) > 80
     found = {path.name: list(name_findings(parse(path.read_bytes(), path.name))) for path in files}

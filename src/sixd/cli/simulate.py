@@ -146,8 +146,8 @@ def _record_every(dt: float) -> int:
 
 def _outside(model: Model, q: Array) -> list[str]:
     """A start far beyond the limits of joints: degrees, most often. Neutral ones may be a little beyond."""
-    beyond = ((q < model.lower - _FAR) | (q > model.upper + _FAR)).reshape(-1, model.nq).any(axis=0)
-    names = [model.joint_names[i - 1] for i in model.bodies if beyond[model.iq[i]].any()]
+    beyond = (q < model.lower - _FAR) | (q > model.upper + _FAR)
+    names = [model.joint_names[i - 1] for i in model.bodies if beyond[..., model.iq[i]].any()]
     if not names:
         return []
     listed = ", ".join(names)
