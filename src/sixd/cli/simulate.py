@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Any
 
 import click
+import numpy as np
 
 import sixd
 from sixd.cli.border import INTERRUPTED
@@ -146,7 +147,7 @@ def _record_every(dt: float) -> int:
 
 def _outside(model: Model, q: Array) -> list[str]:
     """A start far beyond the limits of joints: degrees, most often. Neutral ones may be a little beyond."""
-    beyond = (q < model.lower - _FAR) | (q > model.upper + _FAR)
+    beyond = np.logical_or(q < model.lower - _FAR, q > model.upper + _FAR)
     names = [model.joint_names[i - 1] for i in model.bodies if beyond[..., model.iq[i]].any()]
     if not names:
         return []
