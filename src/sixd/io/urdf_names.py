@@ -68,19 +68,19 @@ def name_findings(robot: Element) -> Iterator[Finding]:
             near = None if ":" in name or name == "xmlns" else nearest(name, attributes)
             if near:
                 what = f"<{element.tag}> has no attribute {name!r} in URDF, it is ignored; did you mean {near!r}?"
-                yield Finding("misspelt", where, f"{_place(element)}: {what}")
+                yield Finding("misspelt", where, f"{element.place}: {what}")
         seen: set[str] = set()
         for child in element.children:
             if child.tag in once and child.tag in seen:
-                message = f"{_place(child)}: a second <{child.tag}> is ignored, the first is taken; delete one"
+                message = f"{child.place}: a second <{child.tag}> is ignored, the first is taken; delete one"
                 yield Finding("repeated", where, message)
             seen.add(child.tag)
             near = None if ":" in child.tag else nearest(child.tag, [*once, *often])
             if near:
                 what = f"<{element.tag}> holds no <{child.tag}> in URDF, it is ignored; did you mean <{near}>?"
-                yield Finding("misspelt", where, f"{_place(child)}: {what}")
+                yield Finding("misspelt", where, f"{child.place}: {what}")
         if element.content and attributes and not once and not often:
-            message = f"{_place(element)}: the text {element.content!r} in <{element.tag}> is ignored"
+            message = f"{element.place}: the text {element.content!r} in <{element.tag}> is ignored"
             yield Finding("misspelt", where, f"{message}; write it as an attribute ({', '.join(attributes)})")
         for child in reversed(element.children):
             if child.tag in once or child.tag in often:
@@ -111,10 +111,6 @@ def edits(a: str, b: str) -> int:
             row.append(best)
         rows.append(row)
     return rows[-1][-1]
-
-
-def _place(element: Element) -> str:
-    return f"{element.source}, line {element.line}"
 
 
 def _declares_xacro(attribute: str, uri: str) -> bool:

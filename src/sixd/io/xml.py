@@ -40,9 +40,14 @@ class Element:
         """All children of that tag, in the order of the file."""
         return [c for c in self.children if c.tag == tag]
 
+    @property
+    def place(self) -> str:
+        """Where in the file it is, in words."""
+        return f"{self.source}, line {self.line}"
+
     def error(self, message: str) -> LoadError:
         """An error that says where in the file this element is."""
-        return LoadError(f"{self.source}, line {self.line}: {message}")
+        return LoadError(f"{self.place}: {message}")
 
     def text(self, attribute: str) -> str:
         """An attribute that must be there and not be empty."""

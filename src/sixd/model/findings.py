@@ -24,6 +24,11 @@ def missing_inertia(name: str) -> Finding:
     return Finding("missing-inertia", name, "it has no inertia, zero is taken; give it a mass and a matrix")
 
 
+def told_at_load(model: Model) -> list[Finding]:
+    """What a user is warned of when a file is loaded; ``sixd.check`` tells the quiet notes, and more."""
+    return [*(note for note in model.notes if not note.quiet), *property_findings(model)]
+
+
 def property_findings(model: Model) -> Iterator[Finding]:
     """The findings about limits that are exchanged, and properties that are negative."""
     for i in model.bodies:
