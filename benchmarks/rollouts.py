@@ -77,8 +77,8 @@ def measure(session: Session) -> None:
 
 def _operations(robot: Robot) -> int:
     """Operations of one rk4 step: the dynamics four times, and what lies between."""
-    from sixd.simulation.kernels import make_recipe
     from sixd.simulation.problem import Problem
+    from sixd.simulation.stepping.recipes import make_recipe
 
     return make_recipe(Problem("benchmarks", robot.model, held=True), "rk4").operations
 

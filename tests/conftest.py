@@ -10,17 +10,9 @@ import pytest
 
 import sixd
 from plain import PlainRoutine, plain_algorithms
-from sixd.zoo.random_tree import JOINT_KINDS
+from sixd.zoo.random_trees import JOINT_KINDS
 
-# laws and oracles run on compiled code and on the plain algorithms
-BOTH_TARGETS = {
-    "test_laws", "test_pinocchio", "test_frames", "test_momentum", "test_mjcf", "test_cases", "test_cases_a",
-    "test_coriolis",
-}  # fmt: skip
-
-
-# files, states of other programs and models from models: compiling for each would take minutes and show no more
-PLAIN = {"test_interop", "test_urdf_write", "test_model", "test_scalars_everywhere", "test_actuation"}
+BOTH = ("compiled", "plain")
 
 
 def pytest_configure(config):
@@ -31,11 +23,15 @@ def pytest_configure(config):
 
 
 def pytest_generate_tests(metafunc):
-    module = metafunc.module.__name__
-    if module in BOTH_TARGETS and not metafunc.definition.get_closest_marker("one_target"):
-        metafunc.parametrize("target", ["compiled", "plain"], indirect=True)
-    elif module in PLAIN:
-        metafunc.parametrize("target", ["plain"], indirect=True)
+    targets = targets_of(metafunc.definition)
+    if targets and not (targets == BOTH and metafunc.definition.get_closest_marker("one_target")):
+        metafunc.parametrize("target", targets, indirect=True)
+
+
+def targets_of(item):
+    """The targets that a test asks for by its mark: ``pytestmark = pytest.mark.targets("compiled", "plain")``."""
+    mark = item.get_closest_marker("targets")
+    return mark.args if mark else ()
 
 
 # compiled laws run every day on one tree that has every joint type; on these, with ``make long``. Compiling is nearly all
@@ -74,7 +70,7 @@ def target(request):
 def pytest_pyfunc_call(pyfuncitem):
     """A test that passed on the plain algorithms has run them: a law that holds for compiled code twice shows nothing."""
     result = yield
-    asked = pyfuncitem.module.__name__ in BOTH_TARGETS and pyfuncitem.funcargs.get("target") == "plain"
+    asked = targets_of(pyfuncitem) == BOTH and pyfuncitem.funcargs.get("target") == "plain"
     if asked and not PlainRoutine.rows and not pyfuncitem.get_closest_marker("one_target"):
         pytest.fail("no plain algorithm ran. Mark a test that calls none, on any target, by pytest.mark.one_target.")
     return result

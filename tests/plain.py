@@ -10,8 +10,8 @@ from sixd.algorithms.singular import singular_joints
 from sixd.model import Model
 from sixd.runtime.routine import Part
 
-evaluate = importlib.import_module("sixd.evaluate")
-junction = importlib.import_module("sixd.compile")  # the name is that of a function too
+evaluate = importlib.import_module("sixd.engine.evaluate")
+junction = importlib.import_module("sixd.engine.artifact")
 
 
 @contextlib.contextmanager

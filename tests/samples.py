@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sixd
-from sixd.zoo.random_tree import JOINT_KINDS
+from sixd.zoo.random_trees import JOINT_KINDS
 
 SEEDS = range(3)
 

@@ -19,33 +19,27 @@ LAYERS = [
     "spatial",
     "trace",
     "codegen",
-    "batch",
     "runtime",
     "model",
     "algorithms",
     "constraints",
-    "check",
     "io",
     "interop",
     "zoo",
-    "parameters",
-    "library",
-    "compile",
-    "evaluate",
-    "request",
-    "kernel",
+    "engine",
     "api",
-    "constrained_api",
-    "linearize",
     "symbolic",
+    "actuation",
+    "forces",
+    "trajectory",
     "simulation",
     "controllers",
-    "view",
+    "viewer",
     "spatial_v2",
     "cli",
     "__main__",
 ]
-# what lies below `batch` and `trace` in that order must not see them all the same
+# `runtime` and `trace` are below them in that order, and must not be seen all the same
 PHYSICS = ("spatial", "model/joints", "algorithms")
 
 
@@ -80,7 +74,7 @@ def test_imports_go_one_way(path):
     ids=lambda p: str(p.relative_to(SOURCE)),
 )
 def test_physics_knows_no_batches_and_no_traces(path):
-    assert not {"batch", "trace"} & set(imports(path))
+    assert not {"runtime", "trace"} & set(imports(path))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from test_cases_c import BOX_CENTRE, BOX_VELOCITY, BRICARD, FOUR_BAR, close, energy_trend, four_bar_start
 
 import sixd
-from test_cases_c import BOX_CENTRE, BOX_VELOCITY, BRICARD, FOUR_BAR, close, energy_trend, four_bar_start
 
 pytestmark = pytest.mark.long
 

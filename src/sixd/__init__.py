@@ -1,7 +1,20 @@
 """sixd: robot dynamics written once. Read it as the textbook, run it at speed, print it as equations."""
 
 from sixd import controllers, interop, spatial, spatial_v2, symbolic, zoo
-from sixd.api import (
+from sixd.actuation.actuation import Actuation
+from sixd.actuation.actuators import Motor, Thruster
+from sixd.api.checking import check
+from sixd.api.constraints import (
+    assemble,
+    constrained_dynamics,
+    constraint_error,
+    constraint_forces,
+    constraint_jacobian,
+    constraint_velocity,
+    mobility,
+    projections,
+)
+from sixd.api.dynamics import (
     acceleration,
     bias_force,
     body_poses,
@@ -27,18 +40,9 @@ from sixd.api import (
     pose,
     velocity,
 )
-from sixd.check import check
-from sixd.constrained_api import (
-    assemble,
-    constrained_dynamics,
-    constraint_error,
-    constraint_forces,
-    constraint_jacobian,
-    constraint_velocity,
-    mobility,
-    projections,
-)
+from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
+from sixd.engine.kernel import Kernel, compile, export_c
 from sixd.errors import (
     AssemblyError,
     CacheWarning,
@@ -58,9 +62,11 @@ from sixd.errors import (
     UnknownNameError,
     WorkerError,
 )
+from sixd.forces.elements import Applied, Force
+from sixd.forces.ground import Ground
+from sixd.forces.limits import JointLimits
+from sixd.forces.springs import SpringDamper
 from sixd.io import from_dh, load, to_urdf
-from sixd.kernel import Kernel, compile, export_c
-from sixd.linearize import Linearization, linearize
 from sixd.model import (
     Constraint,
     Cylindrical,
@@ -81,14 +87,9 @@ from sixd.model import (
 )
 from sixd.runtime.cache import cache_info, clear_cache
 from sixd.runtime.threads import get_num_threads, set_num_threads
-from sixd.simulation.contact import Ground
-from sixd.simulation.draws import grid
-from sixd.simulation.ensemble import ensemble
-from sixd.simulation.forces import Applied, Force
-from sixd.simulation.limits import JointLimits
+from sixd.simulation.ensemble.draws import grid
+from sixd.simulation.ensemble.ensemble import ensemble
 from sixd.simulation.simulate import simulate, step
-from sixd.simulation.springs import SpringDamper
-from sixd.simulation.trajectory import State, Trajectory
 from sixd.spatial import (
     Inertia,
     box,
@@ -104,15 +105,14 @@ from sixd.spatial import (
     tube,
     where,
 )
-from sixd.symbolic.actuation import Actuation
-from sixd.symbolic.actuators import Motor, Thruster
-from sixd.symbolic.bodies import angular_velocity, body_energy
-from sixd.symbolic.derive import equations
-from sixd.symbolic.equations import Equations
-from sixd.symbolic.forces import point_forces
-from sixd.symbolic.holonomic import Integrability, is_holonomic
-from sixd.symbolic.lagrange import lagrange
-from sixd.view import Viewer, view
+from sixd.symbolic.equations.derive import equations
+from sixd.symbolic.equations.equations import Equations
+from sixd.symbolic.integrability.holonomic import Integrability, is_holonomic
+from sixd.symbolic.lagrange.bodies import angular_velocity, body_energy
+from sixd.symbolic.lagrange.forces import point_forces
+from sixd.symbolic.lagrange.lagrange import lagrange
+from sixd.trajectory.trajectory import State, Trajectory
+from sixd.viewer import Viewer, view
 
 __version__ = "0.1.0"
 

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sixd.algorithms.aba import articulated_inertias, factors_small
-from sixd.algorithms.constrained import mass_metric
+from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import joint_transforms
 from sixd.model.model import Model

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sixd.cli.usage import NEAR
+from sixd.cli.arguments.usage import NEAR
 from sixd.errors import suggestion
 
 # one line each, so that `sixd --help` need not load the commands themselves
@@ -83,7 +83,7 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        made = getattr(importlib.import_module(f"sixd.cli.{cmd_name}"), cmd_name)
+        made = getattr(importlib.import_module(f"sixd.cli.commands.{cmd_name}"), cmd_name)
         assert isinstance(made, click.Command)
         return made
 

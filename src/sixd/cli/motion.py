@@ -11,10 +11,10 @@ import click
 import numpy as np
 
 import sixd
+from sixd.cli.arguments.usage import wrong_call
 from sixd.cli.output import console, count, digits, duration, fact_table, printable
-from sixd.cli.usage import wrong_call
 from sixd.model import Model
-from sixd.simulation.trajectory import Trajectory
+from sixd.trajectory.trajectory import Trajectory
 
 _MOST_NUMBERS = 14  # coordinates that are printed
 _KEPT = 0.01  # of the largest kinetic energy: beyond it nobody would call energy constant

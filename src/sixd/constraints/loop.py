@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast, final
 
 import numpy as np
 
-from sixd.algorithms.relative import relative_jacobian, relative_motion, relative_pose
+from sixd.algorithms.constrained.relative import relative_jacobian, relative_motion, relative_pose
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.constraint import Constraint
 from sixd.model.joints.base import Joint, finite_parameter

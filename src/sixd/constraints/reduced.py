@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from sixd.batch import Argument, apply
 from sixd.constraints.independent import Independent, dependent_order, narrowed_limits
 from sixd.constraints.reduced_answers import ANSWERS, LIFTED
 from sixd.errors import ModelError, unknown_name
@@ -22,6 +21,7 @@ from sixd.model.constraint import Constraint, Explicit
 from sixd.model.model import Model
 from sixd.model.parts import Frame
 from sixd.model.system import GENERIC, System
+from sixd.runtime.batch import Argument, apply
 from sixd.spatial.dual import derivative, duals, parts
 from sixd.spatial.scalar import Array
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixd.algorithms.constrained import mass_metric
+from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import crba
 from sixd.algorithms.jacobian import inertia_of_inverse, jacobian

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sixd.algorithms.relative import relative_jacobian, relative_motion, relative_pose
+from sixd.algorithms.constrained.relative import relative_jacobian, relative_motion, relative_pose
 from sixd.constraints.loop import OnFrames, require_positive, tree_of
 from sixd.model.joints.base import parse_axis
 from sixd.model.system import System

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, final
 
-from sixd import api
+from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_model, read_state, saturated
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, final
 
-from sixd import api
+from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
 from sixd.controllers.reference import Reference, gains_of_joints
 from sixd.errors import ModelError

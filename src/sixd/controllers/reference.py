@@ -16,10 +16,10 @@ import numpy as np
 from sixd.algorithms.aba import inverse_small
 from sixd.constraints.reduced import Reduced
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.forces.elements import finite_vector
 from sixd.model.joints import Free, Joint, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.simulation.forces import finite_vector
 from sixd.spatial.dual import Dual, duals, parts
 from sixd.spatial.scalar import Array, Scalar, common_dtype, is_number, is_object
 from sixd.spatial.transform import inverse_transform

@@ -7,13 +7,13 @@ from typing import Any, final
 
 import numpy as np
 
-from sixd import api
+from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
 from sixd.controllers.reference import as_numbers, differentiable
 from sixd.errors import ModelError, ShapeError
+from sixd.forces.elements import finite_vector
 from sixd.model import validate
 from sixd.model.system import System
-from sixd.simulation.forces import finite_vector
 from sixd.spatial.dual import Dual, parts
 from sixd.spatial.rotation import rotation_to_vector, unskew
 from sixd.spatial.scalar import Array, Scalar, is_object, require_scalars

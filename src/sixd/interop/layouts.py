@@ -19,7 +19,7 @@ from sixd.interop.joints import (
     Rule,
     mujoco_free,
 )
-from sixd.io.mjcf_names import BALL, FREE, HINGE, SLIDE, invented_names
+from sixd.io.mjcf.names import BALL, FREE, HINGE, SLIDE, invented_names
 from sixd.model import Free, Model, Planar, Prismatic, Revolute, Spherical
 from sixd.model.model import require_model
 

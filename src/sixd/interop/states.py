@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sixd import batch
 from sixd.errors import ModelError
 from sixd.interop.layouts import Layout, mujoco_layout, pinocchio_layout
 from sixd.model import Model
+from sixd.runtime import batch
 
 _KIND = {"q": "q", "qd": "v", "qdd": "v", "tau": "v"}  # coordinates or freedoms
 

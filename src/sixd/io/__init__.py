@@ -1,5 +1,5 @@
 """Robot descriptions to Model and back: URDF, MJCF, DH rows, spatial_v2 structures."""
 
 from sixd.io.dh import from_dh
-from sixd.io.load import load
-from sixd.io.urdf_write import to_urdf
+from sixd.io.loading import load
+from sixd.io.urdf.writer import to_urdf

@@ -73,7 +73,7 @@ def coadjoint_row(model: Model, q: Array, qd: Array, p: Array) -> Array:
     return np.concatenate([np.zeros(0, dtype=int), *parts])
 
 
-# how a function of this name is evaluated on batches; set by sixd.evaluate, which knows how
+# how a function of this name is evaluated on batches; set by sixd.engine.evaluate, which knows how
 evaluate: Any = None
 
 

@@ -14,7 +14,7 @@ import sys
 from functools import cache
 from typing import Any, NamedTuple
 
-from sixd.codegen.machine import load_llvm
+from sixd.codegen.llvm.machine import load_llvm
 from sixd.locks import FORKS_WAIT
 
 _PC32, _PLT32 = 2, 4  # kinds of relocation: both are a distance of 32 bits

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sixd.codegen import context as fields
-from sixd.codegen.context import CONTEXT, MATH
+from sixd.codegen.llvm import context as fields
+from sixd.codegen.llvm.context import CONTEXT, MATH
 
 Shape = tuple[int, ...]
 _ARRAY_NEW, _ARRAY_RETURN = 93, 76  # places in NumPy's tables of functions

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.codegen.context import CACHE, LINE, MALLOC
+from sixd.codegen.llvm.context import CACHE, LINE, MALLOC
 from sixd.locks import Lock
 from sixd.runtime import threads
 from sixd.runtime.image import Image, Loaded

@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 from sixd.locks import FORKS_WAIT
 
 # what these do to a kernel is in its key, as the numbers of a model or as a graph (hashing them too: 4 ms more)
-_NO_PART_IN_CODE = ("cli", "view", "io", "zoo", "interop", "spatial_v2", "symbolic", "controllers", "__pycache__")
+_NO_PART_IN_CODE = (
+    "cli", "viewer", "io", "zoo", "interop", "spatial_v2", "symbolic", "controllers", "trajectory", "actuation",
+    "__pycache__",
+)  # fmt: skip
 _LLVM_LIBRARIES = ("libllvmlite.so", "libllvmlite.dylib", "llvmlite.dll")
 _ENDS = 4096  # bytes of a library that tell builds apart: its build id and the table of its sections
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from sixd.kernel import Kernel
-from sixd.library import Function
-from sixd.simulation.arguments import Setup
+from sixd.engine.functions import Function
+from sixd.engine.kernel import Kernel
 from sixd.simulation.doubts import divergence_doubt, tell
-from sixd.simulation.fixed import Records, Runner, Sheets
-from sixd.simulation.interruption import finished
-from sixd.simulation.trajectory import Trajectory
+from sixd.simulation.setup import Setup
+from sixd.simulation.stepping.fixed import Records, Runner, Sheets
+from sixd.simulation.stepping.interruption import finished
 from sixd.spatial.scalar import Array
+from sixd.trajectory.trajectory import Trajectory
 
 
 def collect(

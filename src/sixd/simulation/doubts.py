@@ -11,14 +11,14 @@ import numpy as np
 
 from sixd.errors import SimulationWarning
 from sixd.model.system import System
-from sixd.simulation.adaptive import ADAPTIVE
-from sixd.simulation.arguments import Setup
-from sixd.simulation.fixed import Runner
-from sixd.simulation.kernels import MIDPOINT
-from sixd.simulation.labels import labels_of, tree_behind
-from sixd.simulation.stability import MARGIN, Limit, some_rows, step_limit
-from sixd.simulation.trajectory import Trajectory
+from sixd.simulation.setup import Setup
+from sixd.simulation.stepping.adaptive import ADAPTIVE
+from sixd.simulation.stepping.fixed import Runner
+from sixd.simulation.stepping.recipes import MIDPOINT
+from sixd.simulation.stepping.stability import MARGIN, Limit, some_rows, step_limit
 from sixd.spatial.scalar import Array, is_zero
+from sixd.trajectory.labels import labels_of, tree_behind
+from sixd.trajectory.trajectory import Trajectory
 
 # rad/s or m/s, and so many times the speed at the start: a joint that runs away, and one that nothing brings back
 FAST, HUGE = 1e3, 1e9

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.algorithms.aba import aba
-from sixd.algorithms.constrained import constrained_dynamics, correction
-from sixd.algorithms.constraint_rows import constraint_velocity, padded_error
-from sixd.algorithms.least_norm import COARSE, EXACT, Limits
+from sixd.algorithms.constrained.dynamics import constrained_dynamics, correction
+from sixd.algorithms.constrained.least_norm import COARSE, EXACT, Limits
+from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
+from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.errors import ScalarTypeError, ShapeError
+from sixd.forces.elements import Applied, Force
 from sixd.model.system import System
-from sixd.parameters import parameter_shape, with_parameters
-from sixd.simulation.forces import Applied, Force
 from sixd.spatial.scalar import Array, Scalar
 
 Shape = tuple[int, ...]

@@ -10,18 +10,18 @@ import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
-from sixd.simulation.adaptive import ADAPTIVE, integrate_adaptively
-from sixd.simulation.arguments import Setup, make_setup
 from sixd.simulation.checks import positive, require_countable, whole
 from sixd.simulation.collect import collect
 from sixd.simulation.doubts import friction_doubt, step_doubt, tell
-from sixd.simulation.fixed import STEP, Records, Runner, Sheets
-from sixd.simulation.kernels import FIXED_STEP
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
+from sixd.simulation.setup import Setup, make_setup
 from sixd.simulation.starts import require_start
-from sixd.simulation.trajectory import Trajectory
+from sixd.simulation.stepping.adaptive import ADAPTIVE, integrate_adaptively
+from sixd.simulation.stepping.fixed import STEP, Records, Runner, Sheets
+from sixd.simulation.stepping.recipes import FIXED_STEP
 from sixd.spatial.scalar import Array, is_number
+from sixd.trajectory.trajectory import Trajectory
 
 _MOST_IN_FLOAT32 = 2**24  # steps: whole numbers beyond are not all floats
 METHODS = (*FIXED_STEP, *ADAPTIVE)

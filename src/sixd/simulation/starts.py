@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.constraint_rows import constraint_velocity, padded_error
+from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
 from sixd.algorithms.singular import singular_joints
+from sixd.engine.evaluate import require_regular
+from sixd.engine.functions import Function
 from sixd.errors import AssemblyError
-from sixd.evaluate import require_regular
-from sixd.library import Function
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.simulation.arguments import Setup
-from sixd.simulation.rows import on_rows
+from sixd.simulation.setup import Setup
 from sixd.spatial.scalar import Array, Scalar
+from sixd.trajectory.rows import on_rows
 
 _UNASSEMBLED = 1e-6  # in a constraint's own unit, above which a start is refused; the first step mends what is below
 

@@ -5,7 +5,6 @@ Motion vectors are [ω; v], force vectors [n; f]. Nothing here knows a robot.
 
 from sixd.spatial.euler import rotation_from_euler, rotation_from_rpy, rotation_to_euler, rotation_to_rpy
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.mesh import mesh
 from sixd.spatial.points import (
     classical_acceleration,
     force_at_point,
@@ -47,6 +46,7 @@ from sixd.spatial.scalar import (
     where,
 )
 from sixd.spatial.shapes import box, capsule, cone, cylinder, ellipsoid, point, rod, sphere, tube
+from sixd.spatial.solids import mesh
 from sixd.spatial.transform import (
     compose,
     congruence,

@@ -6,7 +6,7 @@ cells are lists. It favours plainness over speed: each call reads the model anew
 docs/from_spatial_v2.md lists every name beside the native function that replaces it.
 """
 
-from sixd.io.spatial_v2 import get_gravity
+from sixd.io.spatial_v2.structures import get_gravity
 from sixd.spatial_v2.algebra import (
     Fpt,
     Vpt,

@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
-from sixd.io.matlab import columns, numbers, scalar, single, square, vector
-from sixd.io.spatial_v2 import planar_pose
+from sixd.io.spatial_v2.matlab import (
+    columns,
+    numbers,
+    scalar,
+    single,
+    square,
+    vector,
+)
+from sixd.io.spatial_v2.structures import planar_pose
 from sixd.spatial import transform as native
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import skew, unskew

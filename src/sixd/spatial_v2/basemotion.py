@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ShapeError, SingularError
-from sixd.io.matlab import numbers, vector
+from sixd.io.spatial_v2.matlab import numbers, vector
 from sixd.spatial.euler import rotation_to_euler
 from sixd.spatial.rotation import EYE3
 from sixd.spatial.scalar import Array

@@ -13,10 +13,17 @@ import numpy as np
 
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
-from sixd.io.matlab import columns, count, numbers, single, vector, vectors
-from sixd.io.spatial_v2 import body_count, dimension, read
+from sixd.forces.ground import contact_law, normal_pressure
+from sixd.io.spatial_v2.matlab import (
+    columns,
+    count,
+    numbers,
+    single,
+    vector,
+    vectors,
+)
+from sixd.io.spatial_v2.structures import body_count, dimension, read
 from sixd.model.model import Model
-from sixd.simulation.contact import contact_law, normal_pressure
 from sixd.spatial.points import transform_point
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_transform

@@ -1,6 +1,6 @@
 """A model's looks for the viewer: its drawing instructions as visuals, and its camera.
 
-The instructions are read by ``sixd.io.drawing``, which ``sixd.load`` uses too.
+The instructions are read by ``sixd.io.spatial_v2.drawing``, which ``sixd.load`` uses too.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.io.drawing import read_appearance
-from sixd.io.matlab import count, scalar, vector
-from sixd.io.spatial_v2 import Parts, read
+from sixd.io.spatial_v2.drawing import read_appearance
+from sixd.io.spatial_v2.matlab import count, scalar, vector
+from sixd.io.spatial_v2.structures import Parts, read
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial_v2.structure import assemble

@@ -19,8 +19,16 @@ from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_
 from sixd.algorithms.rnea import bias_force, rnea
 from sixd.algorithms.singular import vanishing_pivots
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
-from sixd.io.matlab import numbers, square, vector, vectors
-from sixd.io.spatial_v2 import PLANAR_CODES, PLANE, Parts, joint_code, joint_of_type, parents, read
+from sixd.io.spatial_v2.matlab import numbers, square, vector, vectors
+from sixd.io.spatial_v2.structures import (
+    PLANAR_CODES,
+    PLANE,
+    Parts,
+    joint_code,
+    joint_of_type,
+    parents,
+    read,
+)
 from sixd.model.model import Model
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.scalar import Array, Scalar

@@ -16,8 +16,15 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ModelWarning
-from sixd.io.matlab import vector, vectors
-from sixd.io.spatial_v2 import Parts, body_count, dimension, entry, parents, read
+from sixd.io.spatial_v2.matlab import vector, vectors
+from sixd.io.spatial_v2.structures import (
+    Parts,
+    body_count,
+    dimension,
+    entry,
+    parents,
+    read,
+)
 from sixd.model.joints import Free
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array

@@ -13,7 +13,7 @@ import numpy as np
 
 from sixd import zoo
 from sixd.errors import ModelError
-from sixd.io.matlab import count, scalar
+from sixd.io.spatial_v2.matlab import count, scalar
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial_v2.algebra import mcI, plnr

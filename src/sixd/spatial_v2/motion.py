@@ -15,7 +15,7 @@ import numpy as np
 
 from sixd.atomic import whole_file
 from sixd.errors import FileError, LoadError, ModelError, ScalarTypeError, ShapeError
-from sixd.io.matlab import numbers
+from sixd.io.spatial_v2.matlab import numbers
 from sixd.spatial.scalar import Array
 from sixd.spatial_v2.drawing import drawn_model, read_camera
 from sixd.spatial_v2.structure import Struct
@@ -66,8 +66,8 @@ def showmotion(model: Any, t_data: Any = None, q_data: Any = None, **options: An
 
 
 def _show(model: Mapping[str, Any], t_data: Any, q_data: Any, about: dict[str, str], options: dict[str, Any]) -> Any:
-    from sixd.view.scene import measure
-    from sixd.view.viewer import view
+    from sixd.viewer.scene.scene import measure
+    from sixd.viewer.viewer import view
 
     tree, parts = drawn_model(model)
     t, q = ramps(parts.count) if t_data is None else read_motion(parts.count, t_data, q_data)

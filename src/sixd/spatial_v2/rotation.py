@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
-from sixd.io.matlab import numbers, scalar, vector
+from sixd.io.spatial_v2.matlab import numbers, scalar, vector
 from sixd.spatial import rotation as native
 from sixd.spatial.scalar import Array, Scalar
 

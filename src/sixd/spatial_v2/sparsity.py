@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, SingularError
-from sixd.io.matlab import square, vector
-from sixd.io.spatial_v2 import parents
+from sixd.io.spatial_v2.matlab import square, vector
+from sixd.io.spatial_v2.structures import parents
 from sixd.model import sparsity as native
 from sixd.spatial.scalar import Array
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sixd.io.drawing import read_appearance
-from sixd.io.spatial_v2 import Parts, read
+from sixd.io.spatial_v2.drawing import read_appearance
+from sixd.io.spatial_v2.structures import Parts, read
 from sixd.model.joints import Fixed
 from sixd.model.model import Model
 from sixd.model.parts import Frame

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sixd.symbolic.readable import readable
-from sixd.symbolic.ring import Ring, canonical
+from sixd.symbolic.ring.ring import Ring, canonical
+from sixd.symbolic.writing.readable import readable
 
 
 def is_zero(expr: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.io.drawing_shapes import frame_along
+from sixd.io.spatial_v2.facets import frame_along
 from sixd.model import Model, Shape, Visual
 from sixd.spatial import placement
 from sixd.spatial.scalar import Array

@@ -1,0 +1,184 @@
+"""Actuation: from the forces of thrusters and motors on a model to joint forces, τ = T(q) f, and back.
+
+T is compiled like every function of a model. Knows frames and joints of a system, nothing of files or equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.actuation.actuators import Motor, Thruster
+from sixd.actuation.allocation import least_norm
+from sixd.api import dynamics as api
+from sixd.engine.kernel import Kernel
+from sixd.engine.kernel import compile as compile_kernel
+from sixd.errors import ScalarTypeError
+from sixd.model.system import System, require_system
+from sixd.runtime import batch
+from sixd.spatial.scalar import Array, is_number, is_object
+
+_ROUNDING = 8 * np.finfo(float).eps  # of entries of T beside the largest of their column
+
+
+@dataclass(frozen=True, eq=False)
+class Actuation:
+    """Thrusters and motors of a model: m inputs f that give joint forces τ = T(q) f.
+
+    Every method takes arrays with leading batch dimensions; SymPy object arrays give SymPy.
+
+    >>> import numpy as np, sixd
+    >>> arm = sixd.zoo.rp_arm()
+    >>> jets = [sixd.Thruster("link2", axis, expressed_in="aligned") for axis in np.eye(3)[:2]]
+    >>> sixd.Actuation(arm, jets).matrix([np.pi / 2, 0.5]).round(12)
+    array([[-0.5,  0. ],
+           [ 0. ,  1. ]])
+    """
+
+    model: System
+    actuators: tuple[Thruster | Motor, ...]
+
+    def __post_init__(self) -> None:
+        require_system("Actuation", self.model)
+        given = [self.actuators] if isinstance(self.actuators, (Thruster, Motor)) else self.actuators
+        if isinstance(given, str) or not hasattr(given, "__iter__"):
+            raise ScalarTypeError(f"Actuation: actuators are {given!r}, expected a list of Thruster and Motor.")
+        actuators = tuple(given)
+        for a in actuators:
+            if not isinstance(a, (Thruster, Motor)):
+                raise ScalarTypeError(f"Actuation: got {a!r}, expected a sixd.Thruster or a sixd.Motor.")
+            a.check(self.model)
+        object.__setattr__(self, "actuators", actuators)
+        object.__setattr__(self, "_kernels", {})
+        object.__setattr__(self, "_symbolic", bool(self.model.symbols) or any(map(_has_symbols, actuators)))
+
+    def __getstate__(self) -> dict[str, Any]:  # compiled code stays here
+        return {**self.__dict__, "_kernels": {}}
+
+    @property
+    def m(self) -> int:
+        """Number of inputs."""
+        return len(self.actuators)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the inputs; those without one are called by their place."""
+        return tuple(a.name or f"f{k}" for k, a in enumerate(self.actuators))
+
+    @property
+    def limits(self) -> tuple[Array, Array]:
+        """(lower, upper) of f, each (m,)."""
+        low, high = np.array([a.limits for a in self.actuators], dtype=float).reshape(self.m, 2).T
+        return low, high
+
+    # forward --------------------------------------------------------------------------------------
+
+    def matrix(self, q: Any) -> Array:
+        """T (…, nv, m): column j has the joint forces of one unit of input j."""
+        actuators = self.actuators
+
+        def matrix(model: Any, q: Array) -> Array:
+            return np.array([a.column(model, q) for a in actuators]).reshape(len(actuators), model.nv).T
+
+        return self._run(matrix, {"q": q})
+
+    def generalized(self, q: Any, f: Any) -> Array:
+        """τ (…, nv) = T f of inputs f (…, m)."""
+        actuators = self.actuators
+
+        def generalized(model: Any, q: Array, f: Array) -> Array:
+            zero = np.zeros(model.nv, dtype=int)
+            return sum((a.column(model, q) * x for a, x in zip(actuators, f, strict=True)), zero)
+
+        return self._run(generalized, {"q": q, "f": f})
+
+    def clip(self, q: Any, f: Any) -> Array:
+        """f (…, m) cut to the limits of the inputs, for every configuration of q: that tells the batch alone."""
+        _, f = self._together("clip", q, f=f)
+        return np.clip(f, *self.limits)
+
+    def bounds(self, q: Any) -> tuple[Array, Array]:
+        """(lower, upper), each (…, nv): between these lies each joint force, for f within its limits.
+
+        Each component by itself: the set of all τ is a zonotope within that box, and need not fill it.
+        """
+        T = np.asarray(self.matrix(q))
+        if is_object(T):
+            raise ScalarTypeError("Actuation.bounds: q holds symbols, expected numbers: limits are compared.")
+        T = np.where(np.abs(T) <= _ROUNDING * np.abs(T).max(axis=-2, keepdims=True, initial=0), 0, T)
+        with np.errstate(invalid="ignore"):  # 0 · inf: an input that does not reach the joint adds nothing
+            ends = [np.where(T == 0, 0, T * x) for x in self.limits]
+        low, high = np.minimum(*ends).sum(axis=-1), np.maximum(*ends).sum(axis=-1)
+        return low, high
+
+    # back -----------------------------------------------------------------------------------------
+
+    def allocate(self, q: Any, tau: Any, *, strict: bool = True) -> Array:
+        """f (…, m) of least norm with T f = τ, limits not heeded.
+
+        Where the actuators cannot produce τ (they are too few, or T loses rank there) ``SingularError`` tells what is
+        left over; with ``strict=False`` f is NaN in those rows instead.
+        """
+        return self._solve("allocate", q, tau, strict)
+
+    def feedback(self, q: Any, qd: Any, qdd: Any, *, strict: bool = True) -> Array:
+        """f (…, m) that produces the accelerations: T f = M q̈ + h, of least norm; ``strict`` as in ``allocate``."""
+        tau = api.inverse_dynamics(self.model, q, qd, qdd)  # type: ignore[arg-type]
+        return self._solve("feedback", q, tau, strict)
+
+    # how ------------------------------------------------------------------------------------------
+
+    def _solve(self, where: str, q: Any, tau: Any, strict: bool) -> Array:
+        q, tau = self._together(where, q, tau=tau)
+        T = self.matrix(q if is_object(q) else q.astype(float))  # float32 would blur its rank
+        return least_norm(f"Actuation.{where}", np.asarray(T), tau, self._freedoms(), strict)
+
+    def _freedoms(self) -> list[str]:
+        """Names of the joint forces, for messages."""
+        names = []
+        for joint in self.model.joint_names:
+            s = self.model.v_slice(joint)
+            names += [joint if s.stop - s.start == 1 else f"{joint}[{k}]" for k in range(s.stop - s.start)]
+        return names
+
+    def _arguments(self, q: Any, **others: Any) -> list[batch.Argument]:
+        core = {"f": (self.m,), "tau": (self.model.nv,)}
+        meaning = {"f": "inputs", "tau": f"nv of model {self.model.name!r}"}
+        first = batch.Argument("q", q, (self.model.nq,), f"nq of model {self.model.name!r}")
+        return [first, *(batch.Argument(name, x, core[name], meaning[name]) for name, x in others.items())]
+
+    def _together(self, where: str, q: Any, **others: Any) -> list[Array]:
+        """The arrays, checked, with one batch shape."""
+        prepared = batch.broadcast(f"Actuation.{where}", self._arguments(q, **others))
+        return [a if prepared.dtype is object else a.astype(prepared.dtype, copy=False) for a in prepared.arrays]
+
+    def _run(self, function: Callable[..., Any], given: dict[str, Any]) -> Array:
+        """A function of one row on all rows: compiled, or plainly if the model or the thrusters hold symbols."""
+        where = f"Actuation.{function.__name__}"
+        if self._symbolic:  # type: ignore[attr-defined]
+            arguments = self._arguments(**given)
+            if batch.prepare(where, arguments).dtype is not object:
+                self.model.require_numeric(where)
+                arguments = [a._replace(value=np.asarray(a.value, dtype=object)) for a in arguments]
+            return batch.apply(where, lambda *row: function(self.model, *row), arguments)
+        small = all(getattr(x, "dtype", None) == np.float32 for x in given.values())
+        return self._kernel(function, "float32" if small else "float64")(*given.values())
+
+    def _kernel(self, function: Callable[..., Any], dtype: str) -> Kernel:
+        kernels: dict[tuple[str, str], Kernel] = self._kernels  # type: ignore[attr-defined]
+        key = (function.__name__, dtype)
+        if key not in kernels:
+            shapes = {"f": (self.m,)} if function.__name__ == "generalized" else None
+            kernels[key] = compile_kernel(function, self.model, dtype=dtype, shapes=shapes)
+        return kernels[key]
+
+    def __repr__(self) -> str:
+        return f"<Actuation of {self.model.name!r}: inputs {', '.join(self.names)}>"
+
+
+def _has_symbols(actuator: Thruster | Motor) -> bool:
+    numbers = (actuator.gear,) if isinstance(actuator, Motor) else (*actuator.direction, *actuator.point)
+    return not all(is_number(x) for x in numbers)

@@ -1,0 +1,1 @@
+"""Algorithms for systems with constraints: their rows, ranks, assembly and dynamics."""

@@ -1,0 +1,214 @@
+"""Dynamics under constraints: M qdd + h = tau + Aᵀλ with A qdd + dA/dt qd = db/dt.
+
+Generic over systems. With M = LᵀDL the unknown z = L qdd has a diagonal metric, and each row a of A becomes u = L⁻ᵀa:
+the correction of the free motion is the smallest p = Σ u λ with u·(D⁻¹p) = r, where r is what the rows lack
+[RBDA section 8.1; least_norm.py]. No square roots, no selects if the constraints are independent: it runs on symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from sixd.algorithms.aba import aba
+from sixd.algorithms.constrained.least_norm import (
+    EXACT,
+    Basis,
+    Limits,
+    back_substitute,
+    inner,
+    orthogonalize,
+    orthogonalize_dependent,
+)
+from sixd.algorithms.constrained.rank import Rank, assembled_rank
+from sixd.algorithms.constrained.rows import (
+    constraint_bias,
+    constraint_jacobian,
+    constraint_target,
+    constraint_velocity,
+    padded_error,
+)
+from sixd.algorithms.crba import crba
+from sixd.algorithms.rnea import bias_force
+from sixd.errors import ScalarTypeError
+from sixd.model.sparsity import ltdl, reciprocal
+from sixd.model.system import System
+from sixd.spatial.scalar import Array, Scalar, is_number, where
+
+
+class Metric(NamedTuple):
+    """M = Lᵀ diag(1/w) L, in the pattern of the tree."""
+
+    L: Array
+    weight: Array
+    branch: tuple[tuple[int, ...], ...]  # of each freedom: those before it
+
+    def lower(self, a: Array) -> Array:
+        """u = L⁻ᵀ a."""
+        u = list(a)
+        for i in reversed(range(len(u))):
+            for j in self.branch[i]:
+                u[j] = u[j] - u[i] * self.L[i, j]
+        return np.array(u)
+
+    def raised(self, z: Array) -> Array:
+        """L⁻¹ z."""
+        x: list[Scalar] = []
+        for i in range(len(z)):
+            total = z[i]
+            for j in self.branch[i]:
+                total = total - x[j] * self.L[i, j]
+            x.append(total)
+        return np.array(x)
+
+    def solve(self, B: Array) -> Array:
+        """M⁻¹ B for B (n,), or for the columns of B (n, m)."""
+        if B.ndim == 1:
+            return self.raised(self.lower(B) * self.weight)
+        return np.array([self.solve(b) for b in B.T]).reshape(B.shape[1], len(B)).T
+
+
+def mass_metric(system: System, q: Array) -> Metric:
+    """The factors of the mass matrix."""
+    branch: list[tuple[int, ...]] = []
+    for p in system.dof_parent:
+        branch.append((p, *branch[p]) if p >= 0 else ())
+    L, D = ltdl(system.apply("mass_matrix", crba, q), system.dof_parent)
+    return Metric(L, np.array([reciprocal(d) for d in D]), tuple(branch))
+
+
+def constrained_dynamics(
+    system: System,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    t: Scalar = 0.0,
+    *,
+    stabilisation: Scalar = 0.0,
+    f_ext: Array | None = None,
+    limits: Limits = EXACT,
+) -> tuple[Array, Array]:
+    """qdd (nv,) and λ (k,), the smallest if the constraints are redundant; NaN beyond the limits.
+
+    With ``stabilisation`` ω the rows are A qdd = db/dt - dA/dt qd - 2ω(A qd - b) - ω²φ  [Baumgarte 1972].
+    """
+    force = {} if f_ext is None else {"f_ext": f_ext}
+    if not system.constraints:
+        return system.apply("forward_dynamics", aba, q, qd, tau, **force), np.zeros(0)
+    A, h = constraint_jacobian(system, q), system.apply("bias_force", bias_force, q, qd, **force)
+    c = constraint_target(system, t)[1] - constraint_bias(system, q, qd)
+    if not (is_number(stabilisation) and stabilisation == 0):
+        drift = constraint_velocity(system, q, qd, t) * 2 + padded_error(system, q) * stabilisation
+        c = c - drift * stabilisation
+
+    # the free motion, what the rows lack under it, and the smallest force that makes it good
+    metric = mass_metric(system, q)
+    z = metric.lower(tau - h) * metric.weight
+    found = _smallest("constrained_dynamics", system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
+    qdd = metric.raised(z + found.p * metric.weight)
+    lam: list[Scalar] = [0] * len(A)
+    for j, x in zip(found.kept, _multipliers(found.basis, found.coefficients, len(found.kept)), strict=True):
+        lam[j] = x
+    return _marked(found.basis, qdd), _marked(found.basis, np.array(lam))
+
+
+class _Smallest(NamedTuple):
+    """The smallest p = Σ v t with what the rows lack as its products, and the rows that do not vanish."""
+
+    p: Array
+    coefficients: list[Scalar]
+    basis: Basis
+    kept: list[int]
+
+
+def _smallest(
+    where: str,
+    system: System,
+    q: Array,
+    metric: Metric,
+    A: Array,
+    lack: Callable[[Array, int], Scalar],
+    limits: Limits,
+) -> _Smallest:
+    """``lack(u, j)`` is what row j of A lacks, u = L⁻ᵀ A[j]."""
+    rank = _rank_for(where, system, q)
+    kept = [j for j in range(len(A)) if j not in rank.vanishing]
+    u = [metric.lower(A[j]) for j in kept]
+    basis = _basis(u, [lack(u_j, j) for j, u_j in zip(kept, u, strict=True)], metric.weight, rank, limits)
+    return _Smallest(*basis.smallest(metric.weight), basis, kept)
+
+
+def correction(system: System, q: Array, lack: Array, limits: Limits = EXACT) -> Array:
+    """The smallest change (nv,) in the mass metric with A change = lack (k,); NaN beyond the limits."""
+    metric, A = mass_metric(system, q), constraint_jacobian(system, q)
+    found = _smallest("correction", system, q, metric, A, lambda u, j: lack[j], limits)
+    return _marked(found.basis, metric.raised(found.p * metric.weight))
+
+
+def projections(system: System, q: Array, *, limits: Limits = EXACT) -> tuple[Array, Array]:
+    """P and P_u = Pᵀ (nv, nv): velocities onto A P qd = 0, forces onto those that constraints do not take.
+
+    P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ with M; P removes from a velocity the part M-orthogonal to those allowed.
+    """
+    P: Array = np.eye(system.nv, dtype=int)
+    if not system.constraints:
+        return P, P
+    metric, rank = mass_metric(system, q), _rank_for("projections", system, q)
+    A = constraint_jacobian(system, q)
+    u = [metric.lower(A[j]) for j in range(len(A)) if j not in rank.vanishing]
+    basis = _basis(u, [0] * len(u), metric.weight, rank, limits)
+    for v, inverse in zip(basis.v, basis.inverse, strict=True):
+        # in z = L qd the part along v; Lᵀv as rows
+        row = np.array([v[j] + sum((v[i] * metric.L[i, j] for i in _above(metric, j)), 0) for j in range(len(v))])
+        P = P - np.outer(metric.raised(v * metric.weight), row * inverse)
+    P = _marked(basis, P)
+    return P, P.T
+
+
+def _above(metric: Metric, j: int) -> list[int]:
+    return [i for i in range(len(metric.branch)) if j in metric.branch[i]]
+
+
+def _basis(u: list[Array], r: list[Scalar], weight: Array, rank: Rank, limits: Limits) -> Basis:
+    kept = [j for j in range(rank.rows) if j not in rank.vanishing]
+    usual = [rank.sizes[j] ** 2 for j in kept]
+    if rank.number >= len(u):
+        basis = orthogonalize(u, r, weight, usual, limits)
+    else:
+        basis = orthogonalize_dependent(u, r, weight, usual, rank.number, limits)
+    for j, x in zip(kept, u, strict=True):
+        if j in rank.doubles:
+            basis.own.append(inner(x, x, weight) / (rank.doubles[j] ** 2 * limits.double))
+    return basis
+
+
+def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:
+    """λ (k,) with R λ = t; the smallest, if there are more rows than vectors of the basis."""
+    if len(basis.R) == k:
+        return back_substitute(basis.R, t)
+    ones = np.ones(k, dtype=int)
+    return orthogonalize([np.array(row) for row in basis.R], t, ones, ones).smallest(ones)[0]
+
+
+def _marked(basis: Basis, result: Array) -> Array:
+    """The result; NaN where the rank has dropped. Scalars that cannot be compared, such as symbols, are not judged."""
+    if not basis.own or not all(map(_comparable, basis.own)):
+        return result
+    return where(basis.margin() > 0, result, np.full(result.shape, np.nan))
+
+
+def _comparable(x: Scalar) -> bool:
+    return is_number(x) or hasattr(x, "minimum")
+
+
+def _rank_for(where: str, system: System, q: Array) -> Rank:
+    """The rank of the assembled mechanism; symbols ask for independent constraints."""
+    rank = assembled_rank(system)
+    if rank.number < rank.rows - len(rank.vanishing) and not all(_comparable(x) for x in q):
+        raise ScalarTypeError(
+            f"{where}: the constraints of {system.name!r} are redundant, {rank.rows} equations of rank {rank.number}, "
+            f"expected independent ones for symbolic scalars. Leave out what sixd.mobility names, or give numbers."
+        )
+    return rank

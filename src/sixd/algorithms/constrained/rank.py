@@ -1,0 +1,196 @@
+"""How many of a system's constraint equations are independent, when assembled; and its mobility.
+
+Floats alone. The rank is a property of the mechanism, found once: the largest over an assembled configuration and a few
+beside it, so that a start in a special pose does not mislead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from sixd.algorithms.constrained.assembly import assembled, settle
+from sixd.algorithms.constrained.rows import constraint_jacobian, row_slices
+from sixd.algorithms.crba import crba
+from sixd.model.system import System
+from sixd.notebook import table
+from sixd.spatial.scalar import Array
+
+# singular values below this part of the largest count as zero: assembly leaves 1e-10, a pose beside a special one 1e-2
+_ZERO = 1e-7
+_ROUNDING = 1e-12  # part of the largest row of a constraint: sums of terms that cancel leave 1e-16
+_BESIDE = 4  # configurations beside the first, each this far away [rad or m]
+_FAR = 0.3
+# a row that vanishes within this way [rad or m] at every assembled configuration has a double root there: what a
+# function such as 1 - cos q loses to rounding lets assembly stop 1e-8 from it
+_DOUBLE = 1e-6
+_STEP = 1e-3  # over which a row's change is seen
+
+
+class Rank(NamedTuple):
+    """Number of independent rows, of all rows, those that vanish in every configuration, and where it was found.
+
+    ``sizes`` are the usual lengths of the rows, each freedom in its own scale of inertia. ``assembles`` says whether
+    ``at`` is an assembled configuration, or any one for want of those. ``doubles`` are the rows that have a double root
+    where they are assembled, φ = f², with their lengths elsewhere: they say nothing there.
+    """
+
+    number: int
+    rows: int
+    vanishing: frozenset[int]
+    sizes: tuple[float, ...]
+    at: Array
+    assembles: bool
+    doubles: Mapping[int, float]
+
+
+_KNOWN: WeakKeyDictionary[System, Rank] = WeakKeyDictionary()
+_ORIGIN: WeakKeyDictionary[System, System] = WeakKeyDictionary()
+
+
+def derived(new: System, old: System) -> System:
+    """``new``, noted as ``old`` with other numbers in it, which may be traced: it has the same rank."""
+    _ORIGIN[new] = old
+    return new
+
+
+def assembled_rank(system: System) -> Rank:
+    """The rank of A (k, nv) in assembled configurations; found once."""
+    if system not in _KNOWN:
+        with np.errstate(all="ignore"):  # a start where a function has no slope is passed over
+            _KNOWN[system] = assembled_rank(_ORIGIN[system]) if system in _ORIGIN else _find(system)
+    return _KNOWN[system]
+
+
+def scaled_rows(system: System, q: Array, sizes: Sequence[float] | None = None) -> Array:
+    """A (k, nv) with each freedom in its own scale of inertia, and each row in parts of its size, as floats."""
+    A = np.asarray(constraint_jacobian(system, q), dtype=float)
+    with np.errstate(all="ignore"):
+        M = np.diag(np.asarray(system.apply("mass_matrix", crba, q), dtype=float))
+    A = without_rounding(system, A / np.sqrt(np.where(M > 0, M, 1.0)))
+    return A if sizes is None else A / np.array(sizes)[:, None]
+
+
+def without_rounding(system: System, A: Array) -> Array:
+    """A with zeros for rows that are nothing beside others of the same constraint: the height of a wheel on a planar
+    base cannot change, and sums that say so leave 1e-17."""
+    A = A.copy()
+    for rows in row_slices(system):
+        size = np.abs(A[rows]).max(axis=1, initial=0.0)
+        A[rows][size < _ROUNDING * size.max(initial=0.0)] = 0.0
+    return A
+
+
+def _rank(A: Array) -> int:
+    if not A.size or not np.isfinite(A).all():
+        return 0
+    values = np.linalg.svd(A, compute_uv=False)
+    return int((values > _ZERO * max(values[0], 1e-300)).sum())
+
+
+def _find(system: System) -> Rank:
+    rng = np.random.default_rng(0)
+    if system.symbols:  # of numbers in their place; symbols whose values must fit each other may not assemble
+        values = rng.uniform(0.5, 1.5, len(system.symbols))
+        system = system.substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
+    anywhere = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(3)]
+    rows = [without_rounding(system, np.asarray(constraint_jacobian(system, q), dtype=float)) for q in anywhere]
+    vanishing = frozenset(np.flatnonzero(~np.any(rows, axis=(0, 2))).tolist())
+    free = np.ones(system.nv, dtype=bool)
+    start = np.asarray(system.neutral(), dtype=float)
+    found = next((a.q for q in [start, *anywhere] if (a := assembled(system, q, free, rng)).done), None)
+    places = anywhere if found is None else [found]
+    if found is not None:
+        for _ in range(_BESIDE):
+            dq = _allowed(system, found) @ rng.standard_normal(system.nv)
+            step = dq * (_FAR / max(np.abs(dq).max(initial=0.0), 1e-300))
+            beside = settle(system, np.asarray(system.integrate_row(found, step), dtype=float), free)
+            if beside.done:
+                places.append(beside.q)
+    elsewhere = [scaled_rows(system, q) for q in anywhere]
+    sizes = _sizes([scaled_rows(system, q) for q in places], elsewhere)
+    # those beside may share what is special in the first
+    apart = [] if found is None else [*places, *(a.q for q in anywhere if (a := settle(system, q, free)).done)]
+    doubles = _double_roots(system, apart, elsewhere, rng)
+    ranks = [_rank(scaled_rows(system, q, sizes)) for q in places]
+    return Rank(max(ranks), len(rows[0]), vanishing, sizes, places[int(np.argmax(ranks))], found is not None, doubles)
+
+
+def _sizes(here: list[Array], anywhere: list[Array]) -> tuple[float, ...]:
+    """The largest length of each row in the first group, in the second where it vanishes there, else 1."""
+    first, second = (np.max([np.linalg.norm(A, axis=1) for A in group], axis=0) for group in (here, anywhere))
+    return tuple(np.where(first > 1e-12, first, np.where(second > 0, second, 1.0)).tolist())
+
+
+def _double_roots(
+    system: System, places: list[Array], elsewhere: list[Array], rng: np.random.Generator
+) -> dict[int, float]:
+    """The rows with a double root at each of the places, and their largest lengths elsewhere."""
+    double = np.full(len(elsewhere[0]), bool(places))
+    for q in places:
+        A = np.asarray(constraint_jacobian(system, q), dtype=float)
+        step = rng.standard_normal(system.nv)
+        step *= _STEP / max(float(np.linalg.norm(step)), 1e-300)
+        beside = np.asarray(system.integrate_row(q, step), dtype=float)
+        change = np.linalg.norm(np.asarray(constraint_jacobian(system, beside), dtype=float) - A, axis=1) / _STEP
+        double &= np.linalg.norm(A, axis=1) < _DOUBLE * change
+    lengths = np.max([np.linalg.norm(A, axis=1) for A in elsewhere], axis=0)
+    return {j: float(lengths[j]) for j in np.flatnonzero(double & (lengths > 0)).tolist()}
+
+
+def _allowed(system: System, q: Array) -> Array:
+    """The projection (nv, nv) onto the velocities that the constraints leave at q."""
+    A = np.asarray(constraint_jacobian(system, q), dtype=float)
+    return np.eye(system.nv) - np.linalg.pinv(A, rcond=_ZERO) @ A
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """What ``sixd.mobility`` returns: freedoms left, rank and number of the equations, and which are redundant.
+
+    ``redundant_in`` pairs the constraints, by label, with the number of their rows that add nothing to those before.
+    """
+
+    name: str
+    nv: int
+    freedoms: int
+    rank: int
+    equations: int
+    redundant: int
+    redundant_in: tuple[tuple[str, int], ...] = ()
+    assembled: bool = True  # whether it was found in a configuration that satisfies the constraints
+
+    def __str__(self) -> str:
+        text = f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} = {self.nv} of the joints - "
+        text += f"{self.rank} independent of {self.equations} equations"
+        if self.redundant:
+            text += f", {self.redundant} redundant (" + ", ".join(f"{n} in {c}" for c, n in self.redundant_in) + ")"
+        return text if self.assembled else text + "; no configuration was found that satisfies them all"
+
+    def _repr_html_(self) -> str:
+        """Freedoms and equations as a table, for notebooks."""
+        rows: list[list[Any]] = [
+            ["freedoms of the joints", self.nv], ["equations of the constraints", self.equations],
+            ["of them independent", self.rank], ["of them redundant", self.redundant],
+        ]  # fmt: skip
+        rows += [[f"redundant in {label}", count] for label, count in self.redundant_in]
+        note = "" if self.assembled else "no configuration was found that satisfies them all"
+        return table(
+            f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} left", (), rows, note=note
+        )
+
+
+def mobility_at(system: System, q: Array) -> Mobility:
+    """The mobility at a configuration q (nq,)."""
+    A, before, found = scaled_rows(system, q, assembled_rank(system).sizes), 0, []
+    for c, rows in zip(system.constraints, row_slices(system), strict=True):
+        now = _rank(A[: rows.stop])
+        surplus = rows.stop - rows.start - (now - before)
+        if surplus:
+            found.append((c.label, surplus))
+        before = now
+    return Mobility(system.name, system.nv, system.nv - before, before, len(A), len(A) - before, tuple(found))

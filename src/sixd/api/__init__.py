@@ -1,0 +1,1 @@
+"""What users call: free functions of a system and arrays, each declared once."""

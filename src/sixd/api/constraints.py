@@ -1,0 +1,224 @@
+"""What users call about constraints: dynamics under them, their equations, assembly and mobility.
+
+Arrays, batches, ``out=`` and scalars as in ``sixd.api``. The constraints are those of ``model.constraints``; add them
+with ``ModelBuilder.add_constraint``.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.constrained.assembly import assembled, assembled_anywhere, assembled_velocity
+from sixd.algorithms.constrained.rank import Mobility, assembled_rank, mobility_at
+from sixd.engine.evaluate import call, shortcut
+from sixd.engine.functions import takes_time
+from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
+from sixd.model.system import System, require_system
+from sixd.runtime.batch import Argument, apply, prepare
+from sixd.spatial.scalar import Array
+
+_MOST_NAMED = 8  # rows in a warning
+
+
+def constrained_dynamics(
+    model: System,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    *,
+    f_ext: Any = None,
+    t: Any = 0.0,
+    stabilisation: float = 0.0,
+    out: Any = None,
+) -> tuple[Array, Array]:
+    """Accelerations and constraint forces: M qdd + h = tau + Aᵀλ with A qdd + dA/dt qd = db/dt.
+
+    Parameters
+    ----------
+    q, qd, tau, f_ext : as for ``forward_dynamics``; q assembled and qd with A qd = b (see ``assemble``).
+    t : (…) time [s], for constraints with a prescribed rate b(t).
+    stabilisation : ω [1/s]: adds -2ω(A qd - b) - ω²φ to the rows (Baumgarte), which lets errors die out; a number, for
+        each of which there is code of its own.
+
+    Returns
+    -------
+    qdd : (…, nv). Without constraints it is that of ``forward_dynamics``.
+    lam : (…, k) the multipliers, rows in the order of ``model.constraints``; each kind of constraint says what they
+        are, ``constraint_forces`` gives their generalised forces. Where equations are redundant, qdd is unique and λ
+        the solution of least norm.
+
+    Notes
+    -----
+    Where the constraints' rank is lower than in assembled configurations at large, as in a dead centre, nothing tells
+    how the mechanism goes on: qdd and lam of such a row are NaN, other rows of a batch are not touched. "Lower" means
+    that a row of A meets the others, in the metric of M, at less than 3e-7 rad (float32: 3e-5), or that it vanishes.
+    NaN, too, where more rows are independent than at large: in another branch of assembly, or away from it. The rank of
+    a model with symbols is that of random numbers in their place. Raises ``SingularError`` if the mass matrix of the
+    tree is singular in every configuration. A body carried by one that is 10⁶ times lighter costs five digits.
+
+    >>> import numpy as np, sixd
+    >>> model = sixd.zoo.four_bar()
+    >>> q = sixd.assemble(model, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
+    >>> qdd, lam = sixd.constrained_dynamics(model, q, np.zeros(3), np.zeros(3))
+    >>> qdd[0].round(8)
+    np.float64(-7.82963904)
+    """
+    require_system("constrained_dynamics", model)
+    arrays = (q, qd, tau, t) if takes_time(model) else (q, qd, tau)
+    return call("constrained_dynamics", model, arrays, f_ext, out, stabilisation)
+
+
+@shortcut
+def constraint_jacobian(model: System, q: Any, *, out: Any = None) -> Array:
+    """A (…, k, nv): the constraints are A qd = b(t), rows in the order of ``model.constraints``."""
+    return call("constraint_jacobian", model, (q,), None, out)
+
+
+@shortcut
+def constraint_error(model: System, q: Any, *, out: Any = None) -> Array:
+    """φ (…, h): what the holonomic constraints lack, zero when assembled; each kind says its units."""
+    return call("constraint_error", model, (q,), None, out)
+
+
+def constraint_velocity(model: System, q: Any, qd: Any, *, t: Any = 0.0, out: Any = None) -> Array:
+    """A qd - b(t) (…, k): what the velocity lacks."""
+    require_system("constraint_velocity", model)
+    return call("constraint_velocity", model, (q, qd, t) if takes_time(model) else (q, qd), None, out)
+
+
+@shortcut
+def constraint_forces(model: System, q: Any, lam: Any, *, out: Any = None) -> Array:
+    """Generalised force Aᵢᵀλᵢ (…, number of constraints, nv) of each constraint; their sum is Aᵀλ."""
+    return call("constraint_forces", model, (q, lam), None, out)
+
+
+@shortcut
+def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array]:
+    """(P, P_u), each (…, nv, nv): P qd is the part of a velocity that A allows, P_u u the part of a force that moves.
+
+    P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ and P = P_uᵀ, of rank nv - rank A; (P qd)ᵀ M (1 - P) qd = 0. Redundant equations are
+    taken once; NaN where ``constrained_dynamics`` gives it.
+    """
+    return call("projections", model, (q,), None, out)
+
+
+# assembly ---------------------------------------------------------------------------------------
+
+
+def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = (), t: float = 0.0) -> Any:
+    """A configuration that satisfies the constraints, near q (…, nq); with qd also a velocity: (q, qd).
+
+    Steps of least norm from q; joints named in ``fixed`` keep their coordinates (and velocities). The velocity is the
+    one with A qd = b(t) that differs least from the given one in the mass metric. Raises ``AssemblyError``, naming the
+    constraint that is farthest from being satisfied, if none is found. In a batch, a row without any is NaN, and a
+    warning names such rows.
+
+    A start where everything is in line may not tell which way to bend: then starts beside it are tried.
+    """
+    where = "assemble"
+    require_system(where, model)
+    model.require_numeric(where)
+    free = _free(where, model, fixed)
+    arguments = [Argument("q", q, (model.nq,), f"nq of model {model.name!r}")]
+    if qd is not None:
+        arguments.append(Argument("qd", qd, (model.nv,), f"nv of model {model.name!r}"))
+
+    def one(q: Array, qd: Array | None = None) -> Any:
+        for name, x in (("q", q), ("qd", qd)):
+            if x is not None and (x.dtype == object or not np.isfinite(x).all()):
+                raise AssemblyError(f"{where}: {name} is {x.tolist()}, expected finite numbers.")
+        there = _assembled(where, model, q, free)
+        return there if qd is None else (there, assembled_velocity(model, there, qd, t, free))
+
+    return _apply_or_nan(where, one, arguments)
+
+
+def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]) -> Any:
+    """``one`` of every row of a batch, NaN in rows where it fails, with a warning; without a batch its own error."""
+    batch = prepare(where, arguments).batch
+    if batch == ():
+        return apply(where, one, arguments)
+    failures: list[AssemblyError | None] = []  # of each row
+
+    def row(*arrays: Array) -> Any:
+        try:
+            result = one(*arrays)
+        except AssemblyError as error:
+            failures.append(error)
+            nothing = tuple(np.full(len(x), np.nan) for x in arrays)
+            return nothing if len(nothing) > 1 else nothing[0]
+        failures.append(None)
+        return result
+
+    result = apply(where, row, arguments)
+    _warn_of_rows(where, failures[: math.prod(batch)], batch)
+    return result
+
+
+def _warn_of_rows(where: str, failures: Sequence[Exception | None], batch: tuple[int, ...]) -> None:
+    """Tell which rows of a batch failed, and why the first did."""
+    bad = [k for k, failure in enumerate(failures) if failure is not None]
+    if not bad:
+        return
+    places = [tuple(map(int, np.unravel_index(k, batch))) for k in bad[:_MOST_NAMED]]
+    listed = ", ".join(str(place if len(batch) > 1 else place[0]) for place in places)
+    listed += f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
+    verb = f"row {listed} is" if len(bad) == 1 else f"rows {listed} are"
+    reason = str(failures[bad[0]]).removeprefix(f"{where}: ")
+    warnings.warn(f"{where}: {verb} not assembled and NaN. The first: {reason}", SimulationWarning, stacklevel=4)
+
+
+def _assembled(where: str, model: System, q: Array, free: Array) -> Array:
+    rng = np.random.default_rng(0)
+    attempt = assembled(model, q, free, rng)
+    if attempt.done:
+        return attempt.q
+    name = attempt.worst.label if attempt.worst is not None else "a constraint"
+    if assembled_anywhere(model, q, free, rng):
+        hint = "Other starts succeed: begin nearer to the configuration that you want, or fix fewer joints."
+    else:
+        held = "" if free.all() else " with these joints fixed"
+        hint = (
+            f"Starts elsewhere fail too: do the constraints contradict each other, or can no configuration{held} reach "
+            f"that far? Try model.constraints one by one."
+        )
+    raise AssemblyError(
+        f"{where}: {model.name!r} was not assembled: {name} is off by {attempt.lack:.3g} in its own unit, expected 0. "
+        f"{hint}"
+    )
+
+
+def _free(where: str, model: System, fixed: Iterable[str]) -> Array:
+    if isinstance(fixed, str):
+        raise ScalarTypeError(f"{where}: fixed is the string {fixed!r}, expected a list of joint names: [{fixed!r}].")
+    free = np.ones(model.nv, dtype=bool)
+    for joint in fixed:
+        free[model.v_slice(joint)] = False
+    return free
+
+
+def mobility(model: System, q: Any = None) -> Mobility:
+    """Freedoms that the constraints leave, rank and number of their equations, and which are redundant.
+
+    At q (nq,) if it is given, else in assembled configurations at large.
+
+    >>> import sixd
+    >>> print(sixd.mobility(sixd.zoo.bricard()))
+    bricard: 1 freedom = 5 of the joints - 4 independent of 5 equations, 1 redundant (1 in Loop(ground_P5, P5))
+    """
+    where = "mobility"
+    require_system(where, model)
+    model.require_numeric(where)
+    if q is None:
+        rank = assembled_rank(model)
+        return replace(mobility_at(model, rank.at), assembled=rank.assembles)
+    place = np.asarray(q)
+    if place.shape != (model.nq,) or place.dtype.kind not in "fiu" or not np.isfinite(place).all():
+        raise ShapeError(f"{where}: q is {q!r}, expected one configuration of {model.nq} finite numbers.")
+    return mobility_at(model, place.astype(float))

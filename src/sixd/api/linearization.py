@@ -1,0 +1,82 @@
+"""What users call for small motions about a motion: linear equations, under constraints or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.constrained.perturbation import WHERE, Linearization, linearized
+from sixd.errors import ScalarTypeError, ShapeError
+from sixd.model.system import System, require_system
+from sixd.spatial.scalar import Array
+
+
+def linearize(
+    model: System,
+    q: Any,
+    qd: Any,
+    tau: Any = None,
+    *,
+    positions: Sequence[int] | None = None,
+    speeds: Sequence[int] | None = None,
+    t: float = 0.0,
+) -> Linearization:
+    """Linear equations of the motions beside a motion that satisfies the constraints: dx/dt = A x + B u.
+
+    Exact derivatives, no differences. Constraints may be loops, rolling (with fewer freedoms of velocity than of
+    position), redundant, or none.
+
+    Parameters
+    ----------
+    q, qd, tau : (nq,), (nv,), (nv,), one state; tau is zero if omitted. Assembled: see ``sixd.assemble``.
+    positions, speeds : numbers of freedoms (indices into qd, see ``model.v_slice``) whose changes make up x; they must
+        be independent under the constraints. As many as are independent if omitted. Others may be left out only if
+        those in x do not depend on them: the place and the heading of a vehicle, the angle of a wheel.
+    t : time [s], for constraints with a prescribed rate.
+
+    Returns
+    -------
+    ``.A`` (n, n), ``.B`` (n, nv), ``.positions``, ``.speeds``, ``.dq``, ``.dqd`` (nv, n), ``.eigenvalues`` (n,).
+    Changes of a joint that lives on no line, such as a free one, are measured as its velocity is, in its body's axes.
+
+    Notes
+    -----
+    The eigenvalues tell about stability if A is the same at all times of the motion: at rest, or when only coordinates
+    that do not matter go on, such as place and wheel angles of a vehicle that runs straight. A free body that spins has
+    axes that turn with it, and A changes: give such a wheel a joint of its own for the spin. It takes one evaluation of
+    ``constrained_dynamics`` on dual numbers for each independent position and speed.
+
+    >>> import sixd
+    >>> model = sixd.zoo.pendulum()
+    >>> sixd.linearize(model, [0.0], [0.0]).A.shape
+    (2, 2)
+    """
+    require_system(WHERE, model)
+    model.require_numeric(WHERE)
+    tau = np.zeros(model.nv) if tau is None else tau
+    q, qd, tau = (_row(name, x, n) for name, x, n in (("q", q, model.nq), ("qd", qd, model.nv), ("tau", tau, model.nv)))
+    return linearized(
+        model, q, qd, tau, t, _freedoms("positions", positions, model.nv), _freedoms("speeds", speeds, model.nv)
+    )
+
+
+def _row(name: str, value: Any, n: int) -> Array:
+    """One row of n finite numbers."""
+    row = np.asarray(value)
+    if row.shape != (n,) or row.dtype.kind not in "fiu" or not np.isfinite(row).all():
+        raise ShapeError(f"{WHERE}: {name} is {value!r}, expected one row of {n} finite numbers.")
+    return row.astype(float)
+
+
+def _freedoms(name: str, given: Sequence[int] | None, nv: int) -> list[int] | None:
+    if given is None:
+        return None
+    numbers = np.asarray(given)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise ScalarTypeError(f"{WHERE}: {name} is {given!r}, expected a list of numbers of freedoms, such as [0, 7].")
+    chosen = [int(j) for j in numbers]
+    if len(set(chosen)) != len(chosen) or any(not 0 <= j < nv for j in chosen):
+        raise ShapeError(f"{WHERE}: {name} are {chosen}, expected numbers from 0 to {nv - 1}, each once.")
+    return chosen

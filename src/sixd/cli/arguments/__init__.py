@@ -1,0 +1,1 @@
+"""What users write after a command: robots, states, places of files."""

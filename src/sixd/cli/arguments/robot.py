@@ -1,0 +1,134 @@
+"""The argument ROBOT: a file, a name of the zoo, or standard input, to a Model."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import sixd
+from sixd import zoo
+from sixd.cli.arguments.usage import NEAR
+from sixd.cli.output import count
+from sixd.errors import LoadError, ModelWarning, suggestion
+from sixd.io.files import read_limited
+from sixd.model import Model
+from sixd.model.findings import told_at_load
+
+F = TypeVar("F", bound=Callable[..., Any])
+PREFIX = "zoo:"
+_ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf")
+_MOST_FILES = 5  # that are named
+_NEAR_FILE = 0.75  # as NEAR, of names with endings: 'none.urdf' is not near 'robot.urdf' (0.63)
+
+
+def robot_argument(*, required: bool = True) -> Callable[[F], F]:
+    """Decorator: the argument ROBOT with the options that say how its file is read."""
+
+    def decorate(function: F) -> F:
+        for part in (
+            click.option(
+                "--package-dir",
+                "package_dirs",
+                multiple=True,
+                metavar="FOLDER",
+                help="Where packages named in package://… lie; may be given several times.",
+            ),
+            click.option("--floating-base", is_flag=True, help="Let the root link of a URDF move freely in space."),
+            click.argument("robot", required=required, shell_complete=_complete),
+        ):
+            function = part(function)
+        return function
+
+    return decorate
+
+
+def load_robot(
+    robot: str, *, floating_base: bool = False, package_dirs: tuple[str, ...] = (), quiet: bool = False
+) -> Model:
+    """The model. What is doubtful in its file is told in one line on standard error, unless ``quiet``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        model = _load(robot, floating_base, package_dirs)
+    doubtful = told_at_load(model)
+    if doubtful and not quiet:
+        again = "" if robot == "-" else f": see `{_check_command(robot, floating_base, package_dirs)}`"
+        warnings.warn(f"{count(len(doubtful), 'doubtful thing')} in {model.name!r}{again}", ModelWarning, stacklevel=2)
+    return model
+
+
+def _check_command(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> str:
+    words = ["sixd", "check", robot, *(["--floating-base"] * floating_base)]
+    for folder in package_dirs:
+        words += ["--package-dir", folder]
+    return shlex.join(words)
+
+
+def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Model:
+    options: dict[str, Any] = {"floating_base": floating_base, "package_dirs": package_dirs}
+    if robot == "-":
+        text = b"" if sys.stdin is None else read_limited(sys.stdin.buffer, "standard input")
+        if not text.strip():
+            raise LoadError("robot: standard input is empty, expected the text of a URDF or MJCF file.")
+        return sixd.load(text, **options)
+    if not robot.strip():
+        raise LoadError(f"robot: its name is {robot!r}, expected a file or a name of the zoo.")
+    named = robot.startswith(PREFIX)
+    name = robot.removeprefix(PREFIX)
+    if named or (name in zoo.names() and not Path(robot).is_file()):
+        if floating_base:
+            raise LoadError(
+                f"robot: {name!r} of the zoo has no loose base, expected a URDF file with --floating-base. "
+                f"Leave the option out."
+            )
+        return zoo.get(name)
+    if _is_path(robot):
+        _require_file(Path(robot).expanduser())
+        return sixd.load(Path(robot), **options)
+    hint = suggestion(name, [*zoo.names(), *_files(Path())], NEAR) or "`sixd info` lists the zoo."
+    raise LoadError(f"robot: neither a file nor a robot of the zoo is named {robot!r}. {hint}")
+
+
+def _is_path(robot: str) -> bool:
+    """Whether it is a path, or meant as one."""
+    path = Path(robot).expanduser()
+    try:
+        there = path.exists()
+    except (OSError, ValueError):
+        there = False
+    return there or len(path.parts) > 1 or path.suffix.lower() in _ENDINGS
+
+
+def _require_file(path: Path) -> None:
+    """Raise, with the files that may be meant, where the path is a folder's or of no file; else the loader tells."""
+    try:
+        folder, missing = path.is_dir(), not path.exists()
+        found = _files(path if folder else path.parent)
+    except (OSError, ValueError):
+        return
+    if folder:
+        listed = ", ".join(repr(str(path / name)) for name in found[:_MOST_FILES])
+        more = f" and {len(found) - _MOST_FILES} more" if len(found) > _MOST_FILES else ""
+        hint = f"It holds {listed}{more}." if found else "No robot file lies in it."
+        raise LoadError(f"robot: cannot read {str(path)!r}: it is a folder, expected a file. {hint}")
+    near = suggestion(path.name, found, _NEAR_FILE) if missing else ""
+    if near:
+        raise LoadError(f"robot: cannot read {str(path)!r}: there is no such file. {near}")
+
+
+def _files(folder: Path) -> list[str]:
+    """Names of the robot files in a folder."""
+    return sorted(p.name for p in folder.iterdir() if p.suffix.lower() in _ENDINGS)
+
+
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """For shells that complete words: names of the zoo, then files."""
+    from click.shell_completion import CompletionItem
+
+    names = [CompletionItem(n) for n in zoo.names() if n.startswith(incomplete)]
+    return [*names, CompletionItem(incomplete, type="file")]

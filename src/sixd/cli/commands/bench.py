@@ -1,0 +1,227 @@
+"""``sixd bench``: how fast the compiled functions are, beside the same algorithms in plain NumPy and Pinocchio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import numpy as np
+
+import sixd
+from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.usage import from_option, unknown, wrong_call
+from sixd.cli.group import command
+from sixd.cli.output import console, count, digits, duration, print_json, printable
+from sixd.cli.rivals import Pinocchio, find_pinocchio
+from sixd.cli.timing import ROUNDS, Contender, medians
+from sixd.engine.functions import LIBRARY, find
+from sixd.errors import ModelError, SixdError
+from sixd.model import Model
+from sixd.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_STATE = {"q", "qd", "qdd", "tau"}
+FUNCTIONS = tuple(
+    n for n, f in LIBRARY.items() if set(f.arrays) <= _STATE and not set(f.choices) - {"frame", "expressed_in", "kind"}
+)
+_NARROW = 60  # columns below which the table would be cut
+USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+
+
+class Row(NamedTuple):
+    """Seconds per evaluation, None where there is nothing to time; the largest difference between the results."""
+
+    function: str
+    batch: float
+    single: float
+    numpy: float
+    pinocchio_batch: float | None
+    pinocchio_single: float | None
+    ready: float
+    difference: float
+
+
+@command(
+    "bench",
+    examples=[
+        ("sixd bench ur_arm", "Inverse dynamics, forward dynamics and mass matrix of a six-axis arm."),
+        (
+            "sixd bench panda_arm --functions jacobian,energy --batch 1000",
+            "Others; a frame is the last body's.",
+        ),
+        ("sixd bench pendulum --rounds 3 --json", "Times in seconds, for a program."),
+    ],
+)
+@robot_argument()
+@click.option("--functions", default=",".join(USUAL), show_default=True, metavar="NAMES", help="With commas between.")
+@click.option("--batch", type=click.IntRange(1, 10**7), default=4096, show_default=True, help="States in a batch.")
+@click.option("--frame", help="For functions of a frame. [default: the last body]")
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Threads for batches.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 1000), default=ROUNDS, show_default=True, help="Turns of each contender."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def bench(
+    robot: str,
+    floating_base: bool,
+    package_dirs: tuple[str, ...],
+    functions: str,
+    batch: int,
+    frame: str | None,
+    threads: int,
+    rounds: int,
+    as_json: bool,
+) -> None:
+    """Measure the compiled functions for a robot: time per state in a batch and for one state, beside the same
+    algorithm in plain NumPy (the library's own source, run as it stands) and beside Pinocchio where that is installed.
+
+    All contenders take turns, and medians over the rounds are shown; results are compared, too. Friction, damping,
+    springs and armature are left out, as others leave them out. It takes a few seconds.
+    """
+    names = [n.strip().replace("-", "_") for n in functions.split(",") if n.strip()]
+    for name in names:
+        if name not in FUNCTIONS:
+            raise unknown("function", name, FUNCTIONS)
+    if not names:
+        raise wrong_call(f"--functions is {functions!r}, expected names with commas between.")
+    if frame is not None and not any("frame" in LIBRARY[name].choices for name in names):
+        raise wrong_call(f"--frame was given, and no function of one among {', '.join(names)}. Leave it out.")
+    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs).without_passive()
+    if frame is not None:
+        with from_option("--frame"):
+            model.frame(frame, "bench")
+    with console(stderr=True).status(f"measuring {model.name}"):
+        rows, remark = measure(model, names, batch, frame=frame, threads=threads, rounds=rounds)
+    if as_json:
+        found = [row._asdict() for row in rows]
+        print_json({"robot": model.name, "batch": batch, "threads": threads, "remark": remark, "functions": found})
+        return
+    out = console()
+    told = f"{printable(model.name)}: time per state; batches of {count(batch, 'state')} on {count(threads, 'thread')}"
+    out.print(told, style="bold")
+    out.print(table(rows, out.width))
+    out.print(footnote(rows, remark), style="dim")
+
+
+def measure(
+    model: Model, names: Iterable[str], batch: int, *, frame: str | None = None, threads: int = 1, rounds: int = ROUNDS
+) -> tuple[list[Row], str]:
+    """A row for each function, and a remark if Pinocchio is not among the contenders."""
+    if not model.nv:
+        raise ModelError(f"bench: {model.name!r} has no freedoms, expected a robot that can move.")
+    before = sixd.get_num_threads()
+    states = _states(model, batch)
+    pinocchio, remark = find_pinocchio(model, states)
+    sixd.set_num_threads(threads)
+    try:
+        return [_measure(model, name, states, frame, pinocchio, rounds) for name in names], remark
+    finally:
+        sixd.set_num_threads(before)
+
+
+def _states(model: Model, rows: int) -> dict[str, Array]:
+    rng = np.random.default_rng(7)
+    q = np.array([model.random_configuration(rng) for _ in range(min(rows, 512))]).reshape(-1, model.nq)
+    q = np.ascontiguousarray(np.resize(q, (rows, model.nq)))
+    qd, qdd, tau = rng.standard_normal((3, rows, model.nv))
+    return {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+
+
+def _measure(
+    model: Model, name: str, states: dict[str, Array], frame: str | None, pinocchio: Pinocchio | None, rounds: int
+) -> Row:
+    made = find(name, model)
+    last = model.body_names[-1] if model.nb else "world"
+    static: dict[str, Any] = {"frame": frame or last} if "frame" in made.choices else {}
+    settled = made.settle(model, tuple((made.choices | static).values()))
+    many = [states[a] for a in made.arrays]
+    one = [x[0].copy() for x in many]
+    start = perf_counter()
+    kernel = sixd.compile(getattr(sixd, name), model, **static)
+    out = kernel(*many)
+    ready = perf_counter() - start
+    plain = partial(made.row, model, settled, one)
+    contenders = [
+        Contender("batch", partial(kernel, *many, out=out), len(states["q"])),
+        Contender("single", partial(kernel, *one)),
+        Contender("numpy", plain),
+    ]
+    other = pinocchio.contender(name) if pinocchio else None
+    times = medians([*contenders, *([other] if other else [])], rounds)
+    difference = _difference(kernel(*one), plain())
+    if other and pinocchio:
+        difference = max(difference, _difference(kernel(*one), pinocchio.result(name, other.call())))
+    if not difference < 1e-8:
+        raise SixdError(f"bench: results of {name} differ by {difference:.1e}, expected rounding. Please report it.")
+    theirs = (times.get("pinocchio_batch"), times.get("pinocchio_single"))
+    return Row(name, times["batch"], times["single"], times["numpy"], *theirs, ready, difference)
+
+
+def _difference(ours: Any, theirs: Any) -> float:
+    """The largest, in parts of the largest entry."""
+    pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
+    gaps = [np.abs(a - b).max(initial=0) / max(np.abs(a).max(initial=0), 1e-300) for a, b in pairs]
+    return float(max(gaps))
+
+
+def table(rows: list[Row], width: int) -> Table:
+    """The times and their ratios; ratios alone where there is no room, a line each where there is hardly any."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    if width < _NARROW:
+        return _narrow_table(rows)
+    wide, compared = width >= 84, any(row.pinocchio_batch or row.pinocchio_single for row in rows)
+    made = Table(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1), show_edge=False)
+    made.add_column("function", no_wrap=True)
+    rivals = ["NumPy", *(["Pinocchio"] * compared)]
+    for head in (
+        "batch",
+        *(["one state"] * wide),
+        *(x for r in rivals for x in ([r, "ratio"] if wide else [f"{r}/sixd"])),
+    ):
+        made.add_column(head, justify="right", no_wrap=True, style="bold" if head == "batch" else "")
+    for row in rows:
+        cells = [duration(row.batch), *([duration(row.single)] * wide)]
+        cells += [*([duration(row.numpy)] * wide), _ratio(row.numpy, row.batch)]
+        if row.pinocchio_batch:
+            cells += [*([duration(row.pinocchio_batch)] * wide), _ratio(row.pinocchio_batch, row.batch)]
+        elif row.pinocchio_single:
+            cells += [*([duration(row.pinocchio_single)] * wide), _ratio(row.pinocchio_single, row.single, "*")]
+        made.add_row(row.function, *cells)
+    return made
+
+
+def _narrow_table(rows: list[Row]) -> Table:
+    from rich.table import Table
+
+    made = Table.grid(padding=(0, 2))
+    made.add_column(overflow="fold")
+    made.add_column(justify="right", overflow="fold")
+    for row in rows:
+        made.add_row(row.function, duration(row.batch), style="bold")
+        made.add_row("  NumPy/sixd", _ratio(row.numpy, row.batch))
+        if row.pinocchio_batch:
+            made.add_row("  Pinocchio/sixd", _ratio(row.pinocchio_batch, row.batch))
+        elif row.pinocchio_single:
+            made.add_row("  Pinocchio/sixd", _ratio(row.pinocchio_single, row.single, "*"))
+    return made
+
+
+def _ratio(theirs: float, ours: float, mark: str = " ") -> str:
+    return f"{digits(theirs / ours)} ×{mark}"
+
+
+def footnote(rows: list[Row], remark: str) -> str:
+    """What else is to be known."""
+    ready = duration(sum(row.ready for row in rows))
+    worst = max((row.difference for row in rows), default=0.0)
+    text = f"Ratios: their time over sixd's in a batch. Results agree to {worst:.0e}. Code was ready after {ready}."
+    if any(row.pinocchio_single for row in rows):
+        text += " *Pinocchio has no batch of it: one state against one state."
+    return f"{text} {remark}." if remark else text

@@ -1,0 +1,150 @@
+"""``sixd demo``: the tour. A robot, its equations, its speed, its motion, and a page to look at."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+import sixd
+from sixd.cli import stage
+from sixd.cli.arguments.saving import free_path
+from sixd.cli.arguments.usage import FilePath
+from sixd.cli.commands import bench
+from sixd.cli.commands.equations import entries
+from sixd.cli.group import command
+from sixd.cli.output import PAGE as WIDEST
+from sixd.cli.output import console, count, duration
+from sixd.cli.tree import tree_table
+from sixd.model import Model
+from sixd.spatial.scalar import Array
+from sixd.trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PAGE = Path("sixd_demo.html")
+TITLE = "sixd: an arm and a top"
+ARM_START = (0.3, -0.3, -0.4, -0.6, 0.9, 0.0)  # to the side; from here it meets neither gantry nor top
+TOP_START, TOP_SPIN = (0.0, 0.45, 0.0), (0.0, 0.0, 30.0)  # leaning by 0.45 rad, some five turns a second
+SECONDS, QUICK = 10.0, 2.0  # of motion
+DT, RECORD_EVERY = 1e-3, 17  # s; 59 records a second, as many as the page shows
+
+
+@command(
+    "demo",
+    examples=[
+        ("sixd demo", "The tour, and a page sixd_demo.html in this folder."),
+        ("sixd demo --quick --output tour.html", "Shorter motions, fewer measurements."),
+    ],
+)
+@click.option(
+    "-o",
+    "--output",
+    type=FilePath(),
+    metavar="FILE",
+    help=f"Where the page goes.  [default: {PAGE}, replaced if it exists]",
+)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--quick", is_flag=True, help="Two seconds of motion instead of ten, fewer measurements.")
+def demo(output: Path | None, force: bool, quick: bool) -> None:
+    """A tour in a few seconds: the tree of a six-axis arm; the equations of motion of a two-link arm; the speed of the
+    arm's compiled functions beside plain NumPy (and Pinocchio where installed); a spinning top and the arm, simulated;
+    and a page in one file that plays their motion with the energy beside it. The page's path is the last line.
+    """
+    path = free_path(output or PAGE, force or output is None)
+    out = console()
+    arm = sixd.zoo.ur_arm()
+    out.print(f"sixd {sixd.__version__}: robot dynamics written once. Read it, run it at speed, print it as equations.")
+    _robot(out, arm)
+    _equations(out)
+    _speed(out, arm, quick)
+    motion = _motion(out, QUICK if quick else SECONDS)
+    _page(out, motion, path)
+    click.echo(path.absolute())
+
+
+def _part(out: Console, title: str, call: str) -> None:
+    """The head of a part of the tour: what comes, and the call that gives it."""
+    from rich.rule import Rule
+    from rich.text import Text
+
+    out.print()
+    out.print(Rule(Text(title, style="bold cyan"), align="left", style="dim"), width=min(out.width, WIDEST))
+    out.print(Text(call, style="green"))
+    out.print()
+
+
+def _robot(out: Console, arm: Model) -> None:
+    _part(out, "A robot", 'arm = sixd.zoo.ur_arm()      # or sixd.load("robot.urdf"); `sixd info ur_arm` shows more')
+    out.print(tree_table(arm, out.width))
+
+
+def _equations(out: Console) -> None:
+    from rich.text import Text
+    from sympy import symbols
+
+    _part(out, "Equations of motion", "sixd.equations(sixd.zoo.two_link_arm(m1, m2, I1, I2, r1, r2, L1, g))")
+    began = perf_counter()
+    derived = sixd.equations(sixd.zoo.two_link_arm(*symbols("m1 m2 I1 I2 r1 r2 L1 g")))
+    for name in ("M", "C", "g"):
+        for place, text in entries(name, getattr(derived, name)):
+            out.print(Text(f"  {place} = {readable(text)}"))
+    took = duration(perf_counter() - began)
+    out.print(f"\nM q̈ + C q̇ + g = τ, derived in {took}; parameters may be symbols or numbers.", style="dim")
+
+
+def readable(text: str) -> str:
+    """SymPy's text with raised exponents and dots for products."""
+    raised = re.sub(r"\*\*(\d)\b", lambda m: "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(m[1])], text)
+    return raised.replace("*", "·")
+
+
+def _speed(out: Console, arm: Model, quick: bool) -> None:
+    _part(out, "Speed", "sixd.inverse_dynamics(arm, q, qd, qdd)      # q of shape (4096, 6); compiled at first")
+    rows, remark = bench.measure(arm, bench.USUAL, 4096, rounds=3 if quick else bench.ROUNDS)
+    out.print(bench.table(rows, out.width))
+    out.print()
+    out.print(bench.footnote(rows, remark), style="dim")
+
+
+def _motion(out: Console, seconds: float) -> Trajectory:
+    """The arm and the top, simulated each by itself, in one world."""
+    from rich.text import Text
+
+    _part(out, "Motion", "sixd.simulate(arm, q, qd, 10.0)      # RK4 by default, in one fused kernel")
+    hung, top = stage.hung_arm(), stage.standing_top()
+    parts = {
+        "six-axis arm, let go": simulated(hung, ARM_START, np.zeros(hung.nv), seconds),
+        "spinning top": simulated(top, TOP_START, np.array(TOP_SPIN), seconds),
+    }
+    for title, (motion, took) in parts.items():
+        drift = np.abs(motion.energy - motion.energy[0]).max() / motion.kinetic.max()
+        steps = count(round(motion.duration / DT), "step")
+        text = f"  {title:<22}{motion.duration:g} s, {steps} in {duration(took)};  "
+        out.print(Text.assemble(text, (f"energy kept to {drift:.0e} of its kinetic part", "bold")))
+    told = f"RK4, dt = {DT * 1e3:g} ms; times include compiling. The arm has motors of 0.12 to 0.6 kg m² in its joints."
+    out.print(f"\n{told}", style="dim")
+    (swing, _), (spin, _) = parts.values()
+    q, qd = (np.concatenate([a, b], axis=-1) for a, b in ((swing.q, spin.q), (swing.qd, spin.qd)))
+    return Trajectory(swing.t, q, qd, system=stage.both(hung, top))
+
+
+def simulated(model: Model, q: Any, qd: Array, seconds: float) -> tuple[Trajectory, float]:
+    """A motion, and how long it took to compute [s]."""
+    began = perf_counter()
+    motion = sixd.simulate(model, np.array(q), qd, seconds, dt=DT, record_every=RECORD_EVERY)
+    return motion, perf_counter() - began
+
+
+def _page(out: Console, motion: Trajectory, path: Path) -> None:
+    _part(out, "A page", "sixd.view(model, trajectory).save_html(path)      # without save_html: opens the browser")
+    assert motion.system is not None
+    with sixd.view(motion.system, motion, open_browser=False, camera=stage.CAMERA, title=TITLE) as viewer:
+        viewer.save_html(path)
+    out.print("Next: `sixd info FILE`, `sixd check FILE`, `sixd view FILE`, `sixd simulate --help`, examples/.")
+    out.print("The arm and the top in motion, with their energy, in one file; open it in a browser:\n")

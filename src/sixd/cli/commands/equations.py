@@ -1,0 +1,203 @@
+"""``sixd equations``: the equations of motion in closed form, as text, LaTeX, Markdown, Python or JSON."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import sixd
+from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.saving import free_path
+from sixd.cli.arguments.usage import FilePath, unknown, wrong_call
+from sixd.cli.group import command
+from sixd.cli.motion import tell
+from sixd.cli.output import console, dump
+from sixd.errors import CompileWarning, SixdError
+from sixd.io.files import write_atomically
+from sixd.model import Model
+from sixd.model.system import System
+from sixd.symbolic.equations.derive import foreseen_seconds
+from sixd.symbolic.equations.show import FIELDS
+
+if TYPE_CHECKING:
+    from sixd.symbolic.equations.equations import Equations
+
+FORMATS = ("text", "latex", "markdown", "python", "json")
+_MATRICES = ("M", "C", "A")  # also where they have one column
+_WITH_C = {"C", "h", "tau", "Gamma"}
+_PATIENCE = 300.0  # seconds foreseen from which --force is asked for
+
+
+@command(
+    "equations",
+    examples=[
+        ("sixd equations two_link_arm", "M, C and g of a planar arm, an entry a line."),
+        ("sixd equations cart_pole --format latex --what M,tau", "For a paper."),
+        ("sixd equations two_link_arm --format python -o arm.py", "inverse_dynamics as plain Python, into a file."),
+    ],
+)
+@robot_argument()
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print.")
+@click.option(
+    "--what",
+    metavar="NAMES",
+    help=f"Fields, with commas between: {', '.join(FIELDS)}. Default: M, C, g, and b and A where there are such. "
+    "Not for python, which is a program.",
+)
+@click.option("--reduce", is_flag=True, help="In the independent coordinates that mimic joints and couplings leave.")
+@click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Write to a file.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists; go on where it takes over five minutes.")
+def equations(
+    robot: str,
+    floating_base: bool,
+    package_dirs: tuple[str, ...],
+    form: str,
+    what: str | None,
+    reduce: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Print the equations of motion M q̈ + C q̇ + g + b = τ in closed form: q1, q2, … are the coordinates [rad or m] in
+    the order of `sixd info`, qd1, … their rates, numbers are in SI units; M[1,2] is the entry in row 1, column 2.
+
+    A six-axis robot takes a second; the length grows sixfold with every further axis. You are warned before a long
+    wait, and one of over five minutes needs --force; M and g alone (--what M,g) take a small part of the time of C.
+    docs/equations.md tells more, such as symbols in the place of numbers.
+    """
+    fields = _fields(what, form)
+    if output is not None:
+        free_path(output, force)
+    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    if not force:
+        _require_patience(model, fields)
+    with console(stderr=True).status(f"deriving the equations of {model.name}"):
+        system = model.reduce() if reduce else model
+        derived = _derived(system, fields)
+        text = render(derived, fields, form)
+    if reduce:
+        tell(_unreduced(model, system))
+    if output is None:
+        click.echo(text)
+    else:
+        write_atomically(output, text + "\n")
+        click.echo(f"{len(text) + 1:,} characters written to {output}")
+
+
+def _fields(what: str | None, form: str) -> tuple[str, ...]:
+    names = tuple(n.strip() for n in (what or "").split(",") if n.strip())
+    for name in names:
+        if name not in FIELDS:
+            raise unknown("field", name, FIELDS)
+    if what is not None and not names:
+        raise wrong_call(f"--what is {what!r}, expected names with commas between: {', '.join(FIELDS)}.")
+    if what is not None and form == "python":
+        raise wrong_call("--what does not go with --format python, which is a program. Leave one of them out.")
+    return names
+
+
+def _derived(system: Any, fields: tuple[str, ...]) -> Equations:
+    """The equations; that C would be long does not matter where it is not asked for."""
+    with warnings.catch_warnings():
+        if fields and not _WITH_C.intersection(fields):
+            warnings.simplefilter("ignore", CompileWarning)
+        return sixd.equations(system)
+
+
+def _require_patience(model: Model, fields: tuple[str, ...]) -> None:
+    """Raise if what is asked for takes so long that it cannot be meant without a word."""
+    longest = max(fields or ("C",), key=lambda name: foreseen_seconds(model, name))
+    seconds = foreseen_seconds(model, longest)
+    if seconds >= _PATIENCE:
+        less = next((f"--what {names} is quick. " for names in ("M,g", "g") if _is_quick(model, names)), "")
+        raise SixdError(
+            f"equations: {longest} of {model.name!r} takes some {_long_time(seconds)}, expected less than "
+            f"{_PATIENCE / 60:.0f} minutes. {less}Lock joints that do not matter (model.lock in Python), evaluate the "
+            f"robot instead of printing it (`sixd export`), or give --force to go on."
+        )
+
+
+def _is_quick(model: Model, names: str) -> bool:
+    return all(foreseen_seconds(model, name) < _PATIENCE for name in names.split(","))
+
+
+def _long_time(seconds: float) -> str:
+    for unit, size in (("years", 3.2e7), ("days", 86400.0), ("hours", 3600.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds / 60:.0f} minutes"
+
+
+def _unreduced(model: Model, system: System) -> list[str]:
+    """What --reduce did not do."""
+    if not model.constraints:
+        return [f"--reduce has no effect: {model.name!r} has no constraints."]
+    left = ", ".join(dict.fromkeys(c.label for c in system.constraints))
+    kept = f"these constraints stay, since loops and rolling cannot be reduced: {left}."
+    if system.nv == model.nv:
+        return [f"--reduce has no effect: {kept}"] if left else []
+    return [f"--reduce: {kept}"] if left else []
+
+
+def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
+    """The equations in one of the formats."""
+    if form == "latex":
+        return derived.latex(*fields)
+    if form == "markdown":
+        return derived.markdown(*fields).rstrip("\n")
+    if form == "python":
+        return derived.code("python").rstrip("\n")
+    chosen = fields or _usual(derived)
+    if form == "json":
+        facts = {"robot": derived.name, "q": list(derived.q), "qd": list(derived.qd), "joints": derived.joint_names}
+        return dump(facts | {name: _nested(name, getattr(derived, name)) for name in chosen})
+    parts = [f"# {derived.name}: M q̈ + C q̇ + g + b = τ. Entries that are not shown are zero; M is symmetric."]
+    for name in chosen:
+        lines = [f"{place} = {entry}" for place, entry in entries(name, getattr(derived, name))]
+        parts += ["", *(lines or [f"{name} = 0"])]
+    return "\n".join(parts)
+
+
+def _usual(derived: Equations) -> tuple[str, ...]:
+    """What is printed if nothing is asked for."""
+    rubs = any(x != 0 for x in derived.b)
+    return ("M", "C", "g", *(("b",) if rubs else ()), *(("A",) if derived.constraints else ()))
+
+
+def entries(name: str, field: Any) -> Iterator[tuple[str, str]]:
+    """Places and values of what is not zero in a SymPy matrix, array or expression; the upper triangle of M."""
+    if not hasattr(field, "shape"):
+        yield name, written(field)
+        return
+    column = _is_column(name, field)
+    for place in product(*(range(n) for n in field.shape)):
+        value = field[place]
+        if value != 0 and not (name == "M" and place[0] > place[1]):
+            yield f"{name}[{','.join(str(k + 1) for k in (place[:1] if column else place))}]", written(value)
+
+
+def written(value: Any) -> str:
+    """An expression as text, numbers without zeros at their ends."""
+    from sympy import sstr
+
+    return str(sstr(value, full_prec=False))
+
+
+def _is_column(name: str, field: Any) -> bool:
+    """Whether it is a vector, which SymPy holds as a matrix of one column."""
+    return name not in _MATRICES and len(field.shape) == 2 and field.shape[1] == 1
+
+
+def _nested(name: str, field: Any) -> Any:
+    """Lists of texts, a column as one list."""
+    if not hasattr(field, "shape"):
+        return written(field)
+    return _texts([row[0] for row in field.tolist()] if _is_column(name, field) else field.tolist())
+
+
+def _texts(rows: list[Any]) -> list[Any]:
+    return [_texts(x) if isinstance(x, list) else written(x) for x in rows]

@@ -1,0 +1,145 @@
+"""``sixd export``: a function for one robot as C99 source and header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import sixd
+from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.saving import free_path
+from sixd.cli.arguments.usage import FilePath, from_option, unknown, wrong_call
+from sixd.cli.group import command
+from sixd.cli.output import console, count, print_json
+from sixd.engine.functions import LIBRARY
+from sixd.errors import FileError
+from sixd.model import Model
+
+
+def _complete(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
+    return [name for name in FUNCTIONS if name.startswith(word)]
+
+
+# integrate and difference are methods of a model; external_force takes arrays of several shapes
+FUNCTIONS = tuple(name for name in LIBRARY if hasattr(sixd, name) and name != "external_force")
+
+
+@command(
+    "export",
+    examples=[
+        ("sixd export ur_arm inverse_dynamics -o c_code", "c_code/inverse_dynamics.c and .h; the folder is made."),
+        ("sixd export panda_arm jacobian --frame tool -o c_code", "Functions of a frame need its name."),
+        ("sixd export ur_arm gravity_force --dtype float32 --name ur_gravity -o c_code", "For a small controller."),
+    ],
+)
+@robot_argument()
+@click.argument("function", metavar="FUNCTION", shell_complete=_complete)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=FilePath(file_okay=False),
+    default=Path(),
+    metavar="FOLDER",
+    help="Where the two files go; made if it does not exist.  [default: the current folder]",
+)
+@click.option("--frame", help="Frame, for functions of one: a link's name, joint:NAME, or an added frame.")
+@click.option(
+    "--expressed-in",
+    type=click.Choice(["body", "aligned", "world"]),
+    help="Axes of a frame's vectors.  [default: body]",
+)
+@click.option("--given", multiple=True, metavar="JOINT", help="For hybrid_dynamics: a joint whose qdd is given.")
+@click.option("--name", metavar="NAME", help="Name of the C function and of the files. [default: FUNCTION]")
+@click.option(
+    "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True, help="double or float."
+)
+@click.option("--f-ext", is_flag=True, help="With external forces (nb, 6) as the last input.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def export(
+    robot: str,
+    floating_base: bool,
+    package_dirs: tuple[str, ...],
+    function: str,
+    folder: Path,
+    frame: str | None,
+    expressed_in: str | None,
+    given: tuple[str, ...],
+    name: str | None,
+    dtype: str,
+    f_ext: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write a function of the library, specialised for one robot, as C99: one function of plain arrays without
+    branches, allocation or dependencies but the C library's mathematics. FUNCTION is one of inverse_dynamics,
+    forward_dynamics, mass_matrix, bias_force, gravity_force, coriolis_matrix, energy, pose, jacobian, and others; a
+    name that is none (`sixd export pendulum ?`) lists all.
+
+    Both files are written whole or not at all, and none is replaced without --force.
+    """
+    chosen = function.replace("-", "_")
+    if chosen not in FUNCTIONS:
+        raise unknown("function", function, FUNCTIONS)
+    _require_name(name)
+    static = _static(chosen, frame, expressed_in, given, f_ext)
+    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    _require_parts(model, frame, given)
+    for ending in (".c", ".h"):
+        if folder.is_dir():
+            free_path(folder / f"{name or chosen}{ending}", force)
+    with console(stderr=True).status(f"writing {chosen} of {model.name}"):
+        code = sixd.export_c(getattr(sixd, chosen), model, name=name, dtype=dtype, **static)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {str(folder)!r}: {error.strerror or error}.") from None
+    source, header = code.save(folder)
+    lines = code.source.count("\n")
+    if as_json:
+        print_json(
+            {
+                "robot": model.name,
+                "function": chosen,
+                "name": code.name,
+                "source": source,
+                "header": header,
+                "lines": lines,
+            }
+        )
+    else:
+        click.echo(f"{source}  ({count(lines, 'line')})\n{header}")
+
+
+def _static(
+    function: str, frame: str | None, expressed_in: str | None, given: tuple[str, ...], f_ext: bool
+) -> dict[str, Any]:
+    """The fixed arguments of the function, from the options that fit it."""
+    options = {"frame": frame, "expressed_in": expressed_in, "given": given or None}
+    takes = LIBRARY[function].choices
+    for option, value in options.items():
+        if value is not None and option not in takes:
+            raise wrong_call(f"{function} takes no --{option.replace('_', '-')}. Leave it out.")
+        if value is None and takes.get(option) is ...:
+            raise wrong_call(f"{function} needs --{option}. Give it.")
+    if f_ext and not LIBRARY[function].force:
+        raise wrong_call(f"{function} takes no external forces. Leave out --f-ext.")
+    static: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
+    return static | ({"f_ext": True} if f_ext else {})
+
+
+def _require_parts(model: Model, frame: str | None, joints: tuple[str, ...]) -> None:
+    if frame is not None:
+        with from_option("--frame"):
+            model.frame(frame, "export")
+    for joint in joints:
+        with from_option("--given"):
+            model.v_slice(joint)
+
+
+def _require_name(name: str | None) -> None:
+    if name is not None and not (name.isidentifier() and name.isascii()):
+        raise wrong_call(f"--name is {name!r}, expected letters, digits and underscores.")

@@ -1,0 +1,135 @@
+"""``sixd info``: what a robot consists of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import sixd
+from sixd import zoo
+from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.group import command
+from sixd.cli.output import console, count, fact_table, heading, print_json, printable
+from sixd.cli.tree import MOST_ROWS, tree_table
+from sixd.model import Model
+from sixd.model.printing import describe_joint
+
+_MOST_NAMES = 24
+
+
+@command(
+    "info",
+    examples=[
+        ("sixd info panda_arm", "A robot of the zoo; the path of a file works as well."),
+        ("sixd info four_bar --json", "Facts for a program: counts, joints with limits, masses, frames, constraints."),
+        ("sixd info", "The robots of the zoo."),
+    ],
+)
+@robot_argument(required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(robot: str | None, floating_base: bool, package_dirs: tuple[str, ...], as_json: bool) -> None:
+    """Show a robot: its tree of bodies and joints with limits and masses [kg, m, rad, N, N m], the numbers of
+    coordinates (nq), freedoms (nv) and moving bodies (nb), its frames, its constraints and the freedoms they leave,
+    and in short what is doubtful in its file. Without ROBOT: the list of the zoo.
+    """
+    if robot is None:
+        _show_zoo(as_json)
+        return
+    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs, quiet=True)
+    if as_json:
+        print_json(facts(model))
+    else:
+        show(model)
+
+
+def facts(model: Model) -> dict[str, Any]:
+    """All that ``info`` knows, for a program."""
+    mobility = sixd.mobility(model) if model.constraints else None
+    return {
+        "robot": model.name,
+        "nq": model.nq,
+        "nv": model.nv,
+        "nb": model.nb,
+        "mass": model.mass,
+        "gravity": model.gravity,
+        "joints": [_joint_facts(model, name) for name in model.joint_names],
+        "frames": [n for n in model.frame_names if not n.startswith("joint:")],
+        "constraints": [c.label for c in model.constraints],
+        "mobility": model.nv if mobility is None else mobility.freedoms,
+        "assembles": True if mobility is None else mobility.assembled,
+        "findings": [{"code": f.code, "where": f.where, "message": f.message} for f in sixd.check(model)],
+    }
+
+
+def _joint_facts(model: Model, name: str) -> dict[str, Any]:
+    record = model.joint(name)
+    body = model.body_inertia(record.body)
+    return {
+        "name": name,
+        "kind": describe_joint(record.joint),
+        "body": record.body,
+        "parent": record.parent_body,
+        "q": [model.q_slice(name).start, model.q_slice(name).stop],
+        "v": [model.v_slice(name).start, model.v_slice(name).stop],
+        "lower": record.lower,
+        "upper": record.upper,
+        "effort": record.effort_limit,
+        "velocity": record.velocity_limit,
+        "damping": record.damping,
+        "friction": record.friction,
+        "stiffness": record.stiffness,
+        "armature": record.armature,
+        "mass": body.mass,
+        "com": body.com if body.mass else None,
+    }
+
+
+def show(model: Model) -> None:
+    """The same for people."""
+    from rich.text import Text
+
+    out = console()
+    numbers = f"{count(model.nb, 'body', 'bodies')} · nq = {model.nq} · nv = {model.nv} · {float(model.mass):.5g} kg"
+    out.print(Text.assemble((printable(model.name), "bold"), f"   {numbers}"))
+    out.print()
+    out.print(tree_table(model, out.width))
+    out.print()
+    rows = {"gravity": f"({', '.join(f'{x:g}' for x in model.gravity)}) m/s²"}
+    if model.nb <= MOST_ROWS:
+        rows |= {"frames": _names(model)}
+    if model.constraints:
+        rows["constraints"] = ", ".join(printable(c.label) for c in model.constraints)
+        rows["mobility"] = printable(sixd.mobility(model)).partition(": ")[2]
+    out.print(fact_table({k: v for k, v in rows.items() if v}))
+    found = sixd.check(model)
+    if found:
+        out.print()
+        out.print(heading(f"{count(len(found), 'finding')}: `sixd check` tells what to fix"))
+        for finding in found[:_MOST_NAMES]:
+            out.print(Text(f"  {printable(finding.where)}: {finding.code}"))
+
+
+def _names(model: Model) -> str:
+    """Frames beside those of bodies and joints."""
+    names = [n for n in model.frame_names if n not in model.body_names and n != "world" and not n.startswith("joint:")]
+    more = f" … and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return printable(", ".join(names[:_MOST_NAMES])) + more
+
+
+def _show_zoo(as_json: bool) -> None:
+    models = {name: zoo.get(name) for name in zoo.names()}
+    if as_json:
+        print_json([{"robot": name, "nq": m.nq, "nv": m.nv, "nb": m.nb} for name, m in models.items()])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("robot", "bodies", "freedoms", "constraints"):
+        first = column == "robot"
+        table.add_column(column, justify="left" if first else "right", overflow="fold", no_wrap=first)
+    for name, m in models.items():
+        table.add_row(name, str(m.nb), str(m.nv), str(len(m.constraints)) if m.constraints else "")
+    out = console()
+    out.print(table)
+    out.print("\n`sixd info NAME` shows one; a name stands wherever a file does.")

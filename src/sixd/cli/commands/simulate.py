@@ -1,0 +1,189 @@
+"""``sixd simulate``: let a robot move, tell how well energy was kept, save the motion."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import click
+import numpy as np
+
+import sixd
+from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.saving import free_path
+from sixd.cli.arguments.start import require_memory, start
+from sixd.cli.arguments.state import parse_number, parse_state
+from sixd.cli.arguments.usage import FilePath, from_option, number, unknown, wrong_call
+from sixd.cli.border import INTERRUPTED
+from sixd.cli.group import command
+from sixd.cli.motion import require_ending, save, show, summary, tell
+from sixd.cli.output import print_json
+from sixd.model import Model
+from sixd.model.joints import Free
+from sixd.simulation.simulate import METHODS
+from sixd.spatial.scalar import Array
+
+FILES = ("output", "html", "plot")
+CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
+_FAR = 3.0  # rad or m
+
+
+@command(
+    "simulate",
+    examples=[
+        ("sixd simulate double_pendulum --q 2,0.5 --duration 10", "Let it fall, and see how well energy is kept."),
+        (
+            "sixd simulate panda_arm --q joint2=30deg --controller gravity+pd:50,5 --html panda.html",
+            "A page that plays it.",
+        ),
+        ("sixd simulate double_pendulum --random 1 --batch 1000 --duration 1 --json", "A thousand rollouts at once."),
+    ],
+)
+@robot_argument()
+@click.option(
+    "--duration",
+    type=float,
+    default=5.0,
+    show_default=True,
+    metavar="S",
+    callback=number(zero=True),
+    help="Time to simulate [s].",
+)
+@click.option(
+    "--dt",
+    type=float,
+    default=1e-3,
+    show_default=True,
+    metavar="S",
+    callback=number(zero=False),
+    help="Time step [s]; adaptive and stiff choose their own steps, and N times dt is the distance of their records.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default="rk4",
+    show_default=True,
+    help="euler (first order), rk4, midpoint (keeps energy for long), adaptive, stiff.",
+)
+@click.option(
+    "--q",
+    metavar="STATE",
+    help="Start [rad or m]: numbers with commas between, or joints by name: elbow=0.5,wrist=90deg.  [default: neutral]",
+)
+@click.option("--qd", metavar="STATE", help="Velocities at the start [rad/s or m/s], likewise.  [default: 0]")
+@click.option("--random", "seed", type=click.IntRange(0), metavar="SEED", help="Draw what --q and --qd do not give.")
+@click.option(
+    "--controller",
+    default="none",
+    show_default=True,
+    metavar="WHICH",
+    help="none; gravity: holds the weight; pd:KP,KD: springs [N m/rad or N/m] and dampers towards --target; "
+    "gravity+pd:KP,KD: both.",
+)
+@click.option("--target", metavar="STATE", help="Configuration that pd leads to.  [default: neutral]")
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    metavar="N",
+    help="So many rollouts at once, from random states: those of --random 0, if no other seed is given.",
+)
+@click.option(
+    "--record-every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep every Nth step.  [default: 100 records a second]",
+)
+@click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Save the motion: .npz or .csv.")
+@click.option("--html", type=FilePath(), metavar="FILE", help="Write a page that plays the motion.")
+@click.option("--plot", type=FilePath(), metavar="FILE", help="Draw it: .png, .pdf or .svg.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **options: Any) -> int:
+    """Simulate a robot from a state, and print a summary: how much energy changed, how far constraints were off, how
+    many rollouts failed, how many steps a second were done. Constrained robots start from an assembled state near
+    the given one; joints named in --q and --qd keep their values where that is possible, and a note tells what was
+    changed. Interrupted by Ctrl-C, it keeps what was computed. Exit status 1 if no rollout stayed finite.
+
+    Where nothing rubs and nothing drives, energy is constant, and what its error is tells how good the simulation is.
+    """
+    for name in FILES:
+        if options[name] is not None:
+            require_ending(name, options[name])
+            free_path(options[name], options["force"])
+    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    every = options["record_every"] or _record_every(options["dt"])
+    require_memory(model, options["batch"], options["duration"] / (options["dt"] * every))
+    begin = start(model, options["q"], options["qd"], options["seed"], options["batch"])
+    tell([*begin.notes, *_outside(model, begin.q)])
+    controller = make_controller(model, options["controller"], options["target"])
+    if controller is not None:
+        tell(_held_bases(model))
+    began = perf_counter()
+    motion = sixd.simulate(
+        model,
+        begin.q,
+        begin.qd,
+        options["duration"],
+        dt=options["dt"],
+        method=options["method"],
+        controller=controller,
+        record_every=every,
+    )
+    facts = summary(model, motion, perf_counter() - began, driven=controller is not None, seed=begin.seed)
+    facts["files"] = save(model, motion, {name: options[name] for name in FILES})
+    if options["as_json"]:
+        print_json(facts)
+    else:
+        show(facts)
+    if motion.interrupted:
+        return INTERRUPTED
+    return 1 if facts["failed"] == facts["rollouts"] else 0
+
+
+def _record_every(dt: float) -> int:
+    """Steps between records that are 10 ms apart."""
+    return max(1, round(0.01 / dt)) if 1e-12 < dt < 1 else 1
+
+
+def _outside(model: Model, q: Array) -> list[str]:
+    """A start far beyond the limits of joints: degrees, most often. Neutral ones may be a little beyond."""
+    beyond = np.logical_or(q < model.lower - _FAR, q > model.upper + _FAR)
+    names = [model.joint_names[i - 1] for i in model.bodies if beyond[..., model.iq[i]].any()]
+    if not names:
+        return []
+    listed = ", ".join(names)
+    return [f"the start is far beyond the limits of {listed} (`sixd info` lists them). Degrees are written 45deg."]
+
+
+def _held_bases(model: Model) -> list[str]:
+    """What a controller does that no motor could."""
+    free = [model.joint_names[i - 1] for i in model.bodies if isinstance(model.joints[i], Free)]
+    if not free:
+        return []
+    return [
+        f"the controller also acts on {', '.join(free)}, which no motor drives, as if a hand held it. In Python: "
+        f"sixd.controllers.PD(target, kp, kd, model=model), with zeros in kp and kd for its six freedoms."
+    ]
+
+
+def make_controller(model: Model, text: str, target: str | None) -> Any:
+    """The controller that a word on the command line names, or None."""
+    kind, _, gains = text.partition(":")
+    if kind not in CONTROLLERS:
+        raise unknown("controller", text, ("none", "gravity", "pd:KP,KD", "gravity+pd:KP,KD"))
+    if kind.endswith("pd") and not gains:
+        raise wrong_call(f"--controller is {text!r}, expected its gains, too: {kind}:KP,KD, such as {kind}:100,20.")
+    if gains and not kind.endswith("pd"):
+        raise wrong_call(f"--controller is {text!r}, expected no gains. Is gravity+pd:{gains} meant?")
+    if target is not None and not gains:
+        raise wrong_call("--target was given without --controller pd:KP,KD, which would lead there.")
+    if kind == "none":
+        return None
+    if kind == "gravity":
+        return sixd.controllers.GravityCompensation(model)
+    numbers = [parse_number("--controller", x) for x in gains.split(",")]
+    if len(numbers) != 2:
+        raise wrong_call(f"--controller is {text!r}, expected two gains: {kind}:KP,KD.")
+    place = model.neutral() if target is None else parse_state(model, "--target", target)
+    with from_option("--controller"):
+        return sixd.controllers.PD(place, *numbers, model=model, gravity=kind.startswith("gravity"))

@@ -1,0 +1,72 @@
+"""``sixd view``: a robot, or a motion of it, in the browser, or as a page in one file."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import click
+
+import sixd
+from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.saving import free_path
+from sixd.cli.arguments.state import parse_state
+from sixd.cli.arguments.usage import FilePath
+from sixd.cli.group import command
+from sixd.cli.motion import require_ending, tell
+from sixd.cli.output import printable
+from sixd.trajectory.trajectory import Trajectory
+from sixd.viewer.session import wants_browser
+
+
+@command(
+    "view",
+    examples=[
+        ("sixd view panda_arm --save panda.html", "A page in one file, with a slider for each joint; no server."),
+        ("sixd simulate double_pendulum --q 2,0.5 -o swing.npz", "A motion, saved; then look at it:"),
+        ("sixd view double_pendulum swing.npz --save swing.html", "A page that plays it, energy beside it."),
+    ],
+)
+@robot_argument()
+@click.argument("trajectory", required=False, type=FilePath(), metavar="[TRAJECTORY]")
+@click.option("--q", metavar="STATE", help="Configuration [rad or m], as for `sixd simulate`.  [default: neutral]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="P", help="Port on 127.0.0.1.  [default: any]"
+)
+@click.option("--save", "path", type=FilePath(), metavar="FILE", help="Write a page to a file instead.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--no-browser", is_flag=True, help="Print the address, open no browser.")
+def view(
+    robot: str,
+    floating_base: bool,
+    package_dirs: tuple[str, ...],
+    trajectory: Path | None,
+    q: str | None,
+    port: int,
+    path: Path | None,
+    force: bool,
+    no_browser: bool,
+) -> None:
+    """Look at a robot in the browser: turn it, move its joints by sliders, switch frames, centres of mass and inertia
+    ellipsoids on. With a TRAJECTORY (.npz or .csv of `sixd simulate --output`): play it, with its plots.
+
+    The page is served to this machine alone (127.0.0.1) until you press Ctrl-C (exit status 0). With --save it is
+    written as one file that works without a server and without a network.
+    """
+    if path is not None:
+        require_ending("save", path)
+        free_path(path, force)
+    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    motion = None if trajectory is None else Trajectory.load(trajectory, model)
+    place = None if q is None else parse_state(model, "--q", q)
+    with sixd.view(model, motion, q=place, port=port, open_browser=False) as viewer:
+        if path is not None:
+            viewer.save_html(path)
+            tell(viewer.notes)
+            click.echo(f"{path}  ({path.stat().st_size / 1e6:.1f} MB)")
+            return
+        tell(viewer.notes)
+        click.echo(f"{printable(model.name)} is shown at {viewer.url}  (Ctrl-C ends)")
+        if not no_browser and wants_browser():
+            webbrowser.open(viewer.url)
+        viewer.wait()

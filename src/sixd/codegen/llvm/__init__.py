@@ -1,0 +1,1 @@
+"""Programs as LLVM code: for one state, for batches, and for rollouts."""

@@ -1,0 +1,164 @@
+"""The entry of an unbatched call: a function in CPython's fast-call convention that evaluates one row in scalar code.
+
+It takes the very arrays that a user has most often (NumPy's own class, native float, contiguous, of the right shape).
+Everything else, and every suspect result, it leaves to the fallback in its context, a Python callable.
+"""
+
+from __future__ import annotations
+
+from sixd.codegen.llvm.body import KINDS, Body
+from sixd.codegen.llvm.context import (
+    CONTIGUOUS_ALIGNED,
+    DATA,
+    DESCR,
+    FLAGS,
+    NDIM,
+    PAYLOAD,
+    SHAPE,
+    TYPE,
+    TYPE_NUMBER,
+    offset,
+)
+from sixd.codegen.llvm.ir import (
+    POINTER,
+    WORD,
+    Code,
+    Module,
+    Type,
+    Value,
+)
+from sixd.codegen.llvm.schedule import Group
+from sixd.codegen.llvm.zeros import define_fill, fill, split_zeros
+from sixd.trace.program import Program, Slot
+
+INT = Type("i32")
+
+
+def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True) -> str:
+    """The module with ``PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)``."""
+    module = Module(has_fma)
+    code = Code(module)
+    code.first_lines.append(f"  %context = getelementptr i8, ptr %self, i64 {PAYLOAD}")
+    _require(code, Value(code, WORD, "%nargs").compare("eq", len(program.inputs)))
+    _require(code, Value(code, POINTER, "%kwnames").compare("eq", 0))
+    objects = [_load(code, "%args", 8 * k, POINTER) for k in range(len(program.inputs))]
+    array_type, descr = _word(code, "array_type"), _word(code, "descr")
+    # all classes first: only an array has the other fields
+    for obj in objects:
+        _require(code, _load(code, obj.text, TYPE, POINTER).compare("eq", array_type))
+    for obj, slot in zip(objects, program.inputs, strict=True):
+        _require(code, _load(code, obj.text, DESCR, POINTER).compare("eq", descr))
+        _require(code, (_load(code, obj.text, FLAGS, INT) & CONTIGUOUS_ALIGNED).compare("eq", CONTIGUOUS_ALIGNED))
+        _require(code, _load(code, obj.text, NDIM, INT).compare("eq", len(slot.shape)))
+        shape = _load(code, obj.text, SHAPE, POINTER)
+        for k, n in enumerate(slot.shape):
+            _require(code, _load(code, shape.text, 8 * k, WORD).compare("eq", n))
+    inputs = [_load(code, obj.text, DATA, POINTER) for obj in objects]
+    arrays = [_new_array(code, k, slot, dtype) for k, slot in enumerate(program.outputs)]
+    outputs = [_load(code, array.text, DATA, POINTER) for array in arrays]
+
+    type = Type(KINDS[dtype])
+    body = Body(program, code, type, _Row(code, type, program, inputs, outputs))
+    suspect = body.write(limit, "decline")
+    assert suspect is not None
+    good = code.label("good")
+    code.do(f"br i1 {suspect.text}, label %bad, label %{good}")
+    code.begin(good)
+    code.do(f"ret {_finish(code, program.outputs, arrays)}")
+
+    code.begin("bad")
+    for array in arrays:
+        _call(code, "void", "decref", f"{array}")
+    code.do("br label %decline")
+    code.begin("failed")
+    code.do("ret ptr null")
+    code.begin("decline")
+    fallback = _word(code, "fallback")
+    code.do(f"ret {_call(code, 'ptr', 'vectorcall', f'{fallback}, ptr %args, i64 %nargs, ptr %kwnames')}")
+    module.define("entry", "ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind", code)
+    return str(module)
+
+
+class _Row:
+    """The memory of one row: every entry is a group of its own."""
+
+    def __init__(self, code: Code, type: Type, program: Program, inputs: list[Value], outputs: list[Value]) -> None:
+        self.code, self.type, self.sources, self.places = code, type, inputs, outputs
+        self.inputs, groups = (
+            [(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
+            for slots in (program.inputs, program.outputs)
+        )
+        self.outputs, zeros = split_zeros(program, groups)
+        if zeros:
+            define_fill(code.module, type)
+        for run in zeros:
+            fill(code, self._at(outputs, run), run[2])
+
+    def load(self, group: Group) -> list[Value]:
+        """An entry of an input."""
+        place = self._at(self.sources, group)
+        return [self.code.load(self.type, place, f"align {self.type.bytes}, !invariant.load !1")]
+
+    def store(self, group: Group, values: list[Value]) -> None:
+        """Put an entry of an output into its array."""
+        self.code.do(f"store {values[0]}, {self._at(self.places, group)}, align {self.type.bytes}")
+
+    def _at(self, bases: list[Value], group: Group) -> Value:
+        k, j, _ = group
+        return self.code.at(bases[k], self.type.bytes * j)
+
+
+def _new_array(code: Code, k: int, slot: Slot, dtype: str) -> Value:
+    """A new array for an output."""
+    n = len(slot.shape)
+    numbers = ", ".join(f"i64 {m}" for m in slot.shape)
+    code.module.define_raw(f"@shape{k} = private unnamed_addr constant [{n} x i64] [{numbers}]")
+    kind = f"{_word(code, 'array_type')}, i32 {n}, ptr @shape{k}, i32 {TYPE_NUMBER[dtype]}"
+    return _checked(code, _call(code, "ptr", "array_new", f"{kind}, ptr null, ptr null, i32 0, i32 0, ptr null"))
+
+
+def _finish(code: Code, slots: tuple[Slot, ...], arrays: list[Value]) -> Value:
+    """What is returned: arrays of no dimension become scalars, several outputs a tuple."""
+    results = [
+        array if slot.shape else _call(code, "ptr", "array_return", f"{array}")
+        for slot, array in zip(slots, arrays, strict=True)
+    ]
+    if len(results) == 1:
+        return results[0]
+    pack = _checked(code, _call(code, "ptr", "tuple_new", f"i64 {len(results)}"))
+    for k, result in enumerate(results):
+        _call(code, "i32", "tuple_set", f"{pack}, i64 {k}, {result}")
+    return pack
+
+
+def _require(code: Code, condition: Value) -> None:
+    """Go on if the condition holds, else decline."""
+    after = code.label("ok")
+    code.do(f"br {condition}, label %{after}, label %decline")
+    code.begin(after)
+
+
+def _checked(code: Code, pointer: Value) -> Value:
+    """The pointer; if it is null, Python has set an error, which is handed on."""
+    after = code.label("ok")
+    code.do(f"br {pointer.compare('eq', 0)}, label %failed, label %{after}")
+    code.begin(after)
+    return pointer
+
+
+def _load(code: Code, base: str, byte: int, type: Type) -> Value:
+    return code.load(type, code.at(base, byte), "align 4")
+
+
+def _word(code: Code, name: str) -> Value:
+    return _load(code, "%context", offset(name), POINTER)
+
+
+def _call(code: Code, returns: str, name: str, arguments: str) -> Value:
+    """Call a function of the context."""
+    function = _word(code, name)
+    call = f"call {returns} {function.text}({arguments})"
+    if returns == "void":
+        code.do(call)
+        return function
+    return code.emit(Type(returns), call)

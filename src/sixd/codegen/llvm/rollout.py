@@ -1,0 +1,192 @@
+"""A loop over time around a recipe: rollouts of many rows, the state of a vector of rows in one piece of memory.
+
+The inner loop of a generalised ufunc ``(),(r),(state)…,(constant)…->(r,state)…``: how many records there are, how many
+steps lie before each of them, and what the recipe is given. Each entry of the memory is a vector, one row per lane;
+rows are transposed only when they are read and recorded.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sixd.codegen.llvm.body import KINDS, Body
+from sixd.codegen.llvm.ir import (
+    POINTER,
+    WORD,
+    Code,
+    Module,
+    Type,
+    Value,
+)
+from sixd.codegen.llvm.loop import ATTRIBUTES, define_loop
+from sixd.codegen.llvm.schedule import Group
+from sixd.codegen.llvm.tiles import load_tile, rows_of_tile, store_rows, tiles
+from sixd.trace.program import Program
+from sixd.trace.stages import Recipe, Work
+
+HEAD = 2  # arrays before those of the recipe: the number of records, and the steps before each
+
+
+def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -> str:
+    """The module with ``loop``."""
+    module = Module(has_fma)
+    type = Type(KINDS[dtype], lanes)
+    names: dict[int, str] = {}
+    for work in recipe.works:
+        if id(work.program) not in names:
+            names[id(work.program)] = name = f"program{len(names)}"
+            _define_program(module, work.program, type, name)
+    _Roll(module, recipe, type, names).define()
+    define_loop(module, HEAD + len(recipe.state) + len(recipe.constants) + len(recipe.state), lanes, [])
+    return str(module)
+
+
+def _define_program(module: Module, program: Program, type: Type, name: str) -> None:
+    """``void name(ptr in0, …, ptr out0, …, ptr context)``: a program on a vector of rows."""
+    code = Code(module)
+    Body(program, code, type, _Vectors(code, type, program)).write(None, "leave")
+    code.do("ret void")
+    code.begin("leave")
+    code.do("ret void")
+    arguments = [f"ptr %in{k}" for k in range(len(program.inputs))]
+    arguments += [f"ptr noalias %out{k}" for k in range(len(program.outputs))]
+    head = f"internal void @{name}({', '.join([*arguments, 'ptr %context'])}) noinline {ATTRIBUTES}"
+    module.define(name, head, code)
+
+
+class _Vectors:
+    """The memory of a program: every entry is a vector."""
+
+    def __init__(self, code: Code, type: Type, program: Program) -> None:
+        self.code, self.type = code, type
+        self.inputs = [(k, j, 1) for k, slot in enumerate(program.inputs) for j in range(len(slot.entries))]
+        self.outputs = [(k, j, 1) for k, slot in enumerate(program.outputs) for j in range(len(slot.entries))]
+
+    def load(self, group: Group) -> list[Value]:
+        k, j, _ = group
+        return [self.code.load(self.type, self.code.at(f"%in{k}", j * self.type.bytes), f"align {self.type.bytes}")]
+
+    def store(self, group: Group, values: list[Value]) -> None:
+        k, j, _ = group
+        place = self.code.at(f"%out{k}", j * self.type.bytes)
+        self.code.do(f"store {values[0]}, {place}, align {self.type.bytes}")
+
+
+class _Roll:
+    """Writes ``i1 vector(ptr rows_of, ptr context, i1 direct)``: all the time of a vector of rows."""
+
+    def __init__(self, module: Module, recipe: Recipe, type: Type, names: dict[int, str]) -> None:
+        self.module, self.recipe, self.type, self.names = module, recipe, type, names
+        self.code = Code(module)
+        self.size = Type(type.kind).bytes
+        self.count = {name: math.prod(shape) for name, shape in recipe.memory.items()}
+        self.start: dict[str, int] = {}
+        end = 0
+        for name, count in self.count.items():
+            self.start[name] = end
+            end += count
+        # beyond the memory: where a repeated program writes what then replaces its own inputs
+        repeated = [sum(self.count[name] for name in work.outputs) for work in recipe.works if work.most > 1]
+        self.spare, self.end = end, end + max(repeated, default=0)
+
+    def define(self) -> None:
+        code, recipe = self.code, self.recipe
+        code.first_lines.append(f"  %memory = alloca [{self.end * self.type.bytes} x i8], align {self.type.bytes}")
+        given = (*recipe.state, *recipe.constants)
+        for k, name in enumerate(given):
+            self._read(HEAD + k, name)
+        records = self._number(code.load(POINTER, code.at("%rows_of", 0), "align 8"))
+        counts = code.load(POINTER, code.at("%rows_of", 8 * self.type.lanes), "align 8")
+        code.do(f"br {records.compare('sgt', 0)}, label %record, label %done")
+
+        code.begin("record")
+        record = code.emit(WORD, "phi i64 [ 0, %entry ], [ %record_next, %write ]")
+        steps = self._number(code.at(counts, record * self.size))
+        code.do(f"br {steps.compare('sgt', 0)}, label %steps, label %write")
+        code.begin("steps")
+        step = code.emit(WORD, "phi i64 [ 0, %record ], [ %step_next, %stepped ]")
+        for work in recipe.works:
+            self._work(work)
+        self._copy(recipe.results, recipe.state)
+        code.do("br label %stepped")
+        code.begin("stepped")
+        code.do(f"%step_next = add {step}, 1")
+        code.do(f"br {Value(code, WORD, '%step_next').compare('slt', steps)}, label %steps, label %write")
+
+        code.begin("write")
+        for k, name in enumerate(recipe.state):
+            self._record(HEAD + len(given) + k, name, record)
+        code.do(f"%record_next = add {record}, 1")
+        code.do(f"br {Value(code, WORD, '%record_next').compare('slt', records)}, label %record, label %done")
+        code.begin("done")
+        code.do("ret i1 false")
+        head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
+        self.module.define("vector", f"{head} {ATTRIBUTES}", code)
+
+    def _number(self, place: Value) -> Value:
+        """A whole number that is kept as a float."""
+        return self.code.emit(
+            WORD, f"fptosi {self.code.load(Type(self.type.kind), place, f'align {self.size}')} to i64"
+        )
+
+    def _rows(self, k: int) -> list[Value]:
+        lanes = range(k * self.type.lanes, (k + 1) * self.type.lanes)
+        return [self.code.load(POINTER, self.code.at("%rows_of", 8 * place), "align 8") for place in lanes]
+
+    def _at(self, entry: int) -> Value:
+        return self.code.at("%memory", entry * self.type.bytes)
+
+    def _get(self, entry: int) -> Value:
+        return self.code.load(self.type, self._at(entry), f"align {self.type.bytes}")
+
+    def _put(self, value: Value, entry: int) -> None:
+        self.code.do(f"store {value}, {self._at(entry)}, align {self.type.bytes}")
+
+    def _read(self, k: int, name: str) -> None:
+        rows = self._rows(k)
+        for first, width in tiles(self.count[name], self.type.lanes):
+            for j, value in enumerate(load_tile(self.code, rows, self.type, width, first * self.size, self.size)):
+                self._put(value, self.start[name] + first + j)
+
+    def _record(self, k: int, name: str, record: Value) -> None:
+        places = [self.code.at(row, record * (self.count[name] * self.size)) for row in self._rows(k)]
+        for first, width in tiles(self.count[name], self.type.lanes):
+            columns = [self._get(self.start[name] + first + j) for j in range(width)]
+            store_rows(self.code, places, rows_of_tile(self.code, columns), first * self.size, f"align {self.size}")
+
+    def _copy(self, sources: tuple[str, ...], targets: tuple[str, ...]) -> None:
+        """All that is read is read before anything is written: a state may be the other's next."""
+        pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s != t]
+        values = [[self._get(self.start[s] + j) for j in range(self.count[s])] for s, _ in pairs]
+        for (_, target), column in zip(pairs, values, strict=True):
+            for j, value in enumerate(column):
+                self._put(value, self.start[target] + j)
+
+    def _call(self, work: Work, inputs: list[int], outputs: list[int]) -> None:
+        places = ", ".join(str(self._at(entry)) for entry in (*inputs, *outputs))
+        self.code.do(f"call void @{self.names[id(work.program)]}({places}, ptr %context)")
+
+    def _work(self, work: Work) -> None:
+        inputs, outputs = ([self.start[n] for n in names] for names in (work.inputs, work.outputs))
+        if work.most == 1:
+            self._call(work, inputs, outputs)
+            return
+        # the outputs' places hold what is iterated; the program writes beyond the memory, and that is copied back
+        code, sizes = self.code, [self.count[n] for n in work.outputs]
+        before, again, after = code.block, code.label("again"), code.label("after")
+        for source, target, size in zip(inputs, outputs, sizes, strict=False):
+            for j in range(size):
+                self._put(self._get(source + j), target + j)
+        code.do(f"br label %{again}")
+        code.begin(again)
+        turn = code.emit(WORD, f"phi i64 [ 0, %{before} ], [ %{again}_next, %{again} ]")
+        spare = [self.spare + sum(sizes[:k]) for k in range(len(sizes))]
+        self._call(work, [*outputs, *inputs[len(outputs) :]], spare)
+        for source, target, size in zip(spare, outputs, sizes, strict=True):
+            for j in range(size):
+                self._put(self._get(source + j), target + j)
+        code.do(f"%{again}_next = add {turn}, 1")
+        left = code.any(self._get(outputs[-1]).compare("une", 1.0))
+        more = left & Value(code, WORD, f"%{again}_next").compare("slt", work.most)
+        code.do(f"br {more}, label %{again}, label %{after}")
+        code.begin(after)

@@ -1,0 +1,324 @@
+"""Elementary functions as vector instructions: a few multiply-adds for all lanes at once, correct to about one ulp.
+
+Each function takes the code under way and values, and appends instructions there. A lane's result depends on that
+lane alone, bit for bit. What is rare (huge angles, logarithms of what is not a positive normal number) goes to libm,
+by the context's table; so does everything on a processor without fused multiply-add, on which the accuracy rests.
+float32 has a sine and cosine of its own; its other functions pass through float64.
+
+The coefficients are minimax fits of our own: Remez' exchange in 80 digits for the relative error of the function,
+each coefficient rounded in turn and the later ones fitted anew. The error of a fit stands beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import NamedTuple
+
+from sixd.codegen.llvm.context import offset
+from sixd.codegen.llvm.ir import Code, Module, Type, Value
+from sixd.trace.ops import Op
+
+# (sin r - r) / r and cos r - 1 for |r| < π/4, from r² on: 2^-57.9, 2^-63.9; of float32: 2^-27.8, 2^-32.7
+SIN = (-0.1666666666666663, 0.00833333333332184, -0.00019841269829358544, 2.755731353852453e-06,
+       -2.5050734391409857e-08, 1.5895433436700265e-10)  # fmt: skip
+COS = (-0.5, 0.041666666666666595, -0.0013888888888873325, 2.480158728898366e-05, -2.755731421006372e-07,
+       2.087570426870183e-09, -1.1358683177585967e-11)  # fmt: skip
+SIN_SINGLE = (-0.166666538, 0.00833210628, -0.000195078843)
+COS_SINGLE = (-0.5, 0.0416666456, -0.00138872978, 2.44300845e-05)
+
+# (tan r - r) / r for |r| < π/4: 2^-56.2
+TAN = (0.3333333333333277, 0.13333333333415587, 0.05396825392620468, 0.021869489620162642, 0.008863219006302192,
+       0.003592290510005777, 0.0014547492340234028, 0.0005951016532228993, 0.0002222705087582441,
+       0.00013675158905604226, -2.6705965277523293e-05, 8.974728098819485e-05, -4.5036323144509835e-05,
+       2.0901809656297555e-05)  # fmt: skip
+# (asin s - s) / s and (atan q - q) / q for arguments up to 1/2: 2^-59.9, 2^-57.1
+ASIN = (0.1666666666666676, 0.07499999999970865, 0.04464285717456364, 0.030381942709685163, 0.022372214942038192,
+        0.017351612728885354, 0.01398081292056971, 0.011398968519761299, 0.010779965032710637, 0.0037074088049258327,
+        0.02170519137546607, -0.020996084105677264, 0.032626876232708824)  # fmt: skip
+ATAN = (-0.3333333333333298, 0.19999999999903104, -0.14285714276385728, 0.11111110659666316, -0.09090896246505802,
+        0.07692073954050714, -0.06663811160043903, 0.058583035926762325, -0.05122033883602841, 0.04186616209801318,
+        -0.027437521788726573, 0.010119371457718296)  # fmt: skip
+# exp r for |r| < log(2)/2 (rounded at once): 2^-56.3; (2 atanh s - 2 s) / s for |s| < 0.172: 2^-59.5
+EXP = (1.0, 1.0, 0.5000000000000011, 0.16666666666666413, 0.04166666666653016, 0.008333333333494288,
+       0.0013888888943629516, 0.00019841269506962897, 2.4801493099729863e-05, 2.7557586025542377e-06,
+       2.7630248040954334e-07, 2.5000172935534196e-08)  # fmt: skip
+LOG = (0.6666666666666734, 0.39999999999416513, 0.2857142874207457, 0.22222198598903967, 0.18183563229994162,
+       0.15314073855294663, 0.14795754785249904)  # fmt: skip
+
+LOG2, LOG2_REST = math.log(2), 2.3190468138462996e-17
+PI, PI_REST = math.pi, 1.2246467991473532e-16
+ROUND = 1.5 * 2.0**52  # a number below 2^51 added to it is rounded to a whole one, which the low bits then hold
+
+
+class _Format(NamedTuple):
+    """How a float width does angles: its integers, the constant that rounds, π/2 in three parts, where they end."""
+
+    integer: str
+    width: int
+    round: float
+    half_pi: tuple[float, float, float]
+    largest: float
+    sin: tuple[float, ...]
+    cos: tuple[float, ...]
+
+
+# each part is rounded down, so that all are positive and -0.0 less no quarter turns stays -0.0
+HALF_PI = (1.5707963267948966, 6.123233995736765e-17, 1.0828566739219139e-32)
+HALF_PI_SINGLE = (1.570796251296997, 7.549789415861596e-08, 5.390302529957765e-15)
+# up to the largest angle the quarter turns are counted to 1/300, so the rest of it leaves the fits' range by little
+FORMATS = {
+    "double": _Format("i64", 64, ROUND, HALF_PI, 2.0**42, SIN, COS),
+    "float": _Format("i32", 32, 1.5 * 2.0**23, HALF_PI_SINGLE, 2.0**17, SIN_SINGLE, COS_SINGLE),
+}
+
+
+# what libm does -------------------------------------------------------------------------------------------
+
+
+def _define_by_lanes(module: Module, function: str, name: str, type: Type, arity: int) -> None:
+    """A function that takes ``arity`` arguments, what is usual and a condition: where that holds, libm's result."""
+    code = Code(module)
+    args = [Value(code, type, f"%x{i}") for i in range(arity)]
+    usual, condition = Value(code, type, "%usual"), Value(code, type.of("i1"), "%condition")
+    scalar, result = Type(type.kind), Value(code, type, "poison")
+
+    def libm(name: str, *numbers: Value) -> Value:
+        place = code.emit(Type("ptr"), f"getelementptr i8, ptr %context, i64 {offset(name)}")
+        address = code.emit(Type("ptr"), f"load {place.type}, {place}, align 8")
+        return code.emit(Type("double"), f"call double {address.text}({', '.join(map(str, numbers))})")
+
+    for lane in range(type.lanes):
+        here = args if type.lanes == 1 else [code.emit(scalar, f"extractelement {x}, i32 {lane}") for x in args]
+        numbers = here if type.kind == "double" else [x.convert("double") for x in here]
+        # an equal angle within ±π: near enough where neighbouring floats lie further apart than that
+        y = libm("atan2", libm("sin", *numbers), libm("cos", *numbers)) if name == "angle" else libm(name, *numbers)
+        y = y if type.kind == "double" else y.convert("float")
+        result = y if type.lanes == 1 else code.emit(type, f"insertelement {result}, {y}, i32 {lane}")
+    code.do(f"ret {condition.where(result, usual)}")
+    parameters = ", ".join(map(str, (*args, usual, condition)))
+    module.define(function, f"internal {type} @{function}({parameters}, ptr %context) cold noinline nounwind", code)
+
+
+def _libm_where(code: Code, condition: Value, usual: Value, name: str, *args: Value) -> Value:
+    """``usual``, but where the condition holds libm's function of that name, or an equal small ``angle``."""
+    function = f"{name}_{usual.type.suffix}"
+    if not code.module.has(function):
+        _define_by_lanes(code.module, function, name, usual.type, len(args))
+    return code.rarely(condition, usual, function, *args)
+
+
+def _serve(name: str, single: bool = False) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Without fma call libm's function of that name; take float32 through float64, unless ``single``."""
+
+    def decorate(function: Callable[..., Value]) -> Callable[..., Value]:
+        @wraps(function)
+        def serve(code: Code, *args: Value) -> Value:
+            type = args[0].type
+            if not code.module.has_fma:
+                return _libm_where(code, code.const(1, type.of("i1")), args[0], name, *args)
+            if single or type.kind == "double":
+                return function(code, *args)
+            return function(code, *(x.convert("double") for x in args)).convert("float")
+
+        return serve
+
+    return decorate
+
+
+# angles ---------------------------------------------------------------------------------------------------
+
+
+def _quarter_turns(code: Code, x: Value) -> tuple[Value, Value, Value]:
+    """An angle equal to x and not huge, its nearest number of quarter turns, and that number as low bits."""
+    key = ("quarter turns", x.type, x.text)
+    if key not in code.memo:
+        form = FORMATS[x.type.kind]
+        y = _libm_where(code, code.absolute(x) > form.largest, x, "angle", x)
+        rounded = code.fma(y, 2 / math.pi, form.round)
+        code.memo[key] = y, rounded - form.round, rounded.bitcast(form.integer)
+    return code.memo[key]
+
+
+def _rest(code: Code, x: Value) -> tuple[Value, Value, Value, Value]:
+    """Sine and cosine of what remains of x after whole quarter turns; whether these are odd; their number's bits."""
+    key = ("rest", x.type, x.text)
+    if key not in code.memo:
+        form = FORMATS[x.type.kind]
+        r, turns, bits = _quarter_turns(code, x)
+        # the first difference is exact: by fma, and because the quarter turns lie nearest
+        for part in form.half_pi:
+            r = code.fma(turns, -part, r)
+        z = r * r
+        # the fused + 0.0 keeps the sign of sin(-0.0), as a product would not
+        s = code.fma(r, code.polynomial(z, (0.0, *form.sin)), r)
+        c = code.polynomial(z, (1.0, *form.cos))
+        code.memo[key] = s, c, (bits & 1).compare("ne", 0), bits << (form.width - 2)
+    return code.memo[key]
+
+
+def _signed(value: Value, bits: Value) -> Value:
+    """``value`` with its sign turned where the highest bit is set."""
+    form = FORMATS[value.type.kind]
+    return (value.bitcast(form.integer) ^ (bits & -(1 << (form.width - 1)))).bitcast(value.type.kind)
+
+
+@_serve("sin", single=True)
+def sine(code: Code, x: Value) -> Value:
+    """sin x; shares its work with the cosine of x."""
+    s, c, odd, bits = _rest(code, x)
+    return _signed(odd.where(c, s), bits)
+
+
+@_serve("cos", single=True)
+def cosine(code: Code, x: Value) -> Value:
+    """cos x; shares its work with the sine of x."""
+    s, c, odd, bits = _rest(code, x)
+    # one quarter turn on, in the two highest bits
+    return _signed(odd.where(s, c), bits + (1 << (FORMATS[x.type.kind].width - 2)))
+
+
+@_serve("tan")
+def tangent(code: Code, x: Value) -> Value:
+    """tan x: the rest of the angle and its tangent with a low part each, or minus one by that."""
+    first, second, third = HALF_PI
+    y, turns, bits = _quarter_turns(code, x)
+    a = code.fma(turns, -first, y)
+    b = turns * second
+    # h + low = a - turns (second + third), whichever of a and b is larger
+    h = a - b
+    v = h - a
+    low = (a - (h - v)) - (b + v) - code.fma(turns, second, -b)
+    low = code.fma(turns, -third, low)
+    # tan(h + low) = tan h + low (1 + tan² h)
+    w = h * code.polynomial(h * h, (0.0, *TAN))
+    t = h + w
+    w = w + code.fma(low * t, t, low)
+    t = code.intrinsic("copysign", h + w, h)
+    rest = (h - t) + w
+    # one correction of Newton's
+    inverse = -1 / t
+    error = code.fma(inverse, rest, code.fma(inverse, t, 1.0))
+    return (bits & 1).compare("ne", 0).where(code.fma(inverse, error, inverse), t)
+
+
+def _arc(code: Code, x: Value) -> tuple[Value, Value, Value]:
+    """Whether |x| > 1/2; a number s up to 1/2, namely |x| or else sqrt((1 - |x|)/2); asin s - s."""
+    size = code.absolute(x)
+    big = size > 0.5
+    z = big.where(code.fma(size, -0.5, 0.5), x * x)
+    s = big.where(code.intrinsic("sqrt", z), size)
+    return big, s, s * code.polynomial(z, (0.0, *ASIN))
+
+
+@_serve("asin")
+def arcsine(code: Code, x: Value) -> Value:
+    """asin x: near ±1 by π/2 - 2 asin sqrt((1 - |x|)/2)."""
+    big, s, w = _arc(code, x)
+    twice = s + s
+    head = PI / 2 - twice
+    rest = (PI / 2 - head) - twice
+    result = big.where(head + (rest + code.fma(w, -2.0, PI_REST / 2)), s + w)
+    return code.intrinsic("copysign", result, x)
+
+
+@_serve("acos")
+def arccosine(code: Code, x: Value) -> Value:
+    """acos x: π/2 - asin x, but near ±1 by the half angle, too."""
+    big, s, w = _arc(code, x)
+    near = (x > 0).where(2.0 * (s + w), PI - code.fma(s, 2.0, code.fma(w, 2.0, -PI_REST)))
+    signed = code.intrinsic("copysign", w, x)
+    return big.where(near, PI / 2 - (x + (signed - PI_REST / 2)))
+
+
+@_serve("atan2")
+def arctangent2(code: Code, y: Value, x: Value) -> Value:
+    """The angle of (x, y): so many eighths of a turn, plus the arctangent of a quotient up to 1/2."""
+    a, b = code.absolute(y), code.absolute(x)
+    flat, steep = a + a <= b, b + b <= a
+    more, less = (a > b).where(a, b), (a > b).where(b, a)
+    total = a + b
+    # atan(a/b), π/4 + atan((a - b)/(a + b)), π/2 - atan(b/a); the quotient with a low part
+    eighths = flat.where(0.0, steep.where(2.0, code.const(1.0, a.type)))
+    above = flat.where(a, steep.where(-b, a - b))
+    below = flat.where(b, steep.where(a, total))
+    rest = flat.where(0.0, steep.where(0.0, less - (total - more)))
+    q = above / below
+    low = code.fma(-q, rest, code.fma(-q, below, above)) / below
+    z = q * q
+    # atan(q + low) = atan q + low (1 - q² + …)
+    low = code.fma(q, code.polynomial(z, (0.0, *ATAN)), code.fma(-z, low, low))
+    # on the left: π minus all that
+    left = x < 0
+    eighths, q, low = left.where(4 - eighths, eighths), left.where(-q, q), left.where(-low, low)
+    result = code.fma(eighths, PI / 4, q + code.fma(eighths, PI_REST / 4, low))
+    result = code.intrinsic("copysign", result, y)
+    # two zeros, an infinity, a sum that overflows
+    unusual = (more < 2.0**-900) | (more > 2.0**1000)
+    return _libm_where(code, unusual, result, "atan2", y, x)
+
+
+# the others -----------------------------------------------------------------------------------------------
+
+
+@_serve("exp")
+def exponential(code: Code, x: Value) -> Value:
+    """exp x = 2^k exp r, the power of two by halves: each alone is a number even where the result is hardly one."""
+    # beyond these it is infinity and zero; a NaN stays
+    x = (x > 710).where(710, x)
+    x = (x < -746).where(-746, x)
+    biased = ROUND + 2 * 1023
+    rounded = code.fma(x, 1 / LOG2, biased)
+    k, bits = rounded - biased, rounded.bitcast("i64")
+    r = code.fma(k, -LOG2_REST, code.fma(k, -LOG2, x))
+    half = bits >> 1
+    return code.polynomial(r, EXP) * (half << 52).bitcast("double") * ((bits - half) << 52).bitcast("double")
+
+
+@_serve("log")
+def logarithm(code: Code, x: Value) -> Value:
+    """log x = k log 2 + log(1 + f), the latter by s = f/(2 + f): 2 atanh s = f - f²/2 + s (f²/2 + s²…)."""
+    bits = x.bitcast("i64")
+    # the exponent, counted so that 1 + f lies between sqrt(1/2) and sqrt(2)
+    exponent = (bits - 0x3FE6A09E667F3BCD) >> 52
+    f = (bits - (exponent << 52)).bitcast("double") - 1.0
+    k = (exponent + 0x4338000000000000).bitcast("double") - ROUND
+    s = f / (f + 2.0)
+    square = f * 0.5 * f
+    low = code.fma(s, square + code.polynomial(s * s, (0.0, *LOG)), k * LOG2_REST)
+    result = code.fma(k, LOG2, f - (square - low))
+    unusual = x.compare("ult", 2.0**-1022) | x.compare("ueq", math.inf)
+    return _libm_where(code, unusual, result, "log", x)
+
+
+def sign(code: Code, x: Value) -> Value:
+    """-1, 0 or 1; NaN of NaN."""
+    return (x > 0).where(1, (x < 0).where(-1, x + 0.0))
+
+
+def minimum(code: Code, x: Value, y: Value) -> Value:
+    """The smaller of two; NaN if one is."""
+    return x.compare("uno", x).where(x, (x < y).where(x, y))
+
+
+def maximum(code: Code, x: Value, y: Value) -> Value:
+    """The larger of two; NaN if one is."""
+    return x.compare("uno", x).where(x, (x > y).where(x, y))
+
+
+FUNCTIONS: dict[Op, Callable[..., Value]] = {
+    Op.SIN: sine,
+    Op.COS: cosine,
+    Op.TAN: tangent,
+    Op.ASIN: arcsine,
+    Op.ACOS: arccosine,
+    Op.ATAN2: arctangent2,
+    Op.EXP: exponential,
+    Op.LOG: logarithm,
+    Op.SQRT: lambda code, x: code.intrinsic("sqrt", x),
+    Op.ABS: lambda code, x: code.absolute(x),
+    Op.SIGN: sign,
+    Op.MIN: minimum,
+    Op.MAX: maximum,
+}

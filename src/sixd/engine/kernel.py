@@ -1,0 +1,161 @@
+"""Kernels: functions compiled for one model by ``sixd.compile``, and the same as C source by ``sixd.export_c``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sixd.engine.artifact import Request, make_routine, trace_request
+from sixd.engine.evaluate import evaluate
+from sixd.engine.functions import Function
+from sixd.engine.request import make_request
+from sixd.errors import ScalarTypeError, unknown_name
+from sixd.model.system import System
+from sixd.trace.program import Program
+
+
+class Kernel:
+    """A function compiled for one model: call it like the function, without the model.
+
+    Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
+    filled if given. Compiled when first called, separately for one row and for batches. Many threads may call it at
+    once. It cannot be pickled: pickle the model and compile again, which takes a moment if the code is on disk.
+    A kernel of library functions raises where they do; one of your own function, or with parameters, returns inf or NaN
+    where it divides by zero.
+
+    Made by ``sixd.compile``. ``name``, ``model``, ``dtype`` and ``inputs`` (names of its arrays, in order) tell what it
+    is, ``program`` what it computes.
+    """
+
+    def __init__(self, function: Function, model: System, choices: tuple[Any, ...], dtype: str) -> None:
+        self.name, self.model, self.dtype = function.name, model, dtype
+        self.inputs = function.arrays
+        self._function, self._choices = function, choices
+        self._requests = {force: Request(function, choices, dtype, force) for force in (False, True)}
+        function.require_numeric(f"compile: {function.name}", model)
+        # a function that its name does not tell is traced here and now: what it closes over may change later
+        self._program = None if function.named else trace_request(model, self._requests[False])
+        self._routines = {
+            False: make_routine(model, self._requests[False], self._program),
+            True: make_routine(model, self._requests[True]),
+        }
+
+    def __new__(cls, *args: Any) -> Kernel:
+        # a class of its own, for an entry of its own: see _long_way
+        return super().__new__(type("Kernel", (cls,), {"__doc__": cls.__doc__}))
+
+    def _long_way(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
+        """A call that is not, or not yet, for the entry."""
+        plain = self._routines[False]
+        if f_ext is None and not named and self._function.check is None:
+            result = plain.quick(arrays, out)
+            if result is not None:
+                return result
+        if f_ext is not None and "f_ext" in self.inputs:  # a user's function may name an array so
+            named, f_ext = {**named, "f_ext": f_ext}, None
+        ordered = self._order(arrays, named)
+        if f_ext is not None and not self._function.force:
+            raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
+        made = self._routines[f_ext is not None]
+        result = evaluate(self._function, self.model, self._choices, ordered, f_ext, out, self.dtype, made)
+        make = plain.make_entry  # another thread may take it meanwhile
+        if make is not None and not plain.part("entry").singular and self._function.check is None:
+            # from now on a call goes to compiled code at once: the entry is no method, and is called without self
+            type(self).__call__ = make(self._long_way)  # type: ignore[method-assign]
+            plain.make_entry = None
+        return result
+
+    __call__ = _long_way
+
+    def _order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        given = dict(zip(self.inputs, arrays, strict=False))
+        for name in named:
+            if name not in self.inputs:
+                raise unknown_name(f"kernel {self.name}", "array", name, self.inputs)
+        given |= named
+        if len(arrays) + len(named) != len(self.inputs) or set(given) != set(self.inputs):
+            expected = ", ".join(self.inputs)
+            raise ScalarTypeError(
+                f"kernel {self.name}: got {len(arrays) + len(named)} arrays, expected {len(self.inputs)}: {expected}. "
+                f"The model is part of the kernel."
+            )
+        return tuple(given[name] for name in self.inputs)
+
+    @property
+    def program(self) -> Program:
+        """The traced program: its operations, counted by ``program.count()``."""
+        return self._program or trace_request(self.model, self._requests[False])
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}({', '.join(self.inputs)}) of {self.model.name!r}, {self.dtype}>"
+
+
+def compile(
+    function: Callable[..., Any] | Sequence[Callable[..., Any]],
+    model: System,
+    *,
+    target: str = "cpu",
+    dtype: str = "float64",
+    parameters: Sequence[str] = (),
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    **static: Any,
+) -> Kernel:
+    """A kernel of a function for one model: call it like the function, without the model.
+
+    Parameters
+    ----------
+    function : a function of the library, such as ``sixd.inverse_dynamics``; a function of your own of arrays, written
+        in NumPy style on the functions of ``sixd.spatial``, which may call the library's; or several of these in a
+        tuple, which then share their common work in one kernel that returns a tuple.
+    model : the model for which it is compiled; a function of your own gets it if it has an argument named model.
+    target : "cpu".
+    dtype : "float64" or "float32".
+    parameters : names of what shall be trailing inputs of the kernel instead of constants: "inertia" (nb, 10) with rows
+        m, hx, hy, hz, Ixx, Iyy, Izz, Iyz, Ixz, Ixy about the body's origin; "gravity" (3,); "placements" (nb, 4, 4);
+        "damping", "friction", "armature" (nv,); or the name of a symbol of the model ().
+    shapes : core shapes of the arrays of your own function whose names are not q, qd, qdd, tau, dq or f_ext.
+    static : fixed arguments of the function: ``compile(sixd.pose, model, frame="tool")``. Arguments of your own
+        function with a default are fixed at that, unless ``shapes`` names them.
+
+    A function of your own is run once, here, on scalars that record what is done to them: what it closes over is fixed
+    from then on. ``sixd.spatial`` has sin, cos, tan, asin, acos, atan2, sqrt, exp, log, sign, absolute, minimum,
+    maximum and where; conditions are made of single numbers (``where(q[0] > 0, a, b)``), not of whole arrays.
+
+    >>> import numpy as np, sixd
+    >>> arm = sixd.zoo.planar(2)
+    >>> kernel = sixd.compile((sixd.mass_matrix, sixd.bias_force), arm)
+    >>> M, h = kernel(np.array([0.3, 0.5]), np.array([1.0, -2.0]))
+    >>> M.shape, h.shape
+    ((2, 2), (2,))
+    """
+    request = make_request("compile", function, model, target, dtype, parameters, shapes, static)
+    return Kernel(request.function, model, request.choices, request.dtype)
+
+
+def export_c(
+    function: Callable[..., Any] | Sequence[Callable[..., Any]],
+    model: System,
+    *,
+    name: str | None = None,
+    dtype: str = "float64",
+    parameters: Sequence[str] = (),
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    **static: Any,
+) -> Any:
+    """The function for one model as C99: ``.source`` and ``.header``, one self-contained function of plain arrays.
+
+    No allocation, no dependencies but the C library's mathematics. Arguments as for ``compile``; ``name`` is that of
+    the C function; ``f_ext=True`` adds external forces as the last input. ``.save(folder)`` writes both files. Where
+    the mass matrix is singular the C function gives inf or NaN.
+    """
+    from sixd.codegen.c import emit
+
+    with_force = static.pop("f_ext", None) not in (None, False)
+    request = make_request("export_c", function, model, "cpu", dtype, parameters, shapes, static)
+    program = trace_request(model, request._replace(force=with_force))
+    own = request.function.name.replace("+", "_and_")
+    label = name or (own if own.isidentifier() else "function")
+    return emit(program, label, dtype=request.dtype, comment=f"{request.function.name} of {model.name}")

@@ -1,0 +1,1 @@
+"""Force elements: springs, joint limits, compliant ground."""

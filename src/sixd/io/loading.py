@@ -1,0 +1,106 @@
+"""``sixd.load``: any robot description to a Model, by what the file itself says it is."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import IO, Any
+
+import numpy as np
+
+from sixd.errors import LoadError, ModelWarning, ScalarTypeError
+from sixd.io.contents import refuse_foreign
+from sixd.io.files import read_source
+from sixd.io.spatial_v2.structures import from_mat, from_structure
+from sixd.io.urdf.reader import read_urdf
+from sixd.io.xml import parse
+from sixd.model import Model
+from sixd.model.findings import told_at_load
+from sixd.model.parts import Finding
+
+_MOST_NAMES, _MOST_MESSAGES = 6, 3  # that one warning shows
+_OTHER_ROOTS = {
+    "sdf": "SDF is not read; convert it to URDF.",
+    "COLLADA": "It is a mesh (COLLADA): name the robot file that uses it.",
+    "mujocoinclude": "It is a part of an MJCF file: name the file that includes it.",
+    "launch": "It is a launch file: name the robot file that it loads.",
+}
+
+
+def load(
+    source: str | bytes | os.PathLike[str] | IO[Any] | Mapping[str, Any],
+    *,
+    floating_base: bool = False,
+    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
+) -> Model:
+    """A model from a robot file.
+
+    Parameters
+    ----------
+    source : a path, the text or bytes of the file, an open file, or a dictionary with the fields of a spatial_v2 model.
+        URDF and MJCF are told apart by their root tag; ``.mat`` files hold a spatial_v2 model.
+    floating_base : give a URDF's root link a free joint (q = [qw qx qy qz, x y z]).
+    package_dirs : where packages named in ``package://…`` lie. Meshes are for viewing and never required.
+
+    What is doubtful in a file (a missing inertia, a name that is misspelt, an inertia that no body can have) is a
+    ``ModelWarning``, one for each kind, and an entry of ``sixd.check(model)``; what is broken raises ``LoadError`` with
+    the line.
+    """
+    if not isinstance(floating_base, bool):
+        raise ScalarTypeError(f"load: floating_base is {floating_base!r}, expected True or False.")
+    if package_dirs is None or isinstance(package_dirs, (str, os.PathLike)):
+        package_dirs = [package_dirs] if package_dirs else []
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers that no robot has; findings tell
+        model = _read(source, floating_base, package_dirs)
+    for text in sentences(told_at_load(model)):
+        warnings.warn(f"load: {model.name!r}: {text}", ModelWarning, stacklevel=2)
+    return model
+
+
+def _read(source: Any, floating_base: bool, package_dirs: Iterable[str | os.PathLike[str]]) -> Model:
+    if isinstance(source, Mapping):
+        return _without_floating(from_structure(source), floating_base)
+    read = read_source(source)
+    if read.data.startswith(b"MATLAB 5.0") or read.name.endswith(".mat"):
+        return _without_floating(from_mat(read.data, read.name), floating_base)
+    refuse_foreign(read.data, read.name)
+    root = parse(read.data, read.name, encoding=read.encoding)
+    if root.tag == "robot":
+        return read_urdf(root, floating_base=floating_base, package_dirs=package_dirs, folders=read.folders)
+    if root.tag == "mujoco":
+        from sixd.io.mjcf.reader import read_mjcf
+
+        return _without_floating(read_mjcf(read, root), floating_base)
+    hint = _OTHER_ROOTS.get(root.tag, "Is it a robot file?")
+    raise LoadError(f"{read.name}: the root tag is <{root.tag}>, expected <robot> (URDF) or <mujoco> (MJCF). {hint}")
+
+
+def _without_floating(model: Model, floating_base: bool) -> Model:
+    if floating_base:
+        raise LoadError(
+            "load: floating_base=True is for URDF, whose root link has no joint. In MJCF add <freejoint/>; "
+            "otherwise build the base with sixd.Free() and model.attach."
+        )
+    return model
+
+
+def sentences(findings: Iterable[Finding]) -> list[str]:
+    """One sentence for each kind of finding, which names the bodies; remarks on the whole model are a kind each."""
+    kinds: dict[str, dict[str, list[str]]] = {}
+    for f in findings:
+        kind = f.message if f.code == "not-carried" else f.code
+        kinds.setdefault(kind, {}).setdefault(f.message.rstrip("."), []).append(f.where)
+    return [_sentence(names_of) for names_of in kinds.values()]
+
+
+def _sentence(names_of: dict[str, list[str]]) -> str:
+    shown = []
+    for message, names in list(names_of.items())[:_MOST_MESSAGES]:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        shown.append(f"{', '.join(names[:_MOST_NAMES])}{more}: {message}")
+    rest = [name for names in list(names_of.values())[_MOST_MESSAGES:] for name in names]
+    if rest:
+        more = ", …" if len(rest) > _MOST_NAMES else ""
+        shown.append(f"and {len(rest)} more of this kind ({', '.join(rest[:_MOST_NAMES])}{more}): see sixd.check")
+    return "; ".join(shown).replace("?; ", "? ") + ("" if shown[-1].endswith("?") else ".")

@@ -1,0 +1,1 @@
+"""MJCF files: read through MuJoCo's own compiler."""

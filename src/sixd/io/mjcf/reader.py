@@ -1,0 +1,276 @@
+"""The MJCF reader: MuJoCo's own compiler reads the file, and its compiled model becomes a Model.
+
+Bodies and joints keep MuJoCo's order, so q and qd are MuJoCo's qpos and qvel but for the free joint's
+convention (``sixd.interop``). Several joints on one body are a chain of massless bodies, the last of which is
+the body. What is not carried and acts on the dynamics is a warning each. ``mujoco`` is imported when used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import LoadError, MissingPackageError
+from sixd.io.contents import UTF16
+from sixd.io.dh import tidy_rotation
+from sixd.io.files import Source, unused
+from sixd.io.mjcf.constraints import Equalities, add_keyframes
+from sixd.io.mjcf.errors import place_of
+from sixd.io.mjcf.names import BALL, FREE, SLIDE, invented_names, written_names
+from sixd.io.mjcf.shapes import add_geoms
+from sixd.io.xml import Element
+from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
+from sixd.model.findings import inertia_finding, missing_inertia
+from sixd.model.parts import Finding
+from sixd.spatial.inertia import Inertia
+from sixd.spatial.rotation import axis_rotation, quaternion_to_rotation
+from sixd.spatial.scalar import Array
+from sixd.spatial.transform import placement
+
+_FREE_ORDER = [3, 4, 5, 0, 1, 2]  # MuJoCo's free joint has its linear freedoms first
+
+
+def read_mjcf(source: Source, root: Element) -> Model:
+    """The model of an MJCF document; what it includes and its meshes lie beside it, if it came from a file."""
+    mujoco = _import_mujoco()
+    compiled, remarks = _compile(mujoco, source, root)
+    reader = _Reader(mujoco, compiled)
+    builder = reader.builder
+    builder.notes.extend(Finding("mujoco", builder.name, f"MuJoCo says: {_line(text)}") for text in remarks)
+    builder.notes.extend(Finding("not-carried", builder.name, text) for text in not_carried(compiled))
+    builder.notes.extend(Finding("not-carried", builder.name, text, True) for text in not_acting(compiled))
+    for body in range(1, compiled.nbody):
+        reader.add_body(body)
+    reader.add_sites()
+    reader.add_equalities()
+    add_keyframes(builder, compiled, reader.joint_names)
+    add_geoms(builder, compiled, reader.body_names)
+    model = builder.build()
+    notes = [*builder.notes, *reader.findings(model)]
+    return dataclasses.replace(model, notes=tuple(notes))
+
+
+def _import_mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingPackageError(
+            "load: MJCF is read by MuJoCo's compiler, and the package mujoco is not installed. "
+            "Run: pip install 'sixd[mjcf]'"
+        ) from None
+    return mujoco
+
+
+def _compile(mujoco: Any, source: Source, root: Element) -> tuple[Any, list[str]]:
+    """The compiled model, and what MuJoCo remarked (it would write that to a log file in the working folder)."""
+    remarks: list[str] = []
+    path = None if source.folder is None else source.folder / source.name
+    previous = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(remarks.append)
+    try:
+        if path is not None and path.is_file() and not source.data.startswith(UTF16):
+            return _compile_file(mujoco, path), remarks
+        return mujoco.MjModel.from_xml_string(source.data.decode("utf-8-sig")), remarks
+    except UnicodeDecodeError:
+        raise LoadError(f"{source.name}: the text is not UTF-8, expected an MJCF file in UTF-8. Convert it.") from None
+    except (ValueError, mujoco.FatalError) as error:
+        message = _line(str(error))
+        hint = " A text has no folder: give the path instead." if path is None and "opening file" in message else ""
+        place = place_of(message, root, source.folder)
+        raise LoadError(f"{place}: MuJoCo cannot compile the file: {message}.{hint}") from None
+    finally:
+        mujoco.set_mju_user_warning(previous)
+
+
+def _compile_file(mujoco: Any, path: Path) -> Any:
+    """The model of a file; where a link leads to it, what it includes may lie beside the link or beside the file."""
+    try:
+        return mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        real = path.resolve()
+        if real == path or "opening file" not in str(error):
+            raise
+        return mujoco.MjModel.from_xml_path(str(real))
+
+
+def _line(text: str) -> str:
+    """MuJoCo's words on one line, without the last full stop."""
+    return "; ".join(part.strip() for part in text.splitlines() if part.strip()).rstrip(".")
+
+
+# what is left out -------------------------------------------------------------------------------
+
+
+def not_carried(compiled: Any) -> Iterator[str]:
+    """What the compiled model has that acts on the dynamics and a Model does not hold, one sentence each."""
+
+    def count(array: str) -> int:  # rows with an entry that is not zero; arrays that older versions lack have none
+        values = np.asarray(getattr(compiled, array, ()))
+        return int(values.reshape(len(values), -1).any(axis=1).sum()) if values.size else 0
+
+    free = np.asarray(compiled.jnt_type) == FREE
+    along_axes = np.asarray(compiled.dof_armature) + np.asarray(compiled.dof_frictionloss)
+    turned = sum(bool(along_axes[k]) for k in compiled.jnt_dofadr[free])
+    numbers = {
+        "tendons ({}) are not carried; they exert no force here": compiled.ntendon - _idle_tendons(compiled),
+        "armature of actuators ({}) is not carried; give it to their joints": count("actuator_armature"),
+        "damping of actuators ({}) is not carried; give it to their joints": count("actuator_damping"),
+        "gravity compensation ({} bodies) is not carried; their weight is felt": count("body_gravcomp"),
+        "polynomial springs ({} joints) are not carried; their linear part is": count("jnt_stiffnesspoly"),
+        "polynomial damping ({} freedoms) is not carried; its linear part is": count("dof_dampingpoly"),
+        "plastic springs ({} joints) are not carried; they are taken as elastic": count("jnt_springyield"),
+        "springs on free joints ({}) are not carried": np.count_nonzero(compiled.jnt_stiffness[free]),
+        "armature or friction on free joints ({}) acts along the world's axes in MuJoCo, along the body's here": turned,
+        "flexible bodies ({}) are not carried; only their nodes are": getattr(compiled, "nflex", 0),
+        "plugins ({}) are not carried": getattr(compiled, "nplugin", 0),
+    }
+    yield from (text.format(n) for text, n in numbers.items() if n)
+    density, viscosity = compiled.opt.density, compiled.opt.viscosity
+    if density > 0 or viscosity > 0:
+        yield f"the fluid (density {density:g}, viscosity {viscosity:g}) is not carried; bodies move as in a vacuum"
+
+
+def not_acting(compiled: Any) -> Iterator[str]:
+    """What a Model does not hold and does not act by itself: it is a matter of control, or only measures."""
+    actuators, tendons = getattr(compiled, "nactuator", compiled.nu), _idle_tendons(compiled)
+    if actuators:
+        yield f"actuators ({actuators}) are not carried; tau is the force at the joints"
+    if tendons:
+        yield f"tendons ({tendons}) that exert no force by themselves are not carried"
+
+
+def _idle_tendons(compiled: Any) -> int:
+    """How many tendons have neither spring, damper, friction, limit nor armature."""
+    acting = np.zeros(compiled.ntendon, dtype=bool)
+    for name in ("stiffness", "damping", "frictionloss", "limited", "armature", "stiffnesspoly", "dampingpoly"):
+        values = np.asarray(getattr(compiled, f"tendon_{name}", np.zeros(compiled.ntendon)))
+        acting |= values.reshape(compiled.ntendon, -1).any(axis=1) if compiled.ntendon else acting
+    return int((~acting).sum())
+
+
+# the tree ---------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """Adds the compiled model's bodies to a builder, in MuJoCo's order."""
+
+    def __init__(self, mujoco: Any, compiled: Any) -> None:
+        self.compiled = compiled
+        self._bits = mujoco.mjtDisableBit
+        name = bytes(compiled.names).split(b"\0", 1)[0].decode(errors="replace")
+        gravity = np.zeros(3) if self._disabled("GRAVITY") else np.array(compiled.opt.gravity)
+        self.builder = ModelBuilder(name or "model", gravity)
+        self.body_names = invented_names(compiled, "body", "body")
+        self.joint_names = invented_names(compiled, "jnt", "joint")
+        self.taken = {*self.body_names, *self.joint_names}
+        self.with_inertia: set[str] = set()
+        self.between: set[str] = set()  # massless bodies between the joints of one body
+        self.suspects: list[Finding] = []
+        self.sites: dict[int, str] = {}  # the frames that sites became
+
+    def _disabled(self, *flags: str) -> bool:
+        bits = [getattr(self._bits, f"mjDSBL_{flag}", 0) for flag in flags]
+        return any(self.compiled.opt.disableflags & int(bit) for bit in bits)
+
+    def add_body(self, b: int) -> None:
+        """Body b with its joints: a chain of one body for each, or a fixed one."""
+        c = self.compiled
+        name, parent = self.body_names[b], self.body_names[c.body_parentid[b]]
+        pose = _pose(c.body_pos[b], c.body_quat[b])
+        inertia = self._inertia(b, name)
+        first, count = c.body_jntadr[b], c.body_jntnum[b]
+        if count == 0:
+            fixed = unused(f"{name}_fixed", self.taken)
+            self.taken.add(fixed)
+            self.builder.add_body(name, parent, Fixed(), placement=pose, inertia=inertia, joint_name=fixed)
+        for j in range(first, first + count):
+            last = j == first + count - 1
+            link = name if last else unused(f"{name}:{self.joint_names[j]}", self.taken)
+            if not last:
+                self.taken.add(link)
+                self.between.add(link)
+            self._add_joint(j, link, parent, pose, inertia if last else None)
+            parent, pose = link, np.eye(4)
+
+    def _add_joint(self, j: int, link: str, parent: str, pose: Array, inertia: Inertia | None) -> None:
+        """One joint: a motion about its anchor, in the body's frame as the joints before it left that."""
+        c, kind = self.compiled, self.compiled.jnt_type[j]
+        anchor, axis, iq = np.array(c.jnt_pos[j]), np.array(c.jnt_axis[j]), c.jnt_qposadr[j]
+        joint: Joint
+        if kind == FREE:  # its coordinates are in the world, wherever the body was drawn
+            joint, pose = Free(), np.eye(4)
+        elif kind == BALL:
+            joint, pose = Spherical(), pose @ placement(anchor)
+        elif kind == SLIDE:  # the zero of q is at -ref
+            joint, pose = Prismatic(axis), pose @ placement(anchor - c.qpos0[iq] * axis)
+        else:
+            turn = axis_rotation(axis, -c.qpos0[iq]) if c.qpos0[iq] else np.eye(3)
+            joint, pose = Revolute(axis), pose @ placement(anchor, R=turn)
+        self.builder.add_body(
+            link,
+            parent,
+            joint,
+            placement=pose,
+            inertia=inertia,
+            joint_name=self.joint_names[j],
+            link_pose=placement(-anchor) if anchor.any() and kind != FREE else None,
+            **self._properties(j, joint),
+        )
+
+    def _properties(self, j: int, joint: Joint) -> dict[str, Any]:
+        c = self.compiled
+        iq, iv = (slice(k, k + n) for k, n in ((c.jnt_qposadr[j], joint.nq), (c.jnt_dofadr[j], joint.nv)))
+        order = _FREE_ORDER if isinstance(joint, Free) else slice(None)
+        values: dict[str, Any] = {"armature": c.dof_armature[iv][order]}
+        if not self._disabled("DAMPER", "PASSIVE"):
+            values["damping"] = c.dof_damping[iv][order]
+        if not self._disabled("FRICTIONLOSS", "CONSTRAINT"):
+            values["friction"] = c.dof_frictionloss[iv][order]
+        if not self._disabled("SPRING", "PASSIVE") and not isinstance(joint, Free):
+            values |= {"stiffness": float(c.jnt_stiffness[j]), "rest": np.array(c.qpos_spring[iq])}
+        if joint.nq == 1 and c.jnt_limited[j]:
+            values["limits"] = tuple(c.jnt_range[j])
+        if joint.nq == 1 and c.jnt_actfrclimited[j]:
+            values["effort"] = np.abs(c.jnt_actfrcrange[j]).max()
+        return values
+
+    def _inertia(self, b: int, name: str) -> Inertia:
+        c = self.compiled
+        R = tidy_rotation(quaternion_to_rotation(c.body_iquat[b]))
+        inertia = Inertia(c.body_mass[b], c.body_ipos[b], R @ np.diag(c.body_inertia[b]) @ R.T)
+        if inertia.mass or c.body_inertia[b].any():
+            self.with_inertia.add(name)
+        finding = inertia_finding(name, inertia)
+        if finding:
+            self.suspects.append(finding)
+        return inertia
+
+    def add_sites(self) -> None:
+        """Sites as frames; an unnamed one, or one with the name of a body, is passed over."""
+        c = self.compiled
+        for s, name in enumerate(written_names(c, "site")):
+            if name and name not in self.builder.frames:
+                parent = self.body_names[c.site_bodyid[s]]
+                self.builder.add_frame(name, parent, _pose(c.site_pos[s], c.site_quat[s]))
+                self.sites[s] = name
+
+    def add_equalities(self) -> None:
+        """Equalities as constraints, unless the file switches them off."""
+        if self.compiled.neq:
+            equalities = Equalities(self.builder, self.compiled, self.body_names, self.joint_names, self.sites)
+            equalities.add(enabled=not self._disabled("EQUALITY", "CONSTRAINT"))
+
+    def findings(self, model: Model) -> list[Finding]:
+        """Notes about bodies that move and have no inertia, or one that cannot be."""
+        carried = {model.frames[name].body for name in self.with_inertia}
+        bare = [model.body_names[i - 1] for i in model.bodies if i not in carried]
+        suspects = [f for f in self.suspects if model.frames[f.where].body]
+        return suspects + [missing_inertia(name) for name in bare if name not in self.between]
+
+
+def _pose(position: Array, quaternion: Array) -> Array:
+    return placement(np.array(position), R=tidy_rotation(quaternion_to_rotation(quaternion)))

@@ -1,0 +1,69 @@
+"""The geoms of a compiled MuJoCo model as shapes to look at; they take no part in the dynamics.
+
+What MuJoCo's own viewer shows by default is taken: groups 0 to 2, and nothing fully transparent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.io.mjcf.names import written_names
+from sixd.model import ModelBuilder, Shape
+from sixd.spatial.rotation import quaternion_to_rotation
+from sixd.spatial.transform import placement
+
+PLANE, HEIGHT_FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)  # MuJoCo's mjtGeom
+_LAST_VISIBLE_GROUP = 2
+_UNSET = (0.5, 0.5, 0.5, 1.0)  # a geom of this color takes its material's
+
+
+def add_geoms(builder: ModelBuilder, compiled: Any, body_names: list[str]) -> None:
+    """Hang the visible geoms on their bodies."""
+    meshes: dict[int, Shape] = {}
+    for g, name in enumerate(written_names(compiled, "geom")):
+        color = _color(compiled, g)
+        if compiled.geom_group[g] > _LAST_VISIBLE_GROUP or color[3] == 0:
+            continue
+        shape = _shape(compiled, g, meshes)
+        if shape is not None:
+            pose = placement(np.array(compiled.geom_pos[g]), R=quaternion_to_rotation(compiled.geom_quat[g]))
+            builder.add_visual(body_names[compiled.geom_bodyid[g]], shape, pose, color=color, name=name)
+
+
+def _color(compiled: Any, g: int) -> tuple[float, float, float, float]:
+    rgba, material = compiled.geom_rgba[g], compiled.geom_matid[g]
+    if material >= 0 and np.allclose(rgba, _UNSET):
+        rgba = compiled.mat_rgba[material]
+    red, green, blue, alpha = (float(x) for x in rgba)
+    return red, green, blue, alpha
+
+
+def _shape(compiled: Any, g: int, meshes: dict[int, Shape]) -> Shape | None:
+    """The shape of geom g; MuJoCo's sizes are radii and half lengths. None for a height field."""
+    kind = compiled.geom_type[g]
+    a, b, c = (float(x) for x in compiled.geom_size[g])
+    if kind == PLANE:
+        return Shape("plane")
+    if kind == SPHERE:
+        return Shape("sphere", (a,))
+    if kind in (CAPSULE, CYLINDER):
+        return Shape("capsule" if kind == CAPSULE else "cylinder", (a, 2 * b))
+    if kind == ELLIPSOID:
+        return Shape("ellipsoid", (a, b, c))
+    if kind == BOX:
+        return Shape("box", (2 * a, 2 * b, 2 * c))
+    mesh = int(compiled.geom_dataid[g])
+    if kind in (MESH, SDF) and mesh >= 0:
+        if mesh not in meshes:
+            meshes[mesh] = _mesh(compiled, mesh)
+        return meshes[mesh]
+    return None
+
+
+def _mesh(compiled: Any, k: int) -> Shape:
+    first, count = compiled.mesh_vertadr[k], compiled.mesh_vertnum[k]
+    vertices = np.array(compiled.mesh_vert[first : first + count], dtype=float)
+    first, count = compiled.mesh_faceadr[k], compiled.mesh_facenum[k]
+    return Shape("mesh", vertices=vertices, triangles=np.array(compiled.mesh_face[first : first + count]))

@@ -1,0 +1,1 @@
+"""Many simulations at once: draws and sweeps, chunks, processes and clusters."""

@@ -1,0 +1,172 @@
+"""What differs from row to row of an ensemble: sweeps, draws from random generators, and grids of both.
+
+Row i's generator is made of the seed and of i alone, so that a row is the same in every company.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.engine.parameters import parameter_shape
+from sixd.errors import ShapeError
+from sixd.model.system import System
+from sixd.simulation.checks import whole
+from sixd.spatial.scalar import Array
+
+WHERE = "ensemble"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Arguments of ``simulate`` for all rows: those that are one for all, and arrays (count, core) of the others.
+
+    Names are those of the arguments; a parameter's has the mark ``PARAMETER`` before it.
+    """
+
+    count: int
+    common: dict[str, Any]
+    own: dict[str, Array]
+
+    def cut(self, first: int, stop: int) -> dict[str, Array]:
+        """The arrays of some rows."""
+        return {name: np.ascontiguousarray(x[first:stop]) for name, x in self.own.items()}
+
+
+PARAMETER = "parameter "
+
+
+def assembled(common: Mapping[str, Any], own: Mapping[str, Array], order: tuple[str, ...]) -> dict[str, Any]:
+    """Arguments of ``simulate`` from those for all rows and those of some; parameters in the order of their names."""
+    given = {**common, **own}
+    found = {name: x for name, x in given.items() if not name.startswith(PARAMETER)}
+    found["parameters"] = {name: given[PARAMETER + name] for name in order} or None
+    table = own.get("controller")
+    if table is not None and "controller" in common:  # open loop, a table for each row
+        found["controller"] = type(common["controller"])(table, common["controller"].sample_time)
+    return found
+
+
+def make_rows(
+    system: System,
+    q: Any,
+    qd: Any,
+    controller: Any,
+    f_ext: Any,
+    parameters: Mapping[str, Any],
+    count: int | None,
+    entropy: Any,
+) -> Rows:
+    """Find how many rows there are, and draw what is random: q, qd, parameters, controller, f_ext, in that order."""
+    if q is None:
+        q = system.neutral()
+    elif isinstance(q, str) and q == "random":
+        q = system.random_configuration
+    given: dict[str, tuple[Any, tuple[int, ...]]] = {"q": (q, (system.nq,)), "qd": (qd, (system.nv,))}
+    for name, x in parameters.items():
+        given[PARAMETER + name] = (x, parameter_shape(WHERE, system, name))
+    given |= {"controller": (controller, (system.nv,)), "f_ext": (f_ext, (system.nb, 6))}
+
+    common: dict[str, Any] = {}
+    own: dict[str, Array] = {}
+    draws: dict[str, Callable[..., Any]] = {}
+    for name, (x, core) in given.items():
+        is_law = name in ("controller", "f_ext") and callable(x) and not _takes_one(x)
+        if x is None:
+            common[name] = None
+        elif hasattr(x, "sample") and np.ndim(getattr(x, "tau", ())) == 3:
+            common[name], own[name] = x, x.tau
+        elif is_law or hasattr(x, "sample"):
+            common[name] = x
+        elif callable(x):
+            draws[name] = x
+        else:
+            _sort(name, x, core, common, own)
+    count = _count(count, own, draws)
+    own |= _drawn(draws, {name: core for name, (_, core) in given.items()}, count, entropy)
+    own = {name: np.broadcast_to(x, (count, *x.shape[1:])) for name, x in own.items()}
+    if "q" in common:
+        start = np.asarray(common.pop("q"))
+        own["q"] = np.broadcast_to(start, (count, *start.shape))
+    return Rows(count, common, own)
+
+
+def grid(**axes: Any) -> dict[str, Array]:
+    """All combinations of values, for the ``parameters`` of ``sixd.ensemble``: name -> (count, …), the last fastest.
+
+    >>> import sixd
+    >>> {name: x.tolist() for name, x in sixd.grid(mass=[1, 2], length=[0.5, 0.7]).items()}
+    {'mass': [1, 1, 2, 2], 'length': [0.5, 0.7, 0.5, 0.7]}
+    """
+    values = {name: np.asarray(x) for name, x in axes.items()}
+    for name, x in values.items():
+        if not x.ndim:
+            raise ShapeError(f"grid: {name} is {axes[name]!r}, expected a list of values.")
+    chosen = np.indices([len(x) for x in values.values()]).reshape(len(values), -1)
+    return {name: x[k] for (name, x), k in zip(values.items(), chosen, strict=True)}
+
+
+def _takes_one(function: Callable[..., Any]) -> bool:
+    """Whether a function is one of a generator alone, and so draws a row."""
+    try:
+        given = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    plain = [p for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    return len(plain) == 1 and all(p.kind is not p.VAR_POSITIONAL for p in given)
+
+
+def _sort(name: str, x: Any, core: tuple[int, ...], common: dict[str, Any], own: dict[str, Array]) -> None:
+    """Put an array among those for all rows, or those with a row for each."""
+    want = f"({', '.join(map(str, ('count', *core)))}), or one row for all"
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise ShapeError(f"{WHERE}: {_plain(name)} is a ragged sequence, expected {want}.") from None
+    if array.ndim > len(core) + 1:
+        raise ShapeError(f"{WHERE}: {_plain(name)} has shape {array.shape}, expected {want}.")
+    if array.ndim == len(core) + 1:
+        own[name] = array
+    else:
+        common[name] = x
+
+
+def _count(count: int | None, own: Mapping[str, Array], draws: Mapping[str, Any]) -> int:
+    lengths = {name: len(x) for name, x in own.items()}
+    if count is not None:
+        lengths = {"count": whole(WHERE, "count", count), **lengths}
+    if not lengths:
+        what = "values are drawn" if draws else "all arguments have one row"
+        raise ShapeError(f"{WHERE}: {what}, and count is not given, expected how many rows to simulate. Give count=….")
+    many = {name: n for name, n in lengths.items() if n != 1 or name == "count"}
+    if len(set(many.values())) > 1:
+        told = ", ".join(f"{_plain(name)} {n}" for name, n in many.items())
+        raise ShapeError(f"{WHERE}: numbers of rows are {told}, expected the same for all. For a full grid: sixd.grid.")
+    found = next(iter(many.values()), 1)
+    if not found:
+        raise ShapeError(f"{WHERE}: {_plain(next(iter(many)))} has no rows, expected at least one.")
+    return found
+
+
+def _drawn(
+    draws: Mapping[str, Callable[..., Any]], cores: Mapping[str, tuple[int, ...]], count: int, entropy: Any
+) -> dict[str, Array]:
+    rows: dict[str, list[Any]] = {name: [] for name in draws}
+    for i in range(count) if draws else ():
+        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(i,)))
+        for name, draw in draws.items():
+            row = np.asarray(draw(rng))
+            if row.shape != cores[name]:
+                raise ShapeError(
+                    f"{WHERE}: {_plain(name)} draws shape {row.shape} for row {i}, expected {cores[name]}."
+                )
+            rows[name].append(row)
+    return {name: np.array(x) for name, x in rows.items()}
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix(PARAMETER)

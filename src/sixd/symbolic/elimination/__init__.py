@@ -1,0 +1,1 @@
+"""Elimination to independent coordinates."""

@@ -1,0 +1,250 @@
+"""Holonomic constraints solved for coordinates: linear ones first, then loops of rods, angles, what SymPy can solve.
+
+All branches are found; which one is meant, the caller decides. Every solution is put back into the equations.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sixd.errors import ModelError
+from sixd.symbolic.echelon import is_zero, tidy
+from sixd.symbolic.ring.ring import canonical
+
+Branch = dict[Any, Any]
+_MOST_BRANCHES = 16  # two each of four circles; more are no use to choose from
+
+
+class Step(NamedTuple):
+    """Equations that are solved, by any of the branches."""
+
+    solved: tuple[Any, ...]
+    branches: list[Branch]
+
+
+def solutions(where: str, equations: Sequence[Any], q: Sequence[Any], candidates: Sequence[Any]) -> list[Branch]:
+    """Every branch {coordinate: expression in those that are left}, or an error that says why there is none."""
+    found = [b for b in _branches(where, [tidy(e) for e in equations], q, list(candidates)) if _holds(equations, b)]
+    if not found:
+        raise ModelError(
+            f"{where}: no closed form was found for {[str(x) for x in candidates]} from {[str(e) for e in equations]}. "
+            f"Choose other dependent coordinates, or give the map yourself."
+        )
+    return found
+
+
+def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> list[Branch]:
+    """Solve one equation (or a pair, or all that are left), put it into the others, and go on with these."""
+    left = [e for e in equations if not _vanishes(e)]
+    if not left:
+        return [{}]
+    contradiction = [e for e in left if not e.has(*q)]
+    if contradiction:
+        raise ModelError(
+            f"{where}: the constraints contradict each other: they lead to {contradiction[0]} = 0. Drop one of them."
+        )
+    results: list[Branch] = []
+    dead_ends: list[ModelError] = []
+    step = _next_step(left, q, candidates)
+    for known in step.branches:
+        inner = [_short(e.xreplace(known)) for e in left if e not in step.solved]
+        try:
+            branches = _branches(where, inner, q, [x for x in candidates if x not in known])
+        except ModelError as error:  # of this branch alone
+            dead_ends.append(error)
+            continue
+        results += [{x: _short(value.xreplace(b)) for x, value in known.items()} | b for b in branches]
+    if dead_ends and not results:
+        raise dead_ends[0]
+    return results[:_MOST_BRANCHES]
+
+
+def _next_step(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+    for way in (_linear, _loop, _single, _together):
+        step = way(equations, q, candidates)
+        if step.branches:
+            return step
+    return step
+
+
+def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+    """The coordinate with the simplest coefficient among those in which an equation is linear."""
+    import sympy
+
+    best: tuple[Any, Step] | None = None
+    for k, e in enumerate(equations):
+        for j, x in enumerate(candidates):
+            slope = _short(e.diff(x)) if e.has(x) else sympy.Integer(0)
+            if slope == 0 or slope.has(x):
+                continue
+            number = slope.is_number
+            cost = (slope.has(*q), not number, 0 if number else int(sympy.count_ops(slope)), k, -j)
+            if best is None or cost < best[0]:
+                best = cost, Step((e,), [{x: _short(-e.xreplace({x: sympy.Integer(0)}) / slope)}])
+    return best[1] if best is not None else Step((), [])
+
+
+def _loop(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+    """A loop of rods: two equations tell cos x and sin x; the sum of their squares is an equation without x."""
+    import sympy
+
+    for x in candidates:
+        with_x = [e for e in equations if e.has(x)]
+        forms = [form for e in with_x if (form := _cosine_form(e, x)) is not None]
+        if not len(with_x) == len(forms) == 2:
+            continue
+        (a, b, u), (c, d, v) = forms
+        determinant = _short(a * d - b * c)
+        if determinant == 0 or determinant.has(*q):
+            continue
+        cosine, sine = _short((b * v - d * u) / determinant), _short((c * u - a * v) / determinant)
+        rest, others = _short(cosine**2 + sine**2 - 1), [y for y in candidates if y != x]
+        if not any(rest.has(y) for y in others):
+            continue
+        branches = [
+            known | {x: sympy.atan2(sine.xreplace(known), cosine.xreplace(known))}
+            for known in _single([rest], q, others).branches
+        ]
+        if branches:
+            return Step(tuple(with_x), branches)
+    return Step((), [])
+
+
+def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+    """One equation for a coordinate that stands in no other equation."""
+    for e in equations:
+        for x in reversed(candidates):
+            if e.has(x) and not any(f.has(x) for f in equations if f is not e):
+                found = [{x: value} for value in _roots(e, x)]
+                if found:
+                    return Step((e,), found)
+    return Step((), [])
+
+
+def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+    """All equations at once, by SymPy."""
+    import sympy
+
+    for unknowns in itertools.combinations(reversed(candidates), len(equations) if len(equations) > 1 else 0):
+        if not unknowns or not all(_is_plain(e, x) for e in equations for x in unknowns):
+            continue
+        try:
+            found = sympy.solve(equations, unknowns, dict=True)
+        except (NotImplementedError, sympy.PolynomialError):
+            continue
+        full = [{x: _plain_roots(b[x]) for x in unknowns} for b in found if set(b) == set(unknowns)]
+        if full:
+            return Step(tuple(equations), full)
+    return Step((), [])
+
+
+def _roots(e: Any, x: Any) -> Iterator[Any]:
+    """Solutions of e = 0 for x: of a cos x + b sin x + c by arcs, else by SymPy."""
+    import sympy
+
+    form = _cosine_form(e, x)
+    if form is None:
+        try:
+            found = sympy.solve(e, x) if _is_plain(e, x) else []
+        except (NotImplementedError, sympy.PolynomialError):
+            found = []
+        yield from map(_plain_roots, found)
+        return
+    a, b, c = form
+    if a == 0:
+        arc = sympy.asin(_short(-c / b))
+        yield from (arc, sympy.pi - arc)
+    elif c == 0:
+        yield from (sympy.atan2(-a, b), sympy.atan2(a, -b))
+    else:
+        middle = sympy.atan2(b, a) if b != 0 else sympy.Integer(0)
+        arc = sympy.acos(_short(-c / (sympy.sqrt(_short(a**2 + b**2)) if b != 0 else a)))
+        yield from (middle + arc, middle - arc)
+
+
+def _cosine_form(e: Any, x: Any) -> tuple[Any, Any, Any] | None:
+    """(a, b, c) of e = a cos x + b sin x + c, up to a factor, with a, b, c free of x; None if it has not that form."""
+    import sympy
+
+    c, s = sympy.Dummy("c"), sympy.Dummy("s")
+    above = canonical(sympy.fraction(sympy.together(e))[0])  # sums of angles written out, no sin²
+    flat = sympy.expand(above.xreplace({sympy.cos(x): c, sympy.sin(x): s}))
+    if flat.has(x):
+        return None
+    a, b, rest = flat.coeff(c, 1), flat.coeff(s, 1), flat.coeff(c, 0).coeff(s, 0)
+    if (a == 0 and b == 0) or a.has(c, s) or b.has(c, s) or sympy.expand(flat - a * c - b * s - rest) != 0:
+        return None
+    return _short(a), _short(b), _short(rest)
+
+
+def _is_plain(e: Any, x: Any) -> bool:
+    """Whether x stands in an equation in one way only: as itself, in sine and cosine, or in one other function.
+
+    On others SymPy searches for half a minute before it gives up.
+    """
+    import sympy
+
+    above = sympy.fraction(sympy.together(e))[0]
+    try:
+        ways = {g for g in sympy.Poly(above).gens if g.has(x)}
+    except sympy.PolynomialError:
+        return False
+    return len(ways) < 2 or ways <= {sympy.sin(x), sympy.cos(x)}
+
+
+def _plain_roots(value: Any) -> Any:
+    """Radicands multiplied out: √(R² - x²), not √((R - x)(R + x))."""
+    import sympy
+
+    half = sympy.Rational(1, 2)
+    return value.replace(lambda e: e.is_Pow and e.exp == half, lambda e: sympy.sqrt(sympy.expand(e.base)))
+
+
+def _has_branches(e: Any) -> bool:
+    """Whether roots or arcs are in it, which the normal form of polynomials does not see through."""
+    import sympy
+
+    arcs = e.has(sympy.acos, sympy.asin, sympy.atan2, sympy.atan)
+    return arcs or any(not p.exp.is_Integer for p in e.atoms(sympy.Pow))
+
+
+def _short(e: Any) -> Any:
+    """:func:`tidy`, where that is quick."""
+    return e if _has_branches(e) or _is_infinite(e) else tidy(e)
+
+
+def _vanishes(e: Any) -> bool:
+    """Whether e = 0: exactly, or, with roots and arcs in it, at points of many digits."""
+    return not _is_infinite(e) and (_vanishes_at_points(e) if _has_branches(e) else is_zero(e))
+
+
+def _is_infinite(e: Any) -> bool:
+    import sympy
+
+    return bool(e.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo))
+
+
+def _holds(equations: Sequence[Any], branch: Branch) -> bool:
+    finite = not any(map(_is_infinite, branch.values()))
+    return finite and all(_vanishes(e.xreplace(branch)) for e in equations)
+
+
+def _vanishes_at_points(value: Any) -> bool:
+    """Whether a value is zero at points of its symbols, real or not.
+
+    Rounding in 40 digits stays below 1e-25; floats in the expression are good to 1e-15 and leave less than 1e-10.
+    """
+    import mpmath
+    import sympy
+
+    def turn(y: Any, x: Any) -> Any:  # atan2 of complex numbers too
+        return -1j * mpmath.log((x + 1j * y) / mpmath.sqrt(x * x + y * y))
+
+    symbols = sorted(value.free_symbols, key=sympy.default_sort_key)
+    function = sympy.lambdify(symbols, value, [{"atan2": turn}, "mpmath"])
+    with mpmath.workdps(40):
+        # points without relations among them: roots of primes, of the size of 1
+        points = [[mpmath.sqrt(sympy.prime(k + 2 + shift)) / (k + 2) for k in range(len(symbols))] for shift in (0, 7)]
+        return all(abs(function(*point)) < (1e-10 if value.has(sympy.Float) else 1e-25) for point in points)

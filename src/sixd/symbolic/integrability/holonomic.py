@@ -1,0 +1,239 @@
+"""Whether constraints on velocities are constraints on positions: Frobenius' test, exactly, and the integrals.
+
+A(q) q̇ = 0 leaves the motions of the null space of A. They stay within surfaces φ(q) = const exactly if they are closed
+under Lie brackets; brackets that lead out of them are followed until they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sixd.errors import ModelError
+from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, matrix, require_free, velocities
+from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
+from sixd.symbolic.integrability.integrals import integrals_of, is_integral
+from sixd.symbolic.integrability.pfaff import integral_of_form
+
+
+@dataclass(frozen=True)
+class Integrability:
+    """What :func:`is_holonomic` found; true in a condition if the constraints are holonomic.
+
+    holonomic : whether all constraints together can be integrated.
+    integrals : for each row a φ(q), constant along every motion, that may stand in the place of the row; None if there
+        is none, if it was not found, or if the row is redundant.
+    reason : what was found, in words.
+    rows : for each row whether it can be integrated by itself, without the help of the others.
+    redundant : indices of rows that are combinations of the others.
+    rank : independent rows at generic points; n - rank velocities are free.
+    degree : dimension of the set of configurations that can be reached: of the smallest involutive distribution that
+        contains the allowed motions. n - degree integrals exist.
+    growth : dimensions of the allowed motions, with their brackets, with brackets of these, …, up to ``degree``.
+    """
+
+    holonomic: bool
+    integrals: tuple[Any, ...]
+    reason: str
+    rows: tuple[bool, ...]
+    redundant: tuple[int, ...]
+    rank: int
+    degree: int
+    growth: tuple[int, ...]
+
+    def __bool__(self) -> bool:
+        return self.holonomic
+
+
+def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
+    """Whether the constraints A(q) q̇ = 0 are holonomic, by Frobenius' theorem, and their integrals.
+
+    Parameters
+    ----------
+    A : SymPy matrix (k, n) of functions of q (a flat list is one row); or, if ``qd`` is given, one or several
+        expressions that are linear in the velocities and must vanish.
+    q : the n coordinates, SymPy symbols or functions of time.
+    qd : their velocities, for constraints written in them.
+
+    Returns
+    -------
+    Integrability : ``.holonomic``, ``.integrals``, ``.reason``, … Results hold at generic points: where A has its
+        largest rank.
+
+    The test is exact for entries that are rational in symbols, sines and cosines. Integrals are searched for by a few
+    methods (exact forms, integrating factors, polynomials); each one returned is checked, and one that exists may not
+    be found.
+
+    >>> import sympy as sp, sixd
+    >>> x, y, theta = sp.symbols("x y theta")
+    >>> sixd.is_holonomic([[x, y]], [x, y]).integrals
+    (x**2 + y**2,)
+    >>> edge = sixd.is_holonomic([[sp.sin(theta), -sp.cos(theta), 0]], [x, y, theta])
+    >>> edge.holonomic, edge.degree
+    (False, 3)
+    """
+    import sympy
+
+    where = "is_holonomic"
+    given = coordinates(where, q)
+    A = _matrix_of(where, A, given, qd)
+    # functions of time cannot be integrated over: symbols for them meanwhile
+    names = {x: sympy.Symbol(x.func.__name__) for x in given if not isinstance(x, sympy.Symbol)}
+    if set(names.values()) & A.free_symbols:
+        names = {x: sympy.Dummy(s.name) for x, s in names.items()}
+    symbols, A = tuple(names.get(x, x) for x in given), A.xreplace(names)
+    back = {s: x for x, s in names.items()}
+
+    reduced = echelon(A, symbols)
+    growth, beyond = _closure(reduced, symbols)
+    rank, degree = len(reduced.pivots), growth[-1]
+    rows = tuple(_is_integrable_alone(A.row(i), symbols) for i in range(A.rows))
+    redundant = tuple(i for i in range(A.rows) if i not in reduced.sources)
+    integrals = _assigned(A, reduced, beyond, rows, symbols)
+    holonomic = degree == len(symbols) - rank
+    reason = _reason(A, symbols, reduced, growth, rows, redundant, integrals)
+    shown = tuple(None if phi is None else phi.xreplace(back) for phi in integrals)
+    return Integrability(holonomic, shown, reason, rows, redundant, rank, degree, growth)
+
+
+def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
+    """A (k, n) as given, or out of expressions in velocities."""
+    import sympy
+
+    if qd is None:
+        A = matrix(where, "A", A, (None, len(q)))
+        mend = "Give qd= for constraints written in velocities."
+        require_free(where, "A", A, velocities(where, q, None), "velocity", mend)
+        return A
+    speeds = velocities(where, q, qd)
+    given = entries_of(where, "A", A) if is_listed(A) else [A]
+    rows = [expression(where, "a constraint", e) for e in given]
+    A = sympy.Matrix(len(rows), len(q), lambda i, j: sympy.diff(rows[i], speeds[j]))
+    require_free(where, "A", A, speeds, "velocity", "The constraints must be linear in the velocities.")
+    for i, e in enumerate(rows):
+        rest = tidy(e.xreplace(dict.fromkeys(speeds, sympy.Integer(0))))
+        if rest != 0:
+            raise ModelError(
+                f"{where}: the constraint {e} has the term {rest} without a velocity, expected A(q) q̇ = 0. A "
+                f"constraint on positions is holonomic as it stands; for a given motion put time among the q."
+            )
+        if all(is_zero(a) for a in A.row(i)) and e != 0:
+            raise ModelError(f"{where}: the constraint {e} contains no velocity of {list(speeds)}.")
+    return A
+
+
+# Frobenius --------------------------------------------------------------------------------------
+
+
+def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
+    """(growth, W): dimensions of the brackets' filtration, and what they add to the null space, as columns.
+
+    The fields X_f = ∂_f - Σ_i B_if ∂_p(i) of the null space commute but for their pivot components, so that a bracket
+    is told by its r pivot components alone, a column of W (r, m).
+    """
+    import sympy
+
+    N, r = reduced.null_space, len(reduced.pivots)
+    fields = [list(N.col(j)) for j in range(N.cols)]
+    pivots = reduced.pivots
+
+    def bracket(X: Sequence[Any], Y: Sequence[Any]) -> list[Any]:
+        """Pivot components of [X, Y] = (X·∂)Y - (Y·∂)X."""
+        return [tidy(_along(X, Y[p], q) - _along(Y, X[p], q)) for p in pivots]
+
+    def lifted(w: Sequence[Any]) -> list[Any]:
+        full = [sympy.Integer(0)] * len(q)
+        for p, e in zip(pivots, w, strict=True):
+            full[p] = e
+        return full
+
+    kept: list[list[Any]] = []  # fields may be scaled by any function: without denominators they stay short
+    new = [cleared(bracket(X, Y)) for k, X in enumerate(fields) for Y in fields[:k]]
+    growth = [N.cols]
+    while new:
+        both = [*kept, *new]
+        independent = sorted(echelon(sympy.Matrix(both), q).sources)
+        if len(independent) == len(kept):
+            break
+        kept = [both[i] for i in independent]
+        growth.append(N.cols + len(kept))
+        if len(kept) == r:
+            break
+        new = [cleared(bracket(X, lifted(w))) for X in fields for w in kept]
+    return tuple(growth), sympy.Matrix(len(kept), r, [e for w in kept for e in w]).T
+
+
+def _along(X: Sequence[Any], f: Any, q: Sequence[Any]) -> Any:
+    """X(f) = Σ X_i ∂f/∂q_i."""
+    return sum(a * f.diff(x) for a, x in zip(X, q, strict=True) if a != 0)
+
+
+def _is_integrable_alone(row: Any, q: Sequence[Any]) -> bool:
+    """ω ∧ dω = 0; a row of zeros holds nothing and counts as integrable."""
+    return len(_closure(echelon(row, q), q)[0]) == 1
+
+
+# integrals --------------------------------------------------------------------------------------
+
+
+def _assigned(A: Any, reduced: Echelon, beyond: Any, rows: tuple[bool, ...], q: Sequence[Any]) -> list[Any]:
+    """An integral for each row that it may replace: its own, else one of a combination in which the row takes part."""
+    import sympy
+
+    places: list[Any] = [None] * A.rows
+    N = reduced.null_space
+    for i in reduced.sources:
+        phi = integral_of_form(list(A.row(i)), q) if rows[i] else None
+        if phi is not None and is_integral(phi, N, q):
+            places[i] = phi
+    # combinations c of the reduced rows that no bracket leads out of: c W = 0
+    within = echelon(echelon(beyond.T, q).null_space.T * reduced.rows, q)
+    own = [phi for phi in places if phi is not None]
+    for phi in integrals_of(within, q, own)[len(own) :]:
+        slope = sympy.Matrix(1, len(q), [phi.diff(x) for x in q])
+        for i in sorted(reduced.sources):
+            # row i may be exchanged if the others with dφ still have full rank
+            if places[i] is None and _spans(A, reduced, places, i, slope, q):
+                places[i] = phi
+                break
+    return places
+
+
+def _spans(A: Any, reduced: Echelon, places: list[Any], i: int, slope: Any, q: Sequence[Any]) -> bool:
+    import sympy
+
+    rows = []
+    for k in reduced.sources:
+        phi = places[k]
+        rows.append(slope if k == i else A.row(k) if phi is None else sympy.Matrix(1, len(q), [phi.diff(x) for x in q]))
+    return len(echelon(sympy.Matrix.vstack(*rows), q).pivots) == len(rows)
+
+
+def _reason(
+    A: Any,
+    q: Sequence[Any],
+    reduced: Echelon,
+    growth: tuple[int, ...],
+    rows: tuple[bool, ...],
+    redundant: tuple[int, ...],
+    integrals: list[Any],
+) -> str:
+    n, rank, degree = len(q), len(reduced.pivots), growth[-1]
+    count = sum(phi is not None for phi in integrals)
+    words = []
+    if degree == n - rank:
+        motions = {0: "no motion is allowed", 1: "one motion is allowed, along curves"}
+        words.append(f"holonomic: {motions.get(n - rank, f'the {n - rank} allowed motions are closed under brackets')}")
+    else:
+        words.append(
+            f"not holonomic: brackets of the {n - rank} allowed motions lead out of them, to {degree} of {n} dimensions"
+        )
+        alone = [str(i) for i in range(A.rows) if rows[i] and i not in redundant]
+        if alone:
+            words.append(f"integrable by themselves are rows {', '.join(alone)}")
+    if redundant:
+        words.append(f"rows {', '.join(map(str, redundant))} are combinations of the others")
+    if count < n - degree:
+        words.append(f"integrals exist {n - degree}, found {count}: no closed form for the others by the methods tried")
+    return "; ".join(words) + "."

@@ -1,0 +1,222 @@
+"""Energies of rigid bodies in the user's coordinates, ready for ``sixd.lagrange``: T = ½ m v·v + ½ ωᵀIω, V = -m g·p.
+
+Positions and rotations are SymPy functions of q; velocities follow by differentiation, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
+from sixd.spatial.euler import rotation_from_euler
+from sixd.symbolic.coordinates import (
+    coordinates,
+    entries_of,
+    expression,
+    is_listed,
+    matrix,
+    require_free,
+    time_in,
+    vector,
+    velocities,
+)
+from sixd.symbolic.echelon import is_zero
+from sixd.symbolic.ring.ring import canonical
+
+
+def body_energy(
+    mass: Any,
+    position: Any,
+    q: Any,
+    qd: Any = None,
+    *,
+    angle: Any = None,
+    rotation: Any = None,
+    euler: Any = None,
+    inertia: Any = 0,
+    gravity: Any = None,
+) -> tuple[Any, Any]:
+    """(T, V) [J] of a rigid body: kinetic energy and potential energy in gravity, as SymPy expressions.
+
+    Parameters
+    ----------
+    mass : [kg].
+    position : (2,) or (3,) of the centre of mass [m], functions of q.
+    q, qd : coordinates and velocities; q1 has qd1, theta has thetad, if qd is omitted.
+    angle : of a planar body [rad], positive from x to y, a function of q.
+    rotation : of a spatial body, R_WB (3, 3), which maps body to world components, functions of q; or
+    euler : (sequence, angles), such as ``("ZXZ", (q1, q3, q2))`` for R = Rz(q1) Rx(q3) Rz(q2). Capitals turn about
+        the moving axes, small letters about the fixed ones, as in ``sixd.spatial.rotation_from_euler``.
+    inertia : about the centre of mass [kg m²]: of a planar body its moment about z, of a spatial body the three
+        principal moments or the matrix (3, 3), in body axes.
+    gravity : (2,) or (3,) acceleration [m/s²], such as (0, -g); none if omitted.
+
+    >>> import sympy as sp, sixd
+    >>> m, I, g, x, y, theta = sp.symbols("m I g x y theta")
+    >>> T, V = sixd.body_energy(m, (x, y), (x, y, theta), angle=theta, inertia=I, gravity=(0, -g))
+    >>> T, V
+    (I*thetad**2/2 + m*(xd**2 + yd**2)/2, g*m*y)
+    """
+    where = "body_energy"
+    q = coordinates(where, q)
+    qd = velocities(where, q, qd)
+    m = expression(where, "mass", mass)
+    p = vector(where, "position", position, (2, 3))
+    _require_positions(where, "position", p, qd)
+    _require_no_clock(where, p, q)
+    if p.rows == 2:
+        turning = _planar(where, angle, rotation, euler, inertia, q, qd)
+    else:
+        turning = _spatial(where, angle, rotation, euler, inertia, q, qd)
+    v = rate(p, q, qd)
+    T = m * canonical(v.dot(v)) / 2 + turning
+    if gravity is None:
+        return T, 0 * m
+    g = vector(where, "gravity", gravity, (p.rows,))
+    return T, canonical(-m * g.dot(p))
+
+
+def angular_velocity(R: Any, q: Any, qd: Any = None, frame: str = "body") -> Any:
+    """ω (3, 1) [rad/s] of the rotation R_WB(q) (3, 3), a SymPy column.
+
+    ``frame``: "body" gives its components in body axes (Ṙ = R ω̂), "space" in world axes (Ṙ = ω̂ R).
+    """
+    where = "angular_velocity"
+    q = coordinates(where, q)
+    qd = velocities(where, q, qd)
+    if frame not in ("body", "space"):
+        raise unknown_name(f"{where}: frame", "choice", frame, ("body", "space"))
+    R = _rotation_of(where, R, qd)
+    return _angular_velocity(R, q, qd, frame)
+
+
+def rate(x: Any, q: Sequence[Any], qd: Sequence[Any]) -> Any:
+    """dx/dt = Σ ∂x/∂q_i q̇_i of a matrix of functions of q."""
+    total = x * 0
+    for s, v in zip(q, qd, strict=True):
+        total += x.diff(s) * v
+    return total
+
+
+def _angular_velocity(R: Any, q: Sequence[Any], qd: Sequence[Any], frame: str) -> Any:
+    import sympy
+
+    S = R.T * rate(R, q, qd) if frame == "body" else rate(R, q, qd) * R.T
+    return sympy.Matrix([canonical(e) for e in (S[2, 1], S[0, 2], S[1, 0])])
+
+
+def _rotation_of(where: str, R: Any, qd: Sequence[Any]) -> Any:
+    """R (3, 3), checked to be a rotation: orthogonal, of determinant 1."""
+    import sympy
+
+    R = matrix(where, "rotation", R, (3, 3))
+    _require_positions(where, "rotation", R, qd)
+    gaps = [*(R.T * R - sympy.eye(3)), R.det() - 1]
+    rough = R.has(sympy.Float)  # entries that were rounded cannot be tested exactly
+    if not all(_is_small(e) if rough else is_zero(e) for e in gaps):
+        raise ModelError(
+            f"{where}: rotation is no rotation: RᵀR - 1 and det R - 1 do not vanish, expected R_WB with orthonormal "
+            f"columns. Make one with euler=, or mend its entries."
+        )
+    return R
+
+
+def _is_small(e: Any) -> bool:
+    """Whether an expression is zero to the digits of floats, at a point."""
+    import sympy
+
+    point = {s: sympy.Float(0.3 + 0.1 * k) for k, s in enumerate(sorted(e.free_symbols, key=str))}
+    value = e.xreplace(point).evalf()
+    return bool(value.is_number and abs(value) < 1e-9)  # files and hands write nine digits or more
+
+
+def _planar(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q: Any, qd: Any) -> Any:
+    """½ I ω² of a body in the plane."""
+    import sympy
+
+    if rotation is not None or euler is not None:
+        raise ModelError(f"{where}: position has 2 components, expected 3 beside a rotation. Give angle= in the plane.")
+    if is_listed(inertia):
+        raise ShapeError(f"{where}: inertia is {inertia!r}, expected one moment about z for a planar body.")
+    I = expression(where, "inertia", inertia)
+    if angle is None:
+        _require_point(where, I == 0, "angle=")
+        return sympy.Integer(0)
+    turn = sympy.Matrix([expression(where, "angle", angle)])
+    _require_positions(where, "angle", turn, qd)
+    return I * rate(turn, q, qd)[0] ** 2 / 2
+
+
+def _spatial(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q: Any, qd: Any) -> Any:
+    """½ ωᵀIω of a body in space, in body axes."""
+    import sympy
+
+    if angle is not None:
+        raise ModelError(f"{where}: position has 3 components, expected 2 beside an angle. Give rotation= or euler=.")
+    I = _matrix_of_inertia(where, inertia)
+    if rotation is None and euler is None:
+        _require_point(where, not any(I), "rotation= or euler=")
+        return sympy.Integer(0)
+    R = rotation_of(where, rotation, euler, qd)
+    w = _angular_velocity(R, q, qd, "body")
+    return (w.T * I * w)[0] / 2
+
+
+def rotation_of(where: str, rotation: Any, euler: Any, qd: Sequence[Any]) -> Any:
+    """R_WB (3, 3) by either of the two ways to give it, checked; the identity if there is none."""
+    import sympy
+
+    if rotation is not None and euler is not None:
+        raise ModelError(f"{where}: rotation and euler are both given, expected one of them.")
+    if rotation is None and euler is None:
+        return sympy.eye(3)
+    return _from_euler(where, euler, qd) if rotation is None else _rotation_of(where, rotation, qd)
+
+
+def _from_euler(where: str, euler: Any, qd: Sequence[Any]) -> Any:
+    import sympy
+
+    if not isinstance(euler, (tuple, list)) or len(euler) != 2 or not isinstance(euler[0], str):
+        raise ScalarTypeError(f"{where}: euler is {euler!r}, expected a sequence and its angles: ('ZXZ', (a, b, c)).")
+    angles = vector(where, "the angles of euler", euler[1], (3,))
+    _require_positions(where, "the angles of euler", angles, qd)
+    R = rotation_from_euler(euler[0], np.array(list(angles), dtype=object))
+    return sympy.Matrix(3, 3, list(R.ravel()))
+
+
+def _matrix_of_inertia(where: str, inertia: Any) -> Any:
+    import sympy
+
+    if not is_listed(inertia):
+        if expression(where, "inertia", inertia) == 0:
+            return sympy.zeros(3, 3)
+        raise ShapeError(f"{where}: inertia is {inertia!r}, expected three principal moments or a matrix (3, 3).")
+    if np.ndim(np.array(inertia, dtype=object)) == 1 or 1 in getattr(inertia, "shape", ()):
+        return sympy.diag(*vector(where, "inertia", entries_of(where, "inertia", inertia), (3,)))
+    I = matrix(where, "inertia", inertia, (3, 3))
+    if not all(is_zero(e) for e in I - I.T):
+        raise ModelError(f"{where}: inertia is not symmetric, expected I = Iᵀ about the centre of mass.")
+    return I
+
+
+def _require_point(where: str, is_point: bool, wanted: str) -> None:
+    if not is_point:
+        raise ModelError(f"{where}: inertia is given without an orientation, expected {wanted} beside it.")
+
+
+def _require_no_clock(where: str, p: Any, q: Any) -> None:
+    """Raise if a position is given in time: its velocity would be lost."""
+    import sympy
+
+    if time_in(p.xreplace({x: sympy.Dummy() for x in q})) is not None:
+        raise ModelError(
+            f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected those "
+            f"alone. Make the driven motion a coordinate with a constraint on its velocity."
+        )
+
+
+def _require_positions(where: str, what: str, entries: Any, qd: Sequence[Any]) -> None:
+    require_free(where, what, entries, qd, "velocity", "Velocities follow by themselves.")

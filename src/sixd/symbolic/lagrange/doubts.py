@@ -1,0 +1,121 @@
+"""What is doubtful in energies that can be worked with: names that look misspelt, kinetic energy that is negative.
+
+Both are warnings: a parameter may be called so, and a mass matrix may be meant for a part of a system.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixd.errors import ModelWarning
+from sixd.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from sixd.symbolic.equations.equations import Equations
+
+_SHORTEST = 3  # letters of names that are compared: l1 is near q1, and yet another thing
+_GREEK = {
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "lamda", "mu",
+    "nu", "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+}  # fmt: skip
+_TRIES = 12  # states and parameters at which the kinetic energy is looked at, if it is negative at all before
+_ROUNDING = 1e-9  # of M scaled to a diagonal of ±1: an eigenvalue above -1e-9 is not called negative
+
+
+# names ------------------------------------------------------------------------------------------
+
+
+def warn_of_misspelt(left: Sequence[Any], known: Sequence[Any], parameters: Sequence[str]) -> None:
+    """Warn of symbols in ``left`` that look like a misspelt coordinate or velocity and are no named parameter."""
+    pairs = [(s, k) for s in left if str(s) not in parameters for k in known if is_misspelt(str(s), str(k))]
+    if pairs:
+        told = ", ".join(f"{s} (near {k})" for s, k in dict(pairs).items())
+        warnings.warn(
+            f"lagrange: taken for a constant parameter: {told}. Correct the name if it is misspelt; if not, list the "
+            f"parameters: parameters=[{', '.join(map(str, left))}].",
+            ModelWarning,
+            stacklevel=4,
+        )
+
+
+def is_misspelt(name: str, known: str) -> bool:
+    """Whether ``name`` looks like ``known`` with one letter wrong, missing, doubled, put in, or two exchanged.
+
+    Not so are names of fewer than three letters; other digits or underscores (theta0, theta_r, theta2); another case
+    (Theta); a letter before or behind (ktheta, thetar), unless it doubles the last (phii); names of Greek letters (psi
+    is not phi); and, among names of three letters, another letter in the place of one (arm, arc).
+    """
+    letters = [sum(c.isalpha() for c in x) for x in (name, known)]
+    stem = "".join(c for c in name if c.isalpha())
+    if min(letters) < _SHORTEST or stem.lower() in _GREEK or name.lower() == known.lower():
+        return False
+    return name in _slips(known, substitutions=letters[1] > _SHORTEST, wrong=name)
+
+
+def _slips(known: str, *, substitutions: bool, wrong: str) -> Iterator[str]:
+    """``known`` with each slip of one letter; letters put in are those of ``wrong``."""
+    for k, c in enumerate(known):
+        if not c.isalpha():
+            continue
+        head, tail = known[:k], known[k + 1 :]
+        yield head + tail
+        yield head + c + c + tail
+        if tail and tail[0].isalpha():
+            yield head + tail[0] + c + tail[1:]
+        if k < len(wrong) and wrong[k].isalpha():
+            if substitutions and wrong[k].lower() != c.lower():
+                yield head + wrong[k] + tail
+            if k:
+                yield head + wrong[k] + c + tail
+
+
+# energies ---------------------------------------------------------------------------------------
+
+
+def warn_if_negative(system: Equations) -> None:
+    """Warn if the kinetic energy is negative for some velocities, whatever the state and the (positive) parameters."""
+    rng = np.random.default_rng(2)
+    M = np.zeros((0, 0))
+    for _ in range(_TRIES if system.nv else 0):
+        table = {s: _sample(rng, s) for s in (*system.symbols, *system.q)}
+        found = values_of(system.M, table)
+        if found is None:  # nothing can be said there
+            return
+        M = found
+        if np.isfinite(M).all() and _lowest(M) >= -_ROUNDING:
+            return
+    if not M.size or not np.isfinite(M).all():
+        return
+    bad = [str(v) for v, x in zip(system.qd, np.diag(M), strict=True) if x < 0]
+    which = f"of {' and of '.join(bad)} alone" if bad else f"of {', '.join(map(str, system.qd))} together"
+    warnings.warn(
+        f"lagrange: the kinetic energy {which} is negative wherever it was tried, expected T ≥ 0. Look for a wrong "
+        f"sign in T, or for a product of velocities that is too large.",
+        ModelWarning,
+        stacklevel=3,
+    )
+
+
+def values_of(matrix: Any, table: dict[Any, float]) -> Array | None:
+    """A SymPy matrix in numbers; None if it is complex there, or holds a function without a value."""
+    try:
+        return np.array(matrix.xreplace(table).evalf(), dtype=float)
+    except (TypeError, ValueError):
+        return None
+
+
+def _sample(rng: np.random.Generator, symbol: Any) -> float:
+    """A number of any size for a symbol, positive unless it is declared otherwise."""
+    size = float(np.exp(rng.uniform(-1.5, 1.5)))
+    return -size if symbol.is_negative or symbol.is_nonpositive else size
+
+
+def _lowest(M: Array) -> float:
+    """The lowest eigenvalue of M scaled to a diagonal of ±1, so that units do not matter."""
+    size = np.sqrt(np.abs(np.diag(M)))
+    size[size == 0] = 1.0
+    return float(np.linalg.eigvalsh(M / np.outer(size, size))[0])

@@ -1,0 +1,95 @@
+"""Bodies of a system given by energies, to be looked at: where they are, as SymPy functions of q, and their shapes.
+
+They have no part in the equations. ``sixd.view`` draws them, ``sixd.body_poses`` tells where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.model.parts import Shape
+from sixd.spatial.scalar import is_sympy
+from sixd.symbolic.coordinates import expression, require_free, vector
+from sixd.symbolic.lagrange.bodies import rotation_of
+
+_KEYS = ("position", "angle", "rotation", "euler", "shapes")
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnBody:
+    """``pose`` (3, 4), a SymPy matrix: axes and origin of the body in the world, z up; shapes in its axes."""
+
+    name: str
+    pose: Any
+    shapes: tuple[Shape, ...] = ()
+
+    def substituted(self, table: Mapping[Any, Any]) -> DrawnBody:
+        """With SymPy expressions in the place of symbols, in the sizes of its shapes too."""
+
+        def changed(shape: Shape) -> Shape:
+            size: tuple[Any, ...] = shape.size
+            return replace(shape, size=tuple(x.xreplace(dict(table)) if is_sympy(x) else x for x in size))
+
+        return replace(self, pose=self.pose.xreplace(dict(table)), shapes=tuple(changed(s) for s in self.shapes))
+
+    @property
+    def free_symbols(self) -> set[Any]:
+        """All symbols, coordinates among them."""
+        sizes: list[Any] = [x for shape in self.shapes for x in shape.size if is_sympy(x)]
+        return set(self.pose.free_symbols).union(*(x.free_symbols for x in sizes))
+
+
+def read_bodies(bodies: Any, qd: Sequence[Any], rename: Mapping[Any, Any]) -> tuple[DrawnBody, ...]:
+    """The bodies that ``lagrange`` is given: a dictionary for each name, with keys of ``_KEYS``."""
+    if not isinstance(bodies, Mapping):
+        raise ScalarTypeError(
+            f"lagrange: bodies is {bodies!r}, expected a dictionary: {{'bob': {{'position': (x, y), 'angle': theta}}}}."
+        )
+    return tuple(_read(str(name), given, qd, rename) for name, given in bodies.items())
+
+
+def _read(name: str, given: Any, qd: Sequence[Any], rename: Mapping[Any, Any]) -> DrawnBody:
+    import sympy
+
+    where = f"lagrange: body {name!r}"
+    if not isinstance(given, Mapping) or "position" not in given:
+        raise ScalarTypeError(f"{where} is {given!r}, expected a dictionary with a 'position', and others of {_KEYS}.")
+    for key in given:
+        if key not in _KEYS:
+            raise unknown_name(where, "key", key, _KEYS)
+    p = vector(where, "position", given["position"], (2, 3)).xreplace(dict(rename))
+    if p.rows == 2:
+        R, p = _upright(where, given), sympy.Matrix([p[0], 0, p[1]])
+    elif given.get("angle") is not None:
+        raise ModelError(f"{where}: position has 3 components, expected 2 beside an angle. Give rotation or euler.")
+    else:
+        R = rotation_of(where, given.get("rotation"), given.get("euler"), qd)
+    pose = R.xreplace(dict(rename)).row_join(p)
+    require_free(where, "its place", pose, qd, "velocity", "Velocities follow by themselves.")
+    return DrawnBody(name, pose, _shapes(where, given.get("shapes", ())))
+
+
+def _upright(where: str, given: Mapping[str, Any]) -> Any:
+    """Axes of a planar body in the world: its x and y are the world's x and z, so that it stands upright."""
+    import sympy
+
+    if given.get("rotation") is not None or given.get("euler") is not None:
+        raise ModelError(
+            f"{where}: position has 2 components, expected 3 beside a rotation. Give an angle in the plane."
+        )
+    angle = expression(where, "angle", given.get("angle", 0))
+    c, s = sympy.cos(angle), sympy.sin(angle)
+    return sympy.Matrix([[c, 0, -s], [0, 1, 0], [s, 0, c]])
+
+
+def _shapes(where: str, given: Any) -> tuple[Shape, ...]:
+    shapes = (given,) if isinstance(given, Shape) else tuple(given)
+    for shape in shapes:
+        if not isinstance(shape, Shape):
+            raise ScalarTypeError(
+                f"{where}: a shape is {shape!r}, expected a sixd.Shape such as Shape('sphere', (0.1,))."
+            )
+    return shapes

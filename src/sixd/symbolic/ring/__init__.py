@@ -1,0 +1,1 @@
+"""The ring: trigonometric polynomials in a normal form."""

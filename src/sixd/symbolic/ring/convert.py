@@ -1,0 +1,202 @@
+"""From SymPy expressions to ring elements, and through the ring to the normal form of an expression.
+
+Whatever is no polynomial in symbols, sines, cosines, roots and inverses becomes an opaque generator, its arguments
+made canonical first.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sixd.errors import ScalarTypeError
+from sixd.symbolic.ring.generators import square_root
+from sixd.symbolic.ring.poly import Poly
+
+if TYPE_CHECKING:
+    from sixd.symbolic.ring.ring import Ring
+
+
+def convert(ring: Ring, expr: Any) -> Poly:
+    """The element of a SymPy expression."""
+    import sympy
+
+    found = ring.memo.get(expr)
+    if found is None:
+        if not isinstance(expr, sympy.Expr) or expr.is_commutative is False:
+            raise ScalarTypeError(f"convert: got {expr!r}, expected a commutative SymPy expression.")
+        found = _converted(ring, expr)
+        ring.memo[expr] = found
+    return found
+
+
+def _converted(ring: Ring, expr: Any) -> Poly:
+    import sympy
+
+    if isinstance(expr, sympy.Symbol):
+        return ring.symbol(expr)
+    if isinstance(expr, sympy.Rational):
+        return ring.constant(Fraction(int(expr.p), int(expr.q)))
+    if isinstance(expr, sympy.Float):
+        return ring.convert(float(expr)) if expr._prec <= 53 else ring.decimal(str(expr))
+    if isinstance(expr, sympy.Add):
+        return _balanced([convert(ring, a) for a in expr.args], Poly.__add__)
+    if isinstance(expr, sympy.Mul):
+        return _balanced([convert(ring, a) for a in expr.args], Poly.__mul__)
+    if isinstance(expr, sympy.Pow):
+        return _power(ring, expr)
+    if isinstance(expr, (sympy.sin, sympy.cos)):
+        s, c = ring.sin_cos(convert(ring, expr.args[0]))
+        return s if isinstance(expr, sympy.sin) else c
+    if isinstance(expr, (sympy.tan, sympy.cot, sympy.sec, sympy.csc)):
+        return _quotient(ring, expr)
+    if expr is sympy.I:
+        return square_root(ring, ring.constant(-1))
+    if (expr.is_number and expr.is_finite is False) or expr is sympy.nan:
+        raise ScalarTypeError(f"convert: got {expr}, expected a finite expression.")
+    return _opaque(ring, expr)
+
+
+def _balanced(items: list[Poly], operation: Any) -> Poly:
+    """Sum or product in a balanced tree: long sums are not copied term by term."""
+    while len(items) > 1:
+        pairs = [operation(a, b) for a, b in zip(items[::2], items[1::2], strict=False)]
+        items = pairs + items[2 * len(pairs) :]
+    return items[0]
+
+
+def _quotient(ring: Ring, expr: Any) -> Poly:
+    import sympy
+
+    s, c = ring.sin_cos(convert(ring, expr.args[0]))
+    above, below = {sympy.tan: (s, c), sympy.cot: (c, s), sympy.sec: (ring.one, c), sympy.csc: (ring.one, s)}[expr.func]
+    return above * ring.inverse(below)
+
+
+def _power(ring: Ring, expr: Any) -> Poly:
+    """base ** exponent for rational exponents: whole part, and a root of what is left."""
+    import sympy
+
+    base, exponent = expr.args
+    if not isinstance(exponent, sympy.Rational):
+        return _opaque(ring, expr)
+    inner = convert(ring, base)
+    whole = int(sympy.floor(exponent))
+    left = exponent - whole
+    result = ring.one
+    if whole:
+        result = inner**whole if whole > 0 else ring.inverse(inner) ** -whole
+    if left == 0:
+        return result
+    if left == sympy.Rational(1, 2):
+        value = inner.lowest_terms()
+        number = value.number
+        if number is not None and number > 0:
+            return result * ring.root(number)
+        # √(n p/d) = √(n d p)/d for d > 0
+        d = value.den
+        return result * square_root(ring, Poly(ring, {k: v * d for k, v in value.terms.items()})) / d
+    root = _opaque(ring, sympy.Pow(inner.to_sympy(), sympy.Rational(1, left.q)))
+    return result * root ** int(left.p)
+
+
+def _opaque(ring: Ring, expr: Any) -> Poly:
+    """A generator for the expression, with canonical arguments."""
+    import sympy
+    from sympy.core.function import AppliedUndef
+
+    if not isinstance(expr, (sympy.Function, sympy.Pow)) or isinstance(expr, AppliedUndef):
+        return ring.opaque(expr)
+    tidy = expr.func(*(_canonical_argument(ring, a) for a in expr.args))
+    return ring.opaque(tidy) if tidy.func == expr.func else convert(ring, tidy)
+
+
+def _canonical_argument(ring: Ring, arg: Any) -> Any:
+    import sympy
+
+    if isinstance(arg, sympy.Expr):
+        return canonical_form(arg) if ring.kind == "waves" else convert(ring, arg).to_sympy()
+    return arg.func(*(_canonical_argument(ring, a) for a in arg.args)) if arg.args else arg
+
+
+# the normal form of an expression -------------------------------------------------------------------------
+
+
+def canonical_form(expr: Any) -> Any:
+    """The normal form of one expression; exponents get as many bits as they need."""
+    import sympy
+
+    from sixd.symbolic.ring.ring import ExponentError
+
+    expr, bits = sympy.sympify(expr), 8
+    while True:
+        try:
+            return _normal(expr, bits).to_sympy()
+        except ExponentError:
+            bits *= 2
+
+
+def _normal(expr: Any, bits: int) -> Poly:
+    """The element of a ring that represents the function, the same however the function is written.
+
+    Every angle is written out in the coarsest base angle that it is a whole multiple of, or not written out at all if
+    it comes in multiples that are too large. Exponentials decide that, unless it is plain.
+    """
+    from sixd.symbolic.ring.angles import UntameAngle
+    from sixd.symbolic.ring.ring import Ring
+    from sixd.symbolic.ring.waves import LARGEST_MULTIPLE, written_out
+
+    try:
+        poly = Ring(bits=bits, kind="tame").convert(expr)
+        if _largest_degree(poly) <= LARGEST_MULTIPLE:
+            return poly
+    except UntameAngle:
+        pass
+    if _has_quotients(expr):
+        return _with_coarsest_angles(Ring(bits=bits).convert(expr))
+    waves, target = Ring(bits=bits, kind="waves"), Ring(bits=bits)
+    result = written_out(waves.convert(expr), target)
+    target.inexact |= waves.inexact
+    return result
+
+
+def _largest_degree(poly: Poly) -> int:
+    """The largest multiple of a base angle in the polynomial."""
+    ring, largest = poly.ring, 0
+    for k in poly.terms:
+        powers = dict(ring.exponents(k))
+        largest = max([largest, *(powers.get(i, 0) + powers.get(i + 1, 0) for i in ring.angles.values())])
+    return largest
+
+
+def _has_quotients(expr: Any) -> bool:
+    """Whether generators come in whose rules are for sines and cosines: roots and inverses of expressions."""
+    import sympy
+
+    powers = [p for p in expr.atoms(sympy.Pow) if not (p.exp.is_Integer and p.exp > 0) and not p.base.is_number]
+    return bool(powers) or expr.has(sympy.tan, sympy.cot, sympy.sec, sympy.csc)
+
+
+def _with_coarsest_angles(poly: Poly) -> Poly:
+    """The same function by sin q and cos q where sin(q/2) and cos(q/2) are not needed; in a ring of its own."""
+    import sympy
+
+    from sixd.symbolic.ring.fourier import Group, harmonics
+    from sixd.symbolic.ring.ring import Ring
+
+    poly = poly.settled()
+    ring = poly.ring
+    fine = [i for i in ring.angles.values() if ring.generators[i].unit.numerator == 1 != ring.generators[i].unit]
+    if not fine:
+        return poly
+    # harmonics of an angle that are all multiples of 2 q/2 are harmonics of q
+    group = Group(ring, fine)
+    table, power = harmonics(poly.terms, group)
+    total = [
+        Poly(ring, {rest: v}, poly.den << power).to_sympy(exact=True) * group.to_sympy(harmonic)
+        for (rest, harmonic), v in table.items()
+    ]
+    coarse = Ring(bits=ring.bits)
+    result = coarse.convert(sympy.Add(*total))
+    coarse.inexact |= ring.inexact
+    return result

@@ -1,0 +1,88 @@
+"""Derivatives of ring elements, through every generator that depends on the symbol.
+
+Symbols of mechanics are real, whatever they were declared: the slope of Abs(x) is sign(x).
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from sixd.symbolic.ring.generators import Generator, inverse
+from sixd.symbolic.ring.poly import Poly
+
+
+def derivative(poly: Poly, symbol: Any) -> Poly:
+    """∂ poly/∂ symbol = Σ ∂ poly/∂ generator · ∂ generator/∂ symbol."""
+    ring, total = poly.ring, poly.ring.zero
+    ones = (1 << ring.bits) - 1
+    for i, _ in ring.exponents(reduce(or_, poly.terms, 0)):
+        inner = _partial(poly, i, symbol)
+        if inner.terms:
+            shift = ring.bits * i
+            outer = {k - (1 << shift): v * e for k, v in poly.terms.items() if (e := (k >> shift) & ones)}
+            total = total + Poly(ring, outer, poly.den) * inner
+    return total
+
+
+def _partial(poly: Poly, i: int, symbol: Any) -> Poly:
+    """∂ generator/∂ symbol."""
+    ring = poly.ring
+    found = ring.partials.get((i, symbol))
+    if found is None:
+        found = ring.partials[i, symbol] = _partial_of(ring.element(i), ring.generators[i], symbol)
+    return found
+
+
+def _partial_of(x: Poly, g: Generator, symbol: Any) -> Poly:
+    ring = x.ring
+    if g.kind in ("symbol", "opaque"):
+        if g.expr == symbol:
+            return ring.one
+        return ring.zero if g.kind == "symbol" else ring.convert(real_derivative(g.expr, symbol))
+    assert g.base is not None
+    inner = derivative(g.base, symbol)
+    if not inner.terms:
+        return ring.zero
+    if g.kind == "inverse":
+        return -(x * x) * inner
+    if g.kind == "root":
+        return inner * x * inverse(ring, g.base * 2)
+    outer = ring.element(g.partner) * ring.constant(g.unit)
+    return inner * (outer if g.kind == "sin" else -outer)
+
+
+def real_derivative(expr: Any, symbol: Any) -> Any:
+    """∂ expr/∂ symbol of a SymPy expression of real symbols."""
+    import sympy
+
+    if not expr.has(*_real_functions()):
+        return expr.diff(symbol)
+    real = _real_symbols(expr)
+    slope = expr.xreplace(real).diff(real.get(symbol, symbol))
+    # of Max and Min; with these letters numbers can be put in
+    slope = slope.replace(sympy.Heaviside, lambda x, *_: (1 + sympy.sign(x)) / 2)
+    return slope.xreplace({dummy: s for s, dummy in real.items()})
+
+
+def as_real(expr: Any) -> Any:
+    """The expression as it is for real symbols: Abs(x)² is x², re(x) is x."""
+    if not expr.has(*_real_functions()):
+        return expr
+    real = _real_symbols(expr)
+    return expr.xreplace(real).xreplace({dummy: s for s, dummy in real.items()})
+
+
+def _real_functions() -> tuple[Any, ...]:
+    """Functions that are others for complex numbers."""
+    import sympy as sp
+
+    return (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Heaviside, sp.re, sp.im, sp.conjugate, sp.arg)
+
+
+def _real_symbols(expr: Any) -> dict[Any, Any]:
+    """A real symbol for each that is not declared so."""
+    import sympy
+
+    return {s: sympy.Dummy(s.name, real=True) for s in expr.free_symbols if s.is_real is not True}

@@ -1,0 +1,1 @@
+"""Trajectories: motions in time, as arrays, files, tables and pictures."""

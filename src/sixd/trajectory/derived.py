@@ -1,0 +1,110 @@
+"""What follows from the states of a motion: energies, errors of the constraints, forces at contacts.
+
+Each is one compiled function over all rows and records. Parameters are constant in time, one set per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.constrained.rows import constraint_error
+from sixd.engine.functions import LIBRARY, Function
+from sixd.engine.kernel import compile
+from sixd.engine.parameters import parameter_shape
+from sixd.model.system import System
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum
+from sixd.trajectory.rows import on_rows
+
+# a rollout that blew up has finite states of infinite energy: that is a result here, no error
+_ENERGY = replace(LIBRARY["energy"], judged=False)
+
+
+def parameter_core(system: System, name: str) -> tuple[int, ...]:
+    """Core shape of a parameter, such as (nb, 10) of "inertia"."""
+    return parameter_shape("Trajectory", system, name)
+
+
+def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Array]:
+    """Parameters (…, core) as (…, 1, core): one set per row, the same at all times."""
+    return {
+        name: np.expand_dims(value, np.ndim(value) - len(parameter_core(system, name)))
+        for name, value in parameters.items()
+    }
+
+
+def energies(system: System, q: Array, qd: Array, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Kinetic and potential energy (…, r) [J]."""
+    values = along_time(system, parameters)
+    return on_rows("Trajectory", _ENERGY, system, tuple(values), "float64")(q, qd, *values.values())
+
+
+def energy_of_state(system: System, q: Array, qd: Array) -> float:
+    """Total energy [J] of one state by the plain algorithm: nothing is compiled for it."""
+    kinetic, potential = LIBRARY["energy"].row(system, (), (np.asarray(q, dtype=float), np.asarray(qd, dtype=float)))
+    return float(kinetic) + float(potential)
+
+
+def largest_error(model: System, q: Array) -> Scalar:
+    """The largest |φ| of the holonomic constraints, one row of any scalar."""
+    largest: Scalar = 0
+    for x in constraint_error(model, q):
+        largest = maximum(largest, absolute(x))
+    return largest
+
+
+_LARGEST = Function("constraint_error", largest_error, ("q",), named=False, judged=False)
+
+
+def constraint_errors(system: System, q: Array, parameters: Mapping[str, Array]) -> Array:
+    """Largest |φ| (…, r), each in its own unit."""
+    if not system.constraints:
+        return np.zeros(q.shape[:-1])
+    values = along_time(system, parameters)
+    return on_rows("Trajectory", _LARGEST, system, tuple(values), "float64")(q, *values.values())
+
+
+def contacts(
+    system: System,
+    forces: Iterable[Any],
+    t: Array,
+    q: Array,
+    qd: Array,
+    internal: Array | None,
+    parameters: Mapping[str, Array],
+) -> list[tuple[str, Array, Array]]:
+    """(name, points, forces), each (…, r, k, 3) in world axes, of every force element that acts at points."""
+    found: list[tuple[str, Array, Array]] = []
+    values = along_time(system, parameters)
+    first = 0
+    for element in forces:
+        size = element.size(system)
+        last, place = first + size, slice(first, first + size)
+        first = last
+        if not hasattr(element, "contacts"):
+            continue
+        u = np.zeros((len(t), 0)) if internal is None else internal[..., place]
+        points, pushes = _contacts_of(element, system, size, tuple(values))(t, q, qd, u, *values.values())
+        found.append((_fresh(_name(element), [name for name, *_ in found]), points, pushes))
+    return found
+
+
+def _contacts_of(element: Any, system: System, size: int, parameters: tuple[str, ...]) -> Any:
+    def contacts(model: System, t: Array, q: Array, qd: Array, u: Array) -> Any:
+        points, pushes = element.contacts(model, t, q, qd, u)
+        return np.asarray(points), np.asarray(pushes)
+
+    return compile(contacts, system, parameters=parameters, shapes={"t": (), "u": (size,)})
+
+
+def _name(element: Any) -> str:
+    name = getattr(element, "name", None)
+    return name if isinstance(name, str) and name else type(element).__name__.lower()
+
+
+def _fresh(name: str, taken: list[str]) -> str:
+    """The name, numbered if another element has it."""
+    return name if name not in taken else next(f"{name} {k}" for k in range(2, 10**6) if f"{name} {k}" not in taken)

@@ -1,0 +1,212 @@
+"""A trajectory as a picture: coordinates, velocities, forces, energies and errors of the constraints over time.
+
+matplotlib is imported when a picture is made. Without ``show`` its object interface is used, which needs no display.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import MissingPackageError, ScalarTypeError, unknown_name
+from sixd.notebook import kernel
+from sixd.trajectory.labels import Column
+from sixd.trajectory.panels import WHAT, Panel, panels
+from sixd.trajectory.places import place_of, written
+from sixd.trajectory.records import counted
+from sixd.trajectory.trajectory import Trajectory
+
+MOST_ROWS = 200  # of a batch that are drawn; more cannot be told apart
+MOST_RECORDS = 4000  # drawn of each line: some ten for a pixel
+MOST_NAMES = 12  # in a legend
+_LARGEST = 1e300  # that is drawn: matplotlib's own sums overflow beyond
+_WIDTH, _HEIGHT = 10.0, 2.3  # [inches] of the figure, and of a row of panels
+
+
+def plot(
+    traj: Trajectory,
+    what: Sequence[str] = ("q", "qd", "energy"),
+    joints: Sequence[str] | None = None,
+    show: bool | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> Any:
+    """A matplotlib figure of the motion, which is returned.
+
+    Parameters
+    ----------
+    what : of "q", "qd", "tau", "energy" (with its change from the start beside it; of rows that all keep one energy the
+        change alone) and "constraint_error" (on a logarithmic axis; it is added wherever energy is drawn and there are
+        constraints).
+    joints : names of the joints to draw; all if omitted.
+    show : True opens a window. In a notebook the figure is shown unless this is False.
+    path : where to save the picture; the suffix decides: .png, .svg, .pdf.
+
+    Of a batch at most 200 rows are drawn, evenly chosen, in thin lines; of long motions about 4000 records. Long names
+    are shortened in the middle, and coordinates that are zero throughout are drawn as one line.
+    """
+    if not math.prod(traj.q.shape[:-1]):
+        raise ScalarTypeError(f"plot: there is nothing to draw in {traj!r}, expected at least one record of one row.")
+    shell = None if show is False else kernel()
+    figure_of = _matplotlib(bool(show) and shell is None)
+    chosen = [what] if isinstance(what, str) else list(what)
+    for name in chosen:
+        if name not in WHAT:
+            raise unknown_name("plot: what", "choice", name, WHAT)
+    part, note = _thinned(traj)
+    with np.errstate(all="ignore"):  # of rollouts that blew up what is finite is drawn
+        rows = [row for name in chosen for row in panels(part, name, _wanted(traj, joints)) if row]
+    if not rows:
+        raise ScalarTypeError(f"plot: there is nothing to draw of {chosen} in {traj!r}. Choose from {WHAT}.")
+
+    figure = figure_of(figsize=(_WIDTH, _HEIGHT * len(rows) + 0.6), layout="constrained")
+    # one grid for all rows, so that their edges are in line
+    width = math.lcm(*map(len, rows))
+    grid = figure.add_gridspec(len(rows), width)
+    first: Any = None
+    for k, row in enumerate(rows):
+        step = width // len(row)
+        lowest = all(len(below) != len(row) for below in rows[k + 1 :])
+        for j, panel in enumerate(row):
+            axes = figure.add_subplot(grid[k, j * step : (j + 1) * step], sharex=first)
+            first = first or axes
+            _draw(axes, part, panel)
+            if lowest:
+                axes.set_xlabel("t [s]", fontsize=9)
+    name = "trajectory" if traj.system is None else traj.system.name
+    figure.suptitle(f"{name}{note}", fontsize=11)
+    if path is not None:
+        _save(figure, path)
+    if shell is not None:
+        figure._ipython_display_ = InNotebook(figure)
+        figure._ipython_display_()
+    elif show:
+        import matplotlib.pyplot as plt
+
+        plt.show()
+    return figure
+
+
+class InNotebook:
+    """Shows a figure in a notebook, once in a cell: not again where the cell ends with it, unless it has changed."""
+
+    def __init__(self, figure: Any) -> None:
+        self.figure, self.cell = figure, None
+
+    def __call__(self) -> None:
+        from IPython.display import Image, display
+
+        cell = getattr(kernel(), "execution_count", None)
+        if self.cell is not None and cell == self.cell and not self.figure.stale:
+            return
+        file = io.BytesIO()
+        self.figure.savefig(file, format="png", dpi=144)
+        self.cell, self.figure.stale = cell, False  # saving it leaves the mark of a change
+        display(Image(data=file.getvalue(), width=int(72 * self.figure.get_size_inches()[0])))
+
+
+def _matplotlib(with_window: bool) -> Callable[..., Any]:
+    """What makes a figure."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingPackageError(
+            "plot: the package matplotlib is not installed, expected it for pictures. Run: pip install 'sixd[plot]'"
+        ) from None
+    if with_window:
+        import matplotlib.pyplot as plt
+
+        return plt.figure
+
+    def figure(**options: Any) -> Any:
+        made = Figure(**options)
+        FigureCanvasAgg(made)
+        return made
+
+    return figure
+
+
+def _thinned(traj: Trajectory) -> tuple[Trajectory, str]:
+    """What is drawn of a trajectory, and words that tell what is not."""
+    note = ""
+    count = int(np.prod(traj.batch))
+    if traj.batch:
+        kept = np.linspace(0, count - 1, min(count, MOST_ROWS)).round().astype(int)
+        note = f": {len(kept)} of {count} rows" if len(kept) < count else f": {counted(count, 'row')}"
+        traj = traj.row(np.unravel_index(kept, traj.batch))
+    step = -(-len(traj) // MOST_RECORDS)
+    return (traj[::step] if step > 1 else traj), note
+
+
+def _wanted(traj: Trajectory, joints: Sequence[str] | None) -> Callable[[Column], bool]:
+    if joints is None:
+        return lambda column: True
+    names = [joints] if isinstance(joints, str) else list(joints)
+    known = list(dict.fromkeys(column.joint for column in traj.labels.q))
+    for name in names:
+        if name not in known:
+            raise unknown_name("plot: joints", "joint", name, known)
+    return lambda column: column.joint in names
+
+
+def _draw(axes: Any, traj: Trajectory, panel: Panel) -> None:
+    rows = math.prod(traj.batch)
+    style: dict[str, Any] = {"linewidth": 1.3}
+    if rows > 1:
+        style = {"linewidth": 0.6, "alpha": max(0.25, min(1.0, 8 / rows))}
+    if len(traj) == 1:
+        style |= {"marker": "."}
+    shown = panel.lines if len(panel.lines) <= MOST_NAMES else panel.lines[: MOST_NAMES - 1]
+    least = 0.0 if panel.logarithmic else -_LARGEST
+    dashes = _dashes(panel) if rows == 1 else [k // 10 for k in range(len(panel.lines))]
+    seen = False
+    for k, line in enumerate(panel.lines):
+        drawn = (line.values > least) & (line.values < _LARGEST)
+        values = np.where(drawn, line.values, np.nan).reshape(-1, len(traj))
+        seen |= bool(drawn.any())
+        dash = ("-", "--", ":", "-.")[dashes[k] % 4]
+        axes.plot(traj.t, values.T, color=f"C{k % 10}", linestyle=dash, **style)
+        if k < len(shown):
+            axes.plot([], [], color=f"C{k % 10}", linestyle=dash, label=line.name)
+    if len(shown) < len(panel.lines):
+        axes.plot([], [], " ", label=f"… {len(panel.lines) - len(shown)} more")
+    if not seen:
+        is_zero = all((line.values == 0).all() for line in panel.lines)
+        words = "zero" if is_zero else "not finite, or too large to draw"
+        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", fontsize=9, color="0.4")
+    elif panel.logarithmic:
+        axes.set_yscale("log")
+    axes.set_title(
+        f"{panel.title} [{panel.unit}]" if panel.unit not in ("", "1") else panel.title, fontsize=9, loc="left"
+    )
+    _dress(axes, legend=panel.named or len(panel.lines) > 1)
+
+
+def _dashes(panel: Panel) -> list[int]:
+    """Numbers of dash patterns: ten colours solid first, then dashed, …; a line upon others has another than these."""
+    lines = [np.nan_to_num(line.values) for line in panel.lines[:MOST_NAMES]]
+    near = 3e-3 * float(np.ptp(lines))  # of the axis: about a line's thickness
+    under = [sum(bool((np.abs(x - y) <= near).all()) for y in lines[:k]) for k, x in enumerate(lines)]
+    return [k // 10 + (under[k] if k < len(under) else 0) for k in range(len(panel.lines))]
+
+
+def _dress(axes: Any, legend: bool) -> None:
+    axes.tick_params(labelsize=8, which="both")
+    # a common factor or offset of the ticks stands at the right, where no title is
+    axes.yaxis.set_offset_position("right")
+    axes.yaxis.get_offset_text().set_fontsize(7)
+    axes.grid(alpha=0.25, linewidth=0.5)
+    axes.margins(x=0.01)
+    if legend:
+        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, handlelength=1.5)
+
+
+def _save(figure: Any, path: str | os.PathLike[str]) -> None:
+    place, suffix = place_of("plot", path, [f".{x}" for x in sorted(figure.canvas.get_supported_filetypes())])
+    with written("plot", path, place) as file:
+        figure.savefig(file, format=suffix[1:], dpi=150)

@@ -1,0 +1,314 @@
+"""Trajectories as files and tables. The suffix of the path decides; a file is written whole or not at all.
+
+``.npz`` (NumPy's, without pickles): arrays t (r,), q (…, r, nq), qd (…, r, nv); where the trajectory has them tau
+(…, r, nv), internal (…, r, nu), kinetic, potential, energy, constraint_error (…, r) and ``parameters.NAME`` (…, core);
+and ``meta``, a text in JSON: format "sixd trajectory", version 1, sixd (its version), system (its name), labels (of q,
+qd and tau a list of [name, joint, unit]), forces (names of the kinds of elements), interrupted, facts.
+
+``.csv``: one line of names, then one line for each record, numbers such that reading gives the same bits. Columns t,
+``q.elbow`` …, ``qd.elbow`` …, ``tau.elbow`` …, ``internal.0`` …, energy, kinetic, potential, constraint_error; joints
+of several coordinates have ``q.base.qw`` …, ``qd.base.wx`` …. A batch has a column ``row`` first (``row.0``, ``row.1``
+… if it has several dimensions). Left out are parameters, facts and units; numbers are read as float64 (those of a
+float32 motion with the same values), and a batch without rows or records comes back with the shape (0, …, 0, 0).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import zipfile
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from sixd.errors import LoadError, MissingPackageError, SixdError
+from sixd.forces.elements import elements
+from sixd.model.system import System, require_system
+from sixd.spatial.scalar import Array
+from sixd.trajectory.labels import Column, Labels, labels_of
+from sixd.trajectory.places import place_of, written
+from sixd.trajectory.records import KEPT, STATES
+from sixd.trajectory.trajectory import Trajectory
+
+FORMAT, VERSION = "sixd trajectory", 1
+SUFFIXES = (".npz", ".csv")
+_LINES = 4096  # of a CSV file that are made at a time
+_USED = ("meta", "t", *STATES, *KEPT)  # of an .npz file, beside parameters
+# what a compressed file may unpack to: 256 MB, and a hundredfold; save does not compress
+_ROOM, _RATIO = 2**28, 100
+
+
+def save(traj: Trajectory, path: str | os.PathLike[str]) -> None:
+    """See ``Trajectory.save``."""
+    place, suffix = place_of("save", path, SUFFIXES)
+    arrays = derived_arrays(traj)
+    with written("save", path, place) as file:
+        (_write_npz if suffix == ".npz" else _write_csv)(traj, arrays, file)
+
+
+def load(path: str | os.PathLike[str], system: System | None = None, forces: Any = ()) -> Trajectory:
+    """See ``Trajectory.load``."""
+    if system is not None:
+        require_system("load", system)
+    forces = elements("load", forces)
+    place, suffix = place_of("load", path, SUFFIXES, LoadError)
+    try:
+        with open(place, "rb") as file:
+            fields = _read_npz(file, place.name) if suffix == ".npz" else _read_csv(file.read(), place.name)
+    except OSError as error:
+        raise LoadError(f"load: cannot read {str(path)!r}: {error.strerror or error}. Check the path.") from None
+    if system is not None:
+        _require_names(place.name, fields["labels"], labels_of(system))
+    try:
+        return Trajectory(**fields, system=system, forces=forces)
+    except SixdError as error:
+        raise LoadError(
+            f"load: {place.name}: {error} The file is damaged, or of another system or other forces."
+        ) from None
+
+
+def derived_arrays(traj: Trajectory) -> dict[str, Array]:
+    """energy, kinetic, potential, constraint_error (…, r), of these what the system can tell."""
+    found: dict[str, Array] = {}
+    for name in ("energy", "kinetic", "potential", "constraint_error"):
+        try:
+            found[name] = getattr(traj, name)
+        except SixdError:
+            continue
+    return found
+
+
+def _require_names(file: str, found: Labels, expected: Labels) -> None:
+    for what in ("q", "qd"):
+        a, b = found.names(what), expected.names(what)
+        if a != b:
+            k = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+            got, want = (repr(x[k]) if k < len(x) else "nothing" for x in (a, b))
+            raise LoadError(
+                f"load: {file}: entry {k} of {what} is {got}, expected {want} of the system. Load it with the system "
+                f"that moved, or with none."
+            )
+
+
+# .npz -------------------------------------------------------------------------------------------
+
+
+def _write_npz(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
+    import sixd
+
+    meta = {
+        "format": FORMAT,
+        "version": VERSION,
+        "sixd": sixd.__version__,
+        "system": None if traj.system is None else traj.system.name,
+        "labels": traj.labels._asdict(),
+        "forces": [type(element).__name__ for element in traj.forces],
+        "interrupted": traj.interrupted,
+        "facts": dict(traj.facts),
+    }
+    arrays = {"t": traj.t, **{name: getattr(traj, name) for name in STATES if getattr(traj, name) is not None}}
+    arrays |= derived
+    arrays |= {f"parameters.{name}": x for name, x in traj.parameters.items()}
+    np.savez(file, **arrays, meta=np.array(json.dumps(meta, default=_plain)))
+
+
+def _plain(x: Any) -> Any:
+    """A fact that JSON does not know."""
+    return x.tolist() if isinstance(x, (np.generic, np.ndarray)) else repr(x)
+
+
+def _read_npz(data: BinaryIO, file: str) -> dict[str, Any]:
+    try:
+        arrays = _entries(data, file)
+        meta = json.loads(str(arrays.pop("meta")))
+        if meta["format"] != FORMAT:
+            raise KeyError
+        version = int(meta["version"])
+    except KeyError:
+        raise LoadError(f"load: {file} is no trajectory of sixd, expected one that Trajectory.save wrote.") from None
+    except LoadError:
+        raise
+    except Exception as error:  # whatever a torn or hostile archive brings about in its readers
+        raise LoadError(f"load: {file} is damaged, or no .npz file: {_line(error)}. Save it again.") from None
+    if version > VERSION:
+        raise LoadError(
+            f"load: {file} has version {version} of the format, expected at most {VERSION}. It is from a newer sixd "
+            f"({meta.get('sixd')}): install that."
+        )
+    try:
+        labels = Labels(*(tuple(Column(*map(str, c)) for c in meta["labels"][what]) for what in Labels._fields))
+        return {
+            "t": arrays["t"],
+            **{name: arrays.get(name) for name in STATES if name in arrays},
+            "parameters": {n.removeprefix("parameters."): x for n, x in arrays.items() if n.startswith("parameters.")},
+            "known": {name: arrays[name] for name in KEPT if name in arrays},
+            "interrupted": bool(meta["interrupted"]),
+            "facts": dict(meta["facts"]),
+            "labels": _of_size(labels, arrays),
+        }
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise LoadError(f"load: {file} is damaged: its contents do not fit ({_line(error)}). Save it again.") from None
+
+
+def _entries(data: BinaryIO, file: str) -> dict[str, Array]:
+    """The arrays of an archive that belong to a trajectory; others may be there, and are not read."""
+    start = data.read(2)
+    if start.startswith(b"\x80"):
+        raise LoadError(f"load: {file} is a pickle, expected an .npz file that Trajectory.save wrote.")
+    if start != b"PK":
+        raise ValueError("it is no archive")
+    size = data.seek(0, os.SEEK_END)
+    with zipfile.ZipFile(data) as archive:
+        members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+        used = {name: x for name, x in members.items() if name in _USED or name.startswith("parameters.")}
+        full = sum(member.file_size for member in used.values())
+        if full > _ROOM + _RATIO * size:
+            raise LoadError(
+                f"load: {file} unpacks from {size / 1e6:.3g} MB to {full / 1e6:.3g} MB, expected at most {_RATIO} "
+                f"times as much. If that is right, write it anew without compression: numpy.savez."
+            )
+        return {name: _array(archive, member, name, file) for name, member in used.items()}
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, file: str) -> Array:
+    """One array; pickles are refused, since reading one may run any program."""
+    form = np.lib.format
+    with archive.open(member) as entry:
+        first = form.read_magic(entry) == (1, 0)
+        shape, _, dtype = (form.read_array_header_1_0 if first else form.read_array_header_2_0)(entry)
+        begins = entry.tell()
+    if dtype.hasobject:
+        raise LoadError(
+            f"load: {file} holds pickled objects in {name!r}, expected numbers alone, as Trajectory.save writes. "
+            f"Pickles are not read, since they may run any program."
+        )
+    if math.prod(shape) * dtype.itemsize != member.file_size - begins:
+        raise ValueError(f"{name} has {member.file_size - begins} bytes, expected those of {shape} {dtype}")
+    with archive.open(member) as entry:
+        found: Array = form.read_array(entry, allow_pickle=False)
+    return found
+
+
+def _of_size(labels: Labels, arrays: dict[str, Array]) -> Labels:
+    sizes = [arrays["q"].shape[-1], arrays["qd"].shape[-1], arrays["qd"].shape[-1]]
+    if [len(x) for x in labels] != sizes:
+        raise ValueError(f"{[len(x) for x in labels]} names for {sizes} entries")
+    return labels
+
+
+def _line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+# tables -----------------------------------------------------------------------------------------
+
+
+def columns(traj: Trajectory, derived: dict[str, Array]) -> dict[str, list[tuple[str, Array]]]:
+    """The columns of a table by what they belong to: names, and values (…, r)."""
+    named: dict[str, list[tuple[str, Array]]] = {"t": [("t", np.broadcast_to(traj.t, (*traj.batch, len(traj))))]}
+    for what in ("q", "qd", "tau"):
+        x = getattr(traj, what)
+        names = traj.labels.names(what)
+        named[what] = [] if x is None else [(f"{what}.{n}", x[..., k]) for k, n in enumerate(names)]
+    u = traj.internal
+    named["internal"] = [] if u is None else [(f"internal.{k}", u[..., k]) for k in range(u.shape[-1])]
+    return {**named, "derived": list(derived.items())}
+
+
+def row_names(batch: tuple[int, ...]) -> list[str]:
+    """Names of the columns that number the rows of a batch."""
+    return ["row"] if len(batch) == 1 else [f"row.{k}" for k in range(len(batch))]
+
+
+def to_pandas(traj: Trajectory) -> Any:
+    """See ``Trajectory.to_pandas``."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingPackageError(
+            "to_pandas: the package pandas is not installed, expected it for tables. Run: pip install pandas"
+        ) from None
+    index = np.indices((*traj.batch, len(traj)))[: len(traj.batch)].reshape(
+        len(traj.batch), math.prod(traj.q.shape[:-1])
+    )
+    table = dict(zip(row_names(traj.batch), index, strict=True))
+    for group in columns(traj, derived_arrays(traj)).values():
+        table |= {name: np.ravel(x) for name, x in group}
+    return pandas.DataFrame(table)
+
+
+def _write_csv(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
+    flat = [pair for group in columns(traj, derived).values() for pair in group]
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerow([*row_names(traj.batch), *(name for name, _ in flat)])
+    file.write(text.getvalue().encode())
+    for row in np.ndindex(traj.batch):
+        start = "".join(f"{i}," for i in row)
+        for k in range(0, len(traj), _LINES):
+            block = np.stack([x[row][k : k + _LINES] for _, x in flat], axis=-1)
+            lines = [start + ",".join(map(repr, numbers)) for numbers in block.tolist()]
+            file.write(("\n".join(lines) + "\n").encode())
+
+
+def _read_csv(data: bytes, file: str) -> dict[str, Any]:
+    try:
+        lines = iter(csv.reader(io.StringIO(data.decode(), newline="")))
+        header = next(lines, [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise LoadError(f"load: {file} is no table: {_line(error)}. Expected one that Trajectory.save wrote.") from None
+    batch = [k for k, name in enumerate(header) if name == "row" or name.startswith("row.")]
+    if header[len(batch) : len(batch) + 1] != ["t"] or batch != list(range(len(batch))):
+        raise LoadError(
+            f"load: {file} starts with {','.join(header)[:60]!r}, expected the columns t, q.…, qd.… that "
+            f"Trajectory.save writes."
+        )
+    table = np.array(list(_rows_of(lines, len(header), file)), dtype=float).reshape(-1, len(header))
+    shape = _shape(table[:, : len(batch)], file)
+    table = table.reshape((*shape, len(header)))
+    place = {name: [k for k, n in enumerate(header) if n.startswith(f"{name}.")] for name in STATES}
+    t = table[..., len(batch)].reshape(math.prod(shape[:-1]), shape[-1])
+    if len(t) and not (t == t[0]).all():
+        raise LoadError(f"load: {file} has other times in other rows, expected the same in all.")
+    found = {name: table[..., k] for name, k in place.items() if k}
+    known = {name: table[..., header.index(name)] for name in KEPT if name in header}
+    names = {name: tuple(header[k].removeprefix(f"{name}.") for k in place[name]) for name in ("q", "qd")}
+    q, v = (tuple(Column(n, n.partition(".")[0]) for n in names[what]) for what in ("q", "qd"))
+    nothing = np.zeros((*shape, 0))
+    return {
+        "t": t[0] if len(t) else np.zeros(0),
+        "q": nothing,
+        "qd": nothing,
+        **found,
+        "known": known,
+        "labels": Labels(q, v, v),
+    }
+
+
+def _rows_of(lines: Iterator[list[str]], width: int, file: str) -> Iterator[list[float]]:
+    k = 1
+    try:
+        for k, line in enumerate(lines, start=2):  # noqa: B007 (told in the error)
+            if len(line) != width:
+                raise ValueError(f"it has {len(line)} entries, expected {width}")
+            yield [float(x) for x in line]
+    except (ValueError, csv.Error) as error:
+        raise LoadError(f"load: {file} is damaged in line {k}: {_line(error)}. Save it again.") from None
+
+
+def _shape(index: Array, file: str) -> tuple[int, ...]:
+    """(…, r) of a table whose rows have these numbers (lines, dimensions of the batch)."""
+    lines, dimensions = index.shape
+    if not dimensions or not lines:
+        return (*([0] * dimensions), lines)
+    sizes = index.max(axis=0) + 1
+    # a count that no file of so many lines can have is not a whole one either
+    batch = tuple(int(n) for n in sizes) if (np.isfinite(index).all() and (sizes <= lines).all()) else (0,)
+    rows = math.prod(batch)
+    expected = np.repeat(np.indices(batch).reshape(len(batch), -1).T, lines // max(rows, 1), axis=0)
+    if not 0 < rows <= lines or not np.array_equal(index, expected):
+        raise LoadError(f"load: {file} has rows that are not complete, expected as many records of each, in order.")
+    return (*batch, lines // rows)

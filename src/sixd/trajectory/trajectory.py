@@ -1,0 +1,275 @@
+"""Trajectory: a motion in time, of one mechanism or of a batch of them; what ``sixd.simulate`` returns.
+
+Time is the axis before the last. What follows from the states is computed when it is asked for, and kept. Knows no
+method of integration; files are storage.py's, pictures plotting.py's.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.errors import ModelError, OutOfRangeError, ScalarTypeError, ShapeError
+from sixd.model.system import System
+from sixd.spatial.scalar import Array
+from sixd.trajectory import derived
+from sixd.trajectory.interpolation import interpolate
+from sixd.trajectory.labels import UNKNOWN, Labels
+from sixd.trajectory.records import (
+    alive,
+    changed,
+    checked,
+    describe,
+    joined,
+    numbers,
+    picked,
+)
+
+
+class State(NamedTuple):
+    """One record: time [s], q (…, nq), qd (…, nv) and the controller's force tau (…, nv), None if there is none."""
+
+    t: float
+    q: Array
+    qd: Array
+    tau: Array | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    """A motion: records at the times t (r,) [s], ascending, of one mechanism or of a batch of them.
+
+    q (…, r, nq), qd (…, r, nv), tau (…, r, nv) the controller's force at the records, or None; ``internal`` (…, r, nu)
+    the states of the elements in ``forces``; ``parameters`` name -> (…, core), one set per row. ``system`` is what
+    moves, None after ``load`` without one. ``facts``: how it was made (dt, method, …); ``interrupted``: whether it
+    ended early. ``known``: of kinetic, potential and constraint_error what need not be computed;
+    ``dataclasses.replace`` drops it where the states, the system or the parameters change.
+
+    ``kinetic``, ``potential``, ``energy`` (…, r) [J] and ``constraint_error`` (…, r) follow from the states. The
+    potential energy is that of gravity and of the joints' springs, not what the elements in ``forces`` store.
+
+    ``len``, ``traj[k]`` (a ``State``), ``traj[a:b:s]``, iteration over records; ``row(i)``, ``rows``, ``at(t)``.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    system: System | None = None
+    tau: Array | None = None
+    internal: Array | None = None
+    forces: tuple[Any, ...] = ()
+    parameters: Mapping[str, Array] = field(default_factory=dict)
+    interrupted: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    known: Mapping[str, Array] = field(default_factory=dict)
+    labels: Labels = field(default_factory=lambda: UNKNOWN)
+
+    def __post_init__(self) -> None:
+        for name, value in checked(self).items():
+            object.__setattr__(self, name, value)
+
+    # shape ----------------------------------------------------------------------------------------
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Shape of the batch of rollouts, () if there is one alone."""
+        return self.q.shape[:-2]
+
+    @property
+    def duration(self) -> float:
+        """Time [s] from the first record to the last."""
+        return float(self.t[-1] - self.t[0]) if len(self.t) else 0.0
+
+    @property
+    def failed(self) -> int:
+        """How many rollouts have a q or qd that is not finite at the end.
+
+        A rollout that blew up may still have finite states, but so large that their energy is not: see ``energy``, and
+        what the trajectory says of itself when printed.
+        """
+        return int(np.sum(~alive(self)))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    # parts ----------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        """``traj[k]``: the record k, a ``State``; ``traj[a:b:s]``: a trajectory of some of the records."""
+        if isinstance(index, slice):
+            self._require_slice(index)
+            return changed(self, lambda x: x[..., index, :], lambda x: x[..., index], t=self.t[index])
+        try:
+            k = operator.index(index)
+        except TypeError:
+            raise ScalarTypeError(
+                f"Trajectory: the index is {index!r}, expected a whole number or a slice. For rollouts of a batch use "
+                f".row(i), for times .at(t)."
+            ) from None
+        if not -len(self) <= k < len(self):
+            raise OutOfRangeError(f"Trajectory: no record {k}, expected {-len(self)} … {len(self) - 1}.")
+        tau = None if self.tau is None else self.tau[..., k, :]
+        return State(float(self.t[k]), self.q[..., k, :], self.qd[..., k, :], tau)
+
+    def __iter__(self) -> Iterator[State]:
+        return (self[k] for k in range(len(self)))
+
+    def row(self, index: Any) -> Trajectory:
+        """One rollout of a batch, by a number (or one for each dimension of the batch).
+
+        A slice, a list of numbers or a mask gives a smaller batch.
+        """
+        return picked(self, index)
+
+    @property
+    def rows(self) -> Iterator[Trajectory]:
+        """The rollouts of a batch, one after the other; itself, if it is one alone."""
+        return (self.row(i) for i in np.ndindex(self.batch)) if self.batch else iter((self,))
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Trajectory]) -> Trajectory:
+        """Pieces of one motion joined in time; a record that the piece before holds already is dropped."""
+        return joined(list(parts))
+
+    # what follows from the states -------------------------------------------------------------------
+
+    @cached_property
+    def _energies(self) -> tuple[Array, Array]:
+        return derived.energies(self._require_system("energy"), self.q, self.qd, self.parameters)
+
+    @cached_property
+    def kinetic(self) -> Array:
+        """Kinetic energy (…, r) [J], armature's included."""
+        return self.known["kinetic"] if "kinetic" in self.known else self._energies[0]
+
+    @cached_property
+    def potential(self) -> Array:
+        """Potential energy (…, r) [J] of gravity and of the joints' springs; not of the elements in ``forces``."""
+        return self.known["potential"] if "potential" in self.known else self._energies[1]
+
+    @cached_property
+    def energy(self) -> Array:
+        """Total energy (…, r) [J]: kinetic and potential."""
+        with np.errstate(invalid="ignore", over="ignore"):  # NaN where a rollout blew up
+            return self.kinetic + self.potential
+
+    @cached_property
+    def constraint_error(self) -> Array:
+        """Largest |φ| (…, r) of the constraints, each in its own unit; zeros without constraints."""
+        if "constraint_error" in self.known:
+            return self.known["constraint_error"]
+        return derived.constraint_errors(self._require_system("constraint_error"), self.q, self.parameters)
+
+    def contacts(self) -> list[tuple[str, Array, Array]]:
+        """(name, points (…, r, k, 3) [m], forces (…, r, k, 3) [N]), world axes, of each force element with contacts.
+
+        [] if there is none, as after ``load``, unless that was given the ``forces``.
+        """
+        if not self.forces:
+            return []
+        system = self._require_system("contacts")
+        return derived.contacts(system, self.forces, self.t, self.q, self.qd, self.internal, self.parameters)
+
+    def at(self, t: Any) -> tuple[Array, Array]:
+        """(q, qd) at a time, each (…, n), or at times (m,), each (…, m, n), interpolated on the manifold.
+
+        A cubic between neighbouring records, which uses their velocities: q and qd are exact at the records, qd is the
+        velocity of q, and where the motion is smooth the errors are of the order h⁴ in q and h³ in qd for records h
+        apart. Orientations must turn by less than half a turn from record to record.
+        """
+        system = self._require_system("at")
+        times = numbers("time", t)
+        if times.ndim > 1:
+            raise ShapeError(f"at: t has shape {times.shape}, expected one time, or times (m,).")
+        if len(self):  # a sum of steps may miss the end by rounding
+            ends = self.t[[0, -1]]
+            slack = 1e-12 * np.abs(ends).max()
+            wrong = ~((times >= ends[0] - slack) & (times <= ends[1] + slack))
+            times = np.where(wrong, times, np.clip(times, *ends))
+        else:
+            wrong = np.ones(times.shape, dtype=bool)
+        if wrong.any():
+            span = f"{self.t[0]} … {self.t[-1]} s" if len(self) else "records, of which there are none"
+            raise OutOfRangeError(f"at: t is {np.extract(wrong, times)[0]} s, expected a time within {span}.")
+        if len(self) == 1:
+            q, qd = (np.repeat(x, max(times.size, 1), axis=-2)[..., : times.size, :] for x in (self.q, self.qd))
+        else:
+            values = derived.along_time(system, self.parameters)
+            q, qd = interpolate(system, self.t, self.q, self.qd, np.atleast_1d(times), values)
+        return (q, qd) if times.ndim else (q[..., 0, :], qd[..., 0, :])
+
+    # files, tables, pictures --------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trajectory to a file, ``.npz`` or ``.csv``: see ``sixd.trajectory.storage``."""
+        from sixd.trajectory.storage import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], system: System | None = None, *, forces: Any = ()) -> Trajectory:
+        """The trajectory of a file that ``save`` wrote; a ``system`` must have the names that the file has.
+
+        ``forces``: the elements that acted, or the only one. Without a system the energies are those of the file, and
+        ``at`` and ``contacts`` are not to be had.
+        """
+        from sixd.trajectory.storage import load
+
+        return load(path, system, forces)
+
+    def to_pandas(self) -> Any:
+        """The records as a pandas DataFrame, with the columns of the CSV file."""
+        from sixd.trajectory.storage import to_pandas
+
+        return to_pandas(self)
+
+    def plot(
+        self,
+        what: Sequence[str] = ("q", "qd", "energy"),
+        joints: Sequence[str] | None = None,
+        show: bool | None = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Any:
+        """A matplotlib figure of the motion: see ``sixd.trajectory.plotting.plot``."""
+        from sixd.trajectory.plotting import plot
+
+        return plot(self, what, joints, show, path)
+
+    # ------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _require_slice(index: slice) -> None:
+        """Raise unless the records come in the order of their times."""
+        try:
+            step = 1 if index.step is None else operator.index(index.step)
+            index.indices(0)
+        except TypeError:
+            raise ScalarTypeError(f"Trajectory: the index is {index!r}, expected whole numbers in a slice.") from None
+        except ValueError:
+            step = 0
+        if step < 1:
+            raise OutOfRangeError(
+                f"Trajectory: the step of a slice is {step}, expected at least 1: records in the order of their times."
+            )
+
+    def _require_system(self, where: str) -> System:
+        if self.system is None:
+            raise ModelError(
+                f"{where}: the trajectory has no system, expected one. Load it with Trajectory.load(path, system)."
+            )
+        return self.system
+
+    def __repr__(self) -> str:
+        return describe(self)
+
+    def _repr_html_(self) -> str:
+        """What there is of it, and how far each coordinate goes, as a table for notebooks."""
+        from sixd.trajectory.records import describe_html
+
+        return describe_html(self)

@@ -1,0 +1,114 @@
+"""The page of a scene: one HTML file with its style, its program and its data inside.
+
+Knows the files in ``web/`` and how to put them together safely; knows nothing of models or trajectories.
+A Content-Security-Policy admits only the scripts written here, by their hashes, and no request to anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html as markup
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "web"
+
+# in this order, inside one function: each file uses what those before it define
+PROGRAM = (
+    "data.js",
+    "algebra.js",
+    "shapes.js",
+    "normals.js",
+    "shaders.js",
+    "gpu.js",
+    "camera.js",
+    "controls.js",
+    "motion.js",
+    "world.js",
+    "markers.js",
+    "trails.js",
+    "shadows.js",
+    "renderer.js",
+    "options.js",
+    "clock.js",
+    "pace.js",
+    "transport.js",
+    "joints.js",
+    "chart.js",
+    "plots.js",
+    "interface.js",
+    "main.js",
+    "api.js",
+)
+
+
+def html(scene: dict[str, Any]) -> str:
+    """The page that shows ``scene``, complete in one text: it needs no other file and asks no server.
+
+    The generated kinematics becomes a script of its own, so that the page evaluates no text. A scene with a key
+    ``live`` (the address of a server's state) may ask the server it came from, no other.
+    """
+    data = {key: value for key, value in scene.items() if key != "kinematics"}
+    parts = {
+        "title": markup.escape(_text(scene.get("title") or "sixd")),
+        "style": _read("style.css"),
+        "scene": _json(data),
+        "kinematics": _kinematics(scene.get("kinematics") or ""),
+        "program": "(() => {\n'use strict';\n" + "\n".join(_read(name) for name in PROGRAM) + "})();\n",
+    }
+    parts["policy"] = _policy(parts, live=bool(scene.get("live")))
+    # one pass, so that nothing inside a part is taken for a place to fill
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read("page.html"))
+
+
+def _policy(parts: dict[str, str], *, live: bool) -> str:
+    """The Content-Security-Policy: these scripts, this style, pictures inside the page, and nothing else."""
+    rules = [
+        "default-src 'none'",
+        f"script-src {_hash(parts['kinematics'])} {_hash(parts['program'])}",
+        f"style-src {_hash(parts['style'])}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        *(["connect-src 'self'"] if live else []),
+    ]
+    return "; ".join(rules)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _kinematics(source: str) -> str:
+    """The generated statements as a named function; spaces keep any ``</`` and ``<!--`` from ending the script."""
+    safe = source.replace("</", "< /").replace("<!--", "< !--").replace("\r", "\n")
+    return f"window.sixdKinematics = function (q, out) {{\n'use strict';\n{safe}\n}};\n"
+
+
+def _json(data: dict[str, Any]) -> str:
+    """JSON in ASCII that may stand inside a script element; numbers that JSON does not have become null."""
+    text = json.dumps(_finite(data), allow_nan=False, separators=(",", ":"))
+    return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+def _text(value: object) -> str:
+    # half a surrogate pair, as file names may carry, cannot be written in UTF-8
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _read(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8").replace("\r\n", "\n")

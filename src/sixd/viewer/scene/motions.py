@@ -1,0 +1,226 @@
+"""Trajectories as a scene holds them: rows side by side or as ghosts, as few records as the eye needs."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.forces.ground import Ground
+from sixd.model.model import Model
+from sixd.model.system import System
+from sixd.spatial.scalar import Array
+from sixd.trajectory.trajectory import Trajectory
+from sixd.viewer.bodies.pieces import PALETTE
+from sixd.viewer.scene.packing import buffer
+from sixd.viewer.scene.plots import plots
+from sixd.viewer.scene.thinning import RATE, Bins, thinned
+
+MOST_ROWS = 16
+# numbers of all motions of a page: 8 MB of float32 in base64
+_MOST_NUMBERS = 1_500_000
+_MOST_POINTS = 4000  # of a plotted series: two a pixel of the widest panel, and room to spare
+_VISIBLE = 0.02  # [rad or m] by which a motion between two records may differ from a straight one, unseen
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """One motion to be shown: times (r,), q (r, nq), and the trajectory of that row, if it has more to tell."""
+
+    name: str
+    t: Array
+    q: Array
+    trajectory: Trajectory | None = None
+    ghost: bool = False
+
+
+def read_motions(
+    system: System, given: Any, names: Sequence[str] | None, ghost: bool, notes: list[str]
+) -> list[Motion]:
+    """The motions of a trajectory, a pair (t, q), a list of these or a mapping from names; a batch gives several."""
+    found: list[Motion] = []
+    left_out = 0
+    for name, item in _named(given, names):
+        rows = list(_rows(system, name, item, MOST_ROWS - len(found)))
+        found += rows
+        count = _row_count(item)
+        if not count:
+            raise ModelError("view: the trajectory has no rows, expected at least one.")
+        left_out += count - len(rows)
+    if left_out:
+        notes.append(
+            f"{len(found)} motions are shown, {left_out} more are left out. Choose with trajectory.row([...])."
+        )
+    if ghost:
+        found = [Motion(m.name, m.t, m.q, m.trajectory, ghost=k > 0) for k, m in enumerate(found)]
+    return found
+
+
+def _named(given: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
+    if given is None:
+        items: list[tuple[str, Any]] = []
+    elif isinstance(given, Mapping):
+        items = [(str(k), v) for k, v in given.items()]
+    elif isinstance(given, (list, tuple)) and not _is_pair(given):
+        items = [(f"motion {k + 1}" if len(given) > 1 else "", v) for k, v in enumerate(given)]
+    else:
+        items = [("", given)]
+    if names is None:
+        return items
+    if isinstance(names, str) or len(names) != len(items):
+        raise ShapeError(f"view: names is {names!r}, expected {len(items)} names, one a trajectory.")
+    return [(str(n), item) for n, (_, item) in zip(names, items, strict=True)]
+
+
+def _is_pair(given: Any) -> bool:
+    """Whether it is (t, q), times and configurations, not a list of trajectories or of such pairs."""
+    if len(given) != 2 or any(isinstance(x, (Trajectory, Mapping)) for x in given):
+        return False
+    try:
+        return np.ndim(given[0]) == 1
+    except ValueError:  # of several shapes: a pair itself
+        return False
+
+
+def _row_count(item: Any) -> int:
+    q = item.q if isinstance(item, Trajectory) else np.asarray(item[1])
+    return int(np.prod(q.shape[:-2]))
+
+
+def _rows(system: System, name: str, item: Any, most: int) -> Iterator[Motion]:
+    """Up to ``most`` of the rows of an item."""
+    if isinstance(item, Trajectory):
+        t, q = item.t, item.q
+    else:
+        try:
+            t, q = (np.asarray(x, dtype=float) for x in item)
+        except (TypeError, ValueError):
+            raise ScalarTypeError(
+                f"view: the trajectory holds a {type(item).__name__}, expected a sixd.Trajectory, a pair (t, q), or "
+                f"several in a list or a dictionary. A single configuration is given by name: view(model, q=…)."
+            ) from None
+    if t.ndim != 1 or q.ndim < 2 or q.shape[-2:] != (len(t), system.nq):
+        raise ShapeError(
+            f"view: the trajectory has t {t.shape} and q {q.shape}, expected (r,) and (…, r, {system.nq}) for "
+            f"{system.name!r}. Is it of another model?"
+        )
+    if not len(t):
+        raise ModelError("view: the trajectory has no records, expected at least one.")
+    if not (np.diff(t) >= 0).all():
+        raise ModelError("view: the trajectory's times do not ascend.")
+    if t[-1] - t[0] > 0:  # two records of one time are a jump
+        t = np.maximum.accumulate(t + np.arange(len(t)) * 1e-12 * (t[-1] - t[0]))
+    batch = q.shape[:-2]
+    for k, index in enumerate(np.ndindex(batch)):
+        if k == most:
+            return
+        label = ", ".join(str(i) for i in index)
+        row = item.row(index) if isinstance(item, Trajectory) and batch else item
+        title = " ".join(x for x in (name, f"row {label}" if batch else "") if x) or "motion"
+        yield Motion(title, t, q[index], row if isinstance(row, Trajectory) else None)
+
+
+def touching(model: Model, motions: Sequence[Motion]) -> dict[int, Array]:
+    """body -> points (k, 4) that meet the ground in any of the motions: places in the body's frame, and radii [m]."""
+    found: dict[int, list[Array]] = {}
+    forces = [f for m in motions if m.trajectory is not None for f in m.trajectory.forces]
+    for ground in {id(f): f for f in forces if isinstance(f, Ground)}.values():
+        for name, points in (ground.points or {}).items():
+            frame = model.frame(name, "view")
+            places = points[:, :3] @ frame.pose[:3, :3].T + frame.pose[:3, 3]
+            found.setdefault(frame.body, []).append(np.column_stack([places, points[:, 3]]))
+    return {body: np.unique(np.concatenate(points), axis=0) for body, points in found.items()}
+
+
+# records ------------------------------------------------------------------------------------------
+
+
+def pack(
+    system: System, motions: Sequence[Motion], offsets: Array, turn: Array, notes: list[str]
+) -> list[dict[str, Any]]:
+    """The scene's entries; ``offsets`` (n, 3) are the places of the motions, ``turn`` (3, 3) that of the world."""
+    rate = RATE
+    # a record has its time, in float64, and its coordinates; what is plotted beside them has records of its own
+    records = sum(min(len(m.t), RATE * float(m.t[-1] - m.t[0]) + 2) * (2 + system.nq) for m in motions)
+    points = sum(min(len(m.t), _MOST_POINTS) * (2 * system.nv + 6) for m in motions if m.trajectory is not None)
+    share = min(1.0, _MOST_NUMBERS / max(records + points, 1.0))
+    if share < 1 and records > 0.1 * _MOST_NUMBERS:
+        rate *= share
+        notes.append(f"A long motion is shown with {rate:.3g} records a second, to keep the page small.")
+    entries = []
+    room = _MOST_NUMBERS - records - points
+    for k, (motion, offset) in enumerate(zip(motions, offsets, strict=True)):
+        keep = thinned(motion.t, rate)
+        if _loses(motion, keep):
+            finer = _finer(motion, rate, len(keep) + room / _numbers_a_record(system, motion))
+            room -= (len(finer) - len(keep)) * _numbers_a_record(system, motion)
+            keep = finer
+        if _loses(motion, keep):
+            notes.append(
+                f"The motion ({motion.name}) changes faster than its records in this page, which is kept small, can "
+                f"show. Slice the trajectory to look at a part."
+            )
+        color = motion_color(k, len(motions))
+        bins = Bins(len(motion.t), int(_MOST_POINTS * share))
+        entries.append({
+            "name": motion.name, "color": None if color is None else list(color), "offset": [float(x) for x in offset],
+            "ghost": motion.ghost, "t": buffer(motion.t[keep], "float64"), "q": buffer(motion.q[keep], "float32"),
+            "plot_t": None if motion.trajectory is None else buffer(bins.times(motion.t), "float64"),
+            "plots": plots(system, motion.trajectory, bins),
+            "contacts": _contacts(motion, keep, turn),
+        })  # fmt: skip
+    return entries
+
+
+def motion_color(k: int, count: int) -> tuple[float, ...] | None:
+    """The colour (3,) of motion k of so many: none of one alone, the palette's, or hues all around beyond it."""
+    if count < 2:
+        return None
+    if count <= len(PALETTE):
+        return PALETTE[k]
+    return colorsys.hls_to_rgb(k / count, 0.42 if k % 2 else 0.58, 0.5)  # neighbours differ in lightness too
+
+
+def _finer(motion: Motion, rate: float, most: float) -> Array:
+    """Numbers of the records to keep of a motion that is fast: twice ``rate`` a second, and again, up to ``most``."""
+    keep = thinned(motion.t, rate)
+    while motion.t[-1] > motion.t[0] and _loses(motion, keep):
+        rate *= 2
+        more = thinned(motion.t, rate)
+        if len(more) > most:
+            break
+        keep = more
+    return keep
+
+
+def _numbers_a_record(system: System, motion: Motion) -> int:
+    """Its time, in float64, its coordinates, and its contacts' points and forces."""
+    found = motion.trajectory[:1].contacts() if motion.trajectory is not None else []
+    return 2 + system.nq + 6 * sum(points.shape[-2] for _, points, _ in found)
+
+
+def _loses(motion: Motion, keep: Array) -> bool:
+    """Whether straight lines between the kept records miss what was recorded by more than the eye lets pass."""
+    if len(keep) == len(motion.t):
+        return False
+    t, q = motion.t, motion.q
+    good = np.isfinite(q).all(axis=1)
+    for k in range(q.shape[1]):
+        straight = np.interp(t[good], t[keep], q[keep, k])
+        if (np.abs(straight - q[good, k]) > _VISIBLE).any():
+            return True
+    return False
+
+
+def _contacts(motion: Motion, keep: Array, turn: Array) -> dict[str, Any] | None:
+    if motion.trajectory is None or not motion.trajectory.forces:
+        return None
+    found = motion.trajectory.contacts()
+    if not found:
+        return None
+    points, forces = (np.concatenate([f[k] for f in found], axis=-2)[keep] @ turn.T for k in (1, 2))
+    return {"points": buffer(points, "float32"), "forces": buffer(forces, "float32"), "count": points.shape[-2]}

@@ -1,0 +1,137 @@
+"""Poses, Jacobians, velocities and accelerations of frames in the three sets of coordinates."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import sixd
+from peers import pin
+from robots import FIVE, ByName, pinocchio_model, quiet_load
+from samples import states, trees
+
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+
+COORDINATES = {"body": "LOCAL", "aligned": "LOCAL_WORLD_ALIGNED", "world": "WORLD"}  # Pinocchio's names
+each_coordinates = pytest.mark.parametrize("expressed_in", COORDINATES)
+each_tree = pytest.mark.parametrize("model", trees()[:4], ids=lambda m: m.name)
+
+
+def derivative(function, step=1e-3):
+    """Central difference of fourth order at 0."""
+    return (function(-2 * step) - 8 * function(-step) + 8 * function(step) - function(2 * step)) / (12 * step)
+
+
+@each_coordinates
+@each_tree
+def test_velocity_is_jacobian_times_qd(model, expressed_in, rng):
+    """v = J qd, a = J qdd + dJ/dt qd (in fixed or body axes), classical = d/dt of the velocity in aligned axes."""
+    for q, qd, qdd in states(model, rng):
+        frame = f"frame{model.nb}"
+        J = sixd.jacobian(model, q, frame, expressed_in=expressed_in)
+        rate = sixd.jacobian_rate(model, q, qd, frame, expressed_in=expressed_in)
+        assert_allclose(sixd.velocity(model, q, qd, frame, expressed_in=expressed_in), J @ qd, atol=1e-12)
+        kind = "classical" if expressed_in == "aligned" else "spatial"
+        a = sixd.acceleration(model, q, qd, qdd, frame, kind=kind, expressed_in=expressed_in)
+        assert_allclose(a, J @ qdd + rate @ qd, atol=1e-10)
+
+
+@each_coordinates
+@each_tree
+def test_jacobian_rate_is_the_derivative(model, expressed_in, rng):
+    """dJ/dt by differences along the motion, component by component."""
+    for q, qd, _ in states(model, rng):
+        frame = f"frame{model.nb}"
+        numeric = derivative(
+            lambda t, q=q, qd=qd, frame=frame: sixd.jacobian(
+                model, model.integrate(q, t * qd), frame, expressed_in=expressed_in
+            )
+        )
+        # fourth-order differences with a step of 1e-3 s
+        exact = sixd.jacobian_rate(model, q, qd, frame, expressed_in=expressed_in)
+        assert_allclose(exact, numeric, atol=1e-8 * max(1, np.abs(exact).max()))
+
+
+@each_tree
+def test_jacobian_is_the_poses_derivative(model, rng):
+    """The frame's velocity in aligned axes is the rate of its position, and ω that of its rotation."""
+    for q, qd, _ in states(model, rng):
+        T = sixd.pose(model, q, "frame5")
+        rate = derivative(lambda t, q=q, qd=qd: sixd.pose(model, model.integrate(q, t * qd), "frame5"))
+        v = sixd.velocity(model, q, qd, "frame5", expressed_in="aligned")
+        assert_allclose(v[3:], rate[:3, 3], atol=1e-9)
+        assert_allclose(sixd.spatial.skew(v[:3]), rate[:3, :3] @ T[:3, :3].T, atol=1e-9)
+
+
+@each_tree
+def test_columns_of_joints_that_do_not_carry_the_frame_are_zero(model, rng):
+    """Exact zeros outside the frame's own branch, and body_poses agree with pose."""
+    q = model.random_configuration(rng)
+    for i in model.bodies:
+        J = sixd.jacobian(model, q, model.body_names[i - 1], expressed_in="world")
+        branch = model.tree.ancestors(i)
+        for j in model.bodies:
+            assert J[:, model.iv[j]].any() == (j in branch)
+        assert_allclose(sixd.body_poses(model, q)[i - 1], sixd.pose(model, q, model.body_names[i - 1]), atol=1e-12)
+
+
+@each_coordinates
+@pytest.mark.parametrize("name", ["ur5", pytest.param("talos", marks=pytest.mark.long)])
+def test_frames_beside_pinocchio(name, expressed_in, rng):
+    """Pose, Jacobian, velocity and accelerations of link frames, talos with a floating base."""
+    floating = name == "talos"
+    model, reference = quiet_load(FIVE[name], floating_base=floating), pinocchio_model(FIVE[name], floating=floating)
+    data, names, where = reference.createData(), ByName(model, reference), getattr(pin, COORDINATES[expressed_in])
+
+    def angular_first(x):
+        return np.concatenate([x[3:], x[:3]])
+
+    for _ in range(2):
+        q, (qd, qdd) = model.random_configuration(rng), rng.uniform(-2, 2, (2, model.nv))
+        pin.forwardKinematics(reference, data, names.q(q), names.v(qd), names.v(qdd))
+        pin.updateFramePlacements(reference, data)
+        links = [f for f in reference.frames if f.type == pin.FrameType.BODY and f.name in model.frames]
+        assert len(links) > 5
+        for frame in links[:: max(1, len(links) // 4)]:
+            k, arguments = reference.getFrameId(frame.name, pin.FrameType.BODY), (q, qd, qdd, frame.name)
+            assert_allclose(sixd.pose(model, q, frame.name), data.oMf[k].homogeneous, atol=1e-12)
+            J = np.array(pin.computeFrameJacobian(reference, reference.createData(), names.q(q), k, where))
+            ours = sixd.jacobian(model, q, frame.name, expressed_in=expressed_in)
+            assert_allclose(ours, angular_first(J)[:, names.columns], atol=1e-11)
+            v = pin.getFrameVelocity(reference, data, k, where).vector
+            ours = sixd.velocity(model, q, qd, frame.name, expressed_in=expressed_in)
+            assert_allclose(ours, angular_first(v), atol=1e-11)
+            for kind, theirs in (
+                ("spatial", pin.getFrameAcceleration),
+                ("classical", pin.getFrameClassicalAcceleration),
+            ):
+                a = angular_first(theirs(reference, data, k, where).vector)
+                ours = sixd.acceleration(model, *arguments, kind=kind, expressed_in=expressed_in)
+                assert_allclose(ours, a, atol=1e-10 * max(1, np.abs(a).max()))
+
+
+def test_frames_are_named_after_links_and_joints():
+    """Links, joints (with a prefix) and the world are frames; merged links stay addressable."""
+    model = quiet_load(FIVE["panda"])
+    assert model.frame_names[0] == "world"
+    assert {"panda_link0", "panda_link8", "panda_hand", "joint:panda_joint7", "joint:panda_joint8"} <= set(
+        model.frame_names
+    )
+    assert "panda_link8" not in model.body_names
+    q = model.neutral()
+    assert_allclose(sixd.pose(model, q, "joint:panda_joint3"), sixd.pose(model, q, "panda_link3"))
+    assert_allclose(sixd.pose(model, q, "world"), np.eye(4))
+    assert sixd.jacobian(model, q, "world").shape == (6, 9)
+
+
+def test_operational_inertia(rng):
+    """Λ maps the frame's acceleration to the force on it; at a frame of too few freedoms it raises."""
+    model = sixd.zoo.panda_arm()
+    q = model.random_configuration(rng)
+    for expressed_in in COORDINATES:
+        Lam = sixd.operational_inertia(model, q, "tool", expressed_in=expressed_in)
+        J = sixd.jacobian(model, q, "tool", expressed_in=expressed_in)
+        M = sixd.mass_matrix(model, q)
+        assert_allclose(np.linalg.inv(Lam), J @ np.linalg.solve(M, J.T), rtol=1e-8, atol=1e-8)  # cond(Λ) is near 1e4
+        assert_allclose(Lam, Lam.T)
+    with pytest.raises(sixd.SingularError, match="'link3' cannot move in all six directions"):
+        sixd.operational_inertia(model, q, "link3")

@@ -1,0 +1,249 @@
+"""Elimination to independent coordinates: constraints solved, velocities told by others, energies carried over."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import sixd
+from sixd.symbolic.coordinates import velocities, with_dots
+from sixd.symbolic.echelon import is_zero
+from sixd.symbolic.elimination.eliminate import eliminate, solve_for, velocity_basis
+
+x, y, z, theta, phi, R, L, a, m, g = sp.symbols("x y z theta phi R L a m g")
+xd, yd, thetad, phid = sp.symbols("xd yd thetad phid")
+q1, q2, q3 = sp.symbols("q1:4")
+s, c = sp.sin, sp.cos
+
+
+def residual(equations, solution, values):
+    """Largest of the constraints at the solution, by numbers."""
+    point = {k: sp.Float(v, 30) for k, v in values.items()}
+    table = {k: e.xreplace(point).evalf(30) for k, e in solution.items()}
+    return max(abs(complex(e.xreplace({**point, **table}).evalf(30))) for e in equations)
+
+
+# ---------------------------------------------------------------------------- constraints on positions
+
+
+def test_linear_coordinates_come_first():
+    assert solve_for(y - a * x**2, [x, y]) == {y: a * x**2}
+    assert solve_for(x - a * y**2, [x, y]) == {x: a * y**2}
+    assert solve_for([x - L * c(theta), y - L * s(theta)], [x, y, theta]) == {x: L * c(theta), y: L * s(theta)}
+
+
+def test_systems_are_solved_in_the_independent_coordinates():
+    assert solve_for([x + y + z - 1, x - y], [x, y, z]) == {y: x, z: 1 - 2 * x}
+    assert solve_for([sp.Eq(z, x * y), sp.Eq(y, a * x)], [x, y, z]) == {y: a * x, z: a * x**2}
+    assert solve_for([], [x, y]) == {}
+
+
+def test_redundant_constraints_are_passed_over():
+    assert solve_for([x + y - 1, 2 * x + 2 * y - 2], [x, y]) == {y: 1 - x}
+
+
+@pytest.mark.parametrize(("at", "sign"), [(0.9, 1), (-0.9, -1)])
+def test_a_point_tells_the_branch(at, sign):
+    circle = x**2 + y**2 - R**2
+    assert solve_for(circle, [x, y], near={x: 0.3, y: at, R: 1}) == {y: sign * sp.sqrt(R**2 - x**2)}
+    assert solve_for(circle, [x, y], x, near={x: at, y: 0.3, R: 1}) == {x: sign * sp.sqrt(R**2 - y**2)}
+
+
+@pytest.mark.parametrize("elbow", [1, -1])
+def test_four_bar_linkage(elbow):
+    """Both branches of the closed form satisfy the loop, the one asked for is taken; solved beside it by numbers."""
+    l1, l2, l3, d = 0.4, 1.1, 0.9, 1.0
+    loop = [l1 * c(q1) + l2 * c(q2) - d - l3 * c(q3), l1 * s(q1) + l2 * s(q2) - l3 * s(q3)]
+    start = [0.9, 1.6] if elbow > 0 else [-1.4, -2.2]
+    point = sp.nsolve([e.subs(q1, 0.7) for e in loop], [q2, q3], start)
+    assert (point[1] > 0) == (elbow > 0)
+    near = {q1: 0.7, q2: point[0], q3: point[1]}
+    solution = solve_for(loop, [q1, q2, q3], [q2, q3], near=near)
+    assert list(solution) == [q2, q3]
+    for k, x_k in enumerate((q2, q3)):
+        gap = float(solution[x_k].subs(q1, 0.7)) - float(point[k])
+        assert abs((gap + np.pi) % (2 * np.pi) - np.pi) < 1e-9  # nsolve stops at 15 digits of the residual
+    assert residual(loop, solution, {q1: 0.7}) < 1e-13  # the lengths are floats
+
+
+def test_four_bar_linkage_with_symbols():
+    l1, l2, l3, d = sp.symbols("l1 l2 l3 d", positive=True)
+    loop = [l1 * c(q1) + l2 * c(q2) - d - l3 * c(q3), l1 * s(q1) + l2 * s(q2) - l3 * s(q3)]
+    numbers = {l1: 1, l2: 3, l3: 2.5, d: 2.5, q1: 0.5}
+    solution = solve_for(loop, [q1, q2, q3], [q2, q3], near={**numbers, q2: 0.8, q3: 1.5})
+    assert residual(loop, solution, numbers) < 1e-25
+
+
+def test_angles_are_solved_by_arcs():
+    near = {x: 0.4, theta: 0.5, L: 1, a: 0.3}
+    rod = L * c(theta) + a * s(theta) - x
+    solution = solve_for(rod, [x, theta], theta, near=near)
+    assert residual([rod], solution, {k: near[k] for k in (x, L, a)}) < 1e-25
+    assert solve_for(y - L * s(theta), [y, theta], theta, near={y: 0.1, L: 1, theta: 3}) == {
+        theta: sp.pi - sp.asin(y / L)
+    }
+
+
+def test_two_spheres_at_once():
+    spheres = [(x - a) ** 2 + y**2 - R**2, (x + a) ** 2 + y**2 - L**2]
+    solution = solve_for(spheres, [x, y], near={x: 0.1, y: 1, a: 0.5, R: 1, L: 1.2})
+    assert residual(spheres, solution, {a: 0.5, R: 1, L: 1.2}) < 1e-25
+    assert solution[y].subs({a: 0.5, R: 1, L: 1.2}) > 0
+
+
+def test_dead_ends_among_the_branches_are_dropped():
+    """x = -1 would divide by zero: only x = 1 is left."""
+    assert solve_for([x**2 - 1, (x + 1) * y - 2], [x, y]) == {x: 1, y: 1}
+
+
+UNSOLVED = [
+    ((x**2 + y**2 - R**2, [x, y]), {}, "there are 2 branches: .*sqrt.*Give near="),
+    ((x**2 + y**2 - R**2, [x, y]), {"near": {x: 0.1, y: 1}}, "near has no value for R"),
+    (([x + y - 1, x + y - 2], [x, y]), {}, "contradict each other: they lead to -1 = 0"),
+    ((R - 1, [x, y]), {}, "names no coordinate"),
+    ((sp.exp(x) + x + y * s(x) * sp.exp(y) - y**2 - c(y), [x, y]), {}, "no closed form was found for"),
+    ((x - y, [x, y], [x, y]), {}, "dependent has 2 coordinates, expected 1"),
+    ((x - y, [x, y], z), {}, "no coordinate named 'z'"),
+]
+
+
+@pytest.mark.parametrize(("given", "options", "message"), UNSOLVED, ids=lambda v: str(v)[:30])
+def test_what_is_not_solved_is_told(given, options, message):
+    with pytest.raises(sixd.ModelError, match=message) as caught:
+        solve_for(*given, **options)
+    assert str(caught.value).startswith("solve_for: ")
+
+
+def test_wrong_types_are_told():
+    with pytest.raises(sixd.ScalarTypeError, match="phi is 'x', expected a number or a SymPy expression"):
+        solve_for(["x"], [x])
+    with pytest.raises(sixd.ScalarTypeError, match="near is 3, expected a mapping"):
+        solve_for(x**2 - R, [x], near=3)
+    with pytest.raises(sixd.ScalarTypeError, match="phi is 'x', expected a list"):
+        solve_for("x", [x])
+
+
+# ---------------------------------------------------------------------------- constraints on velocities
+
+ROLLING = sp.Matrix([[1, 0, 0, -R * c(theta)], [0, 1, 0, -R * s(theta)]])
+PFAFFIAN = {
+    "disc": (ROLLING, [x, y, theta, phi], (theta, phi)),
+    "disc with a redundant row": (
+        ROLLING.col_join(sp.Matrix([[c(theta), s(theta), 0, -R]])),
+        [x, y, theta, phi],
+        (theta, phi),
+    ),
+    "knife edge": (sp.Matrix([[s(theta), -c(theta), 0]]), [x, y, theta], (x, theta)),
+    "gear": (sp.Matrix([[R, -L]]), [theta, phi], (theta,)),
+    "number before parameter before coordinate": (sp.Matrix([[x, R, 2]]), [x, y, z], (x, y)),
+    "nothing": (sp.zeros(0, 2), [x, y], (x, y)),
+}
+
+
+@pytest.mark.parametrize("name", PFAFFIAN)
+def test_velocity_basis(name):
+    """A N = 0, the identity in the rows of the independent velocities, and as few divisions as can be."""
+    A, q, expected = PFAFFIAN[name]
+    N, independent = velocity_basis(A, q)
+    assert independent == expected
+    assert all(is_zero(e) for e in A * N)
+    assert N.extract([q.index(v) for v in independent], range(len(independent))) == sp.eye(len(independent))
+
+
+def test_dependent_velocities_may_be_chosen():
+    N, independent = velocity_basis(ROLLING, [x, y, theta, phi], [x, phi])
+    assert independent == (y, theta)
+    assert all(is_zero(e) for e in ROLLING * N)
+    assert is_zero(N[3, 0] - 1 / (R * s(theta)))
+    with pytest.raises(
+        sixd.ModelError, match=r"velocities of \['x', 'theta'\] are not told.*rank 2, its columns there rank 1"
+    ):
+        velocity_basis(ROLLING, [x, y, theta, phi], [x, theta])
+    with pytest.raises(sixd.ModelError, match=r"rank 2, its columns there rank 1. Name 2"):
+        velocity_basis(ROLLING, [x, y, theta, phi], [x])
+    with pytest.raises(sixd.ShapeError, match=r"A has shape \(2, 4\), expected \(k, 3\)"):
+        velocity_basis(ROLLING, [x, y, theta])
+
+
+# ---------------------------------------------------------------------------- energies
+
+
+def energies():
+    return m * (xd**2 + yd**2) / 2, m * g * y
+
+
+def test_a_point_on_a_circle_by_its_angle():
+    """Table D: x² + y² = R² removes a coordinate; a map in a new one gives the pendulum."""
+    T, V = energies()
+    circle = {x: R * c(phi), y: R * s(phi)}
+    found = eliminate(T, V, [x, y], x**2 + y**2 - R**2, explicit=circle, new=[phi])
+    assert (found.q, found.qd, found.map) == ((phi,), (phid,), circle)
+    assert m * R**2 * phid**2 / 2 == found.T
+    assert m * g * R * s(phi) == found.V
+    assert sp.Matrix([-R * s(phi), R * c(phi)]) == found.G
+    pendulum = sixd.lagrange(found.T, found.V, found.q, qd=found.qd)
+    assert is_zero(pendulum.M[0] - m * R**2)
+    assert is_zero(pendulum.g[0] - m * g * R * c(phi))
+
+
+def test_a_point_on_a_circle_with_y_eliminated():
+    """Both descriptions have the same energy at the same state, by numbers."""
+    T, V = energies()
+    found = eliminate(T, V, [x, y], x**2 + y**2 - R**2, dependent=y, near={x: 0, y: -1, R: 1})
+    assert (found.q, found.qd) == ((x,), (xd,))
+    assert is_zero(found.T - m * R**2 * xd**2 / (2 * (R**2 - x**2)))
+    angle, rate, numbers = -1.1, 0.7, {m: 2.0, R: 1.3, g: 9.81}
+    state = {x: 1.3 * np.cos(angle), xd: -1.3 * np.sin(angle) * rate}
+    assert abs(float(found.T.subs({**numbers, **state})) - 2 * 1.3**2 * rate**2 / 2) < 1e-12
+    assert abs(float(found.V.subs({**numbers, **state})) - 2 * 9.81 * 1.3 * np.sin(angle)) < 1e-12
+
+
+def test_equations_agree_with_multipliers(rng):
+    """A bead on the wire y = a x²: eliminated, and with the constraint's force, give one acceleration."""
+    T, V = energies()
+    found = eliminate(T, V, [x, y], y - a * x**2)
+    free = sixd.lagrange(found.T, found.V, found.q, qd=found.qd).substitute({m: 1.5, g: 9.81, a: 0.4})
+    bound = sixd.lagrange(T, V, [x, y], constraints=[y - a * x**2]).substitute({m: 1.5, g: 9.81, a: 0.4})
+    px, vx, u = rng.uniform(-1, 1, 3)
+    state = ([px, 0.4 * px**2], [vx, 0.8 * px * vx], [u, 0.0])
+    qdd, _ = sixd.constrained_dynamics(bound, *state)
+    assert abs(sixd.forward_dynamics(free, [px], [vx], [u])[0] - qdd[0]) < 1e-12
+
+
+def test_coordinates_that_are_functions_of_time():
+    t = sp.Symbol("t")
+    X, Y = sp.Function("x")(t), sp.Function("y")(t)
+    found = eliminate(m * (X.diff(t) ** 2 + Y.diff(t) ** 2) / 2, m * g * Y, [X, Y], Y - a * X)
+    assert found.qd == (X.diff(t),)
+    assert is_zero(found.T - m * (1 + a**2) * X.diff(t) ** 2 / 2)
+    assert m * g * a * X == found.V
+
+
+def test_names_of_velocities():
+    """One rule for all: that of ``sixd.lagrange``."""
+    names = {"q1": "qd1", "theta": "thetad", "x_2": "xd_2", "alpha12": "alphad12", "x": "xd"}
+    assert {n: with_dots(n) for n in names} == names
+    q = [sp.Symbol(n) for n in names]
+    T = sum(v**2 for v in velocities("test", q, None))
+    assert list(sixd.lagrange(T, 0, q).qd) == list(velocities("test", q, None))
+
+
+WRONG_MAPS = [
+    (
+        {"explicit": {x: R * c(phi), y: 2 * R * s(phi)}, "new": [phi]},
+        r"leaves 3\*R\*\*2\*sin\(phi\)\*\*2 of the constraint .*expected 0",
+    ),
+    ({"explicit": {x: R * c(phi)}, "new": [phi]}, "y is neither in explicit nor in new"),
+    ({"explicit": {x: R * c(phi), y: x}, "new": [phi]}, "the expression for y is x, expected one in the new"),
+    ({"explicit": {x: R * c(phi), y: phi}, "new": [x]}, "new names x, which explicit replaces"),
+    ({"explicit": {z: phi}, "new": [phi]}, "no coordinate named 'z'"),
+    ({"new": [phi]}, "new is given without explicit"),
+    ({}, "there are 2 branches"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG_MAPS, ids=lambda v: str(v)[:30])
+def test_wrong_maps_are_told(options, message):
+    with pytest.raises(sixd.ModelError, match=message):
+        eliminate(*energies(), [x, y], x**2 + y**2 - R**2, **options)
+    with pytest.raises(sixd.ScalarTypeError, match="explicit is 3, expected a mapping"):
+        eliminate(*energies(), [x, y], explicit=3)
