@@ -12,6 +12,7 @@ SOURCE = Path(sixd.__file__).parent
 # each layer may import from itself and from those before it
 LAYERS = [
     "errors",
+    "version",
     "locks",
     "waiting",
     "atomic",

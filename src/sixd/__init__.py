@@ -112,9 +112,8 @@ from sixd.symbolic.lagrange.bodies import angular_velocity, body_energy
 from sixd.symbolic.lagrange.forces import point_forces
 from sixd.symbolic.lagrange.lagrange import lagrange
 from sixd.trajectory.trajectory import State, Trajectory
+from sixd.version import __version__
 from sixd.viewer import Viewer, view
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Actuation",

@@ -33,6 +33,7 @@ from sixd.trajectory.labels import Column, Labels, labels_of
 from sixd.trajectory.places import place_of, written
 from sixd.trajectory.records import KEPT, STATES
 from sixd.trajectory.trajectory import Trajectory
+from sixd.version import __version__
 
 FORMAT, VERSION = "sixd trajectory", 1
 SUFFIXES = (".npz", ".csv")
@@ -98,12 +99,10 @@ def _require_names(file: str, found: Labels, expected: Labels) -> None:
 
 
 def _write_npz(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
-    import sixd
-
     meta = {
         "format": FORMAT,
         "version": VERSION,
-        "sixd": sixd.__version__,
+        "sixd": __version__,
         "system": None if traj.system is None else traj.system.name,
         "labels": traj.labels._asdict(),
         "forces": [type(element).__name__ for element in traj.forces],

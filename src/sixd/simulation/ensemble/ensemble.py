@@ -29,6 +29,7 @@ from sixd.simulation.starts import require_start
 from sixd.simulation.stepping.adaptive import ADAPTIVE
 from sixd.simulation.stepping.fixed import STEP, Runner
 from sixd.trajectory.trajectory import Trajectory
+from sixd.version import __version__
 
 
 def ensemble(
@@ -159,8 +160,6 @@ def _entropy(seed: Any) -> Any:
 def _job(
     setup: Setup, duration: float, options: dict[str, Any], rows: Rows, names: tuple[str, ...], entropy: Any
 ) -> Job:
-    import sixd  # its version
-
     control, sampled = rows.common.get("controller"), setup.sampled
     batched = hasattr(control, "sample")  # asked for all rows at once
     return Job(
@@ -173,7 +172,7 @@ def _job(
         sampled=sampled is not None,
         alone=sampled is not None and not batched and (sampled.takes_rng or remembers(control)),
         forced=sampled is not None or setup.problem.law is not None,
-        version=sixd.__version__,
+        version=__version__,
     )
 
 

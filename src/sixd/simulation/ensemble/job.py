@@ -25,6 +25,7 @@ from sixd.simulation.ensemble.draws import WHERE, assembled
 from sixd.simulation.simulate import simulate
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
+from sixd.version import __version__
 
 _HERE = os.urandom(16)  # a name of this process
 PER_ROW = ("steps", "events")  # facts that are lists with an entry for each row
@@ -121,8 +122,6 @@ def run_packed(payload: bytes, first: int, own: dict[str, Array]) -> Result:
 @lru_cache(maxsize=4)
 def _unpacked(payload: bytes) -> Job:
     """The job of these bytes; kept, since compiled code belongs to the very system in it."""
-    import sixd
-
     try:
         job: Job = pickle.loads(payload)
     except (AttributeError, ImportError) as error:
@@ -130,9 +129,9 @@ def _unpacked(payload: bytes) -> Job:
             f"{WHERE}: a worker does not find what the work needs: {error}. Define functions in a module that it can "
             f"import, not at a prompt, or use processes=1."
         ) from error
-    if job.version != sixd.__version__:
+    if job.version != __version__:
         raise WorkerError(
-            f"{WHERE}: a worker has sixd {sixd.__version__}, expected {job.version}. Install the same everywhere."
+            f"{WHERE}: a worker has sixd {__version__}, expected {job.version}. Install the same everywhere."
         )
     return job
 
