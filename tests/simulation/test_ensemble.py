@@ -578,7 +578,7 @@ def test_other_errors():
 
 
 def test_versions_must_agree(monkeypatch):
-    monkeypatch.setattr(sixd, "__version__", "9.9")
+    monkeypatch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], "__version__", "9.9")
     seen = []
     module = sys.modules["sixd.simulation.ensemble.ensemble"]
     monkeypatch.setattr(

@@ -62,5 +62,6 @@ def _forget(key: int, _: object) -> None:
 def clear() -> None:
     """Forget everything about every system: what is needed again is computed again."""
     with _LOCK:
-        for table in (_KNOWN, _ALIVE, *_INDEXES):
-            table.clear()
+        _ALIVE.clear()
+        for index in (_KNOWN, *_INDEXES):
+            index.clear()
