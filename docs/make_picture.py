@@ -24,7 +24,7 @@ from matplotlib.lines import Line2D
 from PIL import Image, ImageDraw
 
 import sixd
-from sixd.zoo.looks import DARK, STEEL, Color, Looks
+from sixd.zoo.appearance import DARK, STEEL, Color, Looks
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))

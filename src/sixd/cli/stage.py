@@ -12,7 +12,7 @@ from sixd.model import Model, ModelBuilder, Shape
 from sixd.model.parts import Visual
 from sixd.spatial import placement
 from sixd.spatial.scalar import Array
-from sixd.zoo.looks import Color, between
+from sixd.zoo.appearance import Color, between
 
 GANTRY = 1.55  # height of the arm's base [m]
 PEDESTAL = (0.85, 0.0, 0.45)  # where the top's tip rests [m]

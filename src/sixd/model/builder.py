@@ -17,8 +17,8 @@ from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, parameters_of, verify_joint
 from sixd.model.model import Model, require_model
+from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Shape, Visual
-from sixd.model.settle import settled
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import compose
@@ -287,7 +287,7 @@ class ModelBuilder:
             configurations={name: _row(moving[1:], values) for name, values in self.configurations.items()},
             **arrays,
         )
-        return settled(model)
+        return normalize_numbers(model)
 
     def _find(self, where: str, kind: str, name: str) -> Frame:
         if not isinstance(name, str) or name not in self.frames:

@@ -15,8 +15,8 @@ from sixd.model.builder import ModelBuilder
 from sixd.model.constraint import Constraint, Mimic, renamed
 from sixd.model.joints import BUILT_IN, Fixed, replace_parameters, verify_joint
 from sixd.model.model import Model
+from sixd.model.numbers import arrays_of, normalize_numbers
 from sixd.model.parts import Frame, Shape
-from sixd.model.settle import arrays_of, settled
 from sixd.model.system import System
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, is_zero, require_scalars
@@ -150,14 +150,14 @@ def with_constraints(model: Model, constraints: Sequence[Constraint]) -> Model:
     builder = ModelBuilder.from_model(model)
     for c in constraints:
         builder.add_constraint(c)
-    return settled(dataclasses.replace(model, constraints=tuple(builder.constraints)))
+    return normalize_numbers(dataclasses.replace(model, constraints=tuple(builder.constraints)))
 
 
 def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
     """See ``Model.with_frame``."""
     builder = ModelBuilder.from_model(model)
     builder.add_frame(name, parent, placement)
-    return settled(dataclasses.replace(model, frames=builder.frames))
+    return normalize_numbers(dataclasses.replace(model, frames=builder.frames))
 
 
 def with_payload(
@@ -191,7 +191,7 @@ def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
             raise ModelError(f"substitute: {x} becomes {new} in model {model.name!r}, expected a finite number.")
         return new
 
-    new = settled(map_numbers(model, replaced))
+    new = normalize_numbers(map_numbers(model, replaced))
     for i in new.bodies if not new.symbols else ():
         if type(new.joints[i]) not in BUILT_IN:  # a symbolic parameter had put this off
             verify_joint(new.joints[i], name=new.joint_names[i - 1])

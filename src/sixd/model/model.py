@@ -328,9 +328,9 @@ class Model(System):
     def with_gravity(self, gravity: Any) -> Model:
         """The model in another field of gravity (3,) [m/s²]."""
         g = validate.vector("with_gravity: gravity", gravity, 3, spread=False)
-        from sixd.model.settle import settled
+        from sixd.model.numbers import normalize_numbers
 
-        return settled(dataclasses.replace(self, gravity=g))
+        return normalize_numbers(dataclasses.replace(self, gravity=g))
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.nb} bodies, nq = {self.nq}, nv = {self.nv}>"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sixd.errors import unknown_name
 from sixd.model import Model
 from sixd.zoo.benchmark_bicycle import bicycle
-from sixd.zoo.closed import ANDREWS_START, andrews, andrews_force, andrews_order, bricard, four_bar
+from sixd.zoo.closed_loops import ANDREWS_START, andrews, andrews_force, andrews_order, bricard, four_bar
 from sixd.zoo.course import (
     autotree,
     double_elbow,
@@ -16,7 +16,7 @@ from sixd.zoo.course import (
     single_body,
     vee,
 )
-from sixd.zoo.figures import humanoid
+from sixd.zoo.human_figure import humanoid
 from sixd.zoo.random_trees import random_tree
 from sixd.zoo.robots import panda_arm, ur_arm
 from sixd.zoo.textbook import (

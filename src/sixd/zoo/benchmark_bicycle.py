@@ -14,7 +14,7 @@ from sixd.constraints import Rolling
 from sixd.model import Free, Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, cos, placement, sin
 from sixd.spatial.scalar import is_number
-from sixd.zoo.bicycle_looks import bicycle_looks
+from sixd.zoo.bicycle_appearance import bicycle_looks
 
 # the published axes are x forward, y right, z down; the model's x forward, y left, z up: half a turn about x
 _TURN = np.diag([1, -1, -1])

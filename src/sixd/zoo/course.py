@@ -9,7 +9,7 @@ import numpy as np
 from sixd.errors import ModelError
 from sixd.model import Free, Mimic, Model, ModelBuilder, Revolute, Shape
 from sixd.spatial import Inertia, axis_rotation, box, cone, cylinder, placement, rod, sphere
-from sixd.zoo.looks import BLUE, GOLD, RED, Looks
+from sixd.zoo.appearance import BLUE, GOLD, RED, Looks
 
 _NO_GRAVITY = (0.0, 0.0, 0.0)
 

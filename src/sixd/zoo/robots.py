@@ -7,7 +7,7 @@ import numpy as np
 from sixd.io.dh import from_dh
 from sixd.model import Model
 from sixd.spatial import cylinder
-from sixd.zoo.arm_looks import panda_looks, ur_looks
+from sixd.zoo.arm_appearance import panda_looks, ur_looks
 
 _H = np.pi / 2
 

@@ -13,7 +13,7 @@ from sixd.errors import ModelError
 from sixd.io.dh import from_dh
 from sixd.model import Model, ModelBuilder, Planar, Prismatic, Revolute
 from sixd.spatial import Inertia, placement, point, rod
-from sixd.zoo.arm_looks import puma_looks
+from sixd.zoo.arm_appearance import puma_looks
 
 
 def _require_count(where: str, n: int) -> None:

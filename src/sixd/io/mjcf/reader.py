@@ -18,10 +18,10 @@ from sixd.errors import LoadError, MissingPackageError
 from sixd.io.contents import UTF16
 from sixd.io.dh import tidy_rotation
 from sixd.io.files import Source, unused
+from sixd.io.mjcf.compiled import place_of
 from sixd.io.mjcf.constraints import Equalities, add_keyframes
-from sixd.io.mjcf.errors import place_of
+from sixd.io.mjcf.geoms import add_geoms
 from sixd.io.mjcf.names import BALL, FREE, SLIDE, invented_names, written_names
-from sixd.io.mjcf.shapes import add_geoms
 from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
 from sixd.model.findings import inertia_finding, missing_inertia

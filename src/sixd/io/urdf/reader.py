@@ -16,7 +16,7 @@ import numpy as np
 
 from sixd.errors import LoadError, ModelError, SixdError, unknown_name
 from sixd.io.files import unused
-from sixd.io.urdf.elements import (
+from sixd.io.urdf.links import (
     incomplete_inertial,
     read_color,
     read_inertia,
@@ -26,7 +26,7 @@ from sixd.io.urdf.elements import (
     read_origin,
     read_shape,
 )
-from sixd.io.urdf.names import name_findings, refuse_xacro
+from sixd.io.urdf.spelling import name_findings, refuse_xacro
 from sixd.io.xml import Element
 from sixd.model import Free, Joint, Mimic, Model, ModelBuilder
 from sixd.model.findings import inertia_finding, missing_inertia

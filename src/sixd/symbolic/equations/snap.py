@@ -14,7 +14,7 @@ import numpy as np
 from sixd.errors import ScalarTypeError
 from sixd.model.joints import replace_parameters
 from sixd.model.model import Model
-from sixd.model.settle import settled
+from sixd.model.numbers import normalize_numbers
 from sixd.spatial.scalar import Array, is_number, object_map
 
 
@@ -58,7 +58,7 @@ def snap_model(model: Model, tolerance: float) -> tuple[Model, tuple[Moved, ...]
     snapped = dataclasses.replace(
         model, placement=np.array(placement), inertia=np.array(inertia), joints=tuple(joints), frames=frames
     )
-    return settled(snapped), tuple(report)
+    return normalize_numbers(snapped), tuple(report)
 
 
 def _snap_entry(x: Any, tolerance: float) -> Any:

@@ -7,7 +7,7 @@ the arm's Denavit-Hartenberg row.
 from __future__ import annotations
 
 from sixd.model import Model
-from sixd.zoo.looks import DARK, STEEL, WHITE, Color, Looks
+from sixd.zoo.appearance import DARK, STEEL, WHITE, Color, Looks
 
 _ALUMINIUM: Color = (0.74, 0.76, 0.78, 1.0)
 _BLUE: Color = (0.33, 0.56, 0.76, 1.0)

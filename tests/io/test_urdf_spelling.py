@@ -9,7 +9,7 @@ from test_urdf import CHAIN, fails, joint, link, robot
 
 import sixd
 from robots import ROBOTS, all_urdfs, require_file
-from sixd.io.urdf.names import edits, name_findings, nearest
+from sixd.io.urdf.spelling import edits, name_findings, nearest
 from sixd.io.xml import parse
 
 

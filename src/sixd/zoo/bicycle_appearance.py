@@ -6,7 +6,7 @@ import numpy as np
 
 from sixd.model import Model
 from sixd.spatial.scalar import Array
-from sixd.zoo.looks import DARK, STEEL, Color, Looks, torus
+from sixd.zoo.appearance import DARK, STEEL, Color, Looks, torus
 
 _PAINT: Color = (0.75, 0.22, 0.20, 1.0)
 _SILVER: Color = (0.72, 0.74, 0.77, 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sixd.errors import unknown_name
 from sixd.io.dh import tidy_rotation
-from sixd.io.meshes import find_mesh
+from sixd.io.urdf.meshes import find_mesh
 from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Planar, Prismatic, Revolute, Shape, Spherical
 from sixd.model.parts import Finding

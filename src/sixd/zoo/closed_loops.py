@@ -16,7 +16,7 @@ from sixd.errors import ShapeError
 from sixd.model import Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, placement, rod, sqrt
 from sixd.spatial.scalar import Array, is_number
-from sixd.zoo.looks import BLUE, DARK, GOLD, RED, STEEL, Looks
+from sixd.zoo.appearance import BLUE, DARK, GOLD, RED, STEEL, Looks
 
 ANDREWS_START = (
     -0.0617138900142764, 0.0, 0.455279819163070, 0.222668390165886, 0.487364979543843, -0.222668390165886,

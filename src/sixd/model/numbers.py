@@ -12,7 +12,7 @@ from sixd.model.model import Model
 from sixd.spatial.scalar import Array, exact, is_object
 
 
-def settled(model: Model) -> Model:
+def normalize_numbers(model: Model) -> Model:
     """The model with floats in arrays, joints, frames and constraints; beside symbols, with exact arrays and frames."""
     settle_array = exact if model.symbols else _to_float
     arrays: dict[str, Any] = {name: settle_array(array) for name, array in arrays_of(model).items()}
