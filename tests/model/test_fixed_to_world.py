@@ -232,8 +232,8 @@ def test_only_fixed_links():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: sixd.ModelBuilder(m), r"name is <Model .*expected a text. ModelBuilder.from_model\(model\)"),
-        (lambda m: sixd.ModelBuilder(3), "name is 3, expected a text. Give a name"),
+        (lambda m: sixd.ModelBuilder(m), r"name is <Model .*expected a string. To extend a model use ModelBuilder.from_model"),
+        (lambda m: sixd.ModelBuilder(3), "name is 3, expected a string. Give a name"),
         (lambda m: sixd.ModelBuilder.from_model("arm"), "ModelBuilder.from_model: model is a str, expected a sixd.Model"),
         (lambda m: m.with_payload("arm", "tool", BOX), "with_payload 'arm': a body or frame of that name exists"),
         (lambda m: m.with_payload("box", "tol", BOX), "with_payload 'box': .*no frame named 'tol'. Did you mean 'tool'?"),
@@ -265,5 +265,5 @@ def test_mimic_joints_are_held_with_their_source(rng):
     assert not held.constraints
     for name, x in (("f0", 0.3), ("f1", -0.5), ("f2", -0.5)):
         assert sixd.pose(held, [], name)[0, 3] == pytest.approx(x, abs=1e-15)
-    with pytest.warns(sixd.ModelWarning, match="is dropped, since 'f2' moves no more"):
+    with pytest.warns(sixd.ModelWarning, match="is dropped, since 'f2' no longer moves"):
         assert model.lock({"f2": 0.0}).nv == 2

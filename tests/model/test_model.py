@@ -66,7 +66,7 @@ def test_indices_and_names(builder):
         (lambda b: b.add_body("x", "world", sixd.Revolute("z"), damping=np.nan), "damping is .*nan.*, expected finite"),
         (lambda b: b.add_body("x", "world", sixd.Universal(), damping=[1, 2, 3]), r"damping has shape \(3,\), expected a number or \(2,\)"),
         (lambda b: b.add_body("x", "world", sixd.Revolute("z"), limits=3), "limits are 3, expected"),
-        (lambda b: b.add_body("x", "world", sixd.Free(), stiffness=1.0), "a free joint carries no spring"),
+        (lambda b: b.add_body("x", "world", sixd.Free(), stiffness=1.0), "a free joint cannot have a spring"),
         (lambda b: b.add_body("x", "world", sixd.Spherical(), stiffness=[1, 2, 3]), "stiffness of a spherical joint"),
         (lambda b: b.add_frame("tip", "lower"), "add_frame 'tip': a body or frame of that name exists"),
         (lambda b: b.add_constraint(sixd.Mimic("elbow", "sholder")), "no joint named 'sholder'. Did you mean 'shoulder'?"),

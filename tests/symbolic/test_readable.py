@@ -11,7 +11,7 @@ import robots
 import sixd
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import gravity_force, newton_euler
-from sixd.model.edit import map_numbers
+from sixd.model.numbers import map_numbers
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.latex_text import latex
 from sixd.symbolic.writing.readable import readable

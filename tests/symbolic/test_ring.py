@@ -12,7 +12,7 @@ import samples
 import sixd
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import newton_euler
-from sixd.model.edit import map_numbers
+from sixd.model.numbers import map_numbers
 from sixd.spatial import quaternion_to_rotation
 from sixd.symbolic.ring.ring import ExponentError, Ring, canonical
 

@@ -11,8 +11,8 @@ import numpy as np
 from sixd.algorithms.constrained.rank import derived
 from sixd.constraints.reduced import Reduced
 from sixd.errors import unknown_name
-from sixd.model.edit import map_numbers
 from sixd.model.model import Model
+from sixd.model.numbers import map_numbers
 from sixd.model.system import System
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.inertia import Inertia

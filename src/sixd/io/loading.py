@@ -16,7 +16,7 @@ from sixd.io.spatial_v2.structures import from_mat, from_structure
 from sixd.io.urdf.reader import read_urdf
 from sixd.io.xml import parse
 from sixd.model import Model
-from sixd.model.findings import told_at_load
+from sixd.model.findings import findings_at_load
 from sixd.model.parts import Finding
 
 _MOST_NAMES, _MOST_MESSAGES = 6, 3  # that one warning shows
@@ -53,7 +53,7 @@ def load(
         package_dirs = [package_dirs] if package_dirs else []
     with np.errstate(over="ignore", invalid="ignore"):  # of numbers that no robot has; findings tell
         model = _read(source, floating_base, package_dirs)
-    for text in sentences(told_at_load(model)):
+    for text in sentences(findings_at_load(model)):
         warnings.warn(f"load: {model.name!r}: {text}", ModelWarning, stacklevel=2)
     return model
 

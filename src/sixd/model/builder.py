@@ -1,7 +1,7 @@
 """ModelBuilder: a mechanism described body by body, then frozen into a Model.
 
-Everything is validated as it is added, so that the error names the call that was wrong. Bodies on fixed
-joints are merged by ``build``; their frames stay.
+Every argument is validated when it is added, so that the error names the call that is wrong. ``build`` merges bodies
+on fixed joints; their frames stay.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ MASSLESS = Inertia(0.0)
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A body as described: poses and inertia are in the frame of its own joint."""
+    """A body before merging: its inertia is in the frame of its own joint."""
 
     name: str
-    parent: int  # number of another entry, 0 is the world
+    parent: int  # index of another entry, 0 is the world
     joint: Joint
     joint_name: str
     placement: Array  # (4, 4) of the joint's predecessor frame in the parent entry's frame
@@ -52,26 +52,26 @@ class ModelBuilder:
 
     def __init__(self, name: str = "model", gravity: Any = (0.0, 0.0, -9.81)) -> None:
         if not isinstance(name, str):
-            hint = "ModelBuilder.from_model(model) goes on with a model." if isinstance(name, Model) else "Give a name."
-            raise ScalarTypeError(f"ModelBuilder: name is {name!r}, expected a text. {hint}")
+            hint = "To extend a model use ModelBuilder.from_model." if isinstance(name, Model) else "Give a name."
+            raise ScalarTypeError(f"ModelBuilder: name is {name!r}, expected a string. {hint}")
         self.name = name
         self.gravity = validate.vector("ModelBuilder: gravity", gravity, 3, spread=False)
         world = Entry("world", 0, Fixed(), "", np.eye(4), MASSLESS)
         self.entries: list[Entry] = [world]
-        # each frame's entry, pose in that entry's frame, and the frame it hangs on
+        # of each frame: its entry, its pose in that entry's frame, and the frame it was added to
         self.frames: dict[str, Frame] = {"world": Frame(0, np.eye(4))}
         self.constraints: list[Constraint] = []
         self.visuals: list[Visual] = []
         self.notes: list[Finding] = []
-        self.configurations: dict[str, dict[str, Array]] = {}  # of each name the coordinates of joints, by name
-        self._joint_names: dict[str, int] = {}
+        self.configurations: dict[str, dict[str, Array]] = {}  # by name: the coordinates of each joint
+        self.joint_numbers: dict[str, int] = {}  # the index of each joint's entry
 
     @classmethod
     def from_model(cls, model: Model) -> ModelBuilder:
-        """A builder that holds all that the model has, to go on building; entry i is body i.
+        """Return a builder that holds the bodies, frames and constraints of a model, to be extended.
 
-        New bodies come after those of the model: its coordinates keep their places in q, also for constraints that
-        are functions of the whole q.
+        Entry i is body i of the model. New bodies come after those, so that the model's coordinates keep their indices
+        in q, also in constraints that are functions of the whole q.
 
         >>> import sixd
         >>> builder = sixd.ModelBuilder.from_model(sixd.zoo.pendulum())
@@ -94,7 +94,7 @@ class ModelBuilder:
                     per_v={key: getattr(model, key)[iv] for key in PER_V},
                 )
             )
-            builder._joint_names[model.joint_names[i - 1]] = i
+            builder.joint_numbers[model.joint_names[i - 1]] = i
         builder.frames = dict(model.frames)
         builder.constraints = list(model.constraints)
         builder.visuals = list(model.visuals)
@@ -131,13 +131,13 @@ class ModelBuilder:
         parent : "world", or a body or frame added before.
         joint : how the body moves against its parent.
         placement : (4, 4) pose of the joint frame in the parent's frame; the parent's own frame if omitted.
-        inertia : in the body's frame; massless if omitted.
-        joint_name : the body's name if omitted.
+        inertia : inertia in the body's frame; massless if omitted.
+        joint_name : name of the joint; the body's name if omitted.
         limits : (lower, upper), each a number or (nq,).
         damping, friction, armature, stiffness, effort, velocity : a number or (nv,).
         rest : position of the springs at rest, a number or (nq,); the neutral position if omitted.
-        link_pose : (4, 4) pose of the body's named frame in its joint frame, where these differ; ``inertia`` and what
-            is hung on the body are then given in the named frame.
+        link_pose : (4, 4) pose of the body's named frame in its joint frame, if they differ; ``inertia`` and all that
+            is added to the body are then given in the named frame.
         """
         where = f"add_body {name!r}"
         if not isinstance(joint, Joint):
@@ -172,7 +172,7 @@ class ModelBuilder:
         self.entries.append(
             Entry(name, base.body, joint, joint_name, pose, body, {"lower": low, "upper": high, "rest": rest}, per_v)
         )
-        self._joint_names[joint_name] = number
+        self.joint_numbers[joint_name] = number
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
         self.frames[name] = Frame(number, link, f"joint:{joint_name}")
 
@@ -186,7 +186,7 @@ class ModelBuilder:
         )
 
     def add_inertia(self, parent: str, inertia: Inertia, placement: Any = None) -> None:
-        """Add inertia to what carries a body or frame; it is given in a frame at ``placement`` (4, 4) there."""
+        """Add inertia to a body, or to the one that carries a frame; it is given in a frame at ``placement`` (4, 4)."""
         if not isinstance(inertia, Inertia):
             raise ScalarTypeError(f"add_inertia: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
         base = self._find("add_inertia", "body or frame", parent)
@@ -195,22 +195,22 @@ class ModelBuilder:
         self.entries[base.body] = replace(entry, inertia=entry.inertia + inertia.moved(pose))
 
     def add_constraint(self, constraint: Constraint) -> None:
-        """Store a constraint with the model, such as ``sixd.Mimic`` or ``sixd.Loop``; what it names must exist."""
+        """Add a constraint such as ``sixd.Mimic`` or ``sixd.Loop``; the joints and frames it names must exist."""
         if not isinstance(constraint, Constraint):
             raise ScalarTypeError(f"add_constraint: got {constraint!r}, expected a sixd.Constraint.")
         for joint in constraint.joints:
-            if joint not in self._joint_names:
-                raise unknown_name("add_constraint", "joint", joint, self._joint_names)
+            if joint not in self.joint_numbers:
+                raise unknown_name("add_constraint", "joint", joint, self.joint_numbers)
         for frame in constraint.frames:
             self._find("add_constraint", "frame", frame)
-        joints = {name: self.entries[k].joint for name, k in self._joint_names.items()}
+        joints = {name: self.entries[k].joint for name, k in self.joint_numbers.items()}
         if isinstance(constraint, Mimic):
             validate.check_mimic(constraint, self.constraints, joints)
         constraint.verify(joints)
         self.constraints.append(constraint)
 
     def add_configuration(self, name: str, q: Any) -> None:
-        """Store a named configuration, for ``model.configuration(name)``; one of that name is replaced.
+        """Add a named configuration, for ``model.configuration(name)``; one of the same name is replaced.
 
         ``q`` holds the coordinates (nq,) of the joints added so far, or is a mapping such as ``{"elbow": 0.5}``. Joints
         that it does not name, or that are added later, are in their neutral position.
@@ -218,25 +218,25 @@ class ModelBuilder:
         where = f"add_configuration {name!r}"
         if not isinstance(name, str) or not name:
             raise ScalarTypeError(f"{where}: name is {name!r}, expected a non-empty string.")
-        joints = {joint: self.entries[k].joint for joint, k in self._joint_names.items()}
+        joints = {joint: self.entries[k].joint for joint, k in self.joint_numbers.items()}
         if not isinstance(q, Mapping):
             ends = np.cumsum([joint.nq for joint in joints.values()], dtype=int)
-            row = validate.vector(f"{where}: q", q, int(ends[-1]) if len(ends) else 0, spread=False)
-            q = dict(zip(joints, np.split(row, ends)[:-1], strict=True))
-        values = {}
+            values = validate.vector(f"{where}: q", q, int(ends[-1]) if len(ends) else 0, spread=False)
+            q = dict(zip(joints, np.split(values, ends)[:-1], strict=True))
+        found: dict[str, Array] = {}
         for joint, value in q.items():
             if joint not in joints:
                 raise unknown_name(where, "joint", joint, joints)
             n = joints[joint].nq
-            values[joint] = validate.vector(f"{where}: joint {joint!r}", value, n, spread=n == 1)
-            if isinstance(joints[joint], (Spherical, Free)) and not values[joint][:4].any():
+            found[joint] = validate.vector(f"{where}: joint {joint!r}", value, n, spread=n == 1)
+            if isinstance(joints[joint], (Spherical, Free)) and not found[joint][:4].any():
                 raise ModelError(f"{where}: joint {joint!r} has a zero quaternion, expected one of any other length.")
-        self.configurations[name] = values
+        self.configurations[name] = found
 
     def add_visual(
         self, parent: str, shape: Shape, placement: Any = None, *, color: Any = None, name: str = ""
     ) -> None:
-        """Hang a shape to look at on a body or frame; it has no part in the dynamics."""
+        """Add a shape to be drawn on a body or frame; it has no effect on the dynamics."""
         if not isinstance(shape, Shape):
             raise ScalarTypeError(
                 f"add_visual: shape is {shape!r}, expected a sixd.Shape such as Shape('box', (1, 2, 3))."
@@ -246,10 +246,10 @@ class ModelBuilder:
         self.visuals.append(Visual(base.body, shape, pose, color, name))
 
     def build(self) -> Model:
-        """The frozen model; bodies on fixed joints are merged into what carries them."""
+        """Return the frozen model; bodies on fixed joints are merged into their parents."""
         body_of, pose_in = [0], [np.eye(4)]  # of each entry: the body it belongs to and its pose there
         moving: list[Entry] = [replace(self.entries[0], parent=-1)]
-        inertia = [self.entries[0].inertia]  # the world's: the sum of what is fixed to it
+        inertia = [self.entries[0].inertia]  # of the world first: the sum of all that is fixed to it
         for entry in self.entries[1:]:
             k, T = body_of[entry.parent], compose(pose_in[entry.parent], entry.placement)
             if isinstance(entry.joint, Fixed):
@@ -284,7 +284,7 @@ class ModelBuilder:
             constraints=tuple(c for c in self.constraints if set(c.joints) <= names),
             visuals=tuple(visuals),
             notes=tuple(self.notes),
-            configurations={name: _row(moving[1:], values) for name, values in self.configurations.items()},
+            configurations={name: _coordinates(moving[1:], values) for name, values in self.configurations.items()},
             **arrays,
         )
         return normalize_numbers(model)
@@ -295,19 +295,19 @@ class ModelBuilder:
         return self.frames[name]
 
     def claim(self, where: str, name: str, joint_name: str | None = None) -> None:
-        """Raise unless these names of a new body or frame, and of its joint, are texts that are not taken."""
+        """Raise unless these names, of a new body or frame and of its joint, are strings that are not in use."""
         for kind, n in (("name", name), ("joint_name", joint_name)):
             if (n is not None or kind == "name") and (not isinstance(n, str) or not n):
                 raise ScalarTypeError(f"{where}: {kind} is {n!r}, expected a non-empty string.")
         if name.startswith("joint:"):
-            raise ModelError(f"{where}: the prefix 'joint:' is kept for the frames of joints. Choose another name.")
+            raise ModelError(f"{where}: the prefix 'joint:' is reserved for the frames of joints. Choose another name.")
         if name in self.frames:
             raise ModelError(f"{where}: a body or frame of that name exists already. Names must differ.")
-        if joint_name is not None and (joint_name in self._joint_names or f"joint:{joint_name}" in self.frames):
+        if joint_name is not None and (joint_name in self.joint_numbers or f"joint:{joint_name}" in self.frames):
             raise ModelError(f"{where}: a joint named {joint_name!r} exists already. Give joint_name=….")
 
 
-def _row(entries: list[Entry], values: Mapping[str, Array]) -> Array:
-    """The coordinates (nq,) of these entries' joints, neutral where ``values`` has none."""
+def _coordinates(entries: list[Entry], values: Mapping[str, Array]) -> Array:
+    """Return the coordinates (nq,) of these entries' joints, neutral where ``values`` has none."""
     parts = [values.get(e.joint_name, e.joint.neutral()) for e in entries]
     return np.concatenate([np.zeros(0), *parts]).astype(float)

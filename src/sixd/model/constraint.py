@@ -1,8 +1,8 @@
-"""Constraints: what a mechanism's motion must satisfy beside its tree of joints.
+"""Constraints: equations that a mechanism's motion satisfies in addition to its tree of joints.
 
-A constraint has k rows, A(q) qd = b(t). The first of them may be holonomic: then they are the rates of ``position``,
-which must be zero. A new kind needs ``position`` or ``velocity`` alone; the Jacobian and its rate follow by dual
-numbers, exactly and for any scalar. Which algorithms use them, nothing here knows.
+A constraint has k equations A(q) qd = b(t). The first of them may be holonomic: they are the rates of ``position``,
+which must be zero. A new kind defines only ``position`` or ``velocity``; the Jacobian and its rate follow by dual
+numbers, exactly and for any scalar type. This module does not depend on the algorithms that use constraints.
 """
 
 from __future__ import annotations
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
 
 
 class Constraint:
-    """Base of the constraints that ``model.constraints`` holds; ``joints`` and ``frames`` name what it acts on.
+    """Base of the constraints in ``model.constraints``; ``joints`` and ``frames`` are the names of those it acts on.
 
-    Give a new kind ``position``, if it is holonomic, or ``velocity``; ``jacobian`` and ``bias`` only to save work. Its
-    force on the mechanism is Aᵀλ: M qdd + h = tau + Aᵀλ.
+    A new kind defines ``position``, if it is holonomic, or ``velocity``; ``jacobian`` and ``bias`` only to save work.
+    Its force on the mechanism is Aᵀλ: M qdd + h = tau + Aᵀλ.
     """
 
     joints: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
-    joint_fields: ClassVar[tuple[str, ...]] = ()  # of a dataclass: those that hold names of joints, and of frames
+    joint_fields: ClassVar[tuple[str, ...]] = ()  # dataclass fields that hold names of joints, and of frames
     frame_fields: ClassVar[tuple[str, ...]] = ()
-    by_names: ClassVar[bool] = True  # whether names say all that it acts on; a function of the whole q has none
+    by_names: ClassVar[bool] = True  # False for a function of the whole q, whose joints have no names
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Name of the constraint in messages."""
         return f"{type(self).__name__}({', '.join((*self.joints, *self.frames))})"
 
     def verify(self, joints: Mapping[str, Joint]) -> None:
-        """Raise if it cannot hold for joints of these kinds; called when it is added to a mechanism."""
+        """Raise if joints of these kinds cannot satisfy it; called when it is added to a mechanism."""
 
     def position(self, system: System, q: Array) -> Array:
-        """φ(q) (h,), zero when satisfied; its rates are the first h rows. None by default."""
+        """Return φ(q) (h,), zero when satisfied; its rates are the first h equations. Empty by default."""
         return np.zeros(0, dtype=int)
 
     def velocity(self, system: System, q: Array, qd: Array) -> Array:
-        """A(q) qd (k,), linear in qd; by default the rate of ``position``."""
+        """Return A(q) qd (k,), linear in qd; by default the rate of ``position``."""
         return derivative(lambda x: self.position(system, x), q, system.configuration_rate(q, qd))[1]
 
     def target(self, t: Any) -> Array | None:
-        """b(t) (k,), if it is not zero."""
+        """Return b(t) (k,), or None if it is zero."""
         return None
 
     def closure(self, system: System, q: Array) -> tuple[Array, Array]:
-        """What is lacking (h,) and its rows of A (h, nv), for assembly; floats alone.
+        """Return the residual (h,) for assembly and its rows of A (h, nv); floats only.
 
-        By default ``position`` and its rows. A kind whose position vanishes in configurations that are not meant gives
-        a measure that does not, and rows that are exact where it vanishes.
+        By default ``position`` and its rows. A kind whose position also vanishes in unwanted configurations returns a
+        residual that does not, with rows that are exact where it vanishes.
         """
         phi = self.position(system, q)
         return phi, self.jacobian(system, q)[: len(phi)]
 
     def jacobian(self, system: System, q: Array) -> Array:
-        """A (k, nv)."""
+        """Return A (k, nv)."""
         unit = np.eye(system.nv, dtype=int)
         if type(self).velocity is Constraint.velocity:
             rates = np.array([system.configuration_rate(q, e) for e in unit]).reshape(system.nv, len(q))
@@ -73,7 +73,7 @@ class Constraint:
         return np.array([self.velocity(system, q, e) for e in unit]).reshape(system.nv, -1).T
 
     def bias(self, system: System, q: Array, qd: Array) -> Array:
-        """Ȧ qd (k,): the rate of ``velocity`` at qdd = 0."""
+        """Return Ȧ qd (k,): the rate of ``velocity`` at qdd = 0."""
         moving = duals(q, system.configuration_rate(q, qd))
         return parts(self.velocity(system, moving, duals(qd, np.zeros(len(qd), dtype=int))))[1]
 
@@ -85,14 +85,16 @@ class Explicit(Constraint):
     independent: tuple[str, ...]
 
     def map(self, y: Array) -> Array:
-        """γ(y): the dependent joints' coordinates for the coordinates y of the independent ones, in their order."""
+        """Return γ(y), the dependent joints' coordinates for the coordinates y of the independent ones, in order."""
         raise NotImplementedError
 
     def position(self, system: System, q: Array) -> Array:
+        """Return q[dependent] - γ(q[independent])."""
         return gather(system, q, self.dependent) - self.map(gather(system, q, self.independent))
 
     def jacobian(self, system: System, q: Array) -> Array:
-        # the columns of its own joints alone: a hand of twenty mimic joints has few
+        """Return A (k, nv), computed only in the columns of its own joints."""
+        # only the columns of its own joints: in a hand with twenty mimic joints each has few
         rows = len(gather(system, q, self.dependent))
         columns: list[Array] = [np.zeros(rows, dtype=int)] * system.nv
         for joint in self.joints:
@@ -101,6 +103,7 @@ class Explicit(Constraint):
         return np.array(columns).reshape(system.nv, rows).T
 
     def verify(self, joints: Mapping[str, Joint]) -> None:
+        """Raise if a dependent joint has coordinates that are not real numbers, such as a quaternion."""
         for name in self.dependent:
             if type(joints[name]).integrate is not Joint.integrate:
                 raise ModelError(
@@ -110,18 +113,19 @@ class Explicit(Constraint):
 
     @property
     def joints(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The dependent joints, then the independent ones."""
         return self.dependent + self.independent
 
 
 def renamed(c: Constraint, joint: Callable[[str], str], frame: Callable[[str], str]) -> Constraint:
-    """The constraint with other names for its joints and frames."""
+    """Return the constraint with other names for its joints and frames."""
 
     def change(rename: Callable[[str], str], value: Any) -> Any:
         return rename(value) if isinstance(value, str) else tuple(map(rename, value))
 
     changes = {name: change(joint, getattr(c, name)) for name in c.joint_fields}
     changes |= {name: change(frame, getattr(c, name)) for name in c.frame_fields}
-    if is_dataclass(c) and not changes:  # a user's, whose fields say no more
+    if is_dataclass(c) and not changes:  # a user's class that does not declare them: fields that equal a name
         own = {f.name: getattr(c, f.name) for f in fields(c)}
         changes = {name: joint(x) for name, x in own.items() if isinstance(x, str) and x in c.joints}
         changes |= {name: frame(x) for name, x in own.items() if isinstance(x, str) and x in c.frames}
@@ -129,7 +133,7 @@ def renamed(c: Constraint, joint: Callable[[str], str], frame: Callable[[str], s
 
 
 def gather(system: System, q: Array, joints: tuple[str, ...]) -> Array:
-    """The coordinates of these joints, in their order, out of q (nq,)."""
+    """Return the coordinates of these joints, in order, out of q (nq,)."""
     return np.concatenate([q[:0], *(q[system.q_slice(j)] for j in joints)])
 
 
@@ -145,11 +149,14 @@ class Mimic(Explicit):
 
     @property
     def dependent(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The joint that follows."""
         return (self.joint,)
 
     @property
     def independent(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The joint that it follows."""
         return (self.source,)
 
     def map(self, y: Array) -> Array:
+        """Return multiplier · y + offset."""
         return y * self.multiplier + self.offset

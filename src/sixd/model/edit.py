@@ -1,23 +1,25 @@
-"""New models from old: lock joints, take a subtree, join two models, replace symbols."""
+"""New models from old ones: lock joints, take a subtree, attach a model, add constraints, frames and payloads.
+
+The functions behind the methods of ``Model`` that need a ``ModelBuilder``; ``EDITS`` hands them to that class.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError
 from sixd.model import validate
 from sixd.model.builder import ModelBuilder
 from sixd.model.constraint import Constraint, Mimic, renamed
-from sixd.model.joints import BUILT_IN, Fixed, replace_parameters, verify_joint
-from sixd.model.model import Model
-from sixd.model.numbers import arrays_of, normalize_numbers
+from sixd.model.joints import Fixed
+from sixd.model.model import EDITS, Model
+from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import Frame, Shape
-from sixd.model.system import System
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, is_zero, require_scalars
 from sixd.spatial.transform import compose, pose_from_transform
@@ -52,9 +54,9 @@ def lock(model: Model, joints: Mapping[str, Any]) -> Model:
 
 
 def _with_followers(model: Model, joints: Mapping[str, Any]) -> dict[str, Any]:
-    """The locked joints with those that follow them: a mimic joint whose source is held is held too."""
+    """Return the locked joints and the mimic joints that follow them."""
     held, before = dict(joints), -1
-    while len(held) != before:  # a joint that follows may lead another
+    while len(held) != before:  # a follower may be the source of another
         before = len(held)
         for c in model.constraints:
             if isinstance(c, Mimic) and c.source in held and c.joint not in held:
@@ -72,8 +74,8 @@ def submodel(model: Model, body: str) -> Model:
     for old in kept:
         entry = whole.entries[old]
         part.entries.append(dataclasses.replace(entry, parent=number[entry.parent] if old != root else 0))
-        part._joint_names[entry.joint_name] = number[old]
-    if model.parent[root]:  # the new world stands for another body: what is fixed to the old one stays behind
+        part.joint_numbers[entry.joint_name] = number[old]
+    if model.parent[root]:  # the new world is another body, so all that is fixed to the old one is dropped
         del number[0]
     else:
         part.entries[0] = whole.entries[0]
@@ -81,18 +83,18 @@ def submodel(model: Model, body: str) -> Model:
         name: dataclasses.replace(f, body=number[f.body]) for name, f in model.frames.items() if f.body in number
     }
     part.visuals = [dataclasses.replace(v, body=number[v.body]) for v in model.visuals if v.body in number]
-    part.notes = [n for n in model.notes if n.where in part.frames or n.where in part._joint_names]
+    part.notes = [n for n in model.notes if n.where in part.frames or n.where in part.joint_numbers]
     part.configurations = whole.configurations
     part.constraints = list(model.constraints)
     lost = set(model.frames) - set(part.frames) | ({"world"} if model.parent[root] else set())
-    _drop_constraints(part, set(model.joint_names) - set(part._joint_names), "submodel", lost)
+    _drop_constraints(part, set(model.joint_names) - set(part.joint_numbers), "submodel", lost)
     return part.build()
 
 
 def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: str) -> Model:
     """See ``Model.attach``."""
     if not isinstance(other, Model) or not isinstance(prefix, str):
-        raise ScalarTypeError(f"attach: got {other!r} with the prefix {prefix!r}, expected a sixd.Model and a text.")
+        raise ScalarTypeError(f"attach: got {other!r} with the prefix {prefix!r}, expected a sixd.Model and a string.")
     base = model.frame(frame, "attach")
     T = compose(base.pose, validate.pose("attach: placement", placement))
     builder, guest = ModelBuilder.from_model(model), ModelBuilder.from_model(other)
@@ -107,14 +109,14 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     for entry in guest.entries[1:]:
         parent, pose = moved(entry.parent, entry.placement)
         name, joint_name = prefix + entry.name, prefix + entry.joint_name
-        if name in builder.frames or joint_name in builder._joint_names:
+        if name in builder.frames or joint_name in builder.joint_numbers:
             raise ModelError(
                 f"attach: {name!r} names a body or joint in both models, expected different names. Give prefix='…'."
             )
         builder.entries.append(
             dataclasses.replace(entry, parent=parent, placement=pose, name=name, joint_name=joint_name)
         )
-        builder._joint_names[joint_name] = len(builder.entries) - 1
+        builder.joint_numbers[joint_name] = len(builder.entries) - 1
 
     fixed = guest.entries[0].inertia
     if not all(map(is_zero, fixed.parameters)):
@@ -169,77 +171,26 @@ def with_payload(
     model.frame(frame, where)
     if not isinstance(inertia, Inertia):
         raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
-    drawn = tuple(shapes) if isinstance(shapes, Iterable) else (shapes,)
-    if not all(isinstance(shape, Shape) for shape in drawn):
+    to_draw = tuple(shapes) if isinstance(shapes, Iterable) else (shapes,)
+    if not all(isinstance(shape, Shape) for shape in to_draw):
         raise ScalarTypeError(f"{where}: shapes is {shapes!r}, expected a tuple of sixd.Shape, such as {_EXAMPLE}.")
     builder.add_frame(name, frame, validate.pose(f"{where}: placement", placement))
     builder.add_inertia(name, inertia)
-    for shape in drawn:
+    for shape in to_draw:
         builder.add_visual(name, shape)
     return builder.build()
 
 
-def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
-    """See ``Model.substitute``."""
-    table = substitutions(model, values)
-
-    def replaced(x: Any) -> Any:
-        if not hasattr(x, "xreplace"):
-            return x
-        new = x.xreplace(table)  # all at once, so that symbols can change places
-        if not new.free_symbols and not (new.is_real and new.is_finite):
-            raise ModelError(f"substitute: {x} becomes {new} in model {model.name!r}, expected a finite number.")
-        return new
-
-    new = normalize_numbers(map_numbers(model, replaced))
-    for i in new.bodies if not new.symbols else ():
-        if type(new.joints[i]) not in BUILT_IN:  # a symbolic parameter had put this off
-            verify_joint(new.joints[i], name=new.joint_names[i - 1])
-    return new
-
-
-def map_numbers(model: Model, change: Callable[[Any], Any]) -> Model:
-    """The model with ``change`` applied to every number of its arrays, joints, frames and mimic relations."""
-    every = np.vectorize(change, otypes=[object])
-    joints = tuple(replace_parameters(j, change) for j in model.joints)
-    arrays: dict[str, Any] = {name: every(a) if a.size else a for name, a in arrays_of(model).items()}
-    frames = {name: dataclasses.replace(f, pose=every(f.pose)) for name, f in model.frames.items()}
-    constraints = tuple(replace_parameters(c, change) for c in model.constraints)
-    return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
-
-
-def substitutions(system: System, values: Mapping[Any, Any]) -> dict[Any, Any]:
-    """What each of a system's symbols becomes; a name stands for every symbol that is called so."""
-    import sympy
-
-    try:
-        pairs = dict(values).items()
-    except (TypeError, ValueError):
-        raise ScalarTypeError(f"substitute: got {values!r}, expected a mapping such as {{m1: 2.0}}.") from None
-    table: dict[Any, Any] = {}
-    for key, value in pairs:
-        found = [s for s in system.symbols if s == key or (isinstance(key, str) and str(s) == key)]
-        if not found:
-            names = dict.fromkeys(map(str, system.symbols))
-            raise unknown_name(f"substitute: model {system.name!r}", "symbol", str(key), names)
-        require_scalars(f"substitute: {key}", value)
-        new = sympy.sympify(value)
-        if not isinstance(new, sympy.Expr) or (new.is_number and not (new.is_real and new.is_finite)):
-            raise ModelError(f"substitute: {key} is {value!r}, expected a finite number or an expression.")
-        table |= dict.fromkeys(found, new)
-    return table
-
-
 def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str, frames: set[str] | None = None) -> None:
-    """Leave out the constraints of joints and frames that are gone, and those that are functions of the whole q."""
+    """Drop the constraints on joints and frames that are gone, and those that are functions of the whole q."""
     kept = []
     for c in builder.constraints:
         lost, unseen = sorted(gone & set(c.joints)), sorted((frames or set()) & set(c.frames))
-        named = c.by_names and bool(c.joints or c.frames)  # what names nothing may act on any of q
+        named = c.by_names and bool(c.joints or c.frames)  # a constraint without names may depend on any part of q
         if not lost and not unseen and named:
             kept.append(c)
             continue
-        why = f"{_listed(lost)} moves no more" if lost else f"{_listed(unseen)} is left behind"
+        why = f"{_listed(lost)} no longer moves" if lost else f"{_listed(unseen)} is left behind"
         why = why if lost or unseen else "q has other coordinates now"
         if not named or not (set(c.joints) <= gone and set(c.frames) <= (frames or set())):
             warnings.warn(f"{where}: {c} is dropped, since {why}.", ModelWarning, stacklevel=4)
@@ -254,3 +205,13 @@ def _prefixed(parent: str, prefix: str, frame: str) -> str:
     if parent in ("world", ""):
         return frame
     return f"joint:{prefix}{parent[6:]}" if parent.startswith("joint:") else prefix + parent
+
+
+EDITS.update(
+    lock=lock,
+    submodel=submodel,
+    attach=attach,
+    with_constraints=with_constraints,
+    with_frame=with_frame,
+    with_payload=with_payload,
+)

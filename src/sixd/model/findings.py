@@ -1,4 +1,4 @@
-"""What is doubtful in a body's inertia and in a joint's properties, in words; loaders and ``sixd.check`` share it."""
+"""Findings about a body's inertia and a joint's properties; the file readers and ``sixd.check`` share them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sixd.spatial.scalar import is_object
 
 
 def inertia_finding(name: str, inertia: Inertia) -> Finding | None:
-    """The finding about a body's inertia, if there is one."""
+    """Return the finding about a body's inertia, if there is one."""
     problem = inertia.problem()
     if problem is None:
         return None
@@ -20,17 +20,17 @@ def inertia_finding(name: str, inertia: Inertia) -> Finding | None:
 
 
 def missing_inertia(name: str) -> Finding:
-    """The finding about a moving body without any inertia."""
+    """Return the finding about a moving body without any inertia."""
     return Finding("missing-inertia", name, "it has no inertia, zero is taken; give it a mass and a matrix")
 
 
-def told_at_load(model: Model) -> list[Finding]:
-    """What a user is warned of when a file is loaded; ``sixd.check`` tells the quiet notes, and more."""
+def findings_at_load(model: Model) -> list[Finding]:
+    """Return the findings that loading a file warns of; ``sixd.check`` also lists the quiet ones, and more."""
     return [*(note for note in model.notes if not note.quiet), *property_findings(model)]
 
 
 def property_findings(model: Model) -> Iterator[Finding]:
-    """The findings about limits that are exchanged, and properties that are negative."""
+    """Yield the findings about limits in the wrong order and about negative properties."""
     for i in model.bodies:
         low, high = model.lower[model.iq[i]], model.upper[model.iq[i]]
         if not is_object(low, high) and (low > high).any():

@@ -1,7 +1,7 @@
 """Model: a frozen kinematic tree, ready for the algorithms.
 
-Arrays have an entry for body 0, the world, first, so that no loop needs a root branch. ``inertia[i]`` and
-``X_tree[i]`` are 6×6 in RBDA's letters; nothing here knows a file format, a batch of states or a compiler.
+Arrays begin with an entry for body 0, the world, so that no loop needs a root branch. ``inertia[i]`` and
+``X_tree[i]`` are 6×6 in RBDA's letters. This module does not depend on file formats, batches of states or compilers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
-from sixd.model import manifold, system, validate
+from sixd.model import manifold, numbers, printing, system, validate
 from sixd.model.constraint import Constraint
 from sixd.model.joints import Joint, parameters_of
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Frames, JointRecord, Shape, Visual
@@ -26,6 +26,10 @@ from sixd.model.tree import Tree
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import transform_from_pose
+
+# the functions behind the methods that need a ModelBuilder, by method; sixd.model.edit, which imports this module and
+# the builder, fills it when the package is imported
+EDITS: dict[str, Callable[..., Model]] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +46,7 @@ class Model(System):
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]
     placement: Array  # (nb + 1, 4, 4) pose of each joint's predecessor frame in the parent body
-    inertia: Array  # (nb + 1, 6, 6) in body coordinates [kg, kg m, kg m²]; the world's is of what is fixed to it
+    inertia: Array  # (nb + 1, 6, 6) in body coordinates [kg, kg m, kg m²]; entry 0 is of all that is fixed to the world
     gravity: Array  # (3,) [m/s²]
     lower: Array  # (nq,) limits of q
     upper: Array
@@ -95,12 +99,12 @@ class Model(System):
 
     @cached_property
     def iq(self) -> tuple[slice, ...]:
-        """Slice of q of each body's joint, the world's (empty) first."""
+        """Slices of q that hold each body's joint coordinates; the world's, which is empty, comes first."""
         return _slices([j.nq for j in self.joints])
 
     @cached_property
     def iv(self) -> tuple[slice, ...]:
-        """Slice of qd of each body's joint, the world's (empty) first."""
+        """Slices of qd that hold each body's joint velocities; the world's, which is empty, comes first."""
         return _slices([j.nv for j in self.joints])
 
     @cached_property
@@ -133,37 +137,37 @@ class Model(System):
         return tuple(self.frames)
 
     def body_index(self, body: str) -> int:
-        """i in 1 … nb of the body of that name."""
+        """Return the index, 1 … nb, of the body of that name."""
         return self._index(body, "body", self.body_names)
 
     def joint_index(self, joint: str) -> int:
-        """i in 1 … nb of the body that the joint of that name moves."""
+        """Return the index, 1 … nb, of the body that the joint of that name moves."""
         return self._index(joint, "joint", self.joint_names)
 
     @cached_property
-    def _positions(self) -> dict[str, dict[str, int]]:
+    def _indices(self) -> dict[str, dict[str, int]]:
         kinds = {"body": self.body_names, "joint": self.joint_names}
         return {kind: {name: k + 1 for k, name in enumerate(names)} for kind, names in kinds.items()}
 
     def _index(self, name: str, kind: str, names: tuple[str, ...]) -> int:
         try:
-            return self._positions[kind][name]
+            return self._indices[kind][name]
         except (KeyError, TypeError):
             raise unknown_name(f"model {self.name!r}", kind, name, names) from None
 
     def frame(self, name: str, where: str = "frame") -> Frame:
-        """The frame of that name: (body, pose in it)."""
+        """Return the frame of that name: its body and its pose there."""
         try:
             return self.frames[name]
         except (KeyError, TypeError):
             raise unknown_name(f"{where}: model {self.name!r}", "frame", name, self.frames) from None
 
     def q_slice(self, joint: str) -> slice:
-        """Where the joint's coordinates are in q."""
+        """Return the slice of q that holds the joint's coordinates."""
         return self.iq[self.joint_index(joint)]
 
     def v_slice(self, joint: str) -> slice:
-        """Where the joint's freedoms are in qd, qdd and tau."""
+        """Return the slice of qd, qdd and tau that holds the joint's freedoms."""
         return self.iv[self.joint_index(joint)]
 
     @property
@@ -172,7 +176,7 @@ class Model(System):
         return tuple(self.configurations)
 
     def configuration(self, name: str) -> Array:
-        """The configuration (nq,) of that name; a copy, to start from."""
+        """Return a copy of the configuration (nq,) of that name."""
         try:
             return self.configurations[name].copy()
         except (KeyError, TypeError):
@@ -180,7 +184,7 @@ class Model(System):
             raise unknown_name(where, "configuration", name, self.configurations) from None
 
     def joint(self, name: str) -> JointRecord:
-        """All that is known of a joint, by its name."""
+        """Return the joint of that name with its bodies, limits and passive properties."""
         i = self.joint_index(name)
         parent = self.parent[i]
         values = {
@@ -192,44 +196,52 @@ class Model(System):
         return JointRecord(name, self.joints[i], body_names[parent], body_names[i], **values)
 
     def body_inertia(self, body: str) -> Inertia:
-        """Inertia of a body (with all that is merged into it), in its own frame; "world": of what is fixed to it."""
+        """Return the inertia of a body and all that is merged into it, in its own frame.
+
+        That of "world" is the inertia of everything that is fixed to the world.
+        """
         return Inertia.from_matrix(self.inertia[0 if body == "world" else self.body_index(body)])
 
     @property
     def mass(self) -> Any:
-        """Total mass [kg] of the moving bodies; what is fixed to the world is in ``body_inertia("world")``."""
+        """Total mass [kg] of the moving bodies; that of fixed ones is in ``body_inertia("world")``."""
         return sum(self.inertia[i][5, 5] for i in self.bodies)
 
     # the configuration manifold -------------------------------------------------------------------
 
     def neutral(self) -> Array:
-        """Configuration (nq,) with every joint at its neutral value."""
+        """Return the configuration (nq,) with every joint at its neutral value."""
         return np.concatenate([np.zeros(0), *(self.joints[i].neutral() for i in self.bodies)])
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, *, size: int | tuple[int, ...] | None = None
     ) -> Array:
-        """Configurations (…, nq) drawn within finite limits, else (-pi, pi), ±1 m, uniform quaternions.
+        """Draw configurations (…, nq) within finite limits, else within (-pi, pi) or ±1 m; quaternions uniformly.
 
-        ``rng`` is a NumPy generator or a seed. ``size`` is how many: None for one (nq,), n for (n, nq), a tuple for
+        ``rng`` is a NumPy generator or a seed. ``size`` is None for one configuration (nq,), n for (n, nq), a tuple for
         (*size, nq).
         """
         joints = zip(self.joints, self.iq, strict=True)
         return manifold.random_configuration(joints, self.lower, self.upper, rng, size)
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
+        """Return dq/dt (nq,) at q (nq,) along qd (nv,)."""
         return manifold.rate_row(self, q, qd)
 
     def integrate_row(self, q: Array, dq: Array) -> Array:
+        """Return the configuration (nq,) reached from q by dq (nv,)."""
         return manifold.integrate_row(self, q, dq)
 
     def difference_row(self, q0: Array, q1: Array) -> Array:
+        """Return the dq (nv,) that leads from q0 to q1 (nq,)."""
         return manifold.difference_row(self, q0, q1)
 
     def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
+        """Return ad* (nv,) of the momentum p along qd, joint by joint."""
         return manifold.coadjoint_row(self, q, qd, p)
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
+        """Run ``algorithm`` on this model and one state."""
         return algorithm(self, *arrays, **options)
 
     # symbols --------------------------------------------------------------------------------------
@@ -245,106 +257,87 @@ class Model(System):
 
     @property
     def is_traced(self) -> bool:  # type: ignore[override]
+        """Whether parameters are being traced, as those of a kernel inside a user's function."""
         arrays = (self.inertia, self.placement, self.gravity, self.damping, self.friction, self.armature)
         return any(a.dtype == object for a in arrays) and not self.symbols
 
     # new models from this one ---------------------------------------------------------------------
 
     def lock(self, joints: Mapping[str, Any]) -> Model:
-        """The model with these joints held at the given coordinates, their bodies merged.
+        """Return the model with these joints held at the given coordinates, their bodies merged.
 
         ``model.lock({"elbow": 0.3})``; a joint of several coordinates takes an array. Mimic joints that follow a locked
         one are held too; other constraints that involve a locked joint are dropped, with a warning.
         """
-        from sixd.model.edit import lock
-
-        return lock(self, joints)
+        return EDITS["lock"](self, joints)
 
     def submodel(self, body: str) -> Model:
-        """The tree carried by ``body``, itself included; its joint then hangs on the world at the same placement.
+        """Return the subtree of ``body``, itself included, its joint attached to the world at the same placement.
 
-        Where it does so already, what is fixed to the world stays: inertia, frames and shapes.
+        If that joint is on the world already, the inertia, frames and shapes fixed to the world are kept.
         """
-        from sixd.model.edit import submodel
-
-        return submodel(self, body)
+        return EDITS["submodel"](self, body)
 
     def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
-        """This model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4); ``prefix`` marks its names.
+        """Return this model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4).
 
-        Gravity is this model's; that of ``other`` is left behind with its world. What is fixed to that world, such as
-        ``other``'s root link, goes to the body that carries ``frame``.
+        ``prefix`` is put before the names of ``other``. Gravity is this model's; that of ``other`` is dropped. All that
+        is fixed to ``other``'s world, such as its root link, becomes part of the body that carries ``frame``.
         """
-        from sixd.model.edit import attach
-
-        return attach(self, other, frame, placement=placement, prefix=prefix)
+        return EDITS["attach"](self, other, frame, placement=placement, prefix=prefix)
 
     def reduce(self) -> System:
-        """The model in the independent coordinates y that its explicit constraints (``Mimic``, ``Coupling``) leave.
+        """Return the model in the independent coordinates y that its explicit constraints (as ``Mimic``) leave.
 
-        q = γ(y), qd = G yd: every function of the library acts on it, ``lift`` gives the states of this model. Other
-        constraints stay. Itself, if no constraint is explicit.
+        q = γ(y), qd = G yd: every function of the library accepts it, and its ``lift`` returns the states of this
+        model. Other constraints stay. Without explicit constraints the model itself is returned.
         """
         return system.make_reduced(self)
 
     def with_constraints(self, *constraints: Constraint) -> Model:
-        """The model with these constraints added to those it has; the joints and frames they name must exist."""
-        from sixd.model.edit import with_constraints
-
-        return with_constraints(self, constraints)
+        """Return the model with these constraints added; the joints and frames they name must exist."""
+        return EDITS["with_constraints"](self, constraints)
 
     def with_frame(self, name: str, parent: str, placement: Any = None) -> Model:
-        """The model with a named frame added at ``placement`` (4, 4) in the frame of a body, or in another frame."""
-        from sixd.model.edit import with_frame
-
-        return with_frame(self, name, parent, placement)
+        """Return the model with a named frame added at ``placement`` (4, 4) in the frame of a body or another one."""
+        return EDITS["with_frame"](self, name, parent, placement)
 
     def with_payload(
         self, name: str, frame: str, inertia: Inertia, *, placement: Any = None, shapes: Iterable[Shape] = ()
     ) -> Model:
-        """The model with a rigid body ``name`` fixed to ``frame``; its own frame, of that name, is at ``placement``.
+        """Return the model with a rigid body ``name`` fixed to ``frame``, its own frame of that name at ``placement``.
 
         Parameters
         ----------
         inertia : in the payload's own frame, such as ``sixd.box(0.1, 0.1, 0.2, mass=2.0)``.
         placement : (4, 4) of the payload's frame in ``frame``; the same frame if omitted.
-        shapes : what of it is drawn, each a ``sixd.Shape`` in the payload's frame.
+        shapes : shapes to draw, each a ``sixd.Shape`` in the payload's frame.
         """
-        from sixd.model.edit import with_payload
-
-        return with_payload(self, name, frame, inertia, placement=placement, shapes=shapes)
+        return EDITS["with_payload"](self, name, frame, inertia, placement=placement, shapes=shapes)
 
     def without_passive(self) -> Model:
-        """The model without damping, friction, stiffness and armature."""
+        """Return the model without damping, friction, stiffness and armature."""
         zero = np.zeros(self.nv, dtype=int if self.symbols else float)
         return dataclasses.replace(self, damping=zero, friction=zero, stiffness=zero, armature=zero)
 
     def substitute(self, values: Mapping[Any, Any]) -> Model:
-        """The model with symbols (or their names) replaced: ``model.substitute({m1: 2.0})``."""
-        from sixd.model.edit import substitute
-
-        return substitute(self, values)
+        """Return the model with symbols (or their names) replaced: ``model.substitute({m1: 2.0})``."""
+        return numbers.substitute(self, values)
 
     def with_gravity(self, gravity: Any) -> Model:
-        """The model in another field of gravity (3,) [m/s²]."""
+        """Return the model in another field of gravity (3,) [m/s²]."""
         g = validate.vector("with_gravity: gravity", gravity, 3, spread=False)
-        from sixd.model.numbers import normalize_numbers
-
-        return normalize_numbers(dataclasses.replace(self, gravity=g))
+        return numbers.normalize_numbers(dataclasses.replace(self, gravity=g))
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.nb} bodies, nq = {self.nq}, nv = {self.nv}>"
 
     def __str__(self) -> str:
-        from sixd.model.printing import render
-
-        return render(self)
+        return printing.render(self)
 
     def _repr_html_(self) -> str:
         """The bodies as a table, for notebooks."""
-        from sixd.model.printing import render_html
-
-        return render_html(self)
+        return printing.render_html(self)
 
 
 def require_model(where: str, model: object) -> None:

@@ -1,24 +1,33 @@
-"""The numbers of a model: floats throughout, or, beside symbols, whole numbers kept exact."""
+"""The numbers in a model: one kind throughout, changed one by one, put in the place of symbols.
+
+A model without symbols holds floats; beside symbols whole numbers stay exact. Functions that take a model return a
+new one by ``dataclasses.replace``, so nothing here needs the class.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixd.model.joints import with_numbers
-from sixd.model.model import Model
-from sixd.spatial.scalar import Array, exact, is_object
+from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.model.joints import BUILT_IN, replace_parameters, verify_joint, with_numbers
+from sixd.spatial.scalar import Array, exact, is_object, require_scalars
+
+if TYPE_CHECKING:
+    from sixd.model.model import Model
+    from sixd.model.system import System
 
 
 def normalize_numbers(model: Model) -> Model:
-    """The model with floats in arrays, joints, frames and constraints; beside symbols, with exact arrays and frames."""
-    settle_array = exact if model.symbols else _to_float
-    arrays: dict[str, Any] = {name: settle_array(array) for name, array in arrays_of(model).items()}
+    """Return the model with floats everywhere or, if it has symbols, with exact numbers in its arrays and frames."""
     if model.symbols:
-        exactly = {name: dataclasses.replace(f, pose=exact(f.pose)) for name, f in model.frames.items()}
-        return dataclasses.replace(model, frames=exactly, **arrays)
+        arrays: dict[str, Any] = {name: exact(array) for name, array in _arrays_of(model).items()}
+        frames = {name: dataclasses.replace(f, pose=exact(f.pose)) for name, f in model.frames.items()}
+        return dataclasses.replace(model, frames=frames, **arrays)
+    arrays = {name: array.astype(float) for name, array in _arrays_of(model).items()}
     frames = {
         name: dataclasses.replace(f, pose=f.pose.astype(float)) if is_object(f.pose) else f
         for name, f in model.frames.items()
@@ -28,11 +37,58 @@ def normalize_numbers(model: Model) -> Model:
     return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
 
 
-def _to_float(array: Array) -> Array:
-    return array.astype(float)
+def map_numbers(model: Model, change: Callable[[Any], Any]) -> Model:
+    """Return the model with ``change`` applied to every number of its arrays, joints, frames and constraints."""
+    every = np.vectorize(change, otypes=[object])
+    joints = tuple(replace_parameters(j, change) for j in model.joints)
+    arrays: dict[str, Any] = {name: every(a) if a.size else a for name, a in _arrays_of(model).items()}
+    frames = {name: dataclasses.replace(f, pose=every(f.pose)) for name, f in model.frames.items()}
+    constraints = tuple(replace_parameters(c, change) for c in model.constraints)
+    return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
 
 
-def arrays_of(model: Model) -> dict[str, Array]:
-    """The fields of a model that are arrays, by name."""
+def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
+    """See ``Model.substitute``."""
+    table = substitutions(model, values)
+
+    def replaced(x: Any) -> Any:
+        if not hasattr(x, "xreplace"):
+            return x
+        new = x.xreplace(table)  # all at once, so that symbols can change places
+        if not new.free_symbols and not (new.is_real and new.is_finite):
+            raise ModelError(f"substitute: {x} becomes {new} in model {model.name!r}, expected a finite number.")
+        return new
+
+    new = normalize_numbers(map_numbers(model, replaced))
+    for i in new.bodies if not new.symbols else ():
+        if type(new.joints[i]) not in BUILT_IN:  # not verified yet, if a parameter was symbolic
+            verify_joint(new.joints[i], name=new.joint_names[i - 1])
+    return new
+
+
+def substitutions(system: System, values: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return the new expression of each symbol in ``values``; a name stands for every symbol of that name."""
+    import sympy
+
+    try:
+        pairs = dict(values).items()
+    except (TypeError, ValueError):
+        raise ScalarTypeError(f"substitute: got {values!r}, expected a mapping such as {{m1: 2.0}}.") from None
+    table: dict[Any, Any] = {}
+    for key, value in pairs:
+        found = [s for s in system.symbols if s == key or (isinstance(key, str) and str(s) == key)]
+        if not found:
+            names = dict.fromkeys(map(str, system.symbols))
+            raise unknown_name(f"substitute: model {system.name!r}", "symbol", str(key), names)
+        require_scalars(f"substitute: {key}", value)
+        new = sympy.sympify(value)
+        if not isinstance(new, sympy.Expr) or (new.is_number and not (new.is_real and new.is_finite)):
+            raise ModelError(f"substitute: {key} is {value!r}, expected a finite number or an expression.")
+        table |= dict.fromkeys(found, new)
+    return table
+
+
+def _arrays_of(model: Model) -> dict[str, Array]:
+    """Return the fields of a model that are arrays, by name."""
     fields = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
     return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}

@@ -1,4 +1,4 @@
-"""Small records that a Model carries: joints, frames, visual shapes and findings."""
+"""The small value types of a Model: joints by name, frames, shapes to draw, findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PER_V = ("stiffness", "damping", "friction", "armature", "effort_limit", "veloci
 
 @dataclass(frozen=True, eq=False)
 class JointRecord:
-    """A joint of a model: its kind, what it joins, and its limits and passive properties (arrays of nq or nv)."""
+    """A joint of a model: its kind, the two bodies it joins, its limits and passive properties (arrays of nq or nv)."""
 
     name: str
     joint: Joint
@@ -39,7 +39,7 @@ class JointRecord:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A named frame fixed in a body: ``pose`` (4, 4) in the body's frame; ``parent`` is the frame it was hung on."""
+    """A named frame fixed in a body: ``pose`` (4, 4) in the body's frame; ``parent`` is the frame it was added to."""
 
     body: int
     pose: Array
@@ -52,7 +52,7 @@ class Frame:
 
 
 class Frames(Mapping[str, Frame]):
-    """The frames of a model by their names, in the order in which they were added; cannot be changed."""
+    """The frames of a model by name, in the order in which they were added; read-only."""
 
     def __init__(self, frames: dict[str, Frame], body_names: tuple[str, ...]) -> None:
         self._frames, self._bodies = frames, ("world", *body_names)
@@ -70,16 +70,16 @@ class Frames(Mapping[str, Frame]):
         return f"Frames({self._frames!r})"
 
     def _repr_html_(self) -> str:
-        """Names, bodies and places as a table, for notebooks."""
-        rows: list[list[Any]] = []
+        """Names, bodies and origins as a table, for notebooks."""
+        lines: list[list[Any]] = []
         for name, frame in list(self._frames.items())[: MOST_ROWS + 1]:
-            place = "(" + ", ".join(number(x) for x in np.asarray(frame.pose)[:3, 3].tolist()) + ")"
-            rows.append([name, self._bodies[frame.body], place, frame.parent])
-        rows += [[]] * (len(self) - len(rows))  # counted alone
-        return table(f"Frames: {len(self)}", ("frame", "in body", "origin there [m]", "added at"), rows)
+            origin = "(" + ", ".join(number(x) for x in np.asarray(frame.pose)[:3, 3].tolist()) + ")"
+            lines.append([name, self._bodies[frame.body], origin, frame.parent])
+        lines += [[]] * (len(self) - len(lines))  # lines that the table only counts
+        return table(f"Frames: {len(self)}", ("frame", "in body", "origin there [m]", "added at"), lines)
 
 
-# each kind of shape with the names of its sizes
+# the names of the sizes of each kind of shape
 SHAPE_SIZES = {
     "box": ("x", "y", "z"), "cylinder": ("radius", "length"), "capsule": ("radius", "length"),
     "cone": ("radius", "height"), "sphere": ("radius",), "ellipsoid": ("a", "b", "c"),
@@ -90,12 +90,12 @@ SHAPE_KINDS = tuple(SHAPE_SIZES)
 
 @dataclass(frozen=True)
 class Shape:
-    """Geometry to look at. ``size`` [m] by kind: box (x, y, z), cylinder and capsule (radius, length) along z, cone
+    """A shape to draw. ``size`` [m] by kind: box (x, y, z), cylinder and capsule (radius, length) along z, cone
     (radius, height) with its tip towards z, sphere (radius,), ellipsoid (a, b, c), plane (), mesh () with ``file`` and
     ``scale`` or with ``vertices`` (n, 3) and ``triangles`` (m, 3), line () through its ``vertices``.
 
-    Solids have their centre of mass at the origin, as the inertias ``sixd.box``, ``sixd.cone``, … have: a cone's base
-    lies at z = -height/4, its tip at 3 height/4."""
+    Solids have their centre of mass at the origin, like the inertias ``sixd.box``, ``sixd.cone``, …: a cone's base
+    is at z = -height/4, its tip at 3 height/4."""
 
     kind: str
     size: tuple[float, ...] = ()
@@ -128,9 +128,9 @@ class Visual:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something doubtful in a model: a short ``code``, the body or joint it is about, and what to do.
+    """A possible mistake in a model: a short ``code``, the body or joint it concerns, and what to do.
 
-    A ``quiet`` one is harmless for most: ``sixd.check`` lists it, loading does not warn of it.
+    A ``quiet`` one is harmless for most users: ``sixd.check`` lists it, loading does not warn of it.
     """
 
     code: str

@@ -1,28 +1,30 @@
-"""A model as a readable tree."""
+"""A model as text: a tree for terminals, a table for notebooks."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.model.joints import Joint
-from sixd.model.model import Model
 from sixd.notebook import MOST_ROWS, listed, table
 from sixd.spatial.scalar import is_number, is_zero
+
+if TYPE_CHECKING:
+    from sixd.model.model import Model
 
 _MOST_LINES = 200
 _WIDEST = 45  # characters of indentation
 
 
 def render(model: Model) -> str:
-    """The tree, a body a line: name, joint, limits and mass. Deep chains stop being indented at some width."""
+    """Return the tree, one line per body: name, joint, limits and mass. Deep chains are indented up to some width."""
     lines = [_head(model), "world"]
     children = model.tree.children
-    stack = [(body, "", body == children(0)[-1]) for body in reversed(children(0))]  # with the rails of what is above
+    stack = [(body, "", body == children(0)[-1]) for body in reversed(children(0))]  # with the rails before it
     while stack and len(lines) < _MOST_LINES:
         body, rails, last = stack.pop()
-        lines.append(rails + ("└─ " if last else "├─ ") + _describe(model, body, model.body_names[body - 1]))
+        lines.append(rails + ("└─ " if last else "├─ ") + _describe(model, body))
         below = children(body)
         if len(rails) < _WIDEST or len(below) > 1:
             rails += "   " if last else "│  "
@@ -35,7 +37,7 @@ def render(model: Model) -> str:
 
 
 def render_html(model: Model) -> str:
-    """A table with a row for each body; of many bodies the first."""
+    """Return a table with a line for each body; a long one is cut."""
     rows: list[list[Any]] = []
     for i in list(model.bodies)[: MOST_ROWS + 1]:
         joint, parent = model.joints[i], model.parent[i]
@@ -43,7 +45,7 @@ def render_html(model: Model) -> str:
             model.body_names[i - 1], "world" if parent == 0 else model.body_names[parent - 1],
             model.joint_names[i - 1], describe_joint(joint), _limits(model, i), model.inertia[i][5, 5],
         ])  # fmt: skip
-    rows += [[]] * (model.nb - len(rows))  # counted alone
+    rows += [[]] * (model.nb - len(rows))  # lines that the table only counts
     notes = [f"frames: {listed(n for n in model.frames if not n.startswith('joint:'))}"]
     if model.constraints:
         notes.append(f"constraints: {listed((c.label for c in model.constraints), 6)}")
@@ -52,15 +54,15 @@ def render_html(model: Model) -> str:
 
 def _head(model: Model) -> str:
     mass = model.mass
-    text = f"{model.name}: {_count(model.nb, 'body', 'bodies')}, nq = {model.nq}, nv = {model.nv}"
+    text = f"{model.name}: {model.nb} {'body' if model.nb == 1 else 'bodies'}, nq = {model.nq}, nv = {model.nv}"
     text += f", mass {mass:.6g} kg" if is_number(mass) else f", mass {mass} kg"
     fixed = model.inertia[0][5, 5]
     return text if is_zero(fixed) else f"{text}, and {_kilograms(fixed)} fixed to the world"
 
 
-def _describe(model: Model, i: int, name: str) -> str:
-    joint, mass = model.joints[i], model.inertia[i][5, 5]
-    text = f"{name}  ({model.joint_names[i - 1]}: {describe_joint(joint)}"
+def _describe(model: Model, i: int) -> str:
+    mass = model.inertia[i][5, 5]
+    text = f"{model.body_names[i - 1]}  ({model.joint_names[i - 1]}: {describe_joint(model.joints[i])}"
     limits = _limits(model, i)
     text += f" {limits})" if limits else ")"
     return text + ("  massless" if is_zero(mass) else f"  {_kilograms(mass)}")
@@ -71,14 +73,14 @@ def _kilograms(mass: Any) -> str:
 
 
 def _limits(model: Model, i: int) -> str:
-    """The limits of a joint with one coordinate, if it has any."""
+    """Return the limits of a joint with one coordinate; empty if it has none."""
     low, high = model.lower[model.iq[i]], model.upper[model.iq[i]]
     limited = len(low) == 1 and is_number(low[0]) and is_number(high[0]) and np.isfinite([low[0], high[0]]).any()
     return f"{low[0]:.4g} … {high[0]:.4g}" if limited else ""
 
 
 def describe_joint(joint: Joint) -> str:
-    """Kind and axis in a few letters: "revolute z", "free"."""
+    """Return the kind and axis of a joint: "revolute z", "free"."""
     kind = type(joint).__name__
     kind = "".join((" " if c.isupper() and k else "") + c.lower() for k, c in enumerate(kind))
     axis = getattr(joint, "axis", None)
@@ -88,7 +90,3 @@ def describe_joint(joint: Joint) -> str:
         if all(is_number(a) for a in axis) and abs(abs(axis[k]) - 1) < 1e-12:
             return f"{kind} {'-' if axis[k] < 0 else ''}{letter}"
     return f"{kind} ({', '.join(f'{a:.3g}' if is_number(a) else str(a) for a in axis)})"
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"

@@ -17,7 +17,7 @@ from sixd.spatial.scalar import Array, is_zero, sqrt
 
 
 def expand_parent(parent: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
-    """Per-DoF parent array of bodies with ``counts[i]`` freedoms each  [RBDA Table 6.4].
+    """Return the per-DoF parent array of bodies with ``counts[i]`` freedoms each  [RBDA Table 6.4].
 
     ``parent`` and ``counts`` have an entry for the world first (its count is not read).
 
@@ -65,7 +65,7 @@ def ltl(H: Array, parent: Sequence[int]) -> Array:
 
 
 def reciprocal(x: Any) -> Any:
-    """1/x, exact for whole numbers beside symbols; infinity for zero, which Python's own numbers refuse."""
+    """Return 1/x, exact for whole numbers; infinity for zero, where Python's own numbers raise."""
     if is_zero(x):
         return np.inf
     return Fraction(1, int(x)) if isinstance(x, (int, np.integer)) else 1 / x
@@ -79,7 +79,7 @@ def ltdl(H: Array, parent: Sequence[int]) -> tuple[Array, Array]:
     for k in reversed(range(n)):
         path = _branch(parent, k)
         D[k], rows[k][k] = rows[k][k], 1
-        inverse = reciprocal(D[k])  # one division a pivot
+        inverse = reciprocal(D[k])  # one division per pivot
         for at, i in enumerate(path):
             a = rows[k][i] * inverse
             for j in path[at:]:

@@ -1,7 +1,7 @@
 """Index sets of a kinematic tree, from its parent array λ alone  [RBDA section 4.1].
 
-Bodies are 1 … n, body 0 is the world, λ(i) < i. Sets are found when asked for: κ of all bodies of a long
-chain would take quadratic space.
+Bodies are 1 … n, body 0 is the world, λ(i) < i. Sets are computed on request: storing κ of all bodies of a long chain
+would take quadratic space.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Tree:
         return depths
 
     def ancestors(self, i: int) -> tuple[int, ...]:
-        """κ(i): the bodies whose joints carry body i, from the root to i itself; empty for the world."""
+        """Return κ(i): the bodies on the path from the root to body i, itself included; empty for the world."""
         path = []
         while i > 0:
             path.append(i)
@@ -45,11 +45,11 @@ class Tree:
         return tuple(reversed(path))
 
     def children(self, i: int) -> tuple[int, ...]:
-        """μ(i): the bodies joined directly to body i."""
+        """Return μ(i): the bodies whose parent is body i."""
         return tuple(self._children[i])
 
     def subtree(self, i: int) -> tuple[int, ...]:
-        """ν(i): body i and all that it carries, depth first (the world itself is left out)."""
+        """Return ν(i): body i and all its descendants, depth first; the world itself is left out."""
         found, stack = [], [i]
         while stack:
             k = stack.pop()
@@ -59,5 +59,5 @@ class Tree:
         return tuple(found)
 
     def depth(self, i: int | None = None) -> int:
-        """Number of joints between the world and body i; without i the largest of all."""
+        """Return the number of joints between the world and body i; without i the largest of all."""
         return max(self._depths) if i is None else self._depths[i]

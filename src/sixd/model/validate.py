@@ -1,4 +1,4 @@
-"""Checks of what is given to build a model: numbers, poses, limits, springs, mimic relations."""
+"""Checks of the arguments that a model is built from: numbers, poses, limits, springs, mimic relations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sixd.spatial.scalar import Array, require_scalars
 
 
 def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool = True) -> Array:
-    """``value`` as n numbers or symbols; one number is spread over all n unless ``spread`` is off. NaN is refused."""
+    """Return ``value`` as n numbers or symbols; with ``spread`` one number is repeated n times. NaN is refused."""
     if spread and type(value) is float and (math.isfinite(value) or (not finite and not math.isnan(value))):
         return np.full(n, value)  # the usual case, 1 µs instead of 10: a file of 10,000 links has 80,000 of them
     require_scalars(what, value)
@@ -26,12 +26,12 @@ def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool =
         array = array.astype(float)
         if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
             wanted = "finite numbers" if finite else "numbers, infinity allowed"
-            raise ModelError(f"{what} is {array.tolist()}, expected {wanted}. Mend the value.")
+            raise ModelError(f"{what} is {array.tolist()}, expected {wanted}. Fix the value.")
     return np.broadcast_to(array, (n,)).copy()
 
 
 def pose(what: str, value: Any) -> Array:
-    """``value`` as a rigid pose (4, 4); the identity if it is None."""
+    """Return ``value`` as a rigid pose (4, 4); the identity if it is None."""
     if value is None:
         return np.eye(4)
     T = np.asarray(value)
@@ -49,7 +49,7 @@ def pose(what: str, value: Any) -> Array:
 
 
 def limits(where: str, joint: Joint, value: Any) -> tuple[Array, Array]:
-    """(lower, upper), each (nq,); infinite if ``value`` is None."""
+    """Return (lower, upper), each (nq,); infinite if ``value`` is None."""
     if value is None:
         value = (-np.inf, np.inf)
     if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 2:
@@ -59,23 +59,25 @@ def limits(where: str, joint: Joint, value: Any) -> tuple[Array, Array]:
 
 
 def check_springs(where: str, joint: Joint, stiffness: Array) -> None:
-    """Refuse springs whose force would not be the slope of an energy."""
+    """Raise if a spring's force would not be the gradient of an energy."""
     if isinstance(joint, Free) and stiffness.any():
         raise ModelError(
-            f"{where}: a free joint carries no spring. Use a spherical and three prismatic joints instead."
+            f"{where}: a free joint cannot have a spring. Use a spherical and three prismatic joints instead."
         )
     if isinstance(joint, Spherical) and len(set(stiffness.tolist())) > 1:
         raise ModelError(f"{where}: stiffness of a spherical joint is {stiffness.tolist()}, expected one number.")
 
 
 def check_mimic(mimic: Mimic, others: Iterable[Constraint], joints: Mapping[str, Joint]) -> None:
-    """Refuse a mimic relation of joints with several coordinates, with bad numbers, or in a circle with ``others``."""
+    """Raise if a mimic relation has joints of several coordinates, bad numbers, or makes a circle with ``others``."""
     where = f"add_constraint: joint {mimic.joint!r} mimics {mimic.source!r}"
     for value in (mimic.multiplier, mimic.offset):
         vector(f"{where}: multiplier or offset", value, 1)
     for name in mimic.joints:
         if joints[name].nq != 1:
-            raise ModelError(f"{where}, but {name!r} has not one coordinate, expected revolute or prismatic joints.")
+            raise ModelError(
+                f"{where}, but {name!r} has {joints[name].nq} coordinates, expected revolute or prismatic joints."
+            )
     source = {c.joint: c.source for c in [*others, mimic] if isinstance(c, Mimic)}
     seen, name = {mimic.joint}, mimic.source
     while name in source and name not in seen:

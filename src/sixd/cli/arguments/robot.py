@@ -18,7 +18,7 @@ from sixd.cli.output import count
 from sixd.errors import LoadError, ModelWarning, suggestion
 from sixd.io.files import read_limited
 from sixd.model import Model
-from sixd.model.findings import told_at_load
+from sixd.model.findings import findings_at_load
 
 F = TypeVar("F", bound=Callable[..., Any])
 PREFIX = "zoo:"
@@ -55,7 +55,7 @@ def load_robot(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         model = _load(robot, floating_base, package_dirs)
-    doubtful = told_at_load(model)
+    doubtful = findings_at_load(model)
     if doubtful and not quiet:
         again = "" if robot == "-" else f": see `{_check_command(robot, floating_base, package_dirs)}`"
         warnings.warn(f"{count(len(doubtful), 'doubtful thing')} in {model.name!r}{again}", ModelWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""Joints: how a body may move against its parent."""
+"""Joints: how a body can move relative to its parent."""
 
 from sixd.model.joints.base import Joint, parameters_of, replace_parameters, with_numbers
 from sixd.model.joints.quaternion import Free, Spherical

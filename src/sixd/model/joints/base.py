@@ -1,8 +1,8 @@
 """The interface of a joint: a few methods, the same for built-in and user-defined joints.
 
 A joint connects a predecessor frame p (fixed in the parent body) to a successor frame c (the child body's
-own frame). Methods act on one unbatched state of any scalar; take ``sin cos where …`` from
-``sixd.spatial``. Letters: RBDA section 3.5 and 4.4.
+own frame). Methods act on one unbatched state of any scalar type; use ``sin cos where …`` of
+``sixd.spatial``. Letters: RBDA sections 3.5 and 4.4.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _LETTERS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 class Joint(ABC):
     """Base of all joints. A new joint needs ``nq``, ``nv``, ``transform`` and ``subspace``.
 
-    If S depends on q, ``subspace_rate`` too; if q does not live in a vector space, also
+    If S depends on q, it also needs ``subspace_rate``; if q is not an element of a vector space, also
     ``integrate``, ``difference``, ``neutral`` and ``random`` (and ``configuration_rate``, if
-    ``integrate`` has no slope at zero).
+    ``integrate`` has no derivative at zero).
 
     Example: a point sliding along the parabola y = x²::
 
@@ -52,17 +52,17 @@ class Joint(ABC):
 
     @abstractmethod
     def transform(self, q: Array) -> Array:
-        """X_cp (6, 6): motion coordinates from predecessor to successor frame."""
+        """Return X_cp (6, 6): motion coordinates from predecessor to successor frame."""
 
     @abstractmethod
     def subspace(self, q: Array) -> Array:
-        """S (6, nv): the joint's velocity is vJ = S qd, in successor coordinates."""
+        """Return S (6, nv): the joint's velocity is vJ = S qd, in successor coordinates."""
 
     def subspace_rate(self, q: Array, qd: Array) -> Array:
-        """S° (6, nv): derivative of S's components along qd (zero where S is constant)."""
+        """Return S° (6, nv): the derivative of S's components along qd (zero where S is constant)."""
         if type(self).bias is Joint.bias:
             return np.zeros((6, self.nv))
-        if self.nv == 1:  # cJ = S° qd is quadratic in qd, so its value at 1 tells S°
+        if self.nv == 1:  # cJ = S° qd is quadratic in qd, so its value at qd = 1 determines S°
             return (self.bias(q, np.ones(1)) * qd[0]).reshape(6, 1)
         raise ModelError(
             f"{type(self).__name__}: bias is defined but subspace_rate is not; a joint of {self.nv} freedoms "
@@ -70,17 +70,17 @@ class Joint(ABC):
         )
 
     def bias(self, q: Array, qd: Array) -> Array:
-        """cJ (6,) = S° qd  [RBDA section 3.5]."""
+        """Return cJ (6,) = S° qd  [RBDA section 3.5]."""
         return self.subspace_rate(q, qd) @ qd
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
-        """dq/dt (nq,) of the configuration along the joint velocity qd."""
+        """Return dq/dt (nq,) of the configuration along the joint velocity qd."""
         if type(self).integrate is Joint.integrate:
             return qd
         return derivative(lambda dq: self.integrate(_fixed(q), dq), np.zeros(self.nv, dtype=int), qd)[1]
 
     def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
-        """ad* (nv,) of a momentum p (nv,): p·[qd, e] for each freedom e, brackets of the joint's velocities.
+        """Return ad* (nv,) of a momentum p (nv,): p·[qd, e] for each freedom e, brackets of the joint's velocities.
 
         Zero where qd is dq/dt. With dq/dt = E(q) qd the bracket [v, w] is that of the fields E v and E w.
         """
@@ -95,32 +95,32 @@ class Joint(ABC):
         return np.array([bracket @ p for bracket in brackets])
 
     def integrate(self, q: Array, dq: Array) -> Array:
-        """The configuration reached from q by the constant joint velocity dq in unit time."""
+        """Return the configuration reached from q by the constant joint velocity dq in unit time."""
         return q + dq
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """The dq with ``integrate(q0, dq)`` = q1."""
+        """Return the dq with ``integrate(q0, dq)`` = q1."""
         return q1 - q0
 
     def neutral(self) -> Array:
-        """The configuration (nq,) at which successor and predecessor frame coincide (by convention)."""
+        """Return the configuration (nq,) at which successor and predecessor frame coincide (by convention)."""
         return np.zeros(self.nq)
 
     def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
-        """A configuration (nq,) drawn uniformly within the limits; unlimited coordinates: ``half_range``."""
+        """Draw a configuration (nq,) uniformly within the limits; unlimited coordinates within ``half_range``."""
         return self._between(rng.uniform(size=self.nq), lower, upper)
 
     def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
-        """``count`` configurations (count, nq), at once unless the joint has a ``random`` of its own.
+        """Draw ``count`` configurations (count, nq), all at once unless the joint has its own ``random``.
 
-        10⁵ states of a tree of every joint take 0.4 s, one by one 60 s.
+        10⁵ states of a tree with every joint type take 0.4 s, one by one 60 s.
         """
         if type(self).random is Joint.random:
             return self._between(rng.uniform(size=(count, self.nq)), lower, upper)
         return np.array([self.random(rng, lower, upper) for _ in range(count)]).reshape(count, self.nq)
 
     def _between(self, u: Array, lower: Array, upper: Array) -> Array:
-        """u (…, nq) of [0, 1], stretched to the limits, or to ``half_range`` where there are none."""
+        """Map u (…, nq) from [0, 1] to the limits, or to ``half_range`` where there are none."""
         half = np.full(self.nq, np.pi) if self.half_range is None else np.array(self.half_range)
         low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * half, -half))
         high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * half, half))
@@ -128,7 +128,7 @@ class Joint(ABC):
 
 
 def _fixed(x: Array) -> Array:
-    """What does not move, among dual numbers: traced scalars and those do not mix."""
+    """Return x as dual numbers with zero derivative: traced scalars and dual numbers do not mix."""
     return duals(x, np.zeros(len(x), dtype=int))
 
 
@@ -140,7 +140,7 @@ def finite_parameter(joint: str, name: str, value: Any, unit: str) -> None:
 
 
 def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
-    """Unit vector of "x", "y", "z" or three numbers or symbols."""
+    """Return the unit vector of "x", "y", "z" or of three numbers or symbols."""
     if isinstance(axis, str):
         if axis not in _LETTERS:
             raise ModelError(f"{joint}: axis is {axis!r}, expected 'x', 'y', 'z' or three numbers.")
@@ -155,7 +155,7 @@ def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
 
 
 def parameters_of(joint: object) -> Array:
-    """The values of the dataclass fields of a joint or constraint as a flat object array; else none."""
+    """Return the dataclass fields of a joint or constraint as a flat object array; empty for other classes."""
     values: list[Any] = []
     if dataclasses.is_dataclass(joint) and not isinstance(joint, type):
         for field in dataclasses.fields(joint):
@@ -167,7 +167,7 @@ def parameters_of(joint: object) -> Array:
 
 
 def replace_parameters(joint: T, change: Callable[[Any], Any]) -> T:
-    """The joint or constraint with ``change`` applied to its dataclass fields, element by element, if it has such."""
+    """Return the joint or constraint with ``change`` applied to its dataclass fields, element by element."""
     if not dataclasses.is_dataclass(joint) or isinstance(joint, type):
         return joint
 
@@ -181,5 +181,5 @@ def replace_parameters(joint: T, change: Callable[[Any], Any]) -> T:
 
 
 def with_numbers(joint: T) -> T:
-    """The joint (or constraint) with exact numbers (SymPy's, fractions) as floats, for a model without symbols."""
+    """Return the joint or constraint with exact numbers (SymPy's, fractions) as floats, for a model without symbols."""
     return joint if all(numeric(x) is x for x in parameters_of(joint)) else replace_parameters(joint, numeric)

@@ -79,30 +79,39 @@ class Spherical(Joint):
     nv: ClassVar[int] = 3
 
     def transform(self, q: Array) -> Array:
+        """Return the rotation of the quaternion."""
         return plucker(quaternion_to_rotation(q).T, np.zeros(3, dtype=int))
 
     def subspace(self, q: Array) -> Array:
+        """Return S (6, 3) = [1; 0]."""
         return np.eye(6, dtype=int)[:, :3]
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
+        """Return the quaternion's rate ½ q ⊗ [0; ω]."""
         return quaternion_multiply(q, np.concatenate([[0], qd])) / 2
 
     def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
+        """Return p × ω."""
         return skew(qd).T @ p
 
     def integrate(self, q: Array, dq: Array) -> Array:
+        """Return q ⊗ exp(dq), normalized."""
         return quaternion_normalize(quaternion_multiply(q, quaternion_from_vector(dq)))
 
     def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the logarithm of q0⁻¹ ⊗ q1."""
         return _relative(q0, q1)
 
     def neutral(self) -> Array:
+        """Return the quaternion (1, 0, 0, 0)."""
         return np.array([1.0, 0.0, 0.0, 0.0])
 
     def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
+        """Draw a unit quaternion uniformly; limits are ignored."""
         return random_quaternion(rng)
 
     def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
+        """Draw ``count`` unit quaternions uniformly; limits are ignored."""
         return _random_quaternions(rng, count)
 
 
@@ -116,35 +125,44 @@ class Free(Joint):
     half_range: ClassVar[tuple[float, ...]] = (1.0,) * 7
 
     def transform(self, q: Array) -> Array:
+        """Return the transform of the quaternion and the position."""
         return plucker(quaternion_to_rotation(q[:4]).T, q[4:])
 
     def subspace(self, q: Array) -> Array:
+        """Return S = identity (6, 6)."""
         return np.eye(6, dtype=int)
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
+        """Return [½ quaternion ⊗ [0; ω]; R v]."""
         turning = quaternion_multiply(q[:4], np.concatenate([[0], qd[:3]])) / 2
         return np.concatenate([turning, quaternion_to_rotation(q[:4]) @ qd[3:]])
 
     def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
+        """Return (qd×)ᵀ p."""
         return crm(qd).T @ p
 
     def integrate(self, q: Array, dq: Array) -> Array:
+        """Return the pose reached from q by the constant twist dq: the exponential of SE(3)."""
         R, w, v = quaternion_to_rotation(q[:4]), dq[:3], dq[3:]
         quaternion = quaternion_normalize(quaternion_multiply(q[:4], quaternion_from_vector(w)))
         return np.concatenate([quaternion, q[4:] + R @ (_exp_coupling(w) @ v)])
 
     def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the twist that leads from q0 to q1: the logarithm of SE(3)."""
         R0, w = quaternion_to_rotation(q0[:4]), _relative(q0[:4], q1[:4])
         return np.concatenate([w, _log_coupling(w) @ (R0.T @ (q1[4:] - q0[4:]))])
 
     def neutral(self) -> Array:
+        """Return the unit quaternion and a zero position."""
         return np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
     def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
+        """Draw a unit quaternion uniformly, and a position within the limits, else within ±1 m."""
         position = super().random(rng, lower, upper)[4:]
         return np.concatenate([random_quaternion(rng), position])
 
     def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
+        """Draw ``count`` configurations as :meth:`random` does."""
         position = self._between(rng.uniform(size=(count, 7)), lower, upper)[:, 4:]
         return np.hstack([_random_quaternions(rng, count), position])
 

@@ -23,9 +23,11 @@ class Fixed(Joint):
     nv: ClassVar[int] = 0
 
     def transform(self, q: Array) -> Array:
+        """Return the identity (6, 6)."""
         return np.eye(6, dtype=int)
 
     def subspace(self, q: Array) -> Array:
+        """Return S (6, 0)."""
         return np.zeros((6, 0))
 
 
@@ -56,9 +58,11 @@ class Revolute(_AxisJoint):
     nv: ClassVar[int] = 1
 
     def transform(self, q: Array) -> Array:
+        """Return the rotation by q about the axis."""
         return plucker(axis_rotation(self._a, q[0]).T, np.zeros(3, dtype=int))
 
     def subspace(self, q: Array) -> Array:
+        """Return S (6, 1) = [axis; 0]."""
         return self._column(1, 0)
 
 
@@ -72,9 +76,11 @@ class Prismatic(_AxisJoint):
     half_range: ClassVar[tuple[float, ...]] = (1.0,)
 
     def transform(self, q: Array) -> Array:
+        """Return the translation by q along the axis."""
         return xlt(self._a * q[0])
 
     def subspace(self, q: Array) -> Array:
+        """Return S (6, 1) = [0; axis]."""
         return self._column(0, 1)
 
 
@@ -92,9 +98,11 @@ class Helical(_AxisJoint):
         finite_parameter("Helical", "pitch", self.pitch, "m/rad")
 
     def transform(self, q: Array) -> Array:
+        """Return the rotation by q about the axis, with the translation by pitch q along it."""
         return plucker(axis_rotation(self._a, q[0]).T, self._a * (self.pitch * q[0]))
 
     def subspace(self, q: Array) -> Array:
+        """Return S (6, 1) = [axis; pitch axis]."""
         return self._column(1, self.pitch)
 
 
@@ -108,7 +116,9 @@ class Cylindrical(_AxisJoint):
     half_range: ClassVar[tuple[float, ...]] = (np.pi, 1.0)
 
     def transform(self, q: Array) -> Array:
+        """Return the rotation by q[0] about the axis, with the translation by q[1] along it."""
         return plucker(axis_rotation(self._a, q[0]).T, self._a * q[1])
 
     def subspace(self, q: Array) -> Array:
+        """Return S (6, 2) = [axis 0; 0 axis]."""
         return np.concatenate([self._column(1, 0), self._column(0, 1)], axis=1)

@@ -23,13 +23,16 @@ class Universal(Joint):
     nv: ClassVar[int] = 2
 
     def transform(self, q: Array) -> Array:
+        """Return the rotation by q[0] about x, then by q[1] about the new y."""
         return roty(q[1]) @ rotx(q[0])
 
     def subspace(self, q: Array) -> Array:
+        """Return S (6, 2); its first column depends on q[1]."""
         s, c = sin(q[1]), cos(q[1])
         return np.array([[c, 0, s, 0, 0, 0], [0, 1, 0, 0, 0, 0]]).T
 
     def subspace_rate(self, q: Array, qd: Array) -> Array:
+        """Return S° (6, 2)."""
         s, c = sin(q[1]), cos(q[1])
         return np.array([[-s * qd[1], 0, c * qd[1], 0, 0, 0], [0, 0, 0, 0, 0, 0]]).T
 
@@ -39,8 +42,8 @@ class Universal(Joint):
 class Planar(Joint):
     """q = (θ, x, y): slide by (x, y) [m] along the predecessor's axes, turn by θ [rad] about the plane's normal.
 
-    qd is the derivative of q. A ``normal`` other than z lays the plane across that axis; its x and y are then
-    those of the frame turned the shortest way from z to the normal.
+    qd is the derivative of q. With a ``normal`` other than z, the plane's x and y are those of the frame turned by the
+    shortest rotation from z to the normal.
     """
 
     normal: Any = "z"
@@ -55,7 +58,7 @@ class Planar(Joint):
     def plane(self) -> Array:
         """R (3, 3) from the plane's axes, normal along z, to the joint frame's."""
         x, y, z = self.normal
-        if not all(is_number(a) for a in self.normal):  # the same turn, for symbols
+        if not all(is_number(a) for a in self.normal):  # the same rotation, for symbols
             return np.array(
                 [[1 - x * x / (1 + z), -x * y / (1 + z), x], [-x * y / (1 + z), 1 - y * y / (1 + z), y], [-x, -y, z]]
             )
@@ -70,14 +73,17 @@ class Planar(Joint):
         return plucker(self.plane.T, np.zeros(3, dtype=int))
 
     def transform(self, q: Array) -> Array:
+        """Return the translation by (x, y) in the plane, then the rotation by θ about its normal."""
         return self._to_plane.T @ rotz(q[0]) @ xlt([q[1], q[2], 0]) @ self._to_plane
 
     def subspace(self, q: Array) -> Array:
+        """Return S (6, 3); its linear columns depend on θ."""
         s, c = sin(q[0]), cos(q[0])
         S = np.array([[0, 0, 1, 0, 0, 0], [0, 0, 0, c, -s, 0], [0, 0, 0, s, c, 0]]).T
         return rotate_both(self.plane, S)
 
     def subspace_rate(self, q: Array, qd: Array) -> Array:
+        """Return S° (6, 3)."""
         s, c = sin(q[0]) * qd[0], cos(q[0]) * qd[0]
         S = np.array([[0, 0, 0, 0, 0, 0], [0, 0, 0, -s, -c, 0], [0, 0, 0, c, -s, 0]]).T
         return rotate_both(self.plane, S)
@@ -96,11 +102,14 @@ class RackAndPinion(Joint):
         finite_parameter("RackAndPinion", "radius", self.radius, "m")
 
     def transform(self, q: Array) -> Array:
+        """Return the translation along -y by the rolled length, then the rotation by q about x."""
         return rotx(q[0]) @ xlt([0, -self.radius * q[0], 0])
 
     def subspace(self, q: Array) -> Array:
+        """Return S (6, 1); its linear part depends on q."""
         return np.array([[1, 0, 0, 0, -self.radius * cos(q[0]), self.radius * sin(q[0])]]).T
 
     def subspace_rate(self, q: Array, qd: Array) -> Array:
+        """Return S° (6, 1)."""
         r = self.radius * qd[0]
         return np.array([[0, 0, 0, 0, r * sin(q[0]), r * cos(q[0])]]).T

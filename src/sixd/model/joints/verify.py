@@ -1,7 +1,7 @@
-"""Checks a joint's methods against each other: they must describe one and the same motion.
+"""Checks a joint's methods against each other: they must describe the same motion.
 
-A user-defined joint with a wrong S or a forgotten S° would give wrong forces in silence; the builder
-runs this once for every joint class that is not its own.
+A user-defined joint with a wrong S or a missing S° would give wrong forces without an error; the builder therefore
+checks every joint whose class is not built in.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def verify_joint(joint: Joint, *, name: str = "", samples: int = 3) -> None:
     for count in ("nq", "nv"):
         n = getattr(joint, count, None)
         if not isinstance(n, int) or n < 0:
-            raise ModelError(f"{who}: {count} is {n}, expected a whole number. Write {count} = 1 in the class, say.")
+            raise ModelError(f"{who}: {count} is {n}, expected a whole number. Write {count} = 1, say, in the class.")
     rng, unlimited = np.random.default_rng(0), np.full(joint.nq, np.inf)
     try:
         neutral = np.asarray(joint.neutral())
@@ -53,7 +53,7 @@ def _verify_at(who: str, joint: Joint, q: Array, qd: Array) -> None:
     if not np.allclose(E @ E.T, np.eye(3), atol=1e-9) or not np.allclose(X, rigid, atol=1e-9):
         raise ModelError(
             f"{who}: transform(q) is not a Plücker transform at q = {np.round(q, 3).tolist()}; build it from rotx … "
-            f"xlt (and define neutral() if zeros are no configuration)."
+            f"xlt (and define neutral() if zeros are not a configuration)."
         )
     ahead, behind = joint.integrate(q, _STEP * qd), joint.integrate(q, -_STEP * qd)
     _shape(who, "integrate(q, dq)", ahead, (joint.nq,))
@@ -63,7 +63,7 @@ def _verify_at(who: str, joint: Joint, q: Array, qd: Array) -> None:
     _compare(who, "subspace", "the derivative of transform", -crm(S @ qd), rate @ inverse_transform(X))
     rate = (joint.subspace(ahead) - joint.subspace(behind)) / (2 * _STEP)
     _compare(who, "bias", "S° qd (does S depend on q? define subspace_rate)", joint.bias(q, qd), rate @ qd)
-    if type(joint).bias is Joint.bias or joint.nv == 1:  # else S° is not there to be asked for
+    if type(joint).bias is Joint.bias or joint.nv == 1:  # else S° is not defined
         _compare(who, "subspace_rate", "the derivative of subspace", joint.subspace_rate(q, qd), rate)
     rate = (ahead - behind) / (2 * _STEP)
     _shape(who, "configuration_rate(q, qd)", joint.configuration_rate(q, qd), (joint.nq,))
@@ -80,4 +80,4 @@ def _shape(who: str, what: str, got: Any, expected: tuple[int, ...]) -> None:
 def _compare(who: str, what: str, against: str, got: np.ndarray, expected: np.ndarray) -> None:
     error = np.abs(got - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0))
     if not error < _TOLERANCE:
-        raise ModelError(f"{who}: {what} differs from {against} by {error:.1e} (relative). Mend the method.")
+        raise ModelError(f"{who}: {what} differs from {against} by {error:.1e} (relative). Fix the method.")

@@ -16,8 +16,8 @@ from sixd.algorithms.constrained.rank import derived
 from sixd.engine.parameters import with_parameters
 from sixd.errors import ModelError, unknown_name
 from sixd.model.constraint import Constraint
-from sixd.model.edit import substitutions
 from sixd.model.joints import replace_parameters
+from sixd.model.numbers import substitutions
 from sixd.model.system import GENERIC, System
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, is_sympy, object_map
