@@ -108,7 +108,7 @@ def mimics(*relations):
         (lambda: sixd.ModelBuilder().add_visual("world", "box"), "shape is 'box', expected a sixd.Shape"),
         (lambda: sixd.Shape("boxx"), "no kind named 'boxx'. Did you mean 'box'?"),
         (lambda: sixd.load(CHAIN, floating_base="no"), "floating_base is 'no', expected True or False"),
-        (lambda: sixd.load(""), "the source is an empty text"),
+        (lambda: sixd.load(""), "the source is an empty string"),
         (lambda: sixd.from_dh([{"d": 1j, "mass": 1}]), "row 1: d is 1j, expected numbers"),
         (lambda: sixd.from_dh([{"a": np.array([1.0, 2])}]), "row 1: a is array"),
         (lambda: sixd.from_dh([{"a": 1}], tool=[None, 1, 2]), "placement: xyz, rpy or R is .*None"),

@@ -290,7 +290,7 @@ def test_broken_files_say_what_and_where(tmp_path):
     """Broken XML, wrong roots, empty and missing files."""
     fails("<robot name='r'>\n<link name='a'>\n</robot>", "<text>, line 3: the XML is broken: mismatched tag")
     fails(b"", "the file is empty")
-    fails(b"hello", "no XML and no .mat file")
+    fails(b"hello", "neither XML nor a .mat file")
     fails("<sdf version='1.6'/>", "root tag is <sdf>", "SDF is not read")
     fails("<robot name='r'/>", "has no <link>")
     fails(str(tmp_path / "none.urdf"), "cannot read", "No such file")

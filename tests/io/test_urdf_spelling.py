@@ -9,7 +9,7 @@ from test_urdf import CHAIN, fails, joint, link, robot
 
 import sixd
 from robots import ROBOTS, all_urdfs, require_file
-from sixd.io.urdf.spelling import edits, name_findings, nearest
+from sixd.io.urdf.spelling import edits, nearest, spelling_findings
 from sixd.io.xml import parse
 
 
@@ -76,8 +76,8 @@ def test_quaternions_of_origins():
 @pytest.mark.parametrize(
     ("inside", "element", "near"),
     [
-        ("<orgin xyz='1 0 0'/>", "<joint> holds no <orgin>", "<origin>"),
-        ("<Axis xyz='0 0 1'/>", "<joint> holds no <Axis>", "<axis>"),
+        ("<orgin xyz='1 0 0'/>", "<joint> has no <orgin>", "<origin>"),
+        ("<Axis xyz='0 0 1'/>", "<joint> has no <Axis>", "<axis>"),
         ("<axis xzy='0 0 1'/>", "<axis> has no attribute 'xzy'", "'xyz'"),
         ("<limit low='-1' upper='1'/>", "<limit> has no attribute 'low'", "'lower'"),
         ("<limit lower='-1' uper='1'/>", "<limit> has no attribute 'uper'", "'upper'"),
@@ -122,7 +122,7 @@ def test_no_false_alarms():
     require_file(ROBOTS)
     files = [path for path in all_urdfs() if path.stat().st_size > 100]
     assert len(files) > 80
-    found = {path.name: list(name_findings(parse(path.read_bytes(), path.name))) for path in files}
+    found = {path.name: list(spelling_findings(parse(path.read_bytes(), path.name))) for path in files}
     assert {name: f for name, f in found.items() if f} == {}
 
 

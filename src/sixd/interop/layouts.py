@@ -19,7 +19,7 @@ from sixd.interop.joints import (
     Rule,
     mujoco_free,
 )
-from sixd.io.mjcf.names import BALL, FREE, HINGE, SLIDE, invented_names
+from sixd.io.mjcf.compiled import BALL, FREE, HINGE, SLIDE, complete_names
 from sixd.model import Free, Model, Planar, Prismatic, Revolute, Spherical
 from sixd.model.model import require_model
 
@@ -124,7 +124,7 @@ def mujoco_layout(where: str, model: Model, other: Any) -> Layout:
         return _in_sequence(model, rules)
     if not hasattr(other, "jnt_type"):
         raise ScalarTypeError(f"{where}: mujoco_model is a {type(other).__name__}, expected a mujoco.MjModel.")
-    numbers = {name: k for k, name in enumerate(invented_names(other, "jnt", "joint"))}
+    numbers = {name: k for k, name in enumerate(complete_names(other, "jnt", "joint"))}
     _match_names(where, model, "the MuJoCo model", numbers)
     entries = []
     for i, rule in rules:

@@ -1,4 +1,4 @@
-"""What loaders and writers share: sources of any kind, files never half written, names not yet taken."""
+"""Reading and writing files: sources of any kind, checks that they are robot files, atomic writing."""
 
 from __future__ import annotations
 
@@ -11,15 +11,35 @@ from typing import IO, Any, NamedTuple
 from sixd.atomic import write_together
 from sixd.errors import FileError, LoadError, ScalarTypeError
 
-# bytes: the largest robot files known, MJCF with meshes written out, have some 50 million
-LARGEST = 256 * 1024 * 1024
+LARGEST = 256 * 1024 * 1024  # bytes; the largest known robot files, MJCF with inline meshes, have some 50 million
 _KINDS = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
-
-_OF_SHELLS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
+_OF_SHELLS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")  # pipes that a shell makes for <(command)
+# the first bytes of files that are not robot descriptions, with what they are and how to fix it
+_BEGINNINGS: dict[bytes, str] = {
+    b"\x1f\x8b": "compressed by gzip. Unpack it first (gunzip).",
+    b"BZh": "compressed by bzip2. Unpack it first (bunzip2).",
+    b"\xfd7zXZ\0": "compressed by xz. Unpack it first (unxz).",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd. Unpack it first (unzstd).",
+    b"PK\x03\x04": "a zip archive. Unpack it, and name the robot file in it.",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive. Unpack it, and name the robot file in it.",
+    b"\x7fELF": "a program (ELF). Name the robot file.",
+    b"\x89PNG": "a picture (PNG). Name the robot file.",
+    b"\xff\xd8\xff": "a picture (JPEG). Name the robot file.",
+    b"%PDF": "a PDF document. Name the robot file.",
+    b"glTF": "a mesh (binary glTF). Name the robot file that uses it.",
+    b"\x89HDF": "an HDF5 file (MATLAB's v7.3, perhaps). Save a spatial_v2 model with -v7.",
+    b"version https://git-lfs": "a Git LFS pointer, not the file itself. Fetch it with: git lfs pull.",
+    b"\xff\xfe\0\0": "text in UTF-32. Save it as UTF-8.",
+    b"\0\0\xfe\xff": "text in UTF-32. Save it as UTF-8.",
+    b"<\0\0\0": "text in UTF-32. Save it as UTF-8.",
+    b"\0\0\0<": "text in UTF-32. Save it as UTF-8.",
+}
+UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+_EXPECTED = "expected URDF, MJCF or .mat."
 
 
 class Source(NamedTuple):
-    """What was read: bytes, what to call it in messages, the folder it came from, and its encoding if known."""
+    """A document: its bytes, its name in messages, the folder it comes from, and its encoding if known."""
 
     data: bytes
     name: str
@@ -28,7 +48,7 @@ class Source(NamedTuple):
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folder as it was named and, where links lead to it or to the file, those that they lead to."""
+        """The folder as given and, if it or the file is a symbolic link, the folders that the links point to."""
         if self.folder is None:
             return ()
         try:
@@ -40,11 +60,11 @@ class Source(NamedTuple):
 
 
 def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
-    """Bytes of a path, of a text or bytes that are the document itself, or of an open file."""
+    """Return the document at a path, in an open file, or given itself as text or bytes."""
     if isinstance(source, (bytes, bytearray)):
         return Source(bytes(source), "<bytes>", None, None)
     if isinstance(source, str) and not source.strip():
-        raise LoadError("load: the source is an empty text, expected a path or the text of a robot file.")
+        raise LoadError("load: the source is an empty string, expected a path or the text of a robot file.")
     if isinstance(source, str) and "<" in source:
         return Source(source.encode(), "<text>", None, "utf-8")
     if isinstance(source, (str, os.PathLike)):
@@ -72,7 +92,7 @@ def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
 
 
 def read_limited(file: IO[Any], name: str) -> Any:
-    """All of an open file, bytes or text; one that does not end is refused."""
+    """Return the content of an open file, bytes or text; raises if it is longer than LARGEST."""
     content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise LoadError(
@@ -83,7 +103,7 @@ def read_limited(file: IO[Any], name: str) -> Any:
 
 
 def _require_file(path: Path) -> None:
-    """Refuse devices, and pipes but those that a shell makes for ``<(command)``: reading them might never end."""
+    """Raise for devices, and for pipes that no shell has made: reading them might never end."""
     mode = stat.S_IFMT(path.stat().st_mode)
     if mode not in _KINDS or (mode == stat.S_IFIFO and str(path).startswith(_OF_SHELLS)):
         return
@@ -100,16 +120,47 @@ def _hint(path: Path) -> str:
     return f"There is {', '.join(near)} in that folder." if near else "Check the path."
 
 
+def refuse_foreign(data: bytes, name: str) -> None:
+    """Raise LoadError, saying what the bytes are, if they are clearly not a robot description."""
+    what = _foreign(data)
+    if what:
+        found, _, fix = what.partition(". ")
+        raise LoadError(f"{name}: the file is {found}, {_EXPECTED} {fix}")
+
+
+def _foreign(data: bytes) -> str | None:
+    text = data.rstrip(b"\0\x1a \t\r\n")
+    if not text:
+        return "empty. Is it the right one?"
+    for beginning, what in _BEGINNINGS.items():
+        if data.startswith(beginning):
+            return what
+    head = data[:4000].lower()
+    if (b"<!doctype html" in head or b"<html" in head) and b"<robot" not in head and b"<mujoco" not in head:
+        return "an HTML page, such as a server's error message. Download the file itself (its raw form)."
+    if _is_binary_stl(data) or (head.lstrip().startswith(b"solid") and b"facet" in head):
+        return "a mesh (STL). Name the robot file that uses it."
+    if b"\0" in text[:4000] and not text.startswith(UTF16):
+        return "binary. Name the robot file."
+    if b"<" not in data:
+        return "neither XML nor a .mat file. Is it the right one?"
+    return None
+
+
+def _is_binary_stl(data: bytes) -> bool:
+    return len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
+
+
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write the file whole or not at all: to a temporary file beside it, then rename."""
+    """Write a file completely or not at all: to a temporary file beside it, which is then renamed."""
     try:
         write_together({Path(path): text})
     except OSError as error:
         raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}. Check the folder.") from None
 
 
-def unused(name: str, taken: Collection[str]) -> str:
-    """The name, with underscores after it if it is taken."""
+def unused_name(name: str, taken: Collection[str]) -> str:
+    """Return ``name``, with underscores appended until it is not among ``taken``."""
     while name in taken:
         name += "_"
     return name

@@ -1,4 +1,4 @@
-"""``sixd.load``: any robot description to a Model, by what the file itself says it is."""
+"""``sixd.load``: any robot description to a Model; the format is recognized by the content."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from sixd.errors import LoadError, ModelWarning, ScalarTypeError
-from sixd.io.contents import refuse_foreign
-from sixd.io.files import read_source
+from sixd.io.files import read_source, refuse_foreign
 from sixd.io.spatial_v2.structures import from_mat, from_structure
 from sixd.io.urdf.reader import read_urdf
 from sixd.io.xml import parse
@@ -19,7 +18,7 @@ from sixd.model import Model
 from sixd.model.findings import findings_at_load
 from sixd.model.parts import Finding
 
-_MOST_NAMES, _MOST_MESSAGES = 6, 3  # that one warning shows
+_MOST_NAMES, _MOST_MESSAGES = 6, 3  # shown in one warning
 _OTHER_ROOTS = {
     "sdf": "SDF is not read; convert it to URDF.",
     "COLLADA": "It is a mesh (COLLADA): name the robot file that uses it.",
@@ -34,26 +33,26 @@ def load(
     floating_base: bool = False,
     package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
 ) -> Model:
-    """A model from a robot file.
+    """Return the model of a robot file.
 
     Parameters
     ----------
     source : a path, the text or bytes of the file, an open file, or a dictionary with the fields of a spatial_v2 model.
-        URDF and MJCF are told apart by their root tag; ``.mat`` files hold a spatial_v2 model.
+        URDF and MJCF are distinguished by their root tag; ``.mat`` files hold a spatial_v2 model.
     floating_base : give a URDF's root link a free joint (q = [qw qx qy qz, x y z]).
-    package_dirs : where packages named in ``package://…`` lie. Meshes are for viewing and never required.
+    package_dirs : folders of the packages named in ``package://…``. Meshes are for viewing and never required.
 
-    What is doubtful in a file (a missing inertia, a name that is misspelt, an inertia that no body can have) is a
-    ``ModelWarning``, one for each kind, and an entry of ``sixd.check(model)``; what is broken raises ``LoadError`` with
-    the line.
+    Possible mistakes in a file (a missing inertia, a misspelt name, an inertia that no body can have) cause a
+    ``ModelWarning`` for each kind, and are listed by ``sixd.check(model)``; a broken file raises ``LoadError`` with the
+    line.
     """
     if not isinstance(floating_base, bool):
         raise ScalarTypeError(f"load: floating_base is {floating_base!r}, expected True or False.")
     if package_dirs is None or isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = [package_dirs] if package_dirs else []
-    with np.errstate(over="ignore", invalid="ignore"):  # of numbers that no robot has; findings tell
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that no robot has are reported as findings
         model = _read(source, floating_base, package_dirs)
-    for text in sentences(findings_at_load(model)):
+    for text in summarize(findings_at_load(model)):
         warnings.warn(f"load: {model.name!r}: {text}", ModelWarning, stacklevel=2)
     return model
 
@@ -85,11 +84,11 @@ def _without_floating(model: Model, floating_base: bool) -> Model:
     return model
 
 
-def sentences(findings: Iterable[Finding]) -> list[str]:
-    """One sentence for each kind of finding, which names the bodies; remarks on the whole model are a kind each."""
+def summarize(findings: Iterable[Finding]) -> list[str]:
+    """Return one sentence for each kind of finding, with the names of its bodies or joints."""
     kinds: dict[str, dict[str, list[str]]] = {}
     for f in findings:
-        kind = f.message if f.code == "not-carried" else f.code
+        kind = f.message if f.code == "not-carried" else f.code  # those concern the whole model: one sentence each
         kinds.setdefault(kind, {}).setdefault(f.message.rstrip("."), []).append(f.where)
     return [_sentence(names_of) for names_of in kinds.values()]
 

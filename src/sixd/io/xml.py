@@ -1,7 +1,7 @@
-"""XML with line numbers, for files from strangers.
+"""XML with line numbers, safe for untrusted files.
 
-Elements carry the line they began on, so that an error can point at it. Any DTD is refused, so no entity is
-ever expanded or fetched. Text before the document and null bytes after it, which real files hold, are passed over.
+Elements keep the line on which they begin, for error messages. Any DTD is refused, so that no entity is
+expanded or fetched. Text before the document and null bytes after it, which real files contain, are skipped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 @dataclass(eq=False)
 class Element:
-    """A tag with its attributes, children and place in the file."""
+    """A tag with its attributes, its children and its line in the file."""
 
     tag: str
     attributes: dict[str, str]
@@ -33,24 +33,24 @@ class Element:
     content: str = ""  # the text directly inside it
 
     def find(self, tag: str) -> Element | None:
-        """The first child of that tag."""
+        """Return the first child with that tag, or None."""
         return next((c for c in self.children if c.tag == tag), None)
 
     def find_all(self, tag: str) -> list[Element]:
-        """All children of that tag, in the order of the file."""
+        """Return all children with that tag, in file order."""
         return [c for c in self.children if c.tag == tag]
 
     @property
-    def place(self) -> str:
-        """Where in the file it is, in words."""
+    def location(self) -> str:
+        """File and line, for messages."""
         return f"{self.source}, line {self.line}"
 
     def error(self, message: str) -> LoadError:
-        """An error that says where in the file this element is."""
-        return LoadError(f"{self.place}: {message}")
+        """Return an error that begins with the file and line of this element."""
+        return LoadError(f"{self.location}: {message}")
 
     def text(self, attribute: str) -> str:
-        """An attribute that must be there and not be empty."""
+        """Return an attribute; raises if it is missing or empty."""
         value = self.attributes.get(attribute, "").strip()
         if not value:
             raise self.error(f'<{self.tag}> has no attribute {attribute!r}, expected one. Add {attribute}="…".')
@@ -59,20 +59,19 @@ class Element:
     def numbers(
         self, attribute: str, count: int, default: tuple[float, ...] | None = None, *, infinite: bool = False
     ) -> list[float]:
-        """``count`` numbers separated by white space."""
+        """Return an attribute as ``count`` numbers, written with white space between them."""
         raw = self.attributes.get(attribute)
         if raw is None or not raw.strip():
             if default is None:
                 raise self.error(f"<{self.tag}> has no attribute {attribute!r}, expected {_amount(count)}.")
             return list(default)
-        words = raw.split()
-        values = [self._number(attribute, raw, w, infinite) for w in words]
+        values = [self._number(attribute, raw, word, infinite) for word in raw.split()]
         if len(values) != count:
             raise self.error(f"<{self.tag} {attribute}={_short(raw)}> has {len(values)} numbers, expected {count}.")
         return values
 
     def number(self, attribute: str, default: float | None = None, *, infinite: bool = False) -> float:
-        """One number."""
+        """Return an attribute as one number."""
         return self.numbers(attribute, 1, None if default is None else (default,), infinite=infinite)[0]
 
     def _number(self, attribute: str, raw: str, word: str, infinite: bool) -> float:
@@ -103,7 +102,7 @@ def _short(text: str) -> str:
 
 
 def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
-    """The root element of an XML document."""
+    """Return the root element of an XML document."""
     data = (data if encoding is not None else _to_utf8(data)).rstrip(b"\0\x1a \t\r\n")
     start = _beginning(data)
     skipped = data[:start].count(b"\n")
@@ -127,8 +126,8 @@ def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
     def doctype(*_: object) -> None:
         line = parser.CurrentLineNumber + skipped
         raise LoadError(
-            f"{source}, line {line}: the file has a DTD (<!DOCTYPE …>), which is refused since it can make a reader "
-            f"fetch or swell. Delete it."
+            f"{source}, line {line}: the file has a DTD (<!DOCTYPE …>), which is refused because its entities can load "
+            f"other files or exhaust memory. Delete it."
         )
 
     parser.StartElementHandler, parser.EndElementHandler = begin, end
@@ -144,7 +143,7 @@ def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
 
 
 def _to_utf8(data: bytes) -> bytes:
-    """The document in UTF-8: from its byte-order mark or the encoding that it declares, else UTF-8, else Latin-1."""
+    """Return the document in UTF-8; decoded by its byte-order mark, its declared encoding, UTF-8 or Latin-1."""
     declared = _DECLARED.match(data, _beginning(data))
     name = declared.group(1).decode("ascii", "replace") if declared else "utf-8"
     for mark, encoding in _WIDE.items():
@@ -159,7 +158,7 @@ def _to_utf8(data: bytes) -> bytes:
 
 
 def _beginning(data: bytes) -> int:
-    """Where the document begins: at its declaration if it has one, else at its first tag; neither in a comment."""
+    """Return the index of the document's declaration or, without one, of its first tag; comments are skipped."""
     declaration = next((m.start() for m in _DECLARATION.finditer(data) if m.group().startswith(b"<?xml")), None)
     if declaration is not None:
         return declaration

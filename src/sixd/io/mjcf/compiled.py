@@ -1,28 +1,88 @@
-"""Where in an MJCF file an error of MuJoCo's compiler is: the file among those included, the line and the body."""
+"""A compiled MuJoCo model: made from a file by MuJoCo's compiler, and the names of its parts.
+
+``mujoco`` is imported when a file is compiled; a compiled model is read as an object, without the package.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from sixd.errors import LoadError
-from sixd.io.files import read_source
+from sixd.errors import LoadError, MissingPackageError
+from sixd.io.files import UTF16, Source, read_source, unused_name
 from sixd.io.xml import Element, parse
+
+FREE, BALL, SLIDE, HINGE = range(4)  # MuJoCo's mjtJoint
 
 _LINE = re.compile(r"line ([0-9]+)$")
 _TAG = re.compile(r"Element '([^']*)', line")
 _NAME = re.compile(r"Element name '([^']*)', id")
 _KIND = re.compile(r"\b(?:in|of) (body|joint|geom|site|camera|light|mesh|texture|material|equality|tendon|actuator)\b")
-_MOST_FILES = 50
+_MOST_FILES = 50  # included files that are searched for the cause of an error
 
 
-def place_of(message: str, root: Element, folder: Path | None) -> str:
-    """The file that a message is about and, where these are certain, the line and the body around it."""
+def import_mujoco() -> Any:
+    """Return the package ``mujoco``; raises with the command that installs it."""
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingPackageError(
+            "load: MJCF is read by MuJoCo's compiler, and the package mujoco is not installed. "
+            "Run: pip install 'sixd[mjcf]'"
+        ) from None
+    return mujoco
+
+
+def compile_mjcf(mujoco: Any, source: Source, root: Element) -> tuple[Any, list[str]]:
+    """Return the compiled model and MuJoCo's warnings, which it would write to a log file in the working folder."""
+    remarks: list[str] = []
+    path = None if source.folder is None else source.folder / source.name
+    previous = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(remarks.append)
+    try:
+        if path is not None and path.is_file() and not source.data.startswith(UTF16):
+            compiled = _compile_file(mujoco, path)
+        else:
+            compiled = mujoco.MjModel.from_xml_string(source.data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise LoadError(f"{source.name}: the text is not UTF-8, expected an MJCF file in UTF-8. Convert it.") from None
+    except (ValueError, mujoco.FatalError) as error:
+        message = _one_line(str(error))
+        hint = " A text has no folder: give the path instead." if path is None and "opening file" in message else ""
+        where = _location(message, root, source.folder)
+        raise LoadError(f"{where}: MuJoCo cannot compile the file: {message}.{hint}") from None
+    finally:
+        mujoco.set_mju_user_warning(previous)
+    return compiled, [_one_line(text) for text in remarks]
+
+
+def _compile_file(mujoco: Any, path: Path) -> Any:
+    """Compile a file; if it is a link, included files may be beside the link or beside the file itself."""
+    try:
+        return mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        real = path.resolve()
+        if real == path or "opening file" not in str(error):
+            raise
+        return mujoco.MjModel.from_xml_path(str(real))
+
+
+def _one_line(text: str) -> str:
+    """Return a message of MuJoCo's on one line, without the last full stop."""
+    return "; ".join(part.strip() for part in text.splitlines() if part.strip()).rstrip(".")
+
+
+# the location of an error -------------------------------------------------------------------------
+
+
+def _location(message: str, root: Element, folder: Path | None) -> str:
+    """Return the file that a message of the compiler concerns and, if they are certain, the line and the body."""
     line = _LINE.search(message)
     if line is None:
         return root.source
-    number = int(line[1])  # 0 for what an included file holds
+    number = int(line[1])  # 0 for an element of an included file
     roots = [root, *_included(root, folder)] if number else _included(root, folder)
     fitting = [(e, body) for e, body in _elements(roots) if number in (0, e.line) and _fits(e, message)]
     if len({(e.source, body) for e, body in fitting}) != 1:
@@ -33,7 +93,7 @@ def place_of(message: str, root: Element, folder: Path | None) -> str:
 
 
 def _fits(element: Element, message: str) -> bool:
-    """Whether MuJoCo may have meant this element: it tells the tag, or the name and often the kind."""
+    """Whether the message may concern this element: it contains the tag, or the name and often the kind."""
     tag, name, kind = _TAG.search(message), _NAME.search(message), _KIND.search(message)
     if tag is not None:
         return element.tag == tag[1]
@@ -43,7 +103,7 @@ def _fits(element: Element, message: str) -> bool:
 
 
 def _elements(roots: list[Element]) -> Iterator[tuple[Element, str]]:
-    """Every element with the name of the innermost named body around it, itself included."""
+    """Yield every element with the name of the innermost named body around it, itself included."""
     stack = [(root, "") for root in roots]
     while stack:
         element, body = stack.pop()
@@ -54,7 +114,7 @@ def _elements(roots: list[Element]) -> Iterator[tuple[Element, str]]:
 
 
 def _included(root: Element, folder: Path | None) -> list[Element]:
-    """The roots of the files that it includes, and that those include; one that cannot be read is passed over."""
+    """Return the roots of the files that it includes, directly or not; files that cannot be read are skipped."""
     found: list[Element] = []
     waiting, seen = [root], {root.source}
     while waiting and folder is not None and len(seen) < _MOST_FILES:
@@ -69,3 +129,24 @@ def _included(root: Element, folder: Path | None) -> list[Element]:
                 continue
             waiting.append(found[-1])
     return found
+
+
+# names --------------------------------------------------------------------------------------------
+
+
+def given_names(compiled: Any, kind: str) -> list[str]:
+    """Return the names of a compiled model's parts of a ``kind`` ("body", "jnt", "site"); "" for an unnamed one."""
+    buffer = bytes(compiled.names)
+    starts = [int(k) for k in getattr(compiled, f"name_{kind}adr")]
+    return [buffer[k : buffer.index(b"\0", k)].decode(errors="replace") for k in starts]
+
+
+def complete_names(compiled: Any, kind: str, stem: str) -> list[str]:
+    """Return the same names with STEM and its number for each unnamed part."""
+    names = given_names(compiled, kind)
+    taken = set(names)
+    for k, name in enumerate(names):
+        if not name:
+            names[k] = unused_name(f"{stem}{k}", taken)
+            taken.add(names[k])
+    return names

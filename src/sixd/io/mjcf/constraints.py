@@ -1,6 +1,6 @@
-"""What a compiled MuJoCo model has beside its tree: equalities as constraints, keyframes as named configurations.
+"""The equalities of a compiled MuJoCo model as constraints.
 
-MuJoCo's equalities are soft, springs with a time constant; here they hold exactly. MuJoCo is not imported.
+MuJoCo's equalities are soft, springs with a time constant; here they hold exactly. ``mujoco`` is not imported.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ import numpy as np
 from sixd.constraints.functions import Coupling, Polynomial
 from sixd.constraints.loop import Loop
 from sixd.errors import ModelError
-from sixd.io.files import unused
-from sixd.io.mjcf.names import BALL, FREE, invented_names
+from sixd.io.files import unused_name
+from sixd.io.mjcf.compiled import complete_names
 from sixd.model import Constraint, Mimic, ModelBuilder
 from sixd.model.parts import Finding
 from sixd.spatial.rotation import quaternion_to_rotation
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import placement
 
-CONNECT, WELD, JOINT, TENDON = range(4)  # MuJoCo's mjtEq; what follows is for flexible bodies
-_SITE = 6  # of mjtObj
+CONNECT, WELD, JOINT, TENDON = range(4)  # MuJoCo's mjtEq; larger numbers are for flexible bodies
+_SITE = 6  # in MuJoCo's mjtObj
 
 
 class Equalities:
-    """Adds the equalities of a compiled model to a builder whose bodies and sites are there."""
+    """Adds the equalities of a compiled model to a builder that has its bodies and sites."""
 
     def __init__(
         self, builder: ModelBuilder, compiled: Any, bodies: list[str], joints: list[str], sites: dict[int, str]
     ) -> None:
         self.builder, self.compiled = builder, compiled
         self.bodies, self.joints, self.sites = bodies, joints, sites
-        self.names = invented_names(compiled, "eq", "equality")
-        self.built = builder.build()  # for which bodies are merged
+        self.names = complete_names(compiled, "eq", "equality")
+        self.built = builder.build()  # says which bodies are merged
 
     def add(self, enabled: bool) -> None:
-        """Every equality that is active, unless all are switched off; what is left out is a note."""
+        """Add every active equality, unless all are disabled; those left out are counted in notes."""
         c, counts = self.compiled, Counter[str]()
         for e in range(c.neq):
             if not enabled or not c.eq_active0[e]:
@@ -60,7 +60,7 @@ class Equalities:
             self.builder.notes.append(Finding("not-carried", self.names[e], f"the equality is left out: {error}"))
 
     def _relation(self, e: int) -> Constraint:
-        """q1 - ref1 = Σ polycoef[k] (q2 - ref2)^k; without a second joint q1 - ref1 = polycoef[0]."""
+        """Return q1 - ref1 = Σ polycoef[k] (q2 - ref2)^k; without a second joint q1 - ref1 = polycoef[0]."""
         c = self.compiled
         one, two = int(c.eq_obj1id[e]), int(c.eq_obj2id[e])
         shift, *slopes = (float(x) for x in c.eq_data[e][:5])
@@ -73,6 +73,7 @@ class Equalities:
         return Mimic(self.joints[one], self.joints[two], slopes[0], offset - slopes[0] * center)
 
     def _loop(self, e: int) -> Loop:
+        """Return the loop of a "connect" or "weld", between two sites or two frames added for it."""
         c = self.compiled
         data, weld = np.array(c.eq_data[e], dtype=float), c.eq_type[e] == WELD
         directions = "weld" if weld and data[10] else "point"  # a scale of 0 lets it turn freely
@@ -93,12 +94,12 @@ class Equalities:
         return self.sites[s]
 
     def _frame(self, name: str, body: str, pose: Array) -> str:
-        name = unused(name, self.builder.frames)
+        name = unused_name(name, self.builder.frames)
         self.builder.add_frame(name, body, pose)
         return name
 
     def _body(self, e: int, end: int) -> int:
-        """The moving body, 0 for the world, that an end of the equality is on."""
+        """Return the index of the moving body, 0 for the world, at an end of the equality."""
         c, k = self.compiled, int(getattr(self.compiled, f"eq_obj{end}id")[e])
         return self.built.frames[self.bodies[c.site_bodyid[k] if c.eq_objtype[e] == _SITE else k]].body
 
@@ -125,32 +126,3 @@ def _notes(counts: Counter[str], model: str) -> Iterator[Finding]:
     if counts["other"]:
         text = f"equality constraints of tendons or flexible bodies ({counts['other']}) are not carried"
         yield Finding("not-carried", model, f"{text}; what they join moves freely")
-
-
-# keyframes --------------------------------------------------------------------------------------
-
-
-def add_keyframes(builder: ModelBuilder, compiled: Any, joints: list[str]) -> None:
-    """The keyframes as named configurations; an unnamed one is called by its number, key0 for the first."""
-    for k, name in enumerate(invented_names(compiled, "key", "key") if compiled.nkey else []):
-        q = np.array(compiled.key_qpos[k], dtype=float)
-        values = {joint: _coordinates(compiled, j, q) for j, joint in enumerate(joints)}
-        try:
-            builder.add_configuration(name, values)
-        except ModelError as error:
-            builder.notes.append(Finding("keyframe", name, f"the keyframe is left out: {error}"))
-
-
-def _coordinates(compiled: Any, j: int, q: Array) -> Array:
-    """Joint j's coordinates out of MuJoCo's qpos: a free joint has its position first there, its quaternion here."""
-    first, kind = compiled.jnt_qposadr[j], compiled.jnt_type[j]
-    if kind == FREE:
-        return np.concatenate([_unit(q[first + 3 : first + 7]), q[first : first + 3]])
-    if kind == BALL:
-        return _unit(q[first : first + 4])
-    return q[first : first + 1]
-
-
-def _unit(quaternion: Array) -> Array:
-    length = np.linalg.norm(quaternion)
-    return quaternion / length if 0 < length < np.inf else quaternion

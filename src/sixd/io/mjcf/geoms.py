@@ -1,6 +1,6 @@
-"""The geoms of a compiled MuJoCo model as shapes to look at; they take no part in the dynamics.
+"""The geoms of a compiled MuJoCo model as shapes to draw; they have no effect on the dynamics.
 
-What MuJoCo's own viewer shows by default is taken: groups 0 to 2, and nothing fully transparent.
+Those that MuJoCo's own viewer shows by default are taken: groups 0 to 2, and none that is fully transparent.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.io.mjcf.names import written_names
+from sixd.io.mjcf.compiled import given_names
 from sixd.model import ModelBuilder, Shape
 from sixd.spatial.rotation import quaternion_to_rotation
 from sixd.spatial.transform import placement
@@ -20,9 +20,9 @@ _UNSET = (0.5, 0.5, 0.5, 1.0)  # a geom of this color takes its material's
 
 
 def add_geoms(builder: ModelBuilder, compiled: Any, body_names: list[str]) -> None:
-    """Hang the visible geoms on their bodies."""
+    """Add the visible geoms to their bodies."""
     meshes: dict[int, Shape] = {}
-    for g, name in enumerate(written_names(compiled, "geom")):
+    for g, name in enumerate(given_names(compiled, "geom")):
         color = _color(compiled, g)
         if compiled.geom_group[g] > _LAST_VISIBLE_GROUP or color[3] == 0:
             continue
@@ -41,7 +41,7 @@ def _color(compiled: Any, g: int) -> tuple[float, float, float, float]:
 
 
 def _shape(compiled: Any, g: int, meshes: dict[int, Shape]) -> Shape | None:
-    """The shape of geom g; MuJoCo's sizes are radii and half lengths. None for a height field."""
+    """Return the shape of geom g, or None for a height field; MuJoCo's sizes are radii and half lengths."""
     kind = compiled.geom_type[g]
     a, b, c = (float(x) for x in compiled.geom_size[g])
     if kind == PLANE:

@@ -1,27 +1,24 @@
 """The MJCF reader: MuJoCo's own compiler reads the file, and its compiled model becomes a Model.
 
-Bodies and joints keep MuJoCo's order, so q and qd are MuJoCo's qpos and qvel but for the free joint's
-convention (``sixd.interop``). Several joints on one body are a chain of massless bodies, the last of which is
-the body. What is not carried and acts on the dynamics is a warning each. ``mujoco`` is imported when used.
+Bodies and joints keep MuJoCo's order, so q and qd are MuJoCo's qpos and qvel except for the free joint's
+convention (``sixd.interop``). Several joints on one body become a chain of massless bodies that ends with the body.
+Each element that acts on the dynamics and that a Model cannot hold causes a warning.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import LoadError, MissingPackageError
-from sixd.io.contents import UTF16
+from sixd.errors import ModelError
 from sixd.io.dh import tidy_rotation
-from sixd.io.files import Source, unused
-from sixd.io.mjcf.compiled import place_of
-from sixd.io.mjcf.constraints import Equalities, add_keyframes
+from sixd.io.files import Source, unused_name
+from sixd.io.mjcf.compiled import BALL, FREE, SLIDE, compile_mjcf, complete_names, given_names, import_mujoco
+from sixd.io.mjcf.constraints import Equalities
 from sixd.io.mjcf.geoms import add_geoms
-from sixd.io.mjcf.names import BALL, FREE, SLIDE, invented_names, written_names
 from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
 from sixd.model.findings import inertia_finding, missing_inertia
@@ -35,12 +32,12 @@ _FREE_ORDER = [3, 4, 5, 0, 1, 2]  # MuJoCo's free joint has its linear freedoms 
 
 
 def read_mjcf(source: Source, root: Element) -> Model:
-    """The model of an MJCF document; what it includes and its meshes lie beside it, if it came from a file."""
-    mujoco = _import_mujoco()
-    compiled, remarks = _compile(mujoco, source, root)
+    """Return the model of an MJCF document; included files and meshes are beside it, if it comes from a file."""
+    mujoco = import_mujoco()
+    compiled, remarks = compile_mjcf(mujoco, source, root)
     reader = _Reader(mujoco, compiled)
     builder = reader.builder
-    builder.notes.extend(Finding("mujoco", builder.name, f"MuJoCo says: {_line(text)}") for text in remarks)
+    builder.notes.extend(Finding("mujoco", builder.name, f"MuJoCo says: {text}") for text in remarks)
     builder.notes.extend(Finding("not-carried", builder.name, text) for text in not_carried(compiled))
     builder.notes.extend(Finding("not-carried", builder.name, text, True) for text in not_acting(compiled))
     for body in range(1, compiled.nbody):
@@ -50,113 +47,11 @@ def read_mjcf(source: Source, root: Element) -> Model:
     add_keyframes(builder, compiled, reader.joint_names)
     add_geoms(builder, compiled, reader.body_names)
     model = builder.build()
-    notes = [*builder.notes, *reader.findings(model)]
-    return dataclasses.replace(model, notes=tuple(notes))
-
-
-def _import_mujoco() -> Any:
-    try:
-        import mujoco
-    except ImportError:
-        raise MissingPackageError(
-            "load: MJCF is read by MuJoCo's compiler, and the package mujoco is not installed. "
-            "Run: pip install 'sixd[mjcf]'"
-        ) from None
-    return mujoco
-
-
-def _compile(mujoco: Any, source: Source, root: Element) -> tuple[Any, list[str]]:
-    """The compiled model, and what MuJoCo remarked (it would write that to a log file in the working folder)."""
-    remarks: list[str] = []
-    path = None if source.folder is None else source.folder / source.name
-    previous = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(remarks.append)
-    try:
-        if path is not None and path.is_file() and not source.data.startswith(UTF16):
-            return _compile_file(mujoco, path), remarks
-        return mujoco.MjModel.from_xml_string(source.data.decode("utf-8-sig")), remarks
-    except UnicodeDecodeError:
-        raise LoadError(f"{source.name}: the text is not UTF-8, expected an MJCF file in UTF-8. Convert it.") from None
-    except (ValueError, mujoco.FatalError) as error:
-        message = _line(str(error))
-        hint = " A text has no folder: give the path instead." if path is None and "opening file" in message else ""
-        place = place_of(message, root, source.folder)
-        raise LoadError(f"{place}: MuJoCo cannot compile the file: {message}.{hint}") from None
-    finally:
-        mujoco.set_mju_user_warning(previous)
-
-
-def _compile_file(mujoco: Any, path: Path) -> Any:
-    """The model of a file; where a link leads to it, what it includes may lie beside the link or beside the file."""
-    try:
-        return mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        real = path.resolve()
-        if real == path or "opening file" not in str(error):
-            raise
-        return mujoco.MjModel.from_xml_path(str(real))
-
-
-def _line(text: str) -> str:
-    """MuJoCo's words on one line, without the last full stop."""
-    return "; ".join(part.strip() for part in text.splitlines() if part.strip()).rstrip(".")
-
-
-# what is left out -------------------------------------------------------------------------------
-
-
-def not_carried(compiled: Any) -> Iterator[str]:
-    """What the compiled model has that acts on the dynamics and a Model does not hold, one sentence each."""
-
-    def count(array: str) -> int:  # rows with an entry that is not zero; arrays that older versions lack have none
-        values = np.asarray(getattr(compiled, array, ()))
-        return int(values.reshape(len(values), -1).any(axis=1).sum()) if values.size else 0
-
-    free = np.asarray(compiled.jnt_type) == FREE
-    along_axes = np.asarray(compiled.dof_armature) + np.asarray(compiled.dof_frictionloss)
-    turned = sum(bool(along_axes[k]) for k in compiled.jnt_dofadr[free])
-    numbers = {
-        "tendons ({}) are not carried; they exert no force here": compiled.ntendon - _idle_tendons(compiled),
-        "armature of actuators ({}) is not carried; give it to their joints": count("actuator_armature"),
-        "damping of actuators ({}) is not carried; give it to their joints": count("actuator_damping"),
-        "gravity compensation ({} bodies) is not carried; their weight is felt": count("body_gravcomp"),
-        "polynomial springs ({} joints) are not carried; their linear part is": count("jnt_stiffnesspoly"),
-        "polynomial damping ({} freedoms) is not carried; its linear part is": count("dof_dampingpoly"),
-        "plastic springs ({} joints) are not carried; they are taken as elastic": count("jnt_springyield"),
-        "springs on free joints ({}) are not carried": np.count_nonzero(compiled.jnt_stiffness[free]),
-        "armature or friction on free joints ({}) acts along the world's axes in MuJoCo, along the body's here": turned,
-        "flexible bodies ({}) are not carried; only their nodes are": getattr(compiled, "nflex", 0),
-        "plugins ({}) are not carried": getattr(compiled, "nplugin", 0),
-    }
-    yield from (text.format(n) for text, n in numbers.items() if n)
-    density, viscosity = compiled.opt.density, compiled.opt.viscosity
-    if density > 0 or viscosity > 0:
-        yield f"the fluid (density {density:g}, viscosity {viscosity:g}) is not carried; bodies move as in a vacuum"
-
-
-def not_acting(compiled: Any) -> Iterator[str]:
-    """What a Model does not hold and does not act by itself: it is a matter of control, or only measures."""
-    actuators, tendons = getattr(compiled, "nactuator", compiled.nu), _idle_tendons(compiled)
-    if actuators:
-        yield f"actuators ({actuators}) are not carried; tau is the force at the joints"
-    if tendons:
-        yield f"tendons ({tendons}) that exert no force by themselves are not carried"
-
-
-def _idle_tendons(compiled: Any) -> int:
-    """How many tendons have neither spring, damper, friction, limit nor armature."""
-    acting = np.zeros(compiled.ntendon, dtype=bool)
-    for name in ("stiffness", "damping", "frictionloss", "limited", "armature", "stiffnesspoly", "dampingpoly"):
-        values = np.asarray(getattr(compiled, f"tendon_{name}", np.zeros(compiled.ntendon)))
-        acting |= values.reshape(compiled.ntendon, -1).any(axis=1) if compiled.ntendon else acting
-    return int((~acting).sum())
-
-
-# the tree ---------------------------------------------------------------------------------------
+    return dataclasses.replace(model, notes=(*builder.notes, *reader.inertia_findings(model)))
 
 
 class _Reader:
-    """Adds the compiled model's bodies to a builder, in MuJoCo's order."""
+    """Adds the compiled model's bodies, sites and equalities to a builder, in MuJoCo's order."""
 
     def __init__(self, mujoco: Any, compiled: Any) -> None:
         self.compiled = compiled
@@ -164,12 +59,12 @@ class _Reader:
         name = bytes(compiled.names).split(b"\0", 1)[0].decode(errors="replace")
         gravity = np.zeros(3) if self._disabled("GRAVITY") else np.array(compiled.opt.gravity)
         self.builder = ModelBuilder(name or "model", gravity)
-        self.body_names = invented_names(compiled, "body", "body")
-        self.joint_names = invented_names(compiled, "jnt", "joint")
+        self.body_names = complete_names(compiled, "body", "body")
+        self.joint_names = complete_names(compiled, "jnt", "joint")
         self.taken = {*self.body_names, *self.joint_names}
         self.with_inertia: set[str] = set()
         self.between: set[str] = set()  # massless bodies between the joints of one body
-        self.suspects: list[Finding] = []
+        self.impossible: list[Finding] = []
         self.sites: dict[int, str] = {}  # the frames that sites became
 
     def _disabled(self, *flags: str) -> bool:
@@ -177,19 +72,19 @@ class _Reader:
         return any(self.compiled.opt.disableflags & int(bit) for bit in bits)
 
     def add_body(self, b: int) -> None:
-        """Body b with its joints: a chain of one body for each, or a fixed one."""
+        """Add body b with its joints: a chain with one body for each joint, or a fixed body."""
         c = self.compiled
         name, parent = self.body_names[b], self.body_names[c.body_parentid[b]]
         pose = _pose(c.body_pos[b], c.body_quat[b])
         inertia = self._inertia(b, name)
         first, count = c.body_jntadr[b], c.body_jntnum[b]
         if count == 0:
-            fixed = unused(f"{name}_fixed", self.taken)
+            fixed = unused_name(f"{name}_fixed", self.taken)
             self.taken.add(fixed)
             self.builder.add_body(name, parent, Fixed(), placement=pose, inertia=inertia, joint_name=fixed)
         for j in range(first, first + count):
             last = j == first + count - 1
-            link = name if last else unused(f"{name}:{self.joint_names[j]}", self.taken)
+            link = name if last else unused_name(f"{name}:{self.joint_names[j]}", self.taken)
             if not last:
                 self.taken.add(link)
                 self.between.add(link)
@@ -197,11 +92,11 @@ class _Reader:
             parent, pose = link, np.eye(4)
 
     def _add_joint(self, j: int, link: str, parent: str, pose: Array, inertia: Inertia | None) -> None:
-        """One joint: a motion about its anchor, in the body's frame as the joints before it left that."""
+        """Add one joint: a motion about its anchor, in the body's frame after the joints before it."""
         c, kind = self.compiled, self.compiled.jnt_type[j]
         anchor, axis, iq = np.array(c.jnt_pos[j]), np.array(c.jnt_axis[j]), c.jnt_qposadr[j]
         joint: Joint
-        if kind == FREE:  # its coordinates are in the world, wherever the body was drawn
+        if kind == FREE:  # its coordinates are in the world, independent of the body's own pose
             joint, pose = Free(), np.eye(4)
         elif kind == BALL:
             joint, pose = Spherical(), pose @ placement(anchor)
@@ -246,31 +141,110 @@ class _Reader:
             self.with_inertia.add(name)
         finding = inertia_finding(name, inertia)
         if finding:
-            self.suspects.append(finding)
+            self.impossible.append(finding)
         return inertia
 
     def add_sites(self) -> None:
-        """Sites as frames; an unnamed one, or one with the name of a body, is passed over."""
+        """Add the sites as frames; unnamed ones and those with the name of a body are skipped."""
         c = self.compiled
-        for s, name in enumerate(written_names(c, "site")):
+        for s, name in enumerate(given_names(c, "site")):
             if name and name not in self.builder.frames:
                 parent = self.body_names[c.site_bodyid[s]]
                 self.builder.add_frame(name, parent, _pose(c.site_pos[s], c.site_quat[s]))
                 self.sites[s] = name
 
     def add_equalities(self) -> None:
-        """Equalities as constraints, unless the file switches them off."""
+        """Add the equalities as constraints, unless the file disables them."""
         if self.compiled.neq:
             equalities = Equalities(self.builder, self.compiled, self.body_names, self.joint_names, self.sites)
             equalities.add(enabled=not self._disabled("EQUALITY", "CONSTRAINT"))
 
-    def findings(self, model: Model) -> list[Finding]:
-        """Notes about bodies that move and have no inertia, or one that cannot be."""
-        carried = {model.frames[name].body for name in self.with_inertia}
-        bare = [model.body_names[i - 1] for i in model.bodies if i not in carried]
-        suspects = [f for f in self.suspects if model.frames[f.where].body]
-        return suspects + [missing_inertia(name) for name in bare if name not in self.between]
+    def inertia_findings(self, model: Model) -> list[Finding]:
+        """Return the findings about moving bodies whose inertia is missing or impossible."""
+        with_inertia = {model.frames[name].body for name in self.with_inertia}
+        massless = [model.body_names[i - 1] for i in model.bodies if i not in with_inertia]
+        impossible = [f for f in self.impossible if model.frames[f.where].body]
+        return impossible + [missing_inertia(name) for name in massless if name not in self.between]
 
 
 def _pose(position: Array, quaternion: Array) -> Array:
     return placement(np.array(position), R=tidy_rotation(quaternion_to_rotation(quaternion)))
+
+
+# keyframes --------------------------------------------------------------------------------------
+
+
+def add_keyframes(builder: ModelBuilder, compiled: Any, joints: list[str]) -> None:
+    """Add the keyframes as named configurations; an unnamed one is named by its number, key0 for the first."""
+    for k, name in enumerate(complete_names(compiled, "key", "key") if compiled.nkey else []):
+        q = np.array(compiled.key_qpos[k], dtype=float)
+        values = {joint: _coordinates(compiled, j, q) for j, joint in enumerate(joints)}
+        try:
+            builder.add_configuration(name, values)
+        except ModelError as error:
+            builder.notes.append(Finding("keyframe", name, f"the keyframe is left out: {error}"))
+
+
+def _coordinates(compiled: Any, j: int, q: Array) -> Array:
+    """Return joint j's coordinates out of MuJoCo's qpos, where a free joint has its position first."""
+    first, kind = compiled.jnt_qposadr[j], compiled.jnt_type[j]
+    if kind == FREE:
+        return np.concatenate([_unit(q[first + 3 : first + 7]), q[first : first + 3]])
+    if kind == BALL:
+        return _unit(q[first : first + 4])
+    return q[first : first + 1]
+
+
+def _unit(quaternion: Array) -> Array:
+    length = np.linalg.norm(quaternion)
+    return quaternion / length if 0 < length < np.inf else quaternion
+
+
+# parts of a compiled model that a Model cannot hold -----------------------------------------------
+
+
+def not_carried(compiled: Any) -> Iterator[str]:
+    """Yield a sentence for each kind of element that acts on the dynamics and that a Model cannot hold."""
+
+    def count(array: str) -> int:  # elements with a nonzero entry; older versions of MuJoCo lack some arrays
+        values = np.asarray(getattr(compiled, array, ()))
+        return int(values.reshape(len(values), -1).any(axis=1).sum()) if values.size else 0
+
+    free = np.asarray(compiled.jnt_type) == FREE
+    along_axes = np.asarray(compiled.dof_armature) + np.asarray(compiled.dof_frictionloss)
+    turned = sum(bool(along_axes[k]) for k in compiled.jnt_dofadr[free])
+    numbers = {
+        "tendons ({}) are not carried; they exert no force here": compiled.ntendon - _idle_tendons(compiled),
+        "armature of actuators ({}) is not carried; give it to their joints": count("actuator_armature"),
+        "damping of actuators ({}) is not carried; give it to their joints": count("actuator_damping"),
+        "gravity compensation ({} bodies) is not carried; their weight is felt": count("body_gravcomp"),
+        "polynomial springs ({} joints) are not carried; their linear part is": count("jnt_stiffnesspoly"),
+        "polynomial damping ({} freedoms) is not carried; its linear part is": count("dof_dampingpoly"),
+        "plastic springs ({} joints) are not carried; they are taken as elastic": count("jnt_springyield"),
+        "springs on free joints ({}) are not carried": np.count_nonzero(compiled.jnt_stiffness[free]),
+        "armature or friction on free joints ({}) acts along the world's axes in MuJoCo, along the body's here": turned,
+        "flexible bodies ({}) are not carried; only their nodes are": getattr(compiled, "nflex", 0),
+        "plugins ({}) are not carried": getattr(compiled, "nplugin", 0),
+    }
+    yield from (text.format(n) for text, n in numbers.items() if n)
+    density, viscosity = compiled.opt.density, compiled.opt.viscosity
+    if density > 0 or viscosity > 0:
+        yield f"the fluid (density {density:g}, viscosity {viscosity:g}) is not carried; bodies move as in a vacuum"
+
+
+def not_acting(compiled: Any) -> Iterator[str]:
+    """Yield a sentence for each kind of element that a Model cannot hold and that exerts no force without control."""
+    actuators, tendons = getattr(compiled, "nactuator", compiled.nu), _idle_tendons(compiled)
+    if actuators:
+        yield f"actuators ({actuators}) are not carried; tau is the force at the joints"
+    if tendons:
+        yield f"tendons ({tendons}) that exert no force by themselves are not carried"
+
+
+def _idle_tendons(compiled: Any) -> int:
+    """Return the number of tendons without spring, damper, friction, limit and armature."""
+    acting = np.zeros(compiled.ntendon, dtype=bool)
+    for name in ("stiffness", "damping", "frictionloss", "limited", "armature", "stiffnesspoly", "dampingpoly"):
+        values = np.asarray(getattr(compiled, f"tendon_{name}", np.zeros(compiled.ntendon)))
+        acting |= values.reshape(compiled.ntendon, -1).any(axis=1) if compiled.ntendon else acting
+    return int((~acting).sum())

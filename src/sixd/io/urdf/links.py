@@ -1,4 +1,4 @@
-"""What the elements of a URDF file say, one function for each: origins, joints, inertias, limits, shapes, colours."""
+"""URDF links: inertia, and the shapes and colours to draw."""
 
 from __future__ import annotations
 
@@ -9,64 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import unknown_name
-from sixd.io.dh import tidy_rotation
 from sixd.io.urdf.meshes import find_mesh
+from sixd.io.urdf.origin import read_origin
 from sixd.io.xml import Element
-from sixd.model import Fixed, Free, Joint, Planar, Prismatic, Revolute, Shape, Spherical
+from sixd.model import Shape
 from sixd.model.parts import Finding
-from sixd.spatial.euler import rotation_from_rpy
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.rotation import quaternion_to_rotation
-from sixd.spatial.scalar import Array
-from sixd.spatial.transform import placement
-
-_JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
-
-
-def read_origin(element: Element) -> Array:
-    """The pose (4, 4) of an element's ``<origin>``."""
-    origin = element.find("origin")
-    if origin is None:
-        return np.eye(4)
-    xyz, rpy = origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), origin.numbers("rpy", 3, (0.0, 0.0, 0.0))
-    if "quat_xyzw" not in origin.attributes:
-        return placement(xyz, R=tidy_rotation(rotation_from_rpy(rpy)))
-    if "rpy" in origin.attributes:
-        raise origin.error("<origin> has both rpy and quat_xyzw, expected one of them. Delete the other.")
-    x, y, z, w = origin.numbers("quat_xyzw", 4)
-    quaternion = np.array([w, x, y, z])
-    largest = np.abs(quaternion).max()
-    if largest == 0:
-        raise origin.error('<origin> has a zero quaternion, expected a rotation. Write quat_xyzw="0 0 0 1" for none.')
-    return placement(xyz, R=tidy_rotation(quaternion_to_rotation(quaternion / largest)))
-
-
-def read_joint(joint: Element, kind: str) -> Joint:
-    """The joint of a ``<joint>`` of that type, with its axis."""
-    if kind not in _JOINT_TYPES:
-        raise joint.error(str(unknown_name(f"joint {joint.text('name')!r}", "joint type", kind, _JOINT_TYPES)))
-    if kind == "fixed":
-        return Fixed()
-    if kind == "floating":
-        return Free()
-    if kind == "spherical":
-        return Spherical()
-    axis = joint.find("axis")
-    direction = (1.0, 0.0, 0.0) if axis is None else tuple(axis.numbers("xyz", 3, (1.0, 0.0, 0.0)))
-    if axis is not None and np.linalg.norm(direction) < 1e-12:
-        raise axis.error(
-            f'joint {joint.text("name")!r} has axis {direction}, expected a direction. Write xyz="0 0 1", say.'
-        )
-    if kind == "prismatic":
-        return Prismatic(direction)
-    if kind == "planar":
-        return Planar(direction)
-    return Revolute(direction, continuous=kind == "continuous")
 
 
 def read_inertia(link: Element) -> Inertia | None:
-    """The inertia of a ``<link>`` in its own frame, or None without ``<inertial>``; what is missing in it is zero."""
+    """Return the inertia of a ``<link>`` in its own frame, zero for missing parts; None without ``<inertial>``."""
     inertial = link.find("inertial")
     if inertial is None:
         return None
@@ -81,7 +33,7 @@ def read_inertia(link: Element) -> Inertia | None:
 
 
 def incomplete_inertial(link: Element, name: str) -> Finding | None:
-    """The finding about an ``<inertial>`` that lacks its mass, its matrix or a part of that."""
+    """Return the finding about an ``<inertial>`` without mass, matrix or diagonal entries, if there is one."""
     inertial = link.find("inertial")
     mass, matrix = (None, None) if inertial is None else (inertial.find("mass"), inertial.find("inertia"))
     missing = [] if mass is not None else ["<mass>"]
@@ -94,14 +46,8 @@ def incomplete_inertial(link: Element, name: str) -> Finding | None:
     return Finding("missing-inertia", name, f"its <inertial> has no {', '.join(missing)}, zero is taken; write it")
 
 
-def read_limit(limit: Element, key: str, default: float) -> float:
-    """A limit; numbers at the end of float's range, which writers put where none is meant, are infinite."""
-    value = limit.number(key, default, infinite=True)
-    return value if abs(value) < 1e300 else np.inf * np.sign(value)
-
-
 def read_materials(robot: Element) -> dict[str, Any]:
-    """The ``<color>`` of each named material of the file."""
+    """Return the ``<color>`` of each named material of the file."""
     found: dict[str, Any] = {}
     visuals = [v for link in robot.find_all("link") for v in link.find_all("visual")]
     for material in [*robot.find_all("material"), *(m for v in visuals for m in v.find_all("material"))]:
@@ -112,7 +58,7 @@ def read_materials(robot: Element) -> dict[str, Any]:
 
 
 def read_color(material: Element | None, known: dict[str, Any]) -> Any:
-    """The rgba of a ``<material>``, its own or that of its name."""
+    """Return the rgba of a ``<material>``: its own, or that of the material of its name."""
     if material is None:
         return None
     color = material.find("color")
@@ -122,7 +68,7 @@ def read_color(material: Element | None, known: dict[str, Any]) -> Any:
 
 
 def read_shape(visual: Element, package_dirs: list[str | os.PathLike[str]], folders: Sequence[Path]) -> Shape | None:
-    """The shape of a ``<visual>``, or None for a kind that is not known: it has no part in the dynamics."""
+    """Return the shape of a ``<visual>``; None for an unknown kind, since it has no effect on the dynamics."""
     geometry = visual.find("geometry")
     if geometry is None or not geometry.children:
         return None

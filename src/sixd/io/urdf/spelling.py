@@ -1,7 +1,7 @@
-"""Names that URDF does not know: what is misspelt, repeated or written as text would otherwise vanish in silence.
+"""Misspelt, repeated and misplaced names in a URDF file, which would otherwise be ignored without a warning.
 
-A name within two edits of one that is allowed there is taken for a slip of the pen. Other foreign tags, which other
-programs read (``<gazebo>``, ``<transmission>`` …), are passed over with all that they hold.
+A name within two edits of one that is allowed there is taken as a misspelling. Other tags, which other programs read
+(``<gazebo>``, ``<transmission>`` …), are skipped with all that they contain.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from sixd.io.xml import Element
 from sixd.model.parts import Finding
 
-# of each element its attributes and its children, those that may stand there once and those that may stand there often
+# for each element: its attributes, the children it may have once, and those it may have several times
 _URDF: dict[str, tuple[str, str, str]] = {
     "robot": ("name version", "", "link joint material"),
     "link": ("name type", "inertial", "visual collision"),
@@ -46,7 +46,7 @@ _HINT = "is not expanded: expand it first (xacro robot.urdf.xacro > robot.urdf).
 
 
 def refuse_xacro(robot: Element) -> None:
-    """Raise if the file holds xacro that was not expanded: what its macros would add is missing."""
+    """Raise if the file contains xacro that was not expanded: the elements that its macros create are missing."""
     prefixes = ["xacro:"]
     for element in _all(robot):
         prefixes += [f"{key[6:]}:" for key, uri in element.attributes.items() if _declares_xacro(key, uri)]
@@ -58,8 +58,8 @@ def refuse_xacro(robot: Element) -> None:
                 raise element.error(f"the file is xacro, not URDF: {where} {_HINT}")
 
 
-def name_findings(robot: Element) -> Iterator[Finding]:
-    """What is misspelt, repeated or written as text in the parts of the file that are URDF's."""
+def spelling_findings(robot: Element) -> Iterator[Finding]:
+    """Yield the findings about names that are misspelt or repeated, and about text, in the URDF parts of the file."""
     stack = [(robot, robot.attributes.get("name", "").strip() or "robot")]
     while stack:
         element, where = stack.pop()
@@ -68,19 +68,19 @@ def name_findings(robot: Element) -> Iterator[Finding]:
             near = None if ":" in name or name == "xmlns" else nearest(name, attributes)
             if near:
                 what = f"<{element.tag}> has no attribute {name!r} in URDF, it is ignored; did you mean {near!r}?"
-                yield Finding("misspelt", where, f"{element.place}: {what}")
+                yield Finding("misspelt", where, f"{element.location}: {what}")
         seen: set[str] = set()
         for child in element.children:
             if child.tag in once and child.tag in seen:
-                message = f"{child.place}: a second <{child.tag}> is ignored, the first is taken; delete one"
+                message = f"{child.location}: a second <{child.tag}> is ignored, the first is taken; delete one"
                 yield Finding("repeated", where, message)
             seen.add(child.tag)
             near = None if ":" in child.tag else nearest(child.tag, [*once, *often])
             if near:
-                what = f"<{element.tag}> holds no <{child.tag}> in URDF, it is ignored; did you mean <{near}>?"
-                yield Finding("misspelt", where, f"{child.place}: {what}")
+                what = f"<{element.tag}> has no <{child.tag}> in URDF, it is ignored; did you mean <{near}>?"
+                yield Finding("misspelt", where, f"{child.location}: {what}")
         if element.content and attributes and not once and not often:
-            message = f"{element.place}: the text {element.content!r} in <{element.tag}> is ignored"
+            message = f"{element.location}: the text {element.content!r} in <{element.tag}> is ignored"
             yield Finding("misspelt", where, f"{message}; write it as an attribute ({', '.join(attributes)})")
         for child in reversed(element.children):
             if child.tag in once or child.tag in often:
@@ -89,8 +89,10 @@ def name_findings(robot: Element) -> Iterator[Finding]:
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
-    """The allowed name that ``name`` is a slip of, within two edits and less than half of its letters; None if it is
-    allowed itself, or like none."""
+    """Return the allowed name that ``name`` is a misspelling of: within two edits and fewer than half its letters.
+
+    None if ``name`` is allowed itself, or not similar to any.
+    """
     names = list(allowed)
     if name in names:
         return None
@@ -100,17 +102,17 @@ def nearest(name: str, allowed: Iterable[str]) -> str | None:
 
 
 def edits(a: str, b: str) -> int:
-    """How many letters must be added, left out, replaced or exchanged with their neighbour to make b of a."""
-    rows = [list(range(len(b) + 1))]
+    """Return the number of letters to add, delete, replace or swap with a neighbour to make b from a."""
+    table = [list(range(len(b) + 1))]
     for i, x in enumerate(a, 1):
-        row = [i]
+        line = [i]
         for j, y in enumerate(b, 1):
-            best = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (x != y))
+            best = min(table[-1][j] + 1, line[-1] + 1, table[-1][j - 1] + (x != y))
             if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                best = min(best, rows[-2][j - 2] + 1)
-            row.append(best)
-        rows.append(row)
-    return rows[-1][-1]
+                best = min(best, table[-2][j - 2] + 1)
+            line.append(best)
+        table.append(line)
+    return table[-1][-1]
 
 
 def _declares_xacro(attribute: str, uri: str) -> bool:
