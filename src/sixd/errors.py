@@ -1,7 +1,7 @@
 """The errors and warnings of sixd.
 
-Every message has one form: ``<function>: <thing> is <got>, expected <want>. <how to mend>``.
-Each class is also the built-in exception that Python users would catch for the same fault.
+Every message has the form ``<function>: <thing> is <got>, expected <want>. <how to fix it>``.
+Each class is also a subclass of the built-in exception for the same kind of mistake.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 
 class SixdError(Exception):
-    """Base of everything that sixd raises on purpose."""
+    """Base of all errors that sixd raises deliberately."""
 
 
 class ShapeError(SixdError, ValueError):
@@ -23,22 +23,22 @@ class ScalarTypeError(SixdError, TypeError):
 
 
 class ModelError(SixdError, ValueError):
-    """A mechanism cannot be built as described."""
+    """A mechanism cannot be built from its description."""
 
 
 class UnknownNameError(ModelError, KeyError):
-    """A body, joint, frame or option of that name does not exist."""
+    """There is no body, joint, frame or option of that name."""
 
     def __str__(self) -> str:  # KeyError would print the message in quotes
         return str(self.args[0]) if self.args else ""
 
 
 class OutOfRangeError(SixdError, IndexError, ValueError):
-    """A record, a row or a time that a trajectory does not have."""
+    """A trajectory does not have the record, the row or the time that is asked for."""
 
 
 class LoadError(ModelError):
-    """A robot file is broken, hostile or says something impossible."""
+    """A robot file is broken, unsafe or contradictory."""
 
 
 class FileError(SixdError, OSError):
@@ -46,15 +46,15 @@ class FileError(SixdError, OSError):
 
 
 class SingularError(SixdError, ArithmeticError):
-    """The mass matrix, or another matrix to be solved with, is singular."""
+    """The mass matrix, or another matrix of a linear system, is singular."""
 
 
 class AssemblyError(SixdError, ArithmeticError):
-    """No configuration, or no velocity, that satisfies the constraints was found."""
+    """No configuration or velocity that satisfies the constraints was found."""
 
 
 class TraceError(SixdError, TypeError):
-    """A traced value was asked for what only numbers have, or a trace is not well formed."""
+    """A traced value was used where only a number is possible, or a trace is malformed."""
 
 
 class MissingPackageError(SixdError, ImportError):
@@ -62,30 +62,30 @@ class MissingPackageError(SixdError, ImportError):
 
 
 class WorkerError(SixdError, RuntimeError):
-    """Processes that were to share the work were lost again and again, cannot be reached, or do not fit."""
+    """Worker processes were lost repeatedly, cannot be reached, or are not compatible."""
 
 
 class ModelWarning(UserWarning):
-    """Something in a model is doubtful, but can be worked with; ``sixd.check`` lists it too."""
+    """A model may contain a mistake, but can be used; ``sixd.check`` lists it too."""
 
 
 class CompileWarning(UserWarning):
-    """A program, or a closed form, is so long that making it takes a while."""
+    """A program or closed form is so long that generating it takes a while."""
 
 
 class CacheWarning(UserWarning):
-    """Machine code cannot be kept on disk, so every process compiles its kernels anew."""
+    """Machine code cannot be stored on disk, so every process compiles its kernels again."""
 
 
 class SimulationWarning(UserWarning):
-    """A simulation, or an assembly, did not go as asked: rows not finite, interrupted, a controller not compiled."""
+    """A simulation or assembly did not run as requested: rows not finite, interrupted, controller not compiled."""
 
 
 _MOST_NEAR = 3  # names that are suggested
 
 
 def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """The error for a failed look-up: it suggests near names, else lists what exists."""
+    """Return the error for a failed lookup: it suggests similar names, else lists the names that exist."""
     names = list(known)
     hint = suggestion(str(name), names)
     if not hint and names:
@@ -95,26 +95,26 @@ def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> U
 
 
 def suggestion(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
-    """The question which of the near names is meant; empty if no name is near."""
+    """Return the question "Did you mean …?" with similar names; empty if no name is similar."""
     near = [repr(n) for n in _near_names(name, known, cutoff)[:_MOST_NEAR]]
     first = ", ".join(near[:-1])
     return f"Did you mean {first} or {near[-1]}?" if first else f"Did you mean {near[-1]}?" if near else ""
 
 
 def _near_names(name: str, known: Iterable[str], cutoff: float) -> list[str]:
-    """Likeliest first: the same but for case; those that begin with the name; that contain it; or the one spelt most
-    alike, by difflib's measure at least ``cutoff``. Spelling comes last: 'panda' is 'panda_arm' rather than 'planar'.
+    """Return similar names by the first rule that finds any: equal except for case; beginning with the name;
+    containing it; most similar by difflib's ratio, at least ``cutoff``. So 'panda' suggests 'panda_arm', not 'planar'.
     """
     plain = {n: _without_case(n) for n in known}
     word = _without_case(name)
     alike = difflib.get_close_matches(word, plain.values(), n=1, cutoff=cutoff)
-    ways = (
+    rules = (
         [n for n, p in plain.items() if p == word],
         sorted((n for n, p in plain.items() if len(word) > 1 and p.startswith(word)), key=len),
         sorted((n for n, p in plain.items() if len(word) > 2 and word in p), key=len),
         [n for n, p in plain.items() if p in alike],
     )
-    return next((found for found in ways if found), [])
+    return next((found for found in rules if found), [])
 
 
 def _without_case(name: str) -> str:

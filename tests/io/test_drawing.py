@@ -158,13 +158,13 @@ FAULTS = {
     "'line' has [1.0, 5.0], expected numbers of vertices, 1 … 2": ["vertices", [[0, 0, 0], [1, 0, 0]], "line", [1, 5]],
     "'triangles' needs at least three vertices": ["vertices", [[0, 0, 0], [1, 0, 0]], "triangles", [[1, 2, 2]]],
     "'triangles' has the shape (1, 2), expected n×3": ["vertices", np.eye(3), "triangles", [[1, 2]]],
-    "'tiles' stands on a body": ["tiles", [[0, 1], [0, 1], [0, 0]], 0.1],
+    "'tiles' is among the instructions of a body": ["tiles", [[0, 1], [0, 1], [0, 0]], 0.1],
     "'box' has [[nan, 0.0, 0.0], [1.0, 1.0, 1.0]], expected finite numbers": ["box", [[np.nan, 0, 0], [1, 1, 1]]],
 }
 
 
 @pytest.mark.parametrize("message", FAULTS)
-def test_faults_are_told_with_their_place(message):
+def test_mistakes_are_reported_with_their_location(message):
     with pytest.raises(sixd.ModelError) as caught:
         draw(*FAULTS[message])
     assert message in str(caught.value)

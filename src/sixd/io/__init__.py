@@ -1,4 +1,4 @@
-"""Robot descriptions to Model and back: URDF, MJCF, DH rows, spatial_v2 structures."""
+"""Robot descriptions to Model and back: URDF, MJCF, DH parameters, spatial_v2 structures."""
 
 from sixd.io.dh import from_dh
 from sixd.io.loading import load

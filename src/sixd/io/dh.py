@@ -1,4 +1,4 @@
-"""Models from Denavit-Hartenberg rows, modified (Craig) or standard."""
+"""Models from Denavit-Hartenberg parameters, modified (Craig) or standard."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def from_dh(
     gravity: Any = (0.0, 0.0, -9.81),
     tool: Any = None,
 ) -> Model:
-    """A chain from Denavit-Hartenberg rows.
+    """Return a chain from Denavit-Hartenberg parameters.
 
     Parameters
     ----------
-    rows : mappings with ``alpha`` [rad], ``a`` [m], ``d`` [m], ``theta`` [rad] (each 0 if omitted), ``joint``
-        ("revolute" or "prismatic"), ``mass`` [kg], ``com`` (3,) [m] and ``inertia`` (3, 3) or (3,) [kg m²] about the
-        centre, both in the row's own frame; optional ``armature damping friction stiffness rest limits effort
-        velocity``. Of ``theta`` and ``d``, the joint's own is an offset that q adds to.
-    convention : "modified" (alpha and a of the frame before; the joint turns about the row's z) or "standard" (the
+    rows : mappings, one for each joint, with ``alpha`` [rad], ``a`` [m], ``d`` [m], ``theta`` [rad] (each 0 if
+        omitted), ``joint`` ("revolute" or "prismatic"), ``mass`` [kg], ``com`` (3,) [m] and ``inertia`` (3, 3) or
+        (3,) [kg m²] about the centre, both in the link's own frame; optional ``armature damping friction stiffness
+        rest limits effort velocity``. The joint's own parameter, ``theta`` or ``d``, is an offset added to q.
+    convention : "modified" (alpha and a of the frame before; the joint turns about the link's z) or "standard" (the
         joint turns about z of the frame before).
-    tool : (3,) position or (4, 4) pose of a frame ``tool`` in the last row's frame.
+    tool : (3,) position or (4, 4) pose of a frame ``tool`` in the last link's frame.
 
     Returns a model with bodies and frames ``link1`` … (the DH frames) and joints ``joint1`` … Numbers may be SymPy
     expressions.
@@ -89,12 +89,12 @@ def from_dh(
 
 
 def screw(axis: int, angle: Scalar, distance: Scalar) -> Array:
-    """Pose (4, 4): turned by ``angle`` about coordinate axis 0, 1 or 2 and moved by ``distance`` along it."""
+    """Return the pose (4, 4) turned by ``angle`` about coordinate axis 0, 1 or 2 and moved by ``distance`` along it."""
     return placement(distance * EYE3[axis], R=tidy_rotation(axis_rotation(EYE3[axis], angle)))
 
 
 def tidy_rotation(R: Array) -> Array:
-    """R with entries that rounding left beside 0 and ±1 made exact (cos(pi/2) = 6e-17 becomes 0)."""
+    """Return R with entries within rounding of 0 and ±1 made exact (cos(pi/2) = 6e-17 becomes 0)."""
     if R.dtype == object:
         return R
     R = np.array(R, dtype=float)

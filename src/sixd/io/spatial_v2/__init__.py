@@ -1,1 +1,1 @@
-"""Structures of spatial_v2: models, drawing instructions, MATLAB-shaped arguments."""
+"""Structures of spatial_v2: models, drawing instructions, arguments in MATLAB's shapes."""

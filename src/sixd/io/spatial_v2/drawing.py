@@ -1,9 +1,9 @@
 """spatial_v2's drawing instructions as visual shapes.
 
-``appearance.base`` and ``appearance.body`` are lists of instructions, a name and its arguments each: box, cyl, sphere,
-line, triangles and tiles draw; colour, facets and vertices set what those after them use, until the end of their list.
-A list within a list begins with what is set around it and keeps its own settings to itself. Numbers of vertices begin
-with 1.
+``appearance.base`` and ``appearance.body`` are lists of instructions, each a name and its arguments: box, cyl, sphere,
+line, triangles and tiles draw; colour, facets and vertices are settings for the instructions after them, until the end
+of their list. A list within a list inherits the settings around it; its own do not affect those. Vertices are numbered
+from 1.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from sixd.spatial.transform import make_pose
 
 BASE_COLOR = (0.4, 0.3, 0.2)
 _TILE_COLOR = (0.3, 0.3, 0.3, 1.0)
-_ROUND = 16  # facets from which on a shape is drawn as round
+_ROUND = 16  # facets from which on a shape is drawn smooth
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What colour, facets and vertices have set; no colour is the body's own."""
+    """The current colour, facets and vertices; without a colour the body's own is used."""
 
     body: int
     colors: Array | None = None  # (1, 3) or (2, 3)
@@ -41,12 +41,12 @@ class Settings:
         return None if self.colors is None else _rgba(self.colors[0])
 
 
-class Fault(Exception):
-    """Something wrong in an instruction; where it is, the caller adds."""
+class InstructionError(Exception):
+    """A mistake in an instruction; the caller adds its location."""
 
 
 def read_appearance(where: str, appearance: Any, count: int) -> tuple[Visual, ...]:
-    """The visuals of ``appearance`` of a model with ``count`` bodies; of none, if it is None."""
+    """Return the visuals of the field ``appearance`` of a model with ``count`` bodies; none if it is None or empty."""
     if appearance is None or (not isinstance(appearance, Mapping) and np.size(appearance) == 0):
         return ()
     if not isinstance(appearance, Mapping):
@@ -64,7 +64,7 @@ def read_appearance(where: str, appearance: Any, count: int) -> tuple[Visual, ..
 
 
 def _instructions(items: Any) -> list[Any]:
-    """A cell as a list."""
+    """Return a cell as a list."""
     if items is None or (isinstance(items, np.ndarray) and items.size == 0):
         return []
     if isinstance(items, np.ndarray) and items.dtype == object:
@@ -77,32 +77,34 @@ def _is_list(item: Any) -> bool:
 
 
 def _draw(where: str, items: Sequence[Any], settings: Settings, path: str) -> Iterator[Visual]:
-    """The visuals of a list of instructions."""
+    """Yield the visuals of a list of instructions; ``path`` is the list's location in messages."""
     k = 0
     while k < len(items):
-        item, place = items[k], f"{path}{{{k + 1}}}"
+        item, location = items[k], f"{path}{{{k + 1}}}"
         k += 1
         if _is_list(item):
-            yield from _draw(where, _instructions(item), settings, place)
+            yield from _draw(where, _instructions(item), settings, location)
             continue
         try:
             if not isinstance(item, str):
-                raise Fault(f"there is {item!r}, expected the name of an instruction or a list of them")
+                raise InstructionError(f"there is {item!r}, expected the name of an instruction or a list of them")
             if item not in _SETTERS and item not in _SHAPES:
-                raise Fault(str(unknown_name("it", "instruction", item, [*_SETTERS, *_SHAPES])).removeprefix("it: "))
+                raise InstructionError(
+                    str(unknown_name("it", "instruction", item, [*_SETTERS, *_SHAPES])).removeprefix("it: ")
+                )
             arity = _ARITY.get(item, 1)
             arguments = items[k : k + arity]
             if len(arguments) < arity:
-                raise Fault(f"{item!r} lacks an argument, expected {arity}")
+                raise InstructionError(f"{item!r} lacks an argument, expected {arity}")
             k += arity
             if item in _SETTERS:
                 settings = _SETTERS[item](settings, *arguments)
             else:
                 yield from _SHAPES[item](settings, *arguments)
-        except Fault as fault:
-            text = str(fault).removesuffix(".")
+        except InstructionError as error:
+            text = str(error).removesuffix(".")
             raise ModelError(
-                f"{where}: at location {place} in the drawing instructions of body number {settings.body}: {text}."
+                f"{where}: at location {location} in the drawing instructions of body number {settings.body}: {text}."
             ) from None
 
 
@@ -112,14 +114,16 @@ def _draw(where: str, items: Sequence[Any], settings: Settings, path: str) -> It
 def _colour(settings: Settings, value: Any) -> Settings:
     rgb = np.atleast_2d(_numbers("'colour'", value))
     if rgb.shape not in ((1, 3), (2, 3)) or not ((rgb >= 0) & (rgb <= 1)).all():
-        raise Fault(f"'colour' has {np.asarray(value).tolist()}, expected one or two rows of three numbers of 0 … 1")
+        raise InstructionError(
+            f"'colour' has {np.asarray(value).tolist()}, expected one or two rows of three numbers of 0 … 1"
+        )
     return replace(settings, colors=rgb)
 
 
 def _facets(settings: Settings, value: Any) -> Settings:
     n = _numbers("'facets'", value)
     if n.size != 1 or n.item() != round(n.item()) or n.item() < 3:
-        raise Fault(f"'facets' has {value!r}, expected a whole number of at least 3")
+        raise InstructionError(f"'facets' has {value!r}, expected a whole number of at least 3")
     return replace(settings, facets=int(n.item()))
 
 
@@ -140,7 +144,7 @@ def _cyl(settings: Settings, ends: Any, radius: Any) -> Iterator[Visual]:
     p, q = _points("'cyl'", ends, exactly=2)
     r, length = _radius("'cyl'", radius), float(np.linalg.norm(q - p))
     if length == 0:
-        raise Fault("'cyl' has two equal end points, expected some distance between them")
+        raise InstructionError("'cyl' has two equal end points, expected some distance between them")
     pose = make_pose(frame_along((q - p) / length), (p + q) / 2)
     n = settings.facets
     shape = Shape("cylinder", (r, length)) if n >= _ROUND else prism(n, r, length)
@@ -150,7 +154,7 @@ def _cyl(settings: Settings, ends: Any, radius: Any) -> Iterator[Visual]:
 def _sphere(settings: Settings, centre: Any, radius: Any) -> Iterator[Visual]:
     c, r = _numbers("'sphere'", centre).ravel(), _radius("'sphere'", radius)
     if c.shape != (3,):
-        raise Fault(f"'sphere' has the centre {np.asarray(centre).tolist()}, expected three numbers")
+        raise InstructionError(f"'sphere' has the centre {np.asarray(centre).tolist()}, expected three numbers")
     pose = make_pose(np.eye(3), c)
     n = -(-settings.facets // 4) * 4
     if settings.colors is None or len(settings.colors) == 1:
@@ -165,7 +169,7 @@ def _line(settings: Settings, value: Any) -> Iterator[Visual]:
     given = _numbers("'line'", value)
     if is_vector(given) and given.size >= 2:
         if settings.vertices is None:
-            raise Fault("'line' has numbers of vertices, but there are no vertices. Give 'vertices' first")
+            raise InstructionError("'line' has numbers of vertices, but there are no vertices. Give 'vertices' first")
         points = settings.vertices[_indices("'line'", given.ravel(), settings.vertices)]
     else:
         points = _points("'line'", given, least=2)
@@ -174,24 +178,28 @@ def _line(settings: Settings, value: Any) -> Iterator[Visual]:
 
 def _triangles(settings: Settings, value: Any) -> Iterator[Visual]:
     if settings.vertices is None or len(settings.vertices) < 3:
-        raise Fault("'triangles' needs at least three vertices. Give 'vertices' first")
+        raise InstructionError("'triangles' needs at least three vertices. Give 'vertices' first")
     given = np.atleast_2d(_numbers("'triangles'", value))
     if given.ndim != 2 or given.shape[1] != 3:
-        raise Fault(f"'triangles' has the shape {given.shape}, expected n×3 numbers of vertices")
+        raise InstructionError(f"'triangles' has the shape {given.shape}, expected n×3 numbers of vertices")
     index = _indices("'triangles'", given, settings.vertices)
     yield Visual(settings.body, Shape("mesh", vertices=settings.vertices, triangles=index), color=settings.color)
 
 
 def _tiles(settings: Settings, ranges: Any, size: Any) -> Iterator[Visual]:
     if settings.body:
-        raise Fault("'tiles' stands on a body, expected it on the base alone")
+        raise InstructionError("'tiles' is among the instructions of a body, expected it only among those of the base")
     r, side = _numbers("'tiles'", ranges), _radius("'tiles'", size)
     if r.shape != (3, 2) or sum(r[:, 1] > r[:, 0]) != 2:
-        raise Fault(f"'tiles' has the ranges {r.tolist()}, expected [x; y; z] of which two are positive, one is not")
+        raise InstructionError(
+            f"'tiles' has the ranges {r.tolist()}, expected [x; y; z] of which two are positive, one is not"
+        )
     normal = int(np.argmin(r[:, 1] > r[:, 0]))
     across, up = (normal + 1) % 3, (normal + 2) % 3  # right-handed with the normal
     if min(np.ptp(r[across]), np.ptp(r[up])) < 1.5 * side * (1 - 1e-9):
-        raise Fault(f"'tiles' of size {side:g} do not fit the ranges {r.tolist()}, expected at least 1.5 each way")
+        raise InstructionError(
+            f"'tiles' of size {side:g} do not fit the ranges {r.tolist()}, expected at least 1.5 each way"
+        )
     shape = tiling(r[across], r[up], side, (across, up, normal), r[normal, 0], away=r[normal, 1] < r[normal, 0])
     yield Visual(0, shape, color=_TILE_COLOR)
 
@@ -210,30 +218,30 @@ def _numbers(name: str, value: Any) -> Array:
     try:
         found = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise Fault(f"{name} has {value!r}, expected numbers") from None
+        raise InstructionError(f"{name} has {value!r}, expected numbers") from None
     if not np.isfinite(found).all():
-        raise Fault(f"{name} has {found.tolist()}, expected finite numbers")
+        raise InstructionError(f"{name} has {found.tolist()}, expected finite numbers")
     return found
 
 
 def _points(name: str, value: Any, *, exactly: int = 0, least: int = 0) -> Array:
     found = _numbers(name, value)
     if found.ndim != 2 or found.shape[1] != 3 or (exactly and len(found) != exactly) or len(found) < least:
-        raise Fault(f"{name} has the shape {found.shape}, expected {exactly or 'n'}×3 coordinates")
+        raise InstructionError(f"{name} has the shape {found.shape}, expected {exactly or 'n'}×3 coordinates")
     return found
 
 
 def _radius(name: str, value: Any) -> float:
     r = _numbers(name, value)
     if r.size != 1 or not r.item() > 0:
-        raise Fault(f"{name} has the size {np.asarray(value).tolist()}, expected one positive number")
+        raise InstructionError(f"{name} has the size {np.asarray(value).tolist()}, expected one positive number")
     return float(r.item())
 
 
 def _indices(name: str, given: Array, vertices: Array) -> Array:
     n = len(vertices)
     if (given != np.rint(given)).any() or (given < 1).any() or (given > n).any():
-        raise Fault(f"{name} has {given.tolist()}, expected numbers of vertices, 1 … {n}")
+        raise InstructionError(f"{name} has {given.tolist()}, expected numbers of vertices, 1 … {n}")
     return given.astype(int) - 1
 
 

@@ -1,4 +1,4 @@
-"""Shapes of flat facets for drawing instructions: prisms, globes, tiles; triangles counter-clockwise from outside."""
+"""Meshes of flat facets for drawing instructions: prisms, globes, tiles; triangles counter-clockwise from outside."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import numpy as np
 from sixd.model.parts import Shape
 from sixd.spatial.scalar import Array
 
-_JOINT = 0.04  # of a tile's side that is left free between tiles
+_GAP = 0.04  # part of a tile's side that is left free between tiles
 
 
 def tiling(x: Array, y: Array, side: float, axes: tuple[int, int, int], height: float, *, away: bool) -> Shape:
-    """Tiles over the ranges x and y (2,) along the first two of ``axes``, at a height along the third; ``away`` turns
-    their faces against that axis."""
+    """Return tiles over the ranges x and y (2,) along the first two of ``axes``, at a height along the third.
+
+    Their faces point along the third axis, or against it if ``away``.
+    """
     rectangles = [(a, b, c, d) for a, b in _strips(x[0], x[1], side) for c, d in _strips(y[0], y[1], side)]
     flat = np.array([[(a, c), (b, c), (b, d), (a, d)] for a, b, c, d in rectangles]).reshape(-1, 2)
     vertices = np.zeros((len(flat), 3))
@@ -23,15 +25,15 @@ def tiling(x: Array, y: Array, side: float, axes: tuple[int, int, int], height: 
 
 
 def _strips(low: float, high: float, side: float) -> list[tuple[float, float]]:
-    """The tiles, and parts of tiles, between two ends, with edges at multiples of the side; a joint is left free."""
+    """Return the ends of the tiles, and parts of tiles, between low and high; edges are at multiples of the side."""
     first, last = np.floor(low / side + 1e-9), np.ceil(high / side - 1e-9)
     edges = [(max(k * side, low), min((k + 1) * side, high)) for k in np.arange(first, last)]
-    gap = _JOINT * side / 2
+    gap = _GAP * side / 2
     return [(a + gap, b - gap) for a, b in edges if b - a > 2 * gap]
 
 
 def prism(n: int, r: float, length: float) -> Shape:
-    """A cylinder of n facets along z."""
+    """Return a cylinder of n facets along z."""
     turn = 2 * np.pi * np.arange(n) / n
     ring = np.stack([r * np.cos(turn), r * np.sin(turn), np.zeros(n)], axis=1)
     ends = [ring + np.array([0, 0, z]) for z in (-length / 2, length / 2)]
@@ -42,7 +44,7 @@ def prism(n: int, r: float, length: float) -> Shape:
 
 
 def globe(n: int, r: float, octants: int | None) -> Shape:
-    """A sphere of n facets around; all of it, or the octants where x y z is positive (0), or negative (1)."""
+    """Return a sphere of n facets around: all of it, or the octants where x y z is positive (0) or negative (1)."""
     polar, turn = np.pi * np.arange(n // 2 + 1) / (n // 2), 2 * np.pi * np.arange(n + 1) / n
     p, t = np.meshgrid(polar, turn, indexing="ij")
     vertices = r * np.stack([np.sin(p) * np.cos(t), np.sin(p) * np.sin(t), np.cos(p)], axis=-1).reshape(-1, 3)
@@ -58,7 +60,7 @@ def globe(n: int, r: float, octants: int | None) -> Shape:
 
 
 def frame_along(z: Array) -> Array:
-    """A rotation whose third column is the unit vector z."""
+    """Return a rotation whose third column is the unit vector z."""
     x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
     x = x / np.linalg.norm(x)
     return np.stack([x, np.cross(z, x), z], axis=1)

@@ -1,6 +1,6 @@
-"""Reads the arguments of MATLAB-shaped calls: vectors, matrices and points given by columns.
+"""Checks of arguments in MATLAB's shapes: vectors, matrices and points given as columns.
 
-A vector may come as a 1-D array, a list, a column or a row, and leaves as a 1-D array. Several points are the
+A vector may be given as a 1-D array, a list, a column or a row, and is returned as a 1-D array. Several points are the
 columns of a matrix, as in the original; a single one may be a vector, and the result is then a vector too.
 """
 
@@ -15,7 +15,7 @@ from sixd.spatial.scalar import Array, Scalar
 
 
 def numbers(where: str, name: str, value: Any) -> Array:
-    """``value`` as an array of floats."""
+    """Return ``value`` as an array of floats."""
     try:
         if value is None:
             raise TypeError
@@ -25,7 +25,7 @@ def numbers(where: str, name: str, value: Any) -> Array:
 
 
 def scalar(where: str, name: str, value: Any) -> Scalar:
-    """One number, or one symbol; an array of one element counts."""
+    """Return one number or symbol; ``value`` may be an array of one element."""
     x = np.asarray(value)
     if x.size != 1 or x.dtype.kind not in "fiubO":
         raise ShapeError(f"{where}: {name} is {value!r}, expected one number.")
@@ -33,7 +33,7 @@ def scalar(where: str, name: str, value: Any) -> Scalar:
 
 
 def count(where: str, name: str, value: Any, least: int = 0) -> int:
-    """A whole number of at least ``least``."""
+    """Return ``value`` as a whole number of at least ``least``."""
     n = numbers(where, name, value)
     if n.size != 1 or not np.isfinite(n).all() or n.item() != round(n.item()) or n.item() < least:
         raise ModelError(f"{where}: {name} is {value!r}, expected a whole number of at least {least}.")
@@ -46,7 +46,7 @@ def is_vector(x: Array) -> bool:
 
 
 def vector(where: str, name: str, value: Any, *sizes: int) -> Array:
-    """``value`` as a 1-D array of one of the ``sizes``; columns and rows are flattened."""
+    """Return ``value`` as a 1-D array of one of the ``sizes``; columns and rows are flattened."""
     x = numbers(where, name, value)
     if not is_vector(x) or x.size not in sizes:
         wanted = " or ".join(str(n) for n in sizes)
@@ -55,12 +55,12 @@ def vector(where: str, name: str, value: Any, *sizes: int) -> Array:
 
 
 def vectors(where: str, size: int, **named: Any) -> list[Array]:
-    """Several vectors of one size, by name."""
+    """Return several vectors of one size, given by name."""
     return [vector(where, name, value, size) for name, value in named.items()]
 
 
 def square(where: str, name: str, value: Any, *sizes: int) -> Array:
-    """``value`` as an n×n array, n one of the ``sizes``."""
+    """Return ``value`` as an n×n array, n one of the ``sizes``."""
     x = numbers(where, name, value)
     if x.shape not in [(n, n) for n in sizes]:
         wanted = " or ".join(f"{n}×{n}" for n in sizes)
@@ -69,15 +69,15 @@ def square(where: str, name: str, value: Any, *sizes: int) -> Array:
 
 
 def columns(where: str, name: str, value: Any, rows: int) -> Array:
-    """``value`` as a (rows, n) array whose columns are points; a vector counts as one column."""
+    """Return ``value`` as a (rows, n) array whose columns are points; a vector is one column."""
     x = numbers(where, name, value)
     if x.size == rows and is_vector(x):
         return x.reshape(rows, 1)
     if x.ndim != 2 or len(x) != rows:
-        raise ShapeError(f"{where}: {name} has shape {x.shape}, expected ({rows},) or {rows}×n, one column a point.")
+        raise ShapeError(f"{where}: {name} has shape {x.shape}, expected ({rows},) or {rows}×n, one column per point.")
     return x
 
 
 def single(value: Any) -> bool:
-    """Whether the caller gave one point as a plain vector, and so expects a vector back."""
+    """Whether the caller gave one point as a plain vector, and so expects a vector as result."""
     return np.ndim(value) < 2

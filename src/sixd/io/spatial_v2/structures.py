@@ -1,7 +1,7 @@
-"""Models from spatial_v2 structures: dictionaries with the original fields, or .mat files that hold one.
+"""Models from spatial_v2 structures: dictionaries with the original fields, or .mat files that contain one.
 
 A model has NB, parent (1-based, 0 is the base), jtype, Xtree and I, and may have gravity and appearance; cells are
-lists. Planar models (3×3 matrices) are laid into the xy-plane.
+lists. Planar models (3×3 matrices) move in the xy-plane.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose, pose_from_transform, transform_from_pose
 
-PLANE = [2, 3, 4]  # where [ω; vx; vy] and [n; fx; fy] stand in a spatial vector
+PLANE = [2, 3, 4]  # indices of [ω; vx; vy] and [n; fx; fy] in a spatial vector
 PLANAR_CODES = ("r", "px", "py")
 _REQUIRED = ("NB", "parent", "jtype", "Xtree", "I")
 _ROUNDING = 1e-9
@@ -34,7 +34,7 @@ _JOINTS: dict[str, Joint] = {
 
 
 def joint_of_type(jtype: Any, pitch: Any = None) -> Joint:
-    """The joint of a spatial_v2 type: a string, or a structure with ``code`` and, for "H", ``pars.pitch``."""
+    """Return the joint of a spatial_v2 type: a string, or a structure with ``code`` and, for "H", ``pars.pitch``."""
     code = jtype
     if isinstance(jtype, Mapping):
         code, pars = jtype.get("code"), jtype.get("pars")
@@ -50,14 +50,14 @@ def joint_of_type(jtype: Any, pitch: Any = None) -> Joint:
 
 
 def entry(field: Any, i: int) -> Any:
-    """Entry i (0-based) of a cell: a list, an object array, a stacked array, or the entry itself."""
+    """Return entry i (0-based) of a cell: a list, an object array, a stacked array, or the entry itself."""
     if isinstance(field, (list, tuple)) or (isinstance(field, np.ndarray) and field.ndim != 2 and field.shape != ()):
         return field[i]
     return field  # a cell of one, as loadmat simplifies it
 
 
 def planar_pose(X: Array) -> Array:
-    """Pose (4, 4) of a planar transform [1 0 0; s·x-c·y c s; c·x+s·y -s c]."""
+    """Return the pose (4, 4) of a planar transform [1 0 0; s·x-c·y c s; c·x+s·y -s c]."""
     c, s = X[1, 1], X[1, 2]
     x, y = s * X[1, 0] + c * X[2, 0], s * X[2, 0] - c * X[1, 0]
     return make_pose(np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]), (x, y, 0))
@@ -65,7 +65,7 @@ def planar_pose(X: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What a model dictionary says, checked; entry k is body k + 1."""
+    """The checked values of a model dictionary; entry k is body k + 1."""
 
     dimension: int  # 6, or 3 for a planar model
     parent: tuple[int, ...]
@@ -81,7 +81,7 @@ class Parts:
 
 
 def read(where: str, model: Mapping[str, Any]) -> Parts:
-    """Check the fields of a model dictionary and take its values."""
+    """Return the checked values of a model dictionary."""
     require_fields(where, model)
     nb, d = body_count(where, model), dimension(where, model)
     for name in ("jtype", "Xtree", "I"):
@@ -109,7 +109,7 @@ def read(where: str, model: Mapping[str, Any]) -> Parts:
 
 
 def get_gravity(model: Mapping[str, Any]) -> Array:
-    """Gravity as a motion vector: [0; g] (6,), by default g = (0, 0, -9.81) m/s²; planar (3,), by default 0."""
+    """Return gravity as a motion vector: [0; g] (6,), by default g = (0, 0, -9.81) m/s²; planar (3,), by default 0."""
     d = dimension("get_gravity", model)
     given = model.get("gravity")
     if given is None or np.size(given) == 0:
@@ -132,13 +132,13 @@ def require_fields(where: str, model: Mapping[str, Any]) -> None:
 
 
 def body_count(where: str, model: Mapping[str, Any]) -> int:
-    """NB."""
+    """Return NB, the number of bodies."""
     require_fields(where, model)
     return count(where, "NB", model["NB"])
 
 
 def dimension(where: str, model: Mapping[str, Any]) -> int:
-    """6, or 3 for a planar model, as Xtree's first entry tells."""
+    """Return 6, or 3 for a planar model, according to Xtree's first entry."""
     require_fields(where, model)
     if cells(model["Xtree"]) == 0:
         return 6
@@ -146,13 +146,13 @@ def dimension(where: str, model: Mapping[str, Any]) -> int:
 
 
 def cells(field: Any) -> int:
-    """Number of entries of a cell, as ``entry`` reads it."""
+    """Return the number of entries of a cell, as ``entry`` reads it."""
     is_array = isinstance(field, np.ndarray) and field.ndim != 2 and field.shape != ()
     return len(field) if is_array or isinstance(field, (list, tuple)) else 1
 
 
 def parents(where: str, name: str, value: Any, n: int | None = None) -> tuple[int, ...]:
-    """A parent array λ: 0 ≤ λ(i) < i, counting from 1."""
+    """Return a parent array λ, checked: 0 ≤ λ(i) < i, counting from 1."""
     x = np.asarray(value)
     array = vector(where, name, x, x.size if n is None else n)
     for i, p in enumerate(array.tolist(), start=1):
@@ -162,7 +162,7 @@ def parents(where: str, name: str, value: Any, n: int | None = None) -> tuple[in
 
 
 def joint_code(jtype: Any) -> str:
-    """The code of a joint type, given as a string or a structure."""
+    """Return the code of a joint type, given as a string or a structure."""
     return str(jtype.get("code") if isinstance(jtype, Mapping) else jtype)
 
 
@@ -186,13 +186,13 @@ def _inertia(where: str, model: Mapping[str, Any], i: int, d: int) -> Array:
         raise ModelError(f"{where}: I of body {i + 1} is not symmetric or not finite. Make it with mcI.")
     if d == 6:
         return I
-    laid = np.zeros((6, 6))
-    laid[np.ix_(PLANE, PLANE)] = I
-    return laid
+    spatial = np.zeros((6, 6))
+    spatial[np.ix_(PLANE, PLANE)] = I
+    return spatial
 
 
 def from_structure(model: Mapping[str, Any], *, name: str = "spatial_v2") -> Model:
-    """The Model of a dictionary with the fields NB, parent, jtype, Xtree, I and optionally gravity and appearance."""
+    """Return the Model of a dictionary with NB, parent, jtype, Xtree, I and optionally gravity and appearance."""
     parts = read("load", model)
     builder = ModelBuilder(name, parts.gravity)
     for k, parent in enumerate(parts.parent):
@@ -209,7 +209,7 @@ def from_structure(model: Mapping[str, Any], *, name: str = "spatial_v2") -> Mod
 
 
 def _lamina(I: Array) -> Inertia:
-    """A planar inertia [I -m·cy m·cx; · m 0; · 0 m], laid into 6×6, as a flat body in the xy-plane."""
+    """Return a planar inertia [I -m·cy m·cx; · m 0; · 0 m], given as 6×6, as a flat body in the xy-plane."""
     mass, x, y = I[3, 3], I[2, 4], -I[2, 3]  # x and y times the mass
     if mass == 0:
         return Inertia.from_moments(mass, (x, y, 0), np.diag([0, 0, I[2, 2]]))
@@ -218,7 +218,7 @@ def _lamina(I: Array) -> Inertia:
 
 
 def from_mat(data: bytes, source: str) -> Model:
-    """The Model of a .mat file that holds one structure with the fields of a spatial_v2 model."""
+    """Return the Model of a .mat file that contains one structure with the fields of a spatial_v2 model."""
     from scipy.io import loadmat
 
     try:

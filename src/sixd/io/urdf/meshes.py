@@ -1,4 +1,4 @@
-"""Where a mesh named in a robot file lies on this machine."""
+"""The file of a mesh that a URDF file names."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlparse
 
-_FOLDERS_ABOVE = 8  # of the robot file that are looked through for a mesh whose package or path is not there
-
-_LONGEST = 8  # parts of its path that are tried
+# the search for a mesh that is not at its path: parent folders of the robot file, and parts at the end of the path
+_FOLDERS_ABOVE = 8
+_LONGEST = 8
 
 
 def find_mesh(name: str, package_dirs: Iterable[str | os.PathLike[str]], folders: Sequence[Path] = ()) -> str:
-    """The file behind ``package://PACKAGE/PATH``, ``file://…`` or a path; the name itself if it is not found.
+    """Return the file of ``package://PACKAGE/PATH``, ``file://…`` or a path; the name itself if it is not found.
 
-    ``folders`` are the robot file's own, the one that was named first. Packages are looked for in ``package_dirs``, in
-    ROS_PACKAGE_PATH, and in the folders above the robot file. What is not there, since the package has another name on
-    this machine or the path was another one's, is looked for by the ends of its path in the robot's folder and those
-    above it: single places are asked for, no folder is searched.
+    ``folders`` are the robot file's own, the folder given by the user first. Packages are searched in ``package_dirs``,
+    in ROS_PACKAGE_PATH, and in the folders above the robot file. If the file is not there, because the package has
+    another name or the path is from another machine, the ends of its path are tried in the robot's folder and those
+    above it. Only single paths are tried, no folder is listed.
     """
     roots = _package_roots(package_dirs, folders)
     if name.startswith(("package://", "model://")):
         package, _, rest = name.split("://", 1)[1].partition("/")
-        places = [(base / package / rest, *([base / rest] if base.name == package else [])) for base in roots]
-        candidates = [path for pair in places for path in pair]
+        pairs = [(base / package / rest, *([base / rest] if base.name == package else [])) for base in roots]
+        candidates = [path for pair in pairs for path in pair]
     else:
         rest = unquote(urlparse(name).path) if name.startswith("file://") else name
         candidates = [folder / rest for folder in folders] or [Path(rest)]
@@ -33,10 +33,10 @@ def find_mesh(name: str, package_dirs: Iterable[str | os.PathLike[str]], folders
 
 
 def _elsewhere(rest: str, folders: Sequence[Path]) -> Iterator[Path]:
-    """Places for a path that is not where it should be: each of its ends in each folder, the longest ends first.
+    """Yield the ends of a path in each folder, the longest ends first.
 
-    A bare file name is looked for in the robot's own folder, in the one above, and in a folder of meshes there: farther
-    away it might be the part of another robot.
+    A bare file name is tried in the robot's own folder, in the one above, and in their folders ``meshes``: farther away
+    it could belong to another robot.
     """
     parts = [p for p in PurePosixPath(rest.replace("\\", "/")).parts if p not in ("/", "..", ".")][-_LONGEST:]
     if not parts:

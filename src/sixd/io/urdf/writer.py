@@ -1,4 +1,4 @@
-"""Writing a model as URDF: the same dynamics when read back."""
+"""The URDF writer: a model as URDF text that has the same dynamics when it is read back."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sixd.spatial.transform import inverse_pose
 
 
 def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
-    """The model as URDF text, written to ``path`` too if given (whole or not at all).
+    """Return the model as URDF text; with ``path`` also write it there, completely or not at all.
 
-    The root link is ``world``; the inertia of what is fixed to it is that of the first link on it. Other frames become
-    massless links on fixed joints. A joint, spring, armature or constraint that URDF cannot hold raises, naming it;
-    URDF has no gravity, so a field other than 9.81 m/s² along -z is a warning, and so are shapes that it cannot hold:
-    cones, ellipsoids, planes, lines, and meshes that are in no file. Where a body's named frame is not on its joint
-    (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
+    The root link is ``world``; the inertia fixed to the world is written to the first link on it. Other frames become
+    massless links on fixed joints. A joint, spring, armature or constraint that URDF cannot hold raises an error with
+    its name. URDF has no gravity, so a field other than 9.81 m/s² along -z causes a warning, and so do shapes that it
+    cannot hold: cones, ellipsoids, planes, lines, and meshes without a file. Where a body's named frame is not on its
+    joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
     """
     require_model("to_urdf", model)
     model.require_numeric("to_urdf")
@@ -66,7 +66,7 @@ def _mimics(model: Model) -> dict[str, Mimic]:
 
 
 def _numbers(values: object) -> str:
-    """Numbers as an attribute; infinity, which other readers refuse, becomes the largest float."""
+    """Return numbers as a quoted attribute; infinity, which other readers refuse, becomes the largest float."""
     finite = np.clip(np.atleast_1d(np.asarray(values, dtype=float)), -sys.float_info.max, sys.float_info.max)
     return quoteattr(" ".join(repr(float(x)) for x in finite))
 
@@ -76,13 +76,13 @@ def _origin(pose: Array) -> str:
 
 
 def _base_frame(model: Model) -> str | None:
-    """The first frame on the world: its link takes the inertia fixed there, since other readers drop the world's."""
+    """Return the first frame on the world: its link gets the inertia fixed there, which other readers drop from the world."""
     on_world = (name for name, f in model.frames.items() if not f.body and not name.startswith("joint:"))
     return next((name for name in on_world if name != "world"), None)
 
 
 def _inertial(model: Model, body: str, frame: Array | None = None) -> list[str]:
-    """The ``<inertial>`` of a body, in its own frame or another on it."""
+    """Return the ``<inertial>`` of a body, in its own frame or in another frame on it."""
     inertia = model.body_inertia(body)
     if body == "world" and not inertia.parameters.any():
         return []
@@ -117,6 +117,7 @@ def _link(name: str, inertial: list[str], visuals: list[Visual]) -> list[str]:
 
 
 def _shape(shape: Shape) -> str | None:
+    """Return the element of a shape; None if URDF does not have it."""
     if shape.kind == "box":
         return f"<box size={_numbers(shape.size)}/>"
     if shape.kind in ("cylinder", "capsule"):
@@ -128,7 +129,8 @@ def _shape(shape: Shape) -> str | None:
     return None
 
 
-def _kind(joint: Joint) -> tuple[str, tuple[float, ...] | None]:
+def _kind(joint: Joint) -> tuple[str, tuple[float, ...] | None] | None:
+    """Return the type and axis of a joint in URDF; None if URDF does not have it."""
     if type(joint) is Revolute:
         return ("continuous" if joint.continuous else "revolute"), joint.axis
     if type(joint) is Prismatic:
@@ -137,44 +139,39 @@ def _kind(joint: Joint) -> tuple[str, tuple[float, ...] | None]:
         return "planar", joint.normal
     if type(joint) is Free:
         return "floating", None
-    raise ModelError("")
+    return None
 
 
-def _joint(model: Model, record: JointRecord, mimic: Mimic | None) -> list[str]:
-    name = record.name
-    try:
-        kind, axis = _kind(record.joint)
-    except ModelError:
+def _joint(model: Model, joint: JointRecord, mimic: Mimic | None) -> list[str]:
+    name, known = joint.name, _kind(joint.joint)
+    if known is None:
         raise ModelError(
-            f"to_urdf: URDF cannot hold joint {name!r} ({type(record.joint).__name__}). It knows revolute, continuous, "
+            f"to_urdf: URDF cannot hold joint {name!r} ({type(joint.joint).__name__}). It has revolute, continuous, "
             f"prismatic, planar and floating ones; lock it with model.lock, or keep the model in Python."
-        ) from None
+        )
+    kind, axis = known
     for what in ("armature", "stiffness"):
-        if getattr(record, what).any():
+        if getattr(joint, what).any():
             raise ModelError(f"to_urdf: URDF cannot hold the {what} of joint {name!r}. Write model.without_passive().")
     for what in ("damping", "friction", "effort_limit", "velocity_limit"):
-        if len(set(getattr(record, what).tolist())) > 1:
-            raise ModelError(
-                f"to_urdf: URDF holds one {what} per joint, but {name!r} has {getattr(record, what).tolist()}."
-            )
+        values = getattr(joint, what).tolist()
+        if len(set(values)) > 1:
+            raise ModelError(f"to_urdf: URDF holds one {what} per joint, but {name!r} has {values}.")
     lines = [
         f"  <joint name={quoteattr(name)} type={quoteattr(kind)}>",
-        f"    <parent link={quoteattr(record.parent_body)}/>",
-        f"    <child link={quoteattr(record.body)}/>",
+        f"    <parent link={quoteattr(joint.parent_body)}/>",
+        f"    <child link={quoteattr(joint.body)}/>",
         f"    {_origin(model.placement[model.joint_index(name)])}",
     ]
     if axis is not None:
         lines.append(f"    <axis xyz={_numbers(axis)}/>")
-    limits = {"effort": record.effort_limit[0], "velocity": record.velocity_limit[0]}
-    if kind in ("revolute", "prismatic"):
-        limits |= {"lower": record.lower[0], "upper": record.upper[0]}
-        finite = True
-    else:
-        finite = any(np.isfinite(x) for x in limits.values())
-    if finite:
+    limits = {"effort": joint.effort_limit[0], "velocity": joint.velocity_limit[0]}
+    if kind in ("revolute", "prismatic"):  # for which URDF requires <limit>
+        limits |= {"lower": joint.lower[0], "upper": joint.upper[0]}
+    if "lower" in limits or any(np.isfinite(x) for x in limits.values()):
         lines.append("    <limit " + " ".join(f"{key}={_numbers(x)}" for key, x in limits.items()) + "/>")
-    if record.damping[0] or record.friction[0]:
-        lines.append(f"    <dynamics damping={_numbers(record.damping[0])} friction={_numbers(record.friction[0])}/>")
+    if joint.damping[0] or joint.friction[0]:
+        lines.append(f"    <dynamics damping={_numbers(joint.damping[0])} friction={_numbers(joint.friction[0])}/>")
     if mimic is not None:
         relation = f"multiplier={_numbers(mimic.multiplier)} offset={_numbers(mimic.offset)}"
         lines.append(f"    <mimic joint={quoteattr(mimic.source)} {relation}/>")
@@ -182,6 +179,7 @@ def _joint(model: Model, record: JointRecord, mimic: Mimic | None) -> list[str]:
 
 
 def _fixed_frames(model: Model, base: str | None) -> list[str]:
+    """Return the frames that are not bodies, as links on fixed joints; ``base`` gets the inertia of the world."""
     lines = []
     names = {"world", *model.body_names}
     joints = set(model.joint_names)
@@ -214,6 +212,6 @@ def _fixed_frames(model: Model, base: str | None) -> list[str]:
 
 
 def quoteattr(text: str) -> str:
-    """``text`` as the value of an XML attribute, in quotes. (``xml.sax.saxutils`` would bring in a web client.)"""
+    """Return ``text`` as a quoted XML attribute. (Importing ``xml.sax.saxutils`` would load an HTTP client.)"""
     escapes = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
     return '"' + "".join(escapes.get(c, c) for c in text) + '"'
