@@ -24,7 +24,7 @@ from matplotlib.lines import Line2D
 from PIL import Image, ImageDraw
 
 import sixd
-from sixd.zoo.appearance import DARK, STEEL, Color, Looks
+from sixd.zoo.appearance import DARK, STEEL, Appearance, Color
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
@@ -41,7 +41,7 @@ BLUE: Color = (0.33, 0.56, 0.76, 1.0)
 
 def dressed_arm() -> sixd.Model:
     """The zoo's arm of two links, in the vertical plane, with tubes and drums on a column behind it."""
-    looks = Looks(sixd.zoo.two_link_arm())
+    looks = Appearance(sixd.zoo.two_link_arm())
     rod = looks.rod
     looks.box(0, (-0.35, -1.25, -0.75), (0.35, -1.19, 0.05), STEEL)
     looks.box(0, (-0.13, -1.2, -0.48), (0.13, 0.0, -0.22), STEEL)
@@ -55,7 +55,7 @@ def dressed_arm() -> sixd.Model:
     rod("link2", (0.9, 0, 0.24), (0.96, 0, 0.24), 0.085, DARK)
     for y in (-0.055, 0.055):
         looks.box("link2", (0.96, y - 0.016, 0.19), (1.12, y + 0.016, 0.29), DARK)
-    return looks.worn()
+    return looks.apply()
 
 
 def motion(model: sixd.Model) -> list[list[float]]:

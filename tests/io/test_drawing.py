@@ -255,7 +255,7 @@ def test_motion_by_columns(show):
         ([0, 1], np.zeros((2, 3)), "q_data has shape (2, 3), expected 2×2"),
         ([1, 0], np.zeros((2, 2)), "t_data is not ascending"),
         ([1, 1], np.zeros((2, 2)), "t_data is not ascending"),
-        ([0, 1], None, "t_data comes without q_data"),
+        ([0, 1], None, "only one of t_data and q_data is given"),
         ([0, 1], "x", "q_data is 'x', expected numbers"),
     ],
 )
@@ -338,7 +338,7 @@ def test_files_that_are_not_showmotions(show, tmp_path):
 
     model = {"NB": 1}
     data = {"model": model, "t_data": [0, 1], "q_data": [0, 1]}
-    refused("is no file of showmotion: it lacks q_data, about", model=model, t_data=[0, 1])
+    refused("is not a file of showmotion: it lacks q_data, about", model=model, t_data=[0, 1])
     refused("its about.playable lacks 2", **data, about={"playable": [1, 3]})
     (tmp_path / "x.mat").write_bytes(b"nonsense")
     with pytest.raises(sixd.LoadError, match="cannot be read as a .mat file"):

@@ -1,11 +1,11 @@
-"""How one joint's coordinates read in another program.
+"""Rules that convert one joint's coordinates to those of another program.
 
-A rule has the map of the configuration, an orthogonal matrix A(q) for velocities and, by equal power, for
+A rule has the map of the configuration, an orthogonal matrix A(q) for velocities and, since power is equal, for
 forces, and the rate of A for accelerations:
 
     qd' = A qd,    qdd' = A qdd + dA/dt qd,    tau' = A tau
 
-Arrays are (…, n), so whole batches go at once. Knows joints, not models.
+Arrays are (…, n), so whole batches are converted at once. This module depends on joints, not on models.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import numpy as np
 from sixd.spatial.rotation import quaternion_from_rotation, quaternion_multiply, quaternion_to_rotation
 from sixd.spatial.scalar import Array, atan2, cos, sin, sqrt
 
-State = Mapping[str, Array]  # of "q", and any of "qd", "qdd", "tau"
+State = Mapping[str, Array]  # "q", and any of "qd", "qdd", "tau"
 
 
 class Rule(NamedTuple):
-    """The coordinates of one joint here and there; A (…, nv, nv) and ``rate`` (…, nv) = dA/dt qd belong to here."""
+    """The conversion of one joint's coordinates; A (…, nv, nv) and ``rate`` (…, nv) = dA/dt qd take sixd's."""
 
-    nq: int  # of the other program
+    nq: int  # in the other program
     to_q: Callable[[Array], Array]
     from_q: Callable[[Array], Array]
     A: Callable[[Array], Array]
     rate: Callable[[Array, Array], Array] | None = None  # None where A is constant
 
-    def there(self, state: State) -> dict[str, Array]:
-        """sixd's state in the other program's coordinates."""
+    def to_other(self, state: State) -> dict[str, Array]:
+        """Return sixd's state in the other program's coordinates."""
         q = state["q"]
         A = self.A(q)
         new = {name: _times(A, x) for name, x in state.items() if name != "q"}
@@ -39,8 +39,8 @@ class Rule(NamedTuple):
             new["qdd"] = new["qdd"] + self.rate(q, state["qd"])
         return {"q": self.to_q(q), **new}
 
-    def back(self, state: State) -> dict[str, Array]:
-        """The other program's state in sixd's coordinates; A is orthogonal, so its transpose is its inverse."""
+    def from_other(self, state: State) -> dict[str, Array]:
+        """Return the other program's state in sixd's coordinates; A is orthogonal, so its transpose is its inverse."""
         q = self.from_q(state["q"])
         A_T = np.swapaxes(self.A(q), -1, -2)
         new = {name: _times(A_T, x) for name, x in state.items() if name != "q"}
@@ -62,12 +62,12 @@ SAME_BALL = Rule(4, lambda q: q, lambda q: q, lambda q: np.eye(3, dtype=int))
 
 
 def _reordered(order: list[int], A: Array) -> Rule:
-    """Entry k there is entry ``order[k]`` here; the quaternion, which leads here, gets unit length."""
+    """Return the rule where the other's entry k is sixd's entry ``order[k]``; the quaternion gets unit length."""
     back = np.argsort(order)
 
     def to_q(q: Array) -> Array:
         quaternion = q[..., :4]
-        if q.dtype != object:  # first to a size whose square is a float
+        if q.dtype != object:  # scaled first, so that its square does not overflow or vanish
             quaternion = quaternion / np.abs(quaternion).max(axis=-1, keepdims=True)
         length = sqrt((quaternion * quaternion).sum(axis=-1, keepdims=True))
         return np.concatenate([quaternion / length, q[..., 4:]], axis=-1)[..., order]
@@ -76,7 +76,7 @@ def _reordered(order: list[int], A: Array) -> Rule:
 
 
 def _continuous_rule() -> Rule:
-    """An angle here, its cosine and sine there."""
+    """Return the rule of an angle that the other program stores as cosine and sine."""
 
     def to_q(q: Array) -> Array:
         return np.concatenate([cos(q), sin(q)], axis=-1)
@@ -88,7 +88,7 @@ def _continuous_rule() -> Rule:
 
 
 def _planar_rule() -> Rule:
-    """(θ, x, y) and its rate here; (x, y, cos θ, sin θ) and (vx, vy, ω) along the body's axes there."""
+    """Return the rule from (θ, x, y) and its rate to (x, y, cos θ, sin θ) and (vx, vy, ω) along the body's axes."""
 
     def to_q(q: Array) -> Array:
         theta, x, y = np.moveaxis(q, -1, 0)
@@ -116,7 +116,10 @@ PLANAR = _planar_rule()
 
 
 def mujoco_free(T_WP: Array) -> Rule:
-    """[quaternion, p] in the joint's frame P and [ω; v] here; [p, quaternion] in the world W and [R_WB v; ω] there."""
+    """Return the rule from [quaternion, p] in the joint's frame P to [p, quaternion] in the world W.
+
+    Velocities are [ω; v] in sixd and [R_WB v; ω] in MuJoCo.
+    """
     R_WP, p_WP = T_WP[:3, :3], T_WP[:3, 3]
     turn = quaternion_from_rotation(R_WP)
 
@@ -138,7 +141,7 @@ def mujoco_free(T_WP: Array) -> Rule:
 
     def rate(q: Array, qd: Array) -> Array:
         # d/dt (R v) = R v̇ + R ω×v
-        swerve = np.cross(qd[..., :3], qd[..., 3:])
-        return _times(A(q), np.concatenate([0 * swerve, swerve], axis=-1))
+        w_cross_v = np.cross(qd[..., :3], qd[..., 3:])
+        return _times(A(q), np.concatenate([0 * w_cross_v, w_cross_v], axis=-1))
 
     return Rule(7, to_q, from_q, A, rate)

@@ -1,4 +1,4 @@
-"""Where each joint's coordinates are in another program's state, and by which rule they read there.
+"""Layouts: the slice of each joint's coordinates in another program's state, and the rule that converts them.
 
 With the other program's model the joints are matched by name; without it the order is computed.
 """
@@ -23,7 +23,7 @@ from sixd.io.mjcf.compiled import BALL, FREE, HINGE, SLIDE, complete_names
 from sixd.model import Free, Model, Planar, Prismatic, Revolute, Spherical
 from sixd.model.model import require_model
 
-# how Pinocchio's class of the same joint begins, and its rule
+# the beginning of the name of Pinocchio's class for the same joint, and its rule
 _PINOCCHIO: dict[type, tuple[str, Rule]] = {
     Revolute: ("JointModelR", SAME),
     Prismatic: ("JointModelP", SAME),
@@ -36,7 +36,7 @@ _MUJOCO_NAMES = {FREE: "free", BALL: "ball", SLIDE: "slide", HINGE: "hinge"}
 
 
 class Entry(NamedTuple):
-    """A joint of sixd's, its rule, and where its coordinates are on both sides."""
+    """A joint, its rule, and the slices of its coordinates in both programs."""
 
     name: str
     rule: Rule
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The whole state of the other program."""
+    """The joints of the other program's state, and its sizes."""
 
     entries: list[Entry]
     nq: int
@@ -58,7 +58,7 @@ class Layout(NamedTuple):
 
 
 def pinocchio_layout(where: str, model: Model, other: Any) -> Layout:
-    """The layout of a ``pinocchio.Model``, or of the one that Pinocchio's URDF reader would make."""
+    """Return the layout of a ``pinocchio.Model``, or of the one that Pinocchio's URDF reader would make."""
     require_model(where, model)
     if other is None:
         rules = [(i, _pinocchio_rule(where, model, i, None)) for i in pinocchio_order(model)]
@@ -75,11 +75,11 @@ def pinocchio_layout(where: str, model: Model, other: Any) -> Layout:
 
 
 def pinocchio_order(model: Model) -> list[int]:
-    """Bodies in the order of Pinocchio's URDF reader: depth first, a link's joints (fixed ones too) by name."""
+    """Return the bodies in Pinocchio's URDF order: depth first, a link's joints by name (fixed ones too)."""
     below: dict[str, list[str]] = {}
     for name, frame in model.frames.items():
         if name.startswith("joint:"):
-            # up to the joint that carries this one, past frames that are not on a joint of their own
+            # the joint that carries this one; frames without a joint of their own are skipped
             above = frame.parent
             while above in model.frames and not above.startswith("joint:"):
                 above = model.frames[above].parent
@@ -117,7 +117,7 @@ def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> Rule:
 
 
 def mujoco_layout(where: str, model: Model, other: Any) -> Layout:
-    """The layout of a ``mujoco.MjModel``, or of one with the model's own order."""
+    """Return the layout of a ``mujoco.MjModel``, or of one with the model's own order."""
     require_model(where, model)
     rules = [(i, _mujoco_rule(where, model, i)) for i in model.bodies]
     if other is None:
@@ -154,6 +154,7 @@ def _mujoco_rule(where: str, model: Model, i: int) -> Rule:
 
 
 def _in_sequence(model: Model, rules: list[tuple[int, Rule]]) -> Layout:
+    """Return the layout in which the joints follow each other in this order."""
     entries, iq, iv = [], 0, 0
     for i, rule in rules:
         entries.append(_entry(model, i, rule, iq, iv))
@@ -162,8 +163,8 @@ def _in_sequence(model: Model, rules: list[tuple[int, Rule]]) -> Layout:
 
 
 def _entry(model: Model, i: int, rule: Rule, iq: int, iv: int) -> Entry:
-    there = slice(iq, iq + rule.nq), slice(iv, iv + model.joints[i].nv)
-    return Entry(model.joint_names[i - 1], rule, model.iq[i], model.iv[i], *there)
+    other = slice(iq, iq + rule.nq), slice(iv, iv + model.joints[i].nv)
+    return Entry(model.joint_names[i - 1], rule, model.iq[i], model.iv[i], *other)
 
 
 def _match_names(where: str, model: Model, other: str, theirs: Mapping[str, Any]) -> None:

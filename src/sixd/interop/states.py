@@ -1,8 +1,8 @@
-"""States of other programs: the same motion in Pinocchio's and MuJoCo's coordinates, and back.
+"""Conversion of states to the coordinates of Pinocchio and MuJoCo, and back.
 
-Neither program is imported: what is asked of their models is read off the objects. Every function takes q and
-any of qd, qdd and tau, and returns those given, in that order: the array q alone if only q is given, else a tuple.
-Arrays may have leading batch dimensions, which broadcast; every result has the common ones.
+Neither program is imported: their models are read as objects. Every function takes q and any of qd, qdd and tau, and
+returns those given, in that order: the array q alone if only q is given, else a tuple. Arrays may have leading batch
+dimensions, which broadcast; every result has the common ones.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _KIND = {"q": "q", "qd": "v", "qdd": "v", "tau": "v"}  # coordinates or freedoms
 def to_pinocchio(
     model: Model, q: Any, qd: Any = None, qdd: Any = None, tau: Any = None, *, pinocchio_model: Any = None
 ) -> Any:
-    """A state of ``model`` in Pinocchio's coordinates.
+    """Return a state of ``model`` in Pinocchio's coordinates.
 
     Parameters
     ----------
     q : (…, nq); qd, qdd, tau : (…, nv) or None, in sixd's conventions.
-    pinocchio_model : the ``pinocchio.Model``; joints are matched by name. Without it the order is that in which
-        Pinocchio's own reader has the file that the model was loaded from: depth first over the links, siblings by
-        the name of their joint. Give it for a model that was built, edited, or written anew by ``to_urdf``.
+    pinocchio_model : the ``pinocchio.Model``; joints are matched by name. Without it the order is that of Pinocchio's
+        own reader for the file that the model was loaded from: depth first over the links, siblings by the name of
+        their joint. It is needed for a model that was built, edited, or written by ``to_urdf``.
 
     Returns
     -------
-    q alone if nothing else is given, else the tuple of what is given of (q, v, a, tau), as Pinocchio has them:
+    q alone if nothing else is given, else a tuple of those given of (q, v, a, tau), as Pinocchio has them:
     free-flyer [x y z, qx qy qz qw] and [v; ω]; spherical [qx qy qz qw]; continuous (cos, sin); planar
     (x, y, cos, sin) and (vx, vy, ω) in body axes.
     """
@@ -44,9 +44,9 @@ def to_pinocchio(
 def from_pinocchio(
     model: Model, q: Any, qd: Any = None, qdd: Any = None, tau: Any = None, *, pinocchio_model: Any = None
 ) -> Any:
-    """A state of Pinocchio's (q, v, a, tau) in the coordinates of ``model``; the inverse of :func:`to_pinocchio`.
+    """Return Pinocchio's (q, v, a, tau) in the coordinates of ``model``; inverse of :func:`to_pinocchio`.
 
-    A continuous joint comes back in (-pi, pi]. Returns q alone if nothing else is given, else the tuple of what is.
+    Angles of continuous joints are in (-pi, pi]. Returns q alone if nothing else is given, else a tuple.
     """
     layout = pinocchio_layout("from_pinocchio", model, pinocchio_model)
     return _convert("from_pinocchio", model, layout, False, q, qd, qdd, tau)
@@ -55,7 +55,7 @@ def from_pinocchio(
 def to_mujoco(
     model: Model, q: Any, qd: Any = None, qdd: Any = None, tau: Any = None, *, mujoco_model: Any = None
 ) -> Any:
-    """A state of ``model`` in MuJoCo's coordinates.
+    """Return a state of ``model`` in MuJoCo's coordinates.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def to_mujoco(
 
     Returns
     -------
-    q alone if nothing else is given, else the tuple of what is given of (qpos, qvel, qacc, qfrc), as MuJoCo has them:
+    q alone if nothing else is given, else a tuple of those given of (qpos, qvel, qacc, qfrc), as MuJoCo has them:
     a free joint is [x y z, qw qx qy qz] in the world, with linear velocity, acceleration and force first, in world
     axes, and the angular ones in body axes.
     """
@@ -76,19 +76,19 @@ def to_mujoco(
 def from_mujoco(
     model: Model, q: Any, qd: Any = None, qdd: Any = None, tau: Any = None, *, mujoco_model: Any = None
 ) -> Any:
-    """A state of MuJoCo's (qpos, qvel, qacc, qfrc) in the coordinates of ``model``; the inverse of :func:`to_mujoco`.
+    """Return MuJoCo's (qpos, qvel, qacc, qfrc) in the coordinates of ``model``; inverse of :func:`to_mujoco`.
 
-    Returns q alone if nothing else is given, else the tuple of what is.
+    Returns q alone if nothing else is given, else a tuple.
     """
     layout = mujoco_layout("from_mujoco", model, mujoco_model)
     return _convert("from_mujoco", model, layout, False, q, qd, qdd, tau)
 
 
-def _convert(where: str, model: Model, layout: Layout, there: bool, q: Any, qd: Any, qdd: Any, tau: Any) -> Any:
-    """The arrays given, on the other side; whole batches joint by joint."""
-    here, other = {"q": model.nq, "v": model.nv}, {"q": layout.nq, "v": layout.nv}
-    sizes, new_sizes = (here, other) if there else (other, here)
-    whose = f"of model {model.name!r}" if there else "of the other program"
+def _convert(where: str, model: Model, layout: Layout, to_other: bool, q: Any, qd: Any, qdd: Any, tau: Any) -> Any:
+    """Return the arrays given in the other coordinates; whole batches are converted joint by joint."""
+    own, other = {"q": model.nq, "v": model.nv}, {"q": layout.nq, "v": layout.nv}
+    sizes, new_sizes = (own, other) if to_other else (other, own)
+    whose = f"of model {model.name!r}" if to_other else "of the other program"
     values = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
     given = [
         batch.Argument(name, value, (sizes[_KIND[name]],), f"n{_KIND[name]} {whose}")
@@ -102,10 +102,10 @@ def _convert(where: str, model: Model, layout: Layout, there: bool, q: Any, qd: 
     out = {name: np.zeros((*shape, new_sizes[_KIND[name]]), dtype=dtype) for name in arrays}
     for entry in layout.entries:
         ours, theirs = {"q": entry.q, "v": entry.v}, {"q": entry.other_q, "v": entry.other_v}
-        source, target = (ours, theirs) if there else (theirs, ours)
+        source, target = (ours, theirs) if to_other else (theirs, ours)
         state = {name: x[..., source[_KIND[name]]] for name, x in arrays.items()}
         with np.errstate(all="ignore"):  # a zero quaternion gives NaN in its row
-            new = entry.rule.there(state) if there else entry.rule.back(state)
+            new = entry.rule.to_other(state) if to_other else entry.rule.from_other(state)
         for name, x in new.items():
             out[name][..., target[_KIND[name]]] = x
     return out["q"] if len(out) == 1 else tuple(out.values())
@@ -115,6 +115,6 @@ def _require_constant(where: str, layout: Layout) -> None:
     turning = [entry.name for entry in layout.entries if entry.rule.rate is not None]
     if turning:
         raise ModelError(
-            f"{where}: qd is missing, expected it beside qdd: over there joint {turning[0]!r} has an acceleration that "
-            f"depends on its velocity. Give qd."
+            f"{where}: qd is missing, expected it with qdd: in the other program the acceleration of joint "
+            f"{turning[0]!r} depends on its velocity. Give qd."
         )

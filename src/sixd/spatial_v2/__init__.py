@@ -1,9 +1,9 @@
 """The names of the MATLAB toolbox spatial_v2, over this library.
 
-A course or a paper written for the toolbox runs with ``from sixd.spatial_v2 import *``. Models are dictionaries
-with the original fields, numbered from 1 with 0 for the base; several outputs are a tuple; what MATLAB keeps in
-cells are lists. It favours plainness over speed: each call reads the model anew and runs the plain algorithms.
-docs/from_spatial_v2.md lists every name beside the native function that replaces it.
+The code of a course or paper written for the toolbox runs with ``from sixd.spatial_v2 import *``. Models are
+dictionaries with the original fields, numbered from 1 with 0 for the base; several outputs are a tuple; MATLAB's cells
+are lists. Simplicity comes before speed: each call reads the model again and runs the plain algorithms.
+docs/from_spatial_v2.md lists every name with the native function that replaces it.
 """
 
 from sixd.io.spatial_v2.structures import get_gravity

@@ -27,7 +27,7 @@ from sixd.spatial.scalar import Array, Scalar, atan2, cos, sin
 
 
 def crm(v: Any) -> Array:
-    """v×: (6, 6) of a spatial motion vector, (3, 3) of a planar one."""
+    """Return v×: (6, 6) of a spatial motion vector, (3, 3) of a planar one."""
     x = vector("crm", "v", v, 6, 3)
     if x.size == 6:
         return native.crm(x)
@@ -36,18 +36,18 @@ def crm(v: Any) -> Array:
 
 
 def crf(v: Any) -> Array:
-    """v×*: (6, 6) or (3, 3), minus the transpose of ``crm(v)``."""
+    """Return v×*: (6, 6) or (3, 3), minus the transpose of ``crm(v)``."""
     return -crm(v).T
 
 
 def mcI(m: Any, c: Any = None, I: Any = None) -> Any:
-    """Inertia of a mass [kg], centre of mass [m] and rotational inertia about the centre [kg m²]; or back.
+    """Return the inertia of a mass [kg], centre of mass [m] and rotational inertia about the centre [kg m²]; or back.
 
     ``mcI(m, c, I)`` with c (3,), I (3, 3) gives (6, 6); with c (2,) and a number I the planar (3, 3).
-    ``m, c, I = mcI(inertia)`` takes an inertia with a mass apart.
+    ``m, c, I = mcI(inertia)`` splits an inertia whose mass is not 0.
     """
     if c is None:
-        return _take_apart(square("mcI", "inertia", m, 6, 3))
+        return _split(square("mcI", "inertia", m, 6, 3))
     m, at = scalar("mcI", "m", m), vector("mcI", "c", c, 3, 2)
     if at.size == 3:
         return Inertia(m, at, square("mcI", "I", I, 3)).matrix
@@ -55,7 +55,7 @@ def mcI(m: Any, c: Any = None, I: Any = None) -> Any:
     return np.array([[moment + m * (x * x + y * y), -m * y, m * x], [-m * y, m, 0], [m * x, 0, m]])
 
 
-def _take_apart(inertia: Array) -> tuple[Scalar, Array, Any]:
+def _split(inertia: Array) -> tuple[Scalar, Array, Any]:
     m = inertia[-1, -1]
     if m == 0:
         raise ModelError("mcI: the inertia has no mass, so no centre of mass, expected a mass that is not 0.")
@@ -70,27 +70,27 @@ def _take_apart(inertia: Array) -> tuple[Scalar, Array, Any]:
 
 
 def rotx(theta: Scalar) -> Array:
-    """X (6, 6) for B turned by ``theta`` [rad] about the common x axis."""
+    """Return X (6, 6) for B turned by ``theta`` [rad] about the common x axis."""
     return native.rotx(scalar("rotx", "theta", theta))
 
 
 def roty(theta: Scalar) -> Array:
-    """X (6, 6) for B turned by ``theta`` [rad] about the common y axis."""
+    """Return X (6, 6) for B turned by ``theta`` [rad] about the common y axis."""
     return native.roty(scalar("roty", "theta", theta))
 
 
 def rotz(theta: Scalar) -> Array:
-    """X (6, 6) for B turned by ``theta`` [rad] about the common z axis."""
+    """Return X (6, 6) for B turned by ``theta`` [rad] about the common z axis."""
     return native.rotz(scalar("rotz", "theta", theta))
 
 
 def xlt(r: Any) -> Array:
-    """X (6, 6) for B moved by ``r`` (3,) [m], in A's coordinates."""
+    """Return X (6, 6) for B moved by ``r`` (3,) [m], in A's coordinates."""
     return native.xlt(vector("xlt", "r", r, 3))
 
 
 def plux(E: Any, r: Any = None) -> Any:
-    """X (6, 6) = [E 0; -E r× E] of a rotation E (3, 3) and a position r (3,) [m]; or ``E, r = plux(X)``."""
+    """Return X (6, 6) = [E 0; -E r× E] of a rotation E (3, 3) and a position r (3,) [m]; or ``E, r = plux(X)``."""
     if r is not None:
         return native.plucker(square("plux", "E", E, 3), vector("plux", "r", r, 3))
     X = square("plux", "X", E, 6)
@@ -98,7 +98,7 @@ def plux(E: Any, r: Any = None) -> Any:
 
 
 def plnr(theta: Any, r: Any = None) -> Any:
-    """Planar X (3, 3) for B at ``r`` (2,) [m], turned by ``theta`` [rad] anticlockwise; or ``theta, r = plnr(X)``."""
+    """Return the planar X (3, 3) for B at ``r`` (2,) [m], turned by ``theta`` [rad]; or ``theta, r = plnr(X)``."""
     if r is None:
         X = square("plnr", "X", theta, 3)
         return atan2(X[1, 2], X[1, 1]), planar_pose(X)[:2, 3]
@@ -108,7 +108,7 @@ def plnr(theta: Any, r: Any = None) -> Any:
 
 
 def pluho(x: Any) -> Array:
-    """Homogeneous coordinate transform (4, 4) = [E -E r; 0 1] of a Plücker transform (6, 6); or back.
+    """Return the homogeneous coordinate transform (4, 4) = [E -E r; 0 1] of a Plücker transform (6, 6); or back.
 
     It maps the coordinates of points from A to B. The pose of B in A, as for drawing, is its inverse.
     """
@@ -119,7 +119,7 @@ def pluho(x: Any) -> Array:
 
 
 def XtoV(X: Any) -> Array:
-    """The displacement from A to B as a motion vector, (6,) or planar (3,), for small angles.
+    """Return the displacement from A to B as a motion vector, (6,) or planar (3,), for small angles.
 
     It is an eigenvector of X: v = X v, the same in A and in B. Its angular part is sin θ instead of θ; without
     rotation it is exact.
@@ -135,7 +135,7 @@ def XtoV(X: Any) -> Array:
 
 
 def Xpt(X: Any, p: Any) -> Array:
-    """Coordinates in B of points given in A [m]: p is (3,) or 3×n, with a planar X (2,) or 2×n."""
+    """Return the coordinates in B of points given in A [m]: p is (3,) or 3×n, with a planar X (2,) or 2×n."""
     a = square("Xpt", "X", X, 6, 3)
     if len(a) == 6:
         E, r = plux(a)
@@ -146,9 +146,9 @@ def Xpt(X: Any, p: Any) -> Array:
 
 
 def Vpt(v: Any, p: Any) -> Array:
-    """Velocities [m/s] of points ``p`` [m] fixed in bodies with velocity ``v``.
+    """Return the velocities [m/s] of points ``p`` [m] fixed in bodies with velocity ``v``.
 
-    v is (6,), 6×n, or planar (3,), 3×n; one v serves all points. p is (3,) or 3×n, planar (2,) or 2×n; the result
+    v is (6,), 6×n, or planar (3,), 3×n; one v applies to all points. p is (3,) or 3×n, planar (2,) or 2×n; the result
     has its shape.
     """
     V = _motion("Vpt", "v", v)
@@ -161,7 +161,7 @@ def Vpt(v: Any, p: Any) -> Array:
 
 
 def Fpt(fp: Any, p: Any) -> Array:
-    """Spatial forces [p×f; f] of linear forces ``fp`` [N] at points ``p`` [m], each (3,) or 3×n; planar (2,) or 2×n.
+    """Return spatial forces [p×f; f] of forces ``fp`` [N] at points ``p`` [m], each (3,) or 3×n; planar (2,) or 2×n.
 
     Each force has its own point. The resultant of all is ``Fpt(fp, p).sum(axis=1)``.
     """
@@ -178,7 +178,7 @@ def Fpt(fp: Any, p: Any) -> Array:
 
 
 def _motion(where: str, name: str, v: Any) -> Array:
-    """One motion vector as a column, or several: (6, n) or (3, n)."""
+    """Return one motion vector as a column, or several: (6, n) or (3, n)."""
     x = numbers(where, name, v)
     if x.ndim == 2 and len(x) in (3, 6):
         return x

@@ -1,8 +1,8 @@
-"""The two descriptions of a floating base's motion, and the way between them.
+"""Conversion between the two descriptions of a floating base's motion.
 
 Joint variables q (6) are those of ``floatbase``: position x, y, z [m] and angles [rad] about x, y, z, with
 E = rz(q6) ry(q5) rx(q4). The other description is p (7) = [quaternion; position], or x (13) with the spatial
-velocity in fixed base coordinates appended. Angles are singular at q5 = ±π/2; quaternions nowhere.
+velocity in fixed base coordinates appended. Angles are singular at q5 = ±π/2; quaternions are not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NEAR_SINGULAR = 1e-12  # smallest abs(cos q5) at which rates are solved for
 
 
 def fbkin(first: Any, second: Any = None, third: Any = None) -> Any:
-    """Converts the motion of a floating base between joint variables and quaternion form.
+    """Convert the motion of a floating base between joint variables and quaternion form.
 
     ==========================  =====================  ==========================================
     call                        returns                where
@@ -35,7 +35,7 @@ def fbkin(first: Any, second: Any = None, third: Any = None) -> Any:
     ``fbkin(x, xd)``            (q, qd, qdd)           only the acceleration xd[7:] is read
     ==========================  =====================  ==========================================
 
-    Angles returned have q5 in [-π/2, π/2], q4 and q6 in [-π, π]. At q5 = ±π/2 the angles are still right (q4 is
+    Angles returned have q5 in [-π/2, π/2], q4 and q6 in [-π, π]. At q5 = ±π/2 the angles are still correct (q4 is
     0), but their rates do not exist.
     """
     start = vector("fbkin", "first argument", first, 6, 7, 13)
@@ -49,14 +49,14 @@ def fbkin(first: Any, second: Any = None, third: Any = None) -> Any:
 
 
 def fbanim(X: Any, Qr: Any = None) -> Array:
-    """Joint data 6×N for animating a floating base from its states X, 13×N or 7×N (or 13×1×N, 7×1×N).
+    """Return joint data 6×N for animating a floating base from its states X, 13×N or 7×N (or 13×1×N, 7×1×N).
 
     Angles are unwrapped, so that they do not jump by π or 2π; no angle may change by π/2 or more from one sample to
     the next. Rows of ``Qr``, n×N or n×1×N, the other joints' data, are appended.
     """
     states = _samples("X", X)
     if len(states) not in (7, 13):
-        raise ShapeError(f"fbanim: X has {len(states)} rows, expected 7 or 13, one column a sample.")
+        raise ShapeError(f"fbanim: X has {len(states)} rows, expected 7 or 13, one column per sample.")
     Q = np.array([_angles(x) for x in states.T]).reshape(-1, 6).T
     for k in range(1, Q.shape[1]):
         Q[3:, k] = _nearest(Q[3:, k], Q[3:, k - 1])
@@ -84,16 +84,16 @@ def _to_quaternion(q: Array, qd: Array | None = None, qdd: Array | None = None) 
 
 
 def _angles(x: Array) -> Array:
-    """q (6,) of [quaternion; position; …]: R = Eᵀ turns about the moving x, y and z axes."""
+    """Return q (6,) of [quaternion; position; …]: R = Eᵀ turns about the moving x, y and z axes."""
     return np.concatenate([x[4:7], rotation_to_euler("XYZ", rq(x[:4]).T)])
 
 
 def _rates(x: Array, q: Array, xd: Array | None = None) -> tuple[Array, ...]:
-    """(qd,) or, with xd, (qd, qdd) of the base at x."""
+    """Return (qd,) or, with xd, (qd, qdd) of the base at x."""
     if abs(np.cos(q[4])) < _NEAR_SINGULAR:
         raise SingularError(
-            "fbkin: q5 is ±π/2, where the angles' rates do not exist. Keep to the quaternion form, or ask for the "
-            "position alone: fbkin(x[:7])."
+            "fbkin: q5 is ±π/2, where the angles' rates do not exist. Use the quaternion form, or convert only the "
+            "position: fbkin(x[:7])."
         )
     r, w, v = x[4:7], x[7:10], x[10:]
     J, _ = _axes(q[3:], np.zeros(3))
@@ -107,7 +107,7 @@ def _rates(x: Array, q: Array, xd: Array | None = None) -> tuple[Array, ...]:
 
 
 def _axes(angles: Array, rates: Array) -> tuple[Array, Array]:
-    """Axes of the three turns as columns in base coordinates, and their rates: ω = J θ̇."""
+    """Return the axes of the three turns as columns in base coordinates, and their rates: ω = J θ̇."""
     first = rx(angles[0])
     axes = [EYE3[0].astype(float), first.T @ EYE3[1], (ry(angles[1]) @ first).T @ EYE3[2]]
     carrier = [np.zeros(3), rates[0] * axes[0], rates[0] * axes[0] + rates[1] * axes[1]]
@@ -126,10 +126,10 @@ def _samples(name: str, value: Any) -> Array:
 
 
 def _nearest(angles: Array, before: Array) -> Array:
-    """Of all angles that describe the same orientation, those nearest to ``before``."""
+    """Return, of all angles that describe the same orientation, those nearest to ``before``."""
     a, b, c = angles
     candidates = [_near(np.array(t), before) for t in ((a, b, c), (a + np.pi, np.pi - b, c + np.pi))]
-    # the two differ by π in the outer angles, which therefore decide
+    # the two candidates differ by π in the outer angles, so these are compared
     return min(candidates, key=lambda t: abs(t[0] - before[0]) + abs(t[2] - before[2]))
 
 

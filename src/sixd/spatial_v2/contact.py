@@ -1,7 +1,7 @@
 """Ground contact under the original names: a compliant plane z = 0 (planar: y = 0) with friction.
 
 Contact points are fixed in bodies: ``model["gc"]`` has ``body``, the number of each point's body, and ``point``, 3×n or
-planar 2×n, its coordinates there. Points are columns everywhere.
+planar 2×n, its coordinates there. Points are always columns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DYNAMICS: dict[str, Callable[..., Any]] = {"FDab": FDab, "FDcrb": FDcrb, "FDgq"
 
 
 def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
-    """(f, ud, fcone): forces [N] of the ground on points, rates of its tangential deformation, and a friction measure.
+    """Return (f, ud, fcone): forces [N] on points, rates of the ground's tangential deformation, a friction measure.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
             raise ShapeError(f"gcontact: {name} has shape {x.shape}, expected a number or one for each of the points.")
         if not (x >= 0).all():
             raise ModelError(f"gcontact: {name} is {x.tolist()}, expected at least 0.")
-    # nothing is known of a point with NaN
+    # a point with NaN in its velocity gets NaN forces
     z, zd = np.where(np.isnan(V[-1]), np.nan, P[-1]), V[-1]
     s, pressure = normal_pressure(K, D, z, zd)
     fn = s * pressure
@@ -85,7 +85,7 @@ def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
 
 
 def gcPosVel(model: Mapping[str, Any], *state: Any) -> Array:
-    """Positions [m] and velocities [m/s] of the model's contact points in base coordinates, 6×n (planar 4×n).
+    """Return positions [m] and velocities [m/s] of the model's contact points in base coordinates, 6×n (planar 4×n).
 
     Called as ``gcPosVel(model, q, qd)``, or for a floating base as ``gcPosVel(model, xfb)`` or
     ``gcPosVel(model, xfb, q, qd)``.
@@ -124,13 +124,13 @@ def _points_of(model: Mapping[str, Any], tree: Model, index: dict[int, int], q: 
 
 
 def gcFD(model: Mapping[str, Any], FDfun: Any, u: Any) -> Array:
-    """Forward dynamics of a model whose contact points carry forces, all in one vector: for simulation loops.
+    """Forward dynamics of a model with forces at its contact points, all in one vector: for simulation loops.
 
     Parameters
     ----------
     FDfun : ``FDab``, ``FDcrb``, ``FDgq`` or ``FDfb``, or the name of one, or a function called like FDab.
     u : [q; qd; tau; f], for FDfb [xfb; q; qd; tau; f]. f holds the force on each contact point in turn, as
-        ``Fpt(f, p).ravel(order="F")`` gives them: 6 (planar 3) numbers a point, in base coordinates.
+        ``Fpt(f, p).ravel(order="F")`` gives them: 6 (planar 3) numbers per point, in base coordinates.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def gcFD(model: Mapping[str, Any], FDfun: Any, u: Any) -> Array:
 
 
 def contact_points(where: str, model: Mapping[str, Any], height: int) -> tuple[list[int], Array]:
-    """Body numbers and coordinates (height, n) of the contact points; none if the model has no ``gc``."""
+    """Return body numbers and coordinates (height, n) of the contact points; empty if the model has no ``gc``."""
     gc = model.get("gc")
     if not gc:
         return [], np.zeros((height, 0))
@@ -179,7 +179,7 @@ def _dynamics(chosen: Any) -> tuple[Callable[..., Any], bool]:
 
 
 def _height(where: str, p: Any) -> int:
-    """3 or, planar, 2: the number of coordinates of the points ``p``."""
+    """Return 3 or, planar, 2: the number of coordinates of the points ``p``."""
     x = numbers(where, "p", p)
     d = x.size if x.ndim < 2 else len(x)
     if d not in (2, 3):

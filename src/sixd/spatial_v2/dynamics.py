@@ -1,6 +1,6 @@
 """Inverse, forward and hybrid dynamics, and energy, under the original names.
 
-q, qd, qdd and tau have NB entries, one a joint. ``f_ext`` is omitted, empty, or a list of NB entries, each
+q, qd, qdd and tau have NB entries, one per joint. ``f_ext`` is omitted, empty, or a list of NB entries, each
 None (or empty) or the force that acts on that body, in base coordinates with the moment about the base's origin:
 spatial (6,) or planar (3,).
 """
@@ -36,14 +36,14 @@ from sixd.spatial_v2.structure import Struct, assemble
 
 
 def ID(model: Mapping[str, Any], q: Any, qd: Any, qdd: Any, f_ext: Any = None) -> Array:
-    """Joint forces tau (NB,) that produce the accelerations ``qdd``, by RNEA  [RBDA Table 5.1]."""
+    """Return the joint forces tau (NB,) that produce the accelerations ``qdd``, by RNEA  [RBDA Table 5.1]."""
     tree, force = _mechanism("ID", model, f_ext)
     q, qd, qdd = vectors("ID", tree.nv, q=q, qd=qd, qdd=qdd)
     return rnea(tree, q, qd, qdd, f_ext=force)
 
 
 def HandC(model: Mapping[str, Any], q: Any, qd: Any, f_ext: Any = None) -> tuple[Array, Array]:
-    """H (NB, NB) and C (NB,) of H q̈ + C = τ  [RBDA Table 6.2]; C holds velocity, gravity and -f_ext terms."""
+    """Return H (NB, NB) and C (NB,) of H q̈ + C = τ  [RBDA Table 6.2]; C has velocity, gravity and -f_ext terms."""
     tree, force = _mechanism("HandC", model, f_ext)
     q, qd = vectors("HandC", tree.nv, q=q, qd=qd)
     return crba(tree, q), bias_force(tree, q, qd, f_ext=force)
@@ -52,35 +52,35 @@ def HandC(model: Mapping[str, Any], q: Any, qd: Any, f_ext: Any = None) -> tuple
 def CoriolisMatrix(
     model: Mapping[str, Any], q: Any, qd: Any, fn: Callable[[Array, Array], Array] | None = None
 ) -> tuple[Array, Array, Array]:
-    """C, dH/dt and H (NB, NB): C q̇ is HandC's C less gravity, and dH/dt = C + Cᵀ.
+    """Return C, dH/dt and H (NB, NB): C q̇ is HandC's C without gravity, and dH/dt = C + Cᵀ.
 
-    By default C is the one of the Christoffel symbols. ``fn(I, v)`` gives another factor B (6, 6) of a body with
-    inertia I and velocity v, spatial for planar models too; it needs B v = v×* I v and B + Bᵀ = v×* I - I v×.
+    By default C is that of the Christoffel symbols. ``fn(I, v)`` returns another factor B (6, 6) of a body with
+    inertia I and velocity v, spatial also for planar models, with B v = v×* I v and B + Bᵀ = v×* I - I v×.
     """
     where = "CoriolisMatrix"
     tree, _ = _mechanism(where, model, None)
     q, qd = vectors(where, tree.nv, q=q, qd=qd)
     if fn is not None and not callable(fn):
-        raise ScalarTypeError(f"{where}: fn is {fn!r}, expected a function B = fn(I, v). Or leave it out.")
+        raise ScalarTypeError(f"{where}: fn is {fn!r}, expected a function B = fn(I, v). Or omit it.")
     C = coriolis_matrix(tree, q, qd, factor=fn and (lambda I, v: square(where, "B of fn", fn(I, v), 6)))
     return C, C + C.T, crba(tree, q)
 
 
 def FDab(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
-    """Joint accelerations qdd (NB,) under ``tau``, by the articulated-body algorithm  [RBDA Table 7.1]."""
+    """Return the joint accelerations qdd (NB,) under ``tau``, by the articulated-body algorithm  [RBDA Table 7.1]."""
     return _hybrid("FDab", model, None, q, qd, None, tau, f_ext)[0]
 
 
 def FDcrb(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
-    """Joint accelerations qdd (NB,) under ``tau``, by solving H q̈ = τ - C."""
+    """Return the joint accelerations qdd (NB,) under ``tau``, by solving H q̈ = τ - C."""
     H, C = HandC(model, q, qd, f_ext)
     return solve("FDcrb", H, vector("FDcrb", "tau", tau, C.size) - C)
 
 
 def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
-    """Joint accelerations qdd (NB,) of a mechanism with the loop constraint q = γ(y) in ``model["gamma_q"]``.
+    """Return the joint accelerations qdd (NB,) of a mechanism with the loop constraint q = γ(y), ``model["gamma_q"]``.
 
-    ``q, qd, G, g = gamma_q(model, q, qd)`` returns a state nearer to the constraint, G = ∂γ/∂y and
+    ``q, qd, G, g = gamma_q(model, q, qd)`` returns a state closer to the constraint, G = ∂γ/∂y and
     g = Ġ ẏ plus stabilisation. Then q̈ = G (GᵀHG)⁻¹ Gᵀ(τ - C - H g) + g  [RBDA 3.2, 8.11]. Only Gᵀτ matters.
     """
     n = read("FDgq", model).count
@@ -89,7 +89,9 @@ def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None)
     q, qd, tau = vectors("FDgq", n, q=q, qd=qd, tau=tau)
     result = model["gamma_q"](model, q, qd)
     if not isinstance(result, (tuple, list)) or len(result) != 4:
-        raise ModelError("FDgq: gamma_q returned something else, expected q, qd, G, g = gamma_q(model, q, qd).")
+        raise ModelError(
+            f"FDgq: gamma_q returned a {type(result).__name__}, expected four values q, qd, G, g = gamma_q(model, q, qd)."
+        )
     q, qd, G, g = result
     G, g = numbers("FDgq", "G of gamma_q", G), vector("FDgq", "g of gamma_q", g, n)
     if G.ndim != 2 or len(G) != n:
@@ -101,19 +103,19 @@ def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None)
 def HD(
     model: Mapping[str, Any], fd: Any, q: Any, qd: Any, qdd: Any, tau: Any, f_ext: Any = None
 ) -> tuple[Array, Array]:
-    """(qdd, tau), both complete: joints with fd(i) = 1 have their tau given, those with fd(i) = 0 their qdd.
+    """Return (qdd, tau), both complete: joints with fd(i) = 1 have their tau given, those with fd(i) = 0 their qdd.
 
-    The entries that are not given are ignored and may be anything  [RBDA section 9.2].
+    The other entries are ignored  [RBDA section 9.2].
     """
     return _hybrid("HD", model, fd, q, qd, qdd, tau, f_ext)
 
 
 def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
-    """Energy and momentum of the whole mechanism, in base coordinates.
+    """Return energy and momentum of the whole mechanism, in base coordinates.
 
-    The result is a dictionary whose items are attributes too (``ret.KE`` is ``ret["KE"]``): ``KE``, ``PE`` [J] (0 with
+    The result is a dictionary whose items are also attributes (``ret.KE`` is ``ret["KE"]``): ``KE``, ``PE`` [J] (0 with
     the centre of mass at the base's origin), ``htot`` (6,) spatial momentum, ``Itot`` (6, 6) inertia, ``mass`` [kg],
-    ``cm`` (3,) [m], ``vcm`` (3,) [m/s]. Of a planar model htot is (3,), Itot (3, 3), cm and vcm (2,).
+    ``cm`` (3,) [m], ``vcm`` (3,) [m/s]. For a planar model htot is (3,), Itot (3, 3), cm and vcm (2,).
     """
     parts = read("EnerMo", model)
     tree = assemble(parts)
@@ -145,7 +147,7 @@ def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
 
 
 def jcalc(jtyp: Any, q: Any) -> tuple[Array, Array]:
-    """(Xj, S) of a joint type at q: (6, 6) and (6,), or planar (3, 3) and (3,).
+    """Return (Xj, S) of a joint type at q: (6, 6) and (6,), or planar (3, 3) and (3,).
 
     Types are Rx Ry Rz (= R) Px Py Pz (= P), H with a pitch [m/rad], given as
     ``{"code": "H", "pars": {"pitch": 0.1}}``, and planar r px py.
@@ -157,7 +159,7 @@ def jcalc(jtyp: Any, q: Any) -> tuple[Array, Array]:
 
 
 def apply_external_forces(parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], f_ext: Any = None) -> list[Array]:
-    """f_in(i) minus f_ext(i) taken from base to body coordinates, for each body  [RBDA section 5.3].
+    """Return for each body f_in(i) minus f_ext(i), transformed from base to body coordinates  [RBDA section 5.3].
 
     ``Xup[i]`` is the transform from the parent's to body i's coordinates; spatial or planar.
     """
@@ -178,31 +180,31 @@ def apply_external_forces(parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], 
 
 
 def external_forces(where: str, f_ext: Any, n: int, d: int) -> Array | None:
-    """``f_ext`` as (n, d), absent entries as zeros; None if there is none at all."""
+    """Return ``f_ext`` as (n, d), zeros for missing entries; None if it is None or empty."""
     if f_ext is None:
         return None
     if not isinstance(f_ext, (list, tuple, dict)) and np.ndim(f_ext) == 0:
-        raise ScalarTypeError(f"{where}: f_ext is {f_ext!r}, expected a list of forces, one a body.")
+        raise ScalarTypeError(f"{where}: f_ext is {f_ext!r}, expected a list of forces, one per body.")
     if len(f_ext) == 0:
         return None
     if len(f_ext) != n:
-        raise ShapeError(f"{where}: f_ext has {len(f_ext)} entries, expected NB = {n}, one a body, or none at all.")
-    rows = [np.zeros(d) if f is None or np.size(f) == 0 else vector(where, "an entry of f_ext", f, d) for f in f_ext]
-    return np.array(rows)
+        raise ShapeError(f"{where}: f_ext has {len(f_ext)} entries, expected NB = {n}, one per body, or none.")
+    forces = [np.zeros(d) if f is None or np.size(f) == 0 else vector(where, "an entry of f_ext", f, d) for f in f_ext]
+    return np.array(forces)
 
 
 def spatial_forces(where: str, parts: Parts, f_ext: Any) -> Array | None:
-    """``f_ext`` as (NB, 6), planar forces laid into the plane."""
+    """Return ``f_ext`` as (NB, 6), planar forces as spatial ones; None if it is None or empty."""
     forces = external_forces(where, f_ext, parts.count, parts.dimension)
     if forces is None or parts.dimension == 6:
         return forces
-    laid = np.zeros((parts.count, 6))
-    laid[:, PLANE] = forces
-    return laid
+    spatial = np.zeros((parts.count, 6))
+    spatial[:, PLANE] = forces
+    return spatial
 
 
 def solve(where: str, A: Array, b: Array) -> Array:
-    """A⁻¹ b, or a clear error."""
+    """Return A⁻¹ b; raises SingularError."""
     try:
         return np.linalg.solve(A, b)
     except np.linalg.LinAlgError:
@@ -210,9 +212,9 @@ def solve(where: str, A: Array, b: Array) -> Array:
 
 
 def complete(where: str, tree: Model, prescribed: frozenset[int], *state: Array, f_ext: Array | None) -> Any:
-    """Hybrid dynamics of a sixd Model; raises where the mass matrix is singular.
+    """Return (qdd, tau) of a sixd Model by hybrid dynamics; raises if the mass matrix is singular.
 
-    A state that is not finite, or overflows, as in a step that an integrator will reject, gives what it gives.
+    States that are not finite or overflow, as in a step that an integrator rejects, give results that are not finite.
     """
     with np.errstate(all="ignore"):
         qdd, tau = hybrid(tree, prescribed, *state, f_ext=f_ext)
@@ -244,7 +246,7 @@ def _mechanism(where: str, model: Mapping[str, Any], f_ext: Any) -> tuple[Model,
 
 
 def _mass_and_moment(inertia: Array) -> tuple[Scalar, Array]:
-    """Mass and first moment of a spatial or planar inertia."""
+    """Return mass and first moment of a spatial or planar inertia."""
     if len(inertia) == 6:
         return inertia[5, 5], first_moment(inertia)
     return inertia[2, 2], np.array([inertia[0, 2], -inertia[0, 1]])

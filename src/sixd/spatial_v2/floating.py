@@ -1,9 +1,9 @@
 """Floating bases: models with a base of six freedoms, and their dynamics without a singularity.
 
-``floatbase`` replaces joint 1 by six joints, so that all functions of trees apply; bodies 1 to 5 are massless and
+``floatbase`` replaces joint 1 by six joints, so that all functions for trees apply; bodies 1 to 5 are massless and
 the floating base is body 6. ``FDfb`` and ``IDfb`` take the same model but describe body 6 by 13 numbers:
 x = [quaternion (4); position (3); spatial velocity (6)], the last in FIXED base coordinates, not in the body's.
-They run on a sixd Model whose body 6 has a free joint; sixd's own free joint has its velocity in body axes.
+They use a sixd Model whose body 6 has a free joint; sixd's own free joint has its velocity in body axes.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from sixd.spatial_v2.rotation import rq, rqd
 from sixd.spatial_v2.structure import Struct, assemble
 
 _JOINTS = ("Px", "Py", "Pz", "Rx", "Ry", "Rz")
-_EXTRA = len(_JOINTS) - 1  # massless bodies in front
+_EXTRA = len(_JOINTS) - 1  # massless bodies before the floating base
 
 
 def floatbase(model: Mapping[str, Any]) -> Struct:
-    """The model with joint 1 replaced by Px Py Pz Rx Ry Rz: its body i becomes body i + 5.
+    """Return the model with joint 1 replaced by Px Py Pz Rx Ry Rz: its body i becomes body i + 5.
 
-    Numbers in ``camera``, ``gc`` and ``appearance`` follow. The Euler angles are singular at q(5) = ±π/2. Warns if
-    the first joint is not at the base's origin (the offset is kept in Xtree(6), which FDfb and IDfb do not read),
-    and if there is a ``gamma_q``, which knows nothing of the new joints.
+    Body numbers in ``camera``, ``gc`` and ``appearance`` are shifted too. The Euler angles are singular at q(5) = ±π/2.
+    Warns if the first joint is not at the base's origin (the offset is kept in Xtree(6), which FDfb and IDfb do not
+    read), and if there is a ``gamma_q``, which does not include the new joints.
     """
     if dimension("floatbase", model) != 6:
         raise ModelError("floatbase: the model is planar, expected a spatial one. Use joints px, py, r instead.")
@@ -65,9 +65,9 @@ def floatbase(model: Mapping[str, Any]) -> Struct:
 def FDfb(
     model: Mapping[str, Any], xfb: Any, q: Any = (), qd: Any = (), tau: Any = (), f_ext: Any = None
 ) -> tuple[Array, Array]:
-    """(xdfb, qdd): rate (13,) of the floating base's state and accelerations (NB - 6,) of the joints  [RBDA 9.3].
+    """Return (xdfb, qdd): rate (13,) of the floating base's state, accelerations (NB - 6,) of the joints  [RBDA 9.3].
 
-    q, qd and tau belong to joints 7 to NB. ``f_ext`` has NB entries, the first five are not read. The last six
+    q, qd and tau are those of joints 7 to NB. ``f_ext`` has NB entries, the first five are not read. The last six
     numbers of xdfb are body 6's spatial acceleration, gravity included, in fixed base coordinates.
     """
     tree, parts = floating_model("FDfb", model)
@@ -79,7 +79,7 @@ def FDfb(
 def IDfb(
     model: Mapping[str, Any], xfb: Any, q: Any = (), qd: Any = (), qdd: Any = (), f_ext: Any = None
 ) -> tuple[Array, Array]:
-    """(xdfb, tau): the floating base's motion and the joint forces (NB - 6,) that go with ``qdd``  [RBDA Table 9.6].
+    """Return (xdfb, tau): rate of the floating base's state and joint forces (NB - 6,) for ``qdd``  [RBDA Table 9.6].
 
     Arguments as for ``FDfb``. Without joints (NB = 6) tau is empty.
     """
@@ -91,7 +91,7 @@ def IDfb(
 
 
 def floating_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
-    """The sixd Model in which body 6 has a free joint and bodies 1 to 5 are left out, and what was read."""
+    """Return the sixd Model in which body 6 has a free joint and bodies 1 to 5 are omitted, and the values read."""
     parts = read(where, model)
     if parts.dimension != 6:
         raise ModelError(f"{where}: the model is planar, expected a spatial one made by floatbase.")
@@ -112,7 +112,7 @@ def floating_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
 
 
 def free_joint_state(where: str, xfb: Any) -> tuple[Array, Array, Array]:
-    """(q (7,), qd (6,), X (6, 6)) of sixd's free joint and the transform from the fixed base to body 6."""
+    """Return q (7,) and qd (6,) of sixd's free joint, and the transform (6, 6) from the fixed base to body 6."""
     x = vector(where, "xfb", xfb, 13)
     X = plucker(rq(x[:4]), x[4:7])
     return x[:7], X @ x[7:], X
@@ -121,7 +121,7 @@ def free_joint_state(where: str, xfb: Any) -> tuple[Array, Array, Array]:
 def _move(
     where: str, tree: Model, xfb: Any, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Any, joints: frozenset[int]
 ) -> tuple[Array, Array, Array]:
-    """xdfb, qdd and tau, where the bodies in ``joints`` have their qdd given; no force drives the base."""
+    """Return xdfb, qdd and tau, where the bodies in ``joints`` have their qdd given; no force drives the base."""
     x = vector(where, "xfb", xfb, 13)
     q_base, qd_base, X = free_joint_state(where, x)
     none = np.zeros(6)
@@ -137,7 +137,7 @@ def _forces(where: str, parts: Parts, f_ext: Any) -> Array | None:
 
 
 def _shift_numbers(model: Struct) -> None:
-    """Move the body numbers in the optional fields along; bodies 1 to 5 are invisible."""
+    """Shift the body numbers in the optional fields; bodies 1 to 5 have no shapes."""
     if model.get("appearance") and "body" in model.appearance:
         model.appearance["body"] = [[] for _ in range(_EXTRA)] + list(model.appearance["body"])
     if model.get("camera") and model.camera.get("body", 0):
@@ -157,7 +157,7 @@ def _warn_of_loss(model: Struct) -> None:
         )
     if model.get("gamma_q") is not None:
         warnings.warn(
-            "floatbase: gamma_q is kept, but knows nothing of the six new joints. Write it anew.",
+            "floatbase: gamma_q is kept, but does not include the six new joints. Rewrite it.",
             ModelWarning,
             stacklevel=3,
         )

@@ -1,7 +1,7 @@
 """The original model constructors: scalable trees, the course's examples, and a sample of drawing instructions.
 
-``appearance`` holds drawing instructions as data: a list of names and their arguments, nested lists being groups
-whose colours stay their own; one list for the base and one a body.
+``appearance`` holds drawing instructions as data: a list of names and their arguments, in which nested lists are
+groups with their own colours; one list for the base and one per body.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NO_GRAVITY = (0.0, 0.0, 0.0)
 
 
 def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struct:
-    """A tree of ``nb`` thin tubes on revolute joints about z, of branching factor ``bf`` ≥ 1.
+    """Return a tree of ``nb`` thin tubes on revolute joints about z, with branching factor ``bf`` ≥ 1.
 
     Link i is ``taper`` times as long as link i - 1, and of the same shape; link 1 has 1 m and 1 kg. Successive joint
     axes are skewed by ``skew`` [rad].
@@ -46,7 +46,7 @@ def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struc
 
 
 def planar(n: int) -> Struct:
-    """A planar chain of ``n`` unit thin rods (1 kg, 1 m) on joints r, no gravity."""
+    """Return a planar chain of ``n`` unit thin rods (1 kg, 1 m) on joints r, no gravity."""
     n = count("planar", "n", n, 1)
     return Struct(
         NB=n,
@@ -62,7 +62,7 @@ def planar(n: int) -> Struct:
 
 
 def vee(L2: float = 1) -> Struct:
-    """Two rods floating without gravity, each at 45° to joint 7, which joins their ends.
+    """Return two rods floating without gravity, each at 45° to joint 7, which joins their ends.
 
     The first has 1 m and 1 kg, the second length [m] and mass [kg] ``L2``.
     """
@@ -74,7 +74,7 @@ def vee(L2: float = 1) -> Struct:
 
 
 def singlebody() -> Struct:
-    """A box 3×2×1 m of 1 kg, one corner at its origin, floating without gravity."""
+    """Return a box 3×2×1 m of 1 kg, one corner at its origin, floating without gravity."""
     model = _floating(zoo.single_body())
     _draw(model, ["colour", np.array([0.7, 0.5, 0.3]), "box", np.array([[0, 0, 0], [3, 2, 1]])])
     model.camera = Struct(direction=np.array([0, -1, 0.4]), zoom=0.3)
@@ -82,14 +82,14 @@ def singlebody() -> Struct:
 
 
 def scissor() -> Struct:
-    """Two plates 0.2×0.1×1 m of 1 kg, side by side, joined by the joint 7 about y; floating without gravity."""
+    """Return two plates 0.2×0.1×1 m of 1 kg, side by side, joined by joint 7 about y; floating without gravity."""
     model = _floating(zoo.scissor(), "Ry")
     _draw(model, *(["box", np.array([[-0.1, y, -0.5], [0.1, y + 0.1, 0.5]])] for y in (-0.1, 0.0)))
     return model
 
 
 def doubleElbow() -> Struct:
-    """A planar arm of two unit rods with a geared pair of elbows between them: q3 = q2, through a massless link."""
+    """Return a planar arm of two unit rods with a geared pair of elbows: q3 = q2, through a massless link."""
     rod = mcI(1.0, [0.5, 0], 1 / 12)
     return Struct(
         NB=3,
@@ -103,7 +103,7 @@ def doubleElbow() -> Struct:
 
 
 def _elbow_gear(model: Mapping[str, Any], qo: Any, qdo: Any) -> tuple[Array, Array, Array, Array]:
-    """q3 = q2, stabilised with a time constant of 0.1 s."""
+    """Return the constraint q3 = q2, stabilised with a time constant of 0.1 s."""
     Ts = 0.1
     qo, qdo = np.asarray(qo, dtype=float), np.asarray(qdo, dtype=float)
     G = np.array([[1.0, 0], [0, 1], [0, 1]])
@@ -112,7 +112,7 @@ def _elbow_gear(model: Mapping[str, Any], qo: Any, qdo: Any) -> tuple[Array, Arr
 
 
 def rollingdisc(npt: int) -> Struct:
-    """A disc (R = 5 cm, 1 cm thick, 3000 kg/m³) that floats above the ground, with ``npt`` contact points on each rim.
+    """Return a free disc (R = 5 cm, 1 cm thick, 3000 kg/m³) above the ground, with ``npt`` contact points on each rim.
 
     Its axis is the body's y axis; the camera follows it.
     """
@@ -132,7 +132,7 @@ def rollingdisc(npt: int) -> Struct:
 
 
 def gfxExample(track: Any = None) -> Struct:
-    """``planar(2)`` with a sample of every drawing instruction; with an argument the camera follows body 2."""
+    """Return ``planar(2)`` with a sample of every drawing instruction; with ``track`` the camera follows body 2."""
     model = planar(2)
     corners = np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.3]])
     faces = np.array([[1, 3, 2], [1, 2, 4], [2, 3, 4], [1, 4, 3]])
@@ -157,32 +157,32 @@ def gfxExample(track: Any = None) -> Struct:
 
 
 def _bodies(model: Model) -> dict[str, Any]:
-    """Parents, Xtree and I of a sixd model, as fields."""
+    """Return parents, Xtree and I of a sixd model, as fields."""
     fields = {"Xtree": [np.array(X) for X in model.X_tree[1:]], "I": [np.array(I) for I in model.inertia[1:]]}
     return {"parent": np.array(model.parent[1:]), **fields}
 
 
 def _floating(model: Model, *jtypes: str) -> Struct:
-    """A sixd model on a free joint, with ``jtypes`` for the others, as a floating-base model without gravity."""
+    """Return a sixd model on a free joint, with ``jtypes`` for the others, as a floating-base model without gravity."""
     gravity = np.array(_NO_GRAVITY)
     return floatbase(Struct(NB=model.nb, jtype=["R", *jtypes], **_bodies(model), gravity=gravity))
 
 
 def _draw(model: Struct, *bodies: list[Any]) -> None:
-    """Set the drawing instructions of the floating bodies; the five before them are invisible."""
+    """Set the drawing instructions of the floating bodies; the five before them have none."""
     model.appearance = Struct(base=[], body=[[] for _ in range(5)] + list(bodies))
 
 
 def _along(length: float, radius: float) -> list[Any]:
-    """A cylinder along x, from the origin."""
+    """Return a cylinder along x, from the origin."""
     return ["cyl", np.array([[0, 0, 0], [length, 0, 0]]), radius]
 
 
 def _bar(length: float, half: float) -> list[Any]:
-    """A square bar along x, from the origin, ``half`` as thick on each side."""
+    """Return a square bar along x, from the origin, of half thickness ``half``."""
     return ["box", np.array([[0, -half, -half], [length, half, half]])]
 
 
 def _pair(half: list[float]) -> Array:
-    """End faces (2, 3) of a cylinder about the origin."""
+    """Return the centres (2, 3) of a cylinder's end faces, at plus and minus ``half``."""
     return np.array([-np.array(half), np.array(half)])

@@ -1,4 +1,4 @@
-"""showmotion: a model, its motion and its drawing instructions in the viewer; and the files that hold them.
+"""showmotion: a model, its motion, its drawing instructions and its camera in the viewer; and files of motions.
 
 The motion shown last is kept here, as in the original, so that ``showmotion("save", file)`` can write it.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,18 @@ import numpy as np
 
 from sixd.atomic import whole_file
 from sixd.errors import FileError, LoadError, ModelError, ScalarTypeError, ShapeError
-from sixd.io.spatial_v2.matlab import numbers
+from sixd.io.spatial_v2.matlab import count, numbers, scalar, vector
+from sixd.io.spatial_v2.structures import Parts
 from sixd.spatial.scalar import Array
-from sixd.spatial_v2.drawing import drawn_model, read_camera
-from sixd.spatial_v2.structure import Struct
+from sixd.spatial_v2.structure import Struct, read_model
 
-_PLAYABLE = 2  # the form of the files that this function writes and reads
+_PLAYABLE = 2  # version of the files that this function writes and reads
 _ABOUT = ("author", "title", "description")
+_HALF_HEIGHT = np.tan(np.radians(17))  # of the page's picture, at unit distance
 _RAMP = 0.5  # [s] in which a joint goes from 0 to 1, and back, if there is no data
 
 
+@dataclass
 class _Shown:
     """The motion shown last: its viewer, model, data and description."""
 
@@ -32,27 +35,26 @@ class _Shown:
     model: Mapping[str, Any] | None = None
     t: Array | None = None
     q: Array | None = None
-    about: dict[str, str]
+    about: dict[str, str] = field(default_factory=dict)
 
 
 _shown = _Shown()
-_shown.about = {}
 
 
 def showmotion(model: Any, t_data: Any = None, q_data: Any = None, **options: Any) -> Any:
-    """Show a model in motion, in the browser; the viewer is returned.
+    """Show a model in motion in the browser and return the viewer.
 
-    ``showmotion(model, t_data, q_data)``: times (n,), not descending, and coordinates NB×n (or NB×1×n), a column a
-    time, joined by straight lines. ``showmotion(model)``: each joint in turn goes from 0 to 1 and back in a second.
-    ``showmotion(file)`` shows what ``showmotion("save", file)`` wrote: a .mat file with model, t_data, q_data and
-    about. ``showmotion("about")`` prints and returns author, title and description of what is shown;
+    ``showmotion(model, t_data, q_data)``: times (n,), not descending, and coordinates NB×n (or NB×1×n), one column per
+    time, interpolated linearly. ``showmotion(model)``: each joint in turn goes from 0 to 1 and back in a second.
+    ``showmotion(file)`` shows a file written by ``showmotion("save", file)``: a .mat file with model, t_data, q_data
+    and about. ``showmotion("about")`` prints and returns author, title and description of the motion shown;
     ``showmotion("about", {…})`` replaces them, the description being the name of a text file, or "" for none.
 
     ``options`` are those of ``sixd.view``: open_browser, port, …
     """
     if isinstance(model, Mapping):
         if (t_data is None) != (q_data is None):
-            raise ScalarTypeError("showmotion: t_data comes without q_data, expected both or none.")
+            raise ScalarTypeError("showmotion: only one of t_data and q_data is given, expected both or none.")
         return _show(model, t_data, q_data, {}, options)
     if isinstance(model, (str, os.PathLike)):
         if model == "save":
@@ -69,7 +71,7 @@ def _show(model: Mapping[str, Any], t_data: Any, q_data: Any, about: dict[str, s
     from sixd.viewer.scene.scene import measure
     from sixd.viewer.viewer import view
 
-    tree, parts = drawn_model(model)
+    tree, parts = read_model("showmotion", model)
     t, q = ramps(parts.count) if t_data is None else read_motion(parts.count, t_data, q_data)
     if "camera" not in options:
         options = {**options, "camera": read_camera(model, parts, *measure(tree, q.T))}
@@ -80,27 +82,74 @@ def _show(model: Mapping[str, Any], t_data: Any, q_data: Any, about: dict[str, s
     return viewer
 
 
-def read_motion(count: int, t_data: Any, q_data: Any) -> tuple[Array, Array]:
-    """Times (n,) and coordinates (NB, n), or an error."""
+def read_motion(nb: int, t_data: Any, q_data: Any) -> tuple[Array, Array]:
+    """Return times (n,) and coordinates (NB, n), checked."""
     t, q = numbers("showmotion", "t_data", t_data).ravel(), numbers("showmotion", "q_data", q_data)
     if q.ndim == 3 and q.shape[1] == 1:
         q = q[:, 0]
-    q = q[None] if q.ndim == 1 and count == 1 else q
-    if q.shape != (count, len(t)):
+    q = q[None] if q.ndim == 1 and nb == 1 else q
+    if q.shape != (nb, len(t)):
         raise ShapeError(
-            f"showmotion: q_data has shape {q.shape}, expected {count}×{len(t)}: a row a joint, a column a time."
+            f"showmotion: q_data has shape {q.shape}, expected {nb}×{len(t)}: a row per joint, a column per time."
         )
     if not np.isfinite(t).all() or not (np.diff(t) >= 0).all() or not t[-1:] > t[:1]:
         raise ModelError("showmotion: t_data is not ascending, expected times of which the last is after the first.")
     return t, q
 
 
-def ramps(count: int) -> tuple[Array, Array]:
-    """Times and coordinates (NB, n) of a motion in which each joint in turn goes from 0 to 1 and back."""
-    t = _RAMP * np.arange(2 * count + 1)
-    q = np.zeros((count, len(t)))
-    q[np.arange(count), 2 * np.arange(count) + 1] = 1.0
+def ramps(nb: int) -> tuple[Array, Array]:
+    """Return times and coordinates (NB, n) of a motion in which each joint in turn goes from 0 to 1 and back."""
+    t = _RAMP * np.arange(2 * nb + 1)
+    q = np.zeros((nb, len(t)))
+    q[np.arange(nb), 2 * np.arange(nb) + 1] = 1.0
     return t, q
+
+
+def read_camera(
+    model: Mapping[str, Any], parts: Parts, pose: Array, start: Array, reach: Array
+) -> dict[str, Any] | None:
+    """Return the viewer's camera for the field ``camera``; None without that field, if the default camera fits.
+
+    ``pose`` (nb + 1, 4, 4) are the bodies' poses at the start; ``start`` and ``reach`` are boxes (2, 3), in the world's
+    axes, around all that moves, at the start and in the whole motion. A zoom of 1 fills the picture at the start. The
+    original's tracking follows only the horizontal part of a motion; here the body stays in the middle.
+    """
+    camera = model.get("camera")
+    flat = parts.dimension == 3 and parts.gravity[1] < 0
+    if camera is None and not flat:
+        return None
+    box = reach if camera is None else start
+    camera = camera if isinstance(camera, Mapping) else {}
+    body = count("showmotion", "camera.body", camera.get("body", 0))
+    if body > parts.count:
+        raise ModelError(f"showmotion: camera.body is {body}, expected 0 … {parts.count}.")
+    direction = _direction(camera, "direction", (0, 0.4, 1) if flat else (0, -1, 0.8))
+    up = _direction(camera, "up", (0, 1, 0) if flat else (0, 0, 1))
+    if np.linalg.norm(np.cross(direction, up)) < 1e-9:
+        raise ModelError("showmotion: camera.up is along camera.direction, expected it across.")
+    zoom = float(scalar("showmotion", "camera.zoom", camera.get("zoom", 1)))
+    if not zoom > 0:
+        raise ModelError(f"showmotion: camera.zoom is {zoom}, expected a positive number.")
+    point = vector("showmotion", "camera.trackpoint", camera.get("trackpoint", np.zeros(3)), 3)
+    across, along = vector("showmotion", "camera.locus", camera.get("locus", np.zeros(2)), 2)
+    target = pose[body][:3, :3] @ point + pose[body][:3, 3] if body or "trackpoint" in camera else box.mean(axis=0)
+    radius = max(float(np.linalg.norm(box[1] - box[0])) / 2, 1e-6)
+    distance = radius / _HALF_HEIGHT / zoom
+    # the point is at ``locus`` of the picture, so the camera is aimed beside it
+    right = np.cross(up, direction)
+    right = right / np.linalg.norm(right)
+    half = _HALF_HEIGHT * distance
+    target = target - right * (across * half) - np.cross(direction, right) * (along * half)
+    name = f"body{body}" if body else None
+    return {"position": target + direction * distance, "target": target, "up": up, "track": name}
+
+
+def _direction(camera: Mapping[str, Any], name: str, usual: tuple[float, ...]) -> Array:
+    d = vector("showmotion", f"camera.{name}", camera.get(name, usual), 3)
+    length = np.linalg.norm(d)
+    if not length > 0 or not np.isfinite(length):
+        raise ModelError(f"showmotion: camera.{name} is {d.tolist()}, expected a direction.")
+    return d / length
 
 
 # files --------------------------------------------------------------------------------------------
@@ -113,7 +162,7 @@ def _current() -> tuple[Mapping[str, Any], Array, Array]:
 
 
 def _save(file: Any) -> Path:
-    """Write what is shown to a .mat file; one that exists is replaced."""
+    """Write the motion shown to a .mat file; an existing one is replaced."""
     from scipy.io import savemat
 
     model, t, q = _current()
@@ -134,7 +183,7 @@ def _save(file: Any) -> Path:
 
 
 def _to_cells(x: Any) -> Any:
-    """Lists as cells, and structures within them, as .mat files know them."""
+    """Return lists as cells, also within structures, for a .mat file."""
     if isinstance(x, Mapping):
         return {name: _to_cells(y) for name, y in x.items() if not callable(y)}
     if isinstance(x, (list, tuple)):
@@ -153,23 +202,23 @@ def _load(file: str | os.PathLike[str]) -> tuple[Struct, Any, Any, dict[str, str
         content = loadmat(io.BytesIO(path.read_bytes()), simplify_cells=True)
     except OSError as error:
         raise LoadError(f"showmotion: cannot read {str(file)!r}: {error.strerror or error}.") from None
-    except Exception as error:  # whatever loadmat comes upon
+    except Exception as error:  # loadmat raises many kinds
         raise LoadError(f"showmotion: {str(file)!r} cannot be read as a .mat file: {error}.") from None
     about = content.get("about")
     missing = [name for name in ("model", "t_data", "q_data", "about") if name not in content]
     if missing or not isinstance(content["model"], dict) or not isinstance(about, dict):
         lacks = ", ".join(missing) or "a model"
-        raise LoadError(f"showmotion: {str(file)!r} is no file of showmotion: it lacks {lacks}.")
+        raise LoadError(f"showmotion: {str(file)!r} is not a file of showmotion: it lacks {lacks}.")
     if _PLAYABLE not in np.atleast_1d(about.get("playable", ())).tolist():
         raise LoadError(f"showmotion: {str(file)!r} is of another version, its about.playable lacks {_PLAYABLE}.")
-    words = {name: str(about[name]) for name in _ABOUT if isinstance(about.get(name), str)}
+    texts = {name: str(about[name]) for name in _ABOUT if isinstance(about.get(name), str)}
     model = Struct(content["model"])
     t, q = np.atleast_1d(content["t_data"]), np.asarray(content["q_data"])
-    return model, t, q.reshape(-1, len(t)) if q.ndim == 1 else q, words
+    return model, t, q.reshape(-1, len(t)) if q.ndim == 1 else q, texts
 
 
 def _about(given: Any) -> dict[str, str]:
-    """Print, or replace, what is told about the motion."""
+    """Print, or replace, the author, title and description of the motion."""
     _current()
     if given is None:
         for name in _ABOUT:

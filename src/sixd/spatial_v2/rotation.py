@@ -1,7 +1,7 @@
 """Rotations and quaternions under their original names  [RBDA 2.2, 4.5].
 
 E is the coordinate transform from frame A to frame B, the transpose of the rotation matrix R_AB that robotics
-texts call R. Quaternions are (4,), scalar first. Functions with two meanings tell them apart by the shape of
+texts call R. Quaternions are (4,), scalar first. Functions with two meanings distinguish them by the shape of
 the argument.
 """
 
@@ -18,22 +18,22 @@ from sixd.spatial.scalar import Array, Scalar
 
 
 def rx(theta: Scalar) -> Array:
-    """E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common x axis."""
+    """Return E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common x axis."""
     return native.axis_rotation(native.EYE3[0], scalar("rx", "theta", theta)).T
 
 
 def ry(theta: Scalar) -> Array:
-    """E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common y axis."""
+    """Return E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common y axis."""
     return native.axis_rotation(native.EYE3[1], scalar("ry", "theta", theta)).T
 
 
 def rz(theta: Scalar) -> Array:
-    """E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common z axis."""
+    """Return E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common z axis."""
     return native.axis_rotation(native.EYE3[2], scalar("rz", "theta", theta)).T
 
 
 def rv(x: Any) -> Array:
-    """E (3, 3) of a rotation vector (3,) [rad] of any length; or the rotation vector of E, its length in [0, π].
+    """Return E (3, 3) of a rotation vector (3,) [rad] of any length; or the rotation vector of E, its length in [0, π].
 
     At the angle π both signs of the vector describe E, and one of them is returned (the original returned zero
     for an exactly symmetric E).
@@ -45,7 +45,7 @@ def rv(x: Any) -> Array:
 
 
 def rq(x: Any) -> Array:
-    """E (3, 3) of a quaternion (4,), which need not be normalised; or the unit quaternion of E.
+    """Return E (3, 3) of a quaternion (4,), which need not be normalised; or the unit quaternion of E.
 
     The quaternion returned has a scalar part of at least 0; where that is 0, its largest element is positive
     (the first of them in a tie).
@@ -60,17 +60,17 @@ def rq(x: Any) -> Array:
 
 
 def _proper(where: str, E: Array) -> Array:
-    """E, if it is a rotation to within a few typed digits."""
+    """Return E; raises unless it is a rotation to three digits."""
     if not np.abs(E @ E.T - np.eye(3)).max() < 1e-3 or np.linalg.det(E) < 0:
         raise ModelError(f"{where}: the matrix {E.tolist()} is not a rotation, expected orthogonal with determinant 1.")
     return E
 
 
 def rqd(first: Any, second: Any) -> Array:
-    """Rate (4,) of a quaternion: ``rqd(wA, q)`` or ``rqd(q, wB)``, with the angular velocity [rad/s] of B in A or in B.
+    """Return the rate (4,) of a quaternion: ``rqd(wA, q)`` or ``rqd(q, wB)``, with the angular velocity in A or in B.
 
-    q̇ = ½ [σ; ω_A] ⊗ q = ½ q ⊗ [σ; ω_B]. The stabiliser σ = 0.1 ‖ω‖ (1 - ‖q‖) draws a length that has drifted
-    slowly back to 1; it vanishes for a unit quaternion.
+    q̇ = ½ [σ; ω_A] ⊗ q = ½ q ⊗ [σ; ω_B]. The stabiliser σ = 0.1 ‖ω‖ (1 - ‖q‖) slowly returns a length that has
+    drifted to 1; it vanishes for a unit quaternion. Angular velocities are in rad/s.
     """
     x = vector("rqd", "first argument", first, 3, 4)
     y = vector("rqd", "second argument", second, 3, 4)
@@ -83,6 +83,6 @@ def rqd(first: Any, second: Any) -> Array:
 
 
 def skew(x: Any) -> Array:
-    """v× (3, 3) of a 3-vector; or the vector (3,) of the skew part of any 3×3 matrix."""
+    """Return v× (3, 3) of a 3-vector; or the vector (3,) of the skew part of any 3×3 matrix."""
     a = numbers("skew", "argument", x)
     return native.unskew(a) if a.shape == (3, 3) else native.skew(vector("skew", "argument", a, 3))

@@ -18,7 +18,7 @@ from sixd.spatial.scalar import Array
 
 
 def expandLambda(lam: Any, nf: Any) -> Array:
-    """The parent array of joint variables, of bodies with parent array ``lam`` and ``nf`` freedoms  [RBDA Table 6.4].
+    """Return the parent array of joint variables, from that of the bodies and their freedoms ``nf``  [RBDA Table 6.4].
 
     >>> expandLambda([0, 1, 1], [2, 1, 3])
     array([0, 1, 2, 2, 4, 5])
@@ -32,7 +32,7 @@ def expandLambda(lam: Any, nf: Any) -> Array:
 
 
 def LTL(H: Any, lam: Any) -> Array:
-    """Lower-triangular L (n, n) with LᵀL = H, of the same pattern as H  [RBDA Table 6.3]."""
+    """Return the lower-triangular L (n, n) with LᵀL = H, of the same pattern as H  [RBDA Table 6.3]."""
     A, over = _read("LTL", "H", H, lam)
     with np.errstate(all="ignore"):
         L = native.ltl(A, over)
@@ -42,7 +42,7 @@ def LTL(H: Any, lam: Any) -> Array:
 
 
 def LTDL(H: Any, lam: Any) -> tuple[Array, Array]:
-    """Unit lower-triangular L and diagonal D, both (n, n), with LᵀDL = H."""
+    """Return the unit lower-triangular L and diagonal D, both (n, n), with LᵀDL = H."""
     A, over = _read("LTDL", "H", H, lam)
     with np.errstate(all="ignore"):
         L, D = native.ltdl(A, over)
@@ -52,32 +52,32 @@ def LTDL(H: Any, lam: Any) -> tuple[Array, Array]:
 
 
 def mpyH(H: Any, lam: Any, x: Any) -> Array:
-    """H x (n,)."""
+    """Return H x (n,)."""
     return _apply("mpyH", native.multiply_h, H, lam, x)
 
 
 def mpyL(L: Any, lam: Any, x: Any) -> Array:
-    """L x (n,)."""
+    """Return L x (n,)."""
     return _apply("mpyL", native.multiply_l, L, lam, x)
 
 
 def mpyLt(L: Any, lam: Any, x: Any) -> Array:
-    """Lᵀ x (n,)."""
+    """Return Lᵀ x (n,)."""
     return _apply("mpyLt", native.multiply_lt, L, lam, x)
 
 
 def mpyLi(L: Any, lam: Any, x: Any) -> Array:
-    """L⁻¹ x (n,). ``mpyLi(L, lam, mpyLit(L, lam, b))`` solves H y = b with L = LTL(H, lam)."""
+    """Return L⁻¹ x (n,). ``mpyLi(L, lam, mpyLit(L, lam, b))`` solves H y = b with L = LTL(H, lam)."""
     return _apply("mpyLi", native.solve_l, L, lam, x)
 
 
 def mpyLit(L: Any, lam: Any, x: Any) -> Array:
-    """L⁻ᵀ x (n,)."""
+    """Return L⁻ᵀ x (n,)."""
     return _apply("mpyLit", native.solve_lt, L, lam, x)
 
 
 def _read(where: str, name: str, matrix: Any, lam: Any) -> tuple[Array, list[int]]:
-    """The matrix and the 0-based parent array; nonzeros that λ excludes would be lost in silence, so they raise."""
+    """Return the matrix and the 0-based parent array; raises if λ excludes nonzeros, which would be ignored."""
     over = parents(where, "lambda", lam)
     A = square(where, name, matrix, len(over))
     allowed = np.eye(len(over), dtype=bool)

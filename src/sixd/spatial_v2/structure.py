@@ -1,8 +1,8 @@
-"""Models as dictionaries with the original fields, and the sixd Model that their values describe at the moment.
+"""Models as dictionaries with the original fields, and the sixd Model of their current values.
 
 A model has NB, parent (1-based, 0 is the base), jtype, Xtree and I, and may have gravity, gamma_q, appearance,
-camera and gc; cells are lists. Exercises change models between calls, so every call reads the fields anew and
-nothing is kept. Any symmetric inertia is taken, physical or not. Planar models (3×3) are laid into the xy-plane.
+camera and gc; cells are lists. Exercises change models between calls, so every call reads the fields again and
+nothing is cached. Any symmetric inertia is accepted, physical or not. Planar models (3×3) move in the xy-plane.
 """
 
 from __future__ import annotations
@@ -42,18 +42,23 @@ class Struct(dict[str, Any]):
 
 
 def to_model(model: Mapping[str, Any]) -> Model:
-    """The sixd Model of the dictionary as it is now; bodies are ``body1`` …, joints ``joint1`` …
+    """Return the sixd Model of the dictionary's current values; bodies are ``body1`` …, joints ``joint1`` …
 
-    Unlike ``sixd.load`` it takes any symmetric inertia, such as that of a massless body with a negative moment. Its
+    Unlike ``sixd.load`` it accepts any symmetric inertia, such as that of a massless body with a negative moment. Its
     visuals are those of ``appearance``.
     """
-    parts = read("to_model", model)
-    visuals = read_appearance("to_model", model.get("appearance"), parts.count)
-    return dataclasses.replace(assemble(parts), visuals=visuals)
+    return read_model("to_model", model)[0]
+
+
+def read_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
+    """Return the sixd Model of a dictionary, its appearance included, and the values read from it."""
+    parts = read(where, model)
+    visuals = read_appearance(where, model.get("appearance"), parts.count)
+    return dataclasses.replace(assemble(parts), visuals=visuals), parts
 
 
 def assemble(parts: Parts) -> Model:
-    """The sixd Model, built directly: the builder would refuse inertias that no rigid body has."""
+    """Return the sixd Model, constructed without the builder, which refuses inertias that no rigid body has."""
     n = parts.count
     nq, nv = sum(j.nq for j in parts.joints), sum(j.nv for j in parts.joints)
     zero, unlimited = np.zeros(nv), np.full(nv, np.inf)

@@ -1,4 +1,4 @@
-"""Ready models: mechanisms of the textbooks, of Featherstone's course, and robots. ``sixd.zoo.names()`` lists them."""
+"""Ready-made models: textbook mechanisms, those of Featherstone's course, robots. ``sixd.zoo.names()`` lists them."""
 
 from collections.abc import Callable
 
@@ -66,12 +66,12 @@ _MODELS: dict[str, Callable[[], Model]] = {
 
 
 def names() -> tuple[str, ...]:
-    """Names that :func:`get` knows."""
+    """Return the names that :func:`get` accepts."""
     return tuple(_MODELS)
 
 
 def get(name: str) -> Model:
-    """The model of that name, with its default parameters."""
+    """Return the model of that name, with its default parameters."""
     if name not in _MODELS:
         raise unknown_name("zoo", "model", name, _MODELS)
     return _MODELS[name]()

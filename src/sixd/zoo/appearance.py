@@ -1,4 +1,4 @@
-"""What the zoo's models are drawn with: rods, boxes and balls hung on the bodies of a built model."""
+"""Shapes for the zoo's models: rods, boxes and balls added to the bodies of a built model."""
 
 from __future__ import annotations
 
@@ -23,52 +23,52 @@ GOLD: Color = (0.86, 0.64, 0.28, 1.0)
 BLUE: Color = (0.26, 0.46, 0.68, 1.0)
 
 
-class Looks:
-    """Collects shapes for a model; places (3,) [m] are in the joint frames of its bodies, 0 is the world."""
+class Appearance:
+    """Collects shapes for a model; points (3,) [m] are in the joint frames of its bodies, 0 is the world."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.visuals = list(model.visuals)
 
     def add(self, body: int | str, shape: Shape, pose: Any, color: Color) -> None:
-        """A shape at a pose (4, 4) in the body's joint frame."""
+        """Add a shape at a pose (4, 4) in the body's joint frame."""
         number = self.model.body_names.index(body) + 1 if isinstance(body, str) else body
         self.visuals.append(Visual(number, shape, pose, color))
 
     def rod(self, body: int | str, start: Any, end: Any, radius: float, color: Color, kind: str = "cylinder") -> None:
-        """A cylinder or a capsule from one point to another."""
+        """Add a cylinder or a capsule from one point to another."""
         pose, length = between(start, end)
         self.add(body, Shape(kind, (float(radius), length)), pose, color)
 
     def path(self, body: int | str, points: Sequence[Any], radius: float, color: Color) -> None:
-        """A bent tube: capsules from point to point."""
+        """Add a bent tube: capsules from point to point."""
         for start, end in pairwise(points):
             self.rod(body, start, end, radius, color, "capsule")
 
     def box(self, body: int | str, low: Any, high: Any, color: Color) -> None:
-        """A box between two corners, along the body's axes."""
+        """Add a box between two corners, along the body's axes."""
         low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
         x, y, z = (float(s) for s in high - low)
         self.add(body, Shape("box", (x, y, z)), placement((low + high) / 2), color)
 
     def ball(self, body: int | str, at: Any, radius: float, color: Color) -> None:
-        """A sphere about a point."""
+        """Add a sphere about a point."""
         self.add(body, Shape("sphere", (float(radius),)), placement(at), color)
 
-    def worn(self) -> Model:
-        """The model with these shapes; nothing else differs."""
+    def apply(self) -> Model:
+        """Return the model with these shapes; nothing else differs."""
         return dataclasses.replace(self.model, visuals=tuple(self.visuals))
 
 
 def between(start: Any, end: Any) -> tuple[Array, float]:
-    """The pose (4, 4) of a shape along z halfway between two points, and their distance."""
+    """Return the pose (4, 4) of a shape along z halfway between two points, and their distance."""
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     length = float(np.linalg.norm(end - start))
     return placement((start + end) / 2, R=frame_along((end - start) / length)), length
 
 
 def torus(radius: float, thickness: float, columns: int = 64, rows: int = 12) -> Shape:
-    """A ring about y, of the outer ``radius`` and the diameter ``thickness`` of its tube [m], as a mesh."""
+    """Return a ring about y as a mesh; ``radius`` is the outer one, ``thickness`` the diameter of its tube [m]."""
     around, about = np.meshgrid(
         2 * np.pi * np.arange(columns) / columns, 2 * np.pi * np.arange(rows) / rows, indexing="ij"
     )

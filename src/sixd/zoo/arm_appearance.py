@@ -1,13 +1,13 @@
-"""The looks of the zoo's arms, with the proportions of the real ones.
+"""The shapes of the zoo's arms, with the proportions of the real ones.
 
-Places are in the bodies' joint frames: z is the axis of a body's own joint, the next joint's place and axis follow from
-the arm's Denavit-Hartenberg row.
+Points are in the bodies' joint frames: z is the axis of a body's own joint; the position and axis of the next joint
+follow from the arm's Denavit-Hartenberg parameters.
 """
 
 from __future__ import annotations
 
 from sixd.model import Model
-from sixd.zoo.appearance import DARK, STEEL, WHITE, Color, Looks
+from sixd.zoo.appearance import DARK, STEEL, WHITE, Appearance, Color
 
 _ALUMINIUM: Color = (0.74, 0.76, 0.78, 1.0)
 _BLUE: Color = (0.33, 0.56, 0.76, 1.0)
@@ -17,17 +17,17 @@ _UR_STAND = 0.9  # height of the column below the UR's base [m]: as far as the a
 _PUMA_SHOULDER = 0.66  # height of the Puma's first two axes' meeting point, the origin, above the floor [m]
 
 
-def ur_looks(arm: Model) -> Model:
-    """A UR5: aluminium tubes that run beside the joints, drums with blue caps, on a column."""
-    looks = Looks(arm)
-    rod = looks.rod
+def draw_ur(arm: Model) -> Model:
+    """Return the arm with the shapes of a UR5: aluminium tubes beside the joints, drums with blue caps, on a column."""
+    shapes = Appearance(arm)
+    rod = shapes.rod
     rod(0, (0, 0, -_UR_STAND), (0, 0, 0.02 - _UR_STAND), 0.17, STEEL)
     rod(0, (0, 0, 0.02 - _UR_STAND), (0, 0, -0.02), 0.065, STEEL)
     rod(0, (0, 0, -0.02), (0, 0, 0), 0.10, STEEL)
     rod(0, (0, 0, 0), (0, 0, 0.038), 0.075, _ALUMINIUM)
 
     def drum(body: int, start: tuple[float, ...], end: tuple[float, ...], radius: float, cap: float = 0.012) -> None:
-        """A housing that ends in a blue cap."""
+        """Add a housing that ends in a blue cap."""
         away = [e - s for s, e in zip(start, end, strict=True)]
         length = sum(a * a for a in away) ** 0.5
         lid = tuple(e + a * cap / length for e, a in zip(end, away, strict=True))
@@ -51,22 +51,22 @@ def ur_looks(arm: Model) -> Model:
     rod(5, (0, 0, 0), (0, 0.046, 0), 0.040, _ALUMINIUM)
     rod(6, (0, 0, -0.036), (0, 0, -0.012), 0.0375, _ALUMINIUM)
     rod(6, (0, 0, -0.012), (0, 0, 0), 0.0315, STEEL)
-    return looks.worn()
+    return shapes.apply()
 
 
-def panda_looks(arm: Model) -> Model:
-    """A Panda: rounded white links with dark rings at the joints, and its elbow and wrist off the line."""
-    looks = Looks(arm)
-    rod, path = looks.rod, looks.path
+def draw_panda(arm: Model) -> Model:
+    """Return the arm with the shapes of a Panda: rounded white links, dark joint rings, elbow and wrist offset."""
+    shapes = Appearance(arm)
+    rod, path = shapes.rod, shapes.path
     # base: a foot that reaches back, and the first drum
-    looks.box(0, (-0.16, -0.085, 0), (0.0, 0.085, 0.018), _GREY)
+    shapes.box(0, (-0.16, -0.085, 0), (0.0, 0.085, 0.018), _GREY)
     rod(0, (0, 0, 0), (0, 0, 0.018), 0.095, _GREY)
-    looks.box(0, (-0.135, -0.06, 0.018), (0.0, 0.06, 0.085), WHITE)
+    shapes.box(0, (-0.135, -0.06, 0.018), (0.0, 0.06, 0.085), WHITE)
     rod(0, (0, 0, 0.018), (0, 0, 0.135), 0.075, WHITE)
     rod(0, (0, 0, 0.135), (0, 0, 0.145), 0.064, DARK)
 
     def hinge(body: int, at: tuple[float, float, float], radius: float, half: float) -> None:
-        """The housing of a hinge along y, with dark lids."""
+        """Add the housing of a hinge along y, with dark lids."""
         x, y, z = at
         rod(body, (x, y - half, z), (x, y + half, z), radius, WHITE)
         rod(body, (x, y - half - 0.008, z), (x, y + half + 0.008, z), 0.82 * radius, DARK)
@@ -76,7 +76,7 @@ def panda_looks(arm: Model) -> Model:
     path(2, [(0, 0, 0), (0, -0.10, 0)], 0.062, WHITE)
     rod(2, (0, -0.10, 0), (0, -0.178, 0), 0.062, WHITE)
     rod(2, (0, -0.178, 0), (0, -0.188, 0), 0.056, DARK)
-    # the elbow lies 82.5 mm before the upper arm, and the forearm as far behind the elbow
+    # the elbow is 82.5 mm in front of the upper arm, and the forearm as far behind the elbow
     rod(3, (0, 0, -0.128), (0, 0, -0.075), 0.060, WHITE)
     path(3, [(0, 0, -0.075), (0.03, 0, -0.02), (0.0825, 0, 0)], 0.056, WHITE)
     hinge(3, (0.0825, 0, 0), 0.058, 0.060)
@@ -86,30 +86,30 @@ def panda_looks(arm: Model) -> Model:
     path(5, [(0, 0, -0.19), (0, 0.035, -0.10), (0, 0, 0)], 0.048, WHITE)
     rod(5, (0, 0, -0.252), (0, 0, -0.19), 0.058, WHITE)
     hinge(5, (0, 0, 0), 0.050, 0.052)
-    # the last axis lies 88 mm before the wrist
+    # the last axis is 88 mm in front of the wrist
     path(6, [(0, 0, 0), (0.088, 0, 0)], 0.044, WHITE)
     rod(6, (0.088, 0.044, 0), (0.088, -0.050, 0), 0.046, WHITE)
     rod(6, (0.088, 0.044, 0), (0.088, 0.052, 0), 0.038, DARK)
     rod(7, (0, 0, 0.050), (0, 0, 0.058), 0.040, DARK)
     rod(7, (0, 0, 0.058), (0, 0, 0.094), 0.044, WHITE)
     rod(7, (0, 0, 0.094), (0, 0, 0.107), 0.0315, STEEL)
-    return looks.worn()
+    return shapes.apply()
 
 
-def puma_looks(arm: Model) -> Model:
-    """A Puma 560: a column, a shoulder drum across it, a broad upper arm outside and a forearm inside, a slim wrist."""
-    looks = Looks(arm)
-    rod, box = looks.rod, looks.box
+def draw_puma(arm: Model) -> Model:
+    """Return the arm with the shapes of a Puma 560: column, shoulder drum, broad upper arm outside, forearm inside."""
+    shapes = Appearance(arm)
+    rod, box = shapes.rod, shapes.box
     rod(0, (0, 0, -_PUMA_SHOULDER), (0, 0, 0.025 - _PUMA_SHOULDER), 0.17, DARK)
     rod(0, (0, 0, 0.025 - _PUMA_SHOULDER), (0, 0, -0.13), 0.085, _CREAM)
     box(0, (-0.19, -0.07, 0.025 - _PUMA_SHOULDER), (0, 0.07, 0.26 - _PUMA_SHOULDER), _CREAM)
     rod(0, (0, 0, -0.15), (0, 0, -0.115), 0.094, DARK)
-    # shoulder: joint 2 turns about -y; the upper arm's middle lies 225 mm out along it
+    # shoulder: joint 2 turns about -y; the upper arm's middle is 225 mm out along it
     rod(1, (0, 0, -0.115), (0, 0, -0.02), 0.085, _CREAM)
     rod(1, (0, 0.115, 0), (0, -0.160, 0), 0.098, _CREAM)
     rod(1, (0, 0.115, 0), (0, 0.125, 0), 0.085, DARK)
     rod(1, (0, -0.160, 0), (0, -0.175, 0), 0.085, DARK)
-    # upper arm: its motors behind the shoulder balance it
+    # upper arm: balanced by its motors behind the shoulder
     rod(2, (0, 0, 0.175), (0, 0, 0.275), 0.108, _CREAM)
     box(2, (-0.17, -0.085, 0.180), (0, 0.085, 0.270), _CREAM)
     box(2, (-0.178, -0.07, 0.190), (-0.17, 0.07, 0.260), DARK)
@@ -131,4 +131,4 @@ def puma_looks(arm: Model) -> Model:
     rod(5, (0, 0, -0.025), (0, 0, 0.025), 0.028, _GREY)
     rod(5, (0, 0, 0), (0, 0.038, 0), 0.024, _GREY)
     rod(6, (0, 0, 0.038), (0, 0, 0.056), 0.031, DARK)
-    return looks.worn()
+    return shapes.apply()

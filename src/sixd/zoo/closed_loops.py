@@ -1,6 +1,6 @@
 """Mechanisms with closed loops: a four-bar linkage, Bricard's mechanism, Andrews' squeezer.
 
-Each is a tree with a loop closed by a constraint; ``sixd.assemble`` finds consistent configurations.
+Each is a tree whose loops are closed by constraints; ``sixd.assemble`` finds consistent configurations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sixd.errors import ShapeError
 from sixd.model import Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, placement, rod, sqrt
 from sixd.spatial.scalar import Array, is_number
-from sixd.zoo.appearance import BLUE, DARK, GOLD, RED, STEEL, Looks
+from sixd.zoo.appearance import BLUE, DARK, GOLD, RED, STEEL, Appearance
 
 ANDREWS_START = (
     -0.0617138900142764, 0.0, 0.455279819163070, 0.222668390165886, 0.487364979543843, -0.222668390165886,
@@ -36,7 +36,7 @@ def four_bar(
     gravity: Any = 9.81,
     closed_by: Any = "planar",
 ) -> Model:
-    """A four-bar linkage in the xy-plane, gravity along -y: pivots at (0, 0) and (ground, 0), uniform thin rods.
+    """Return a four-bar linkage in the xy-plane, gravity along -y: pivots at (0, 0) and (ground, 0), uniform thin rods.
 
     q: crank, coupler against the crank, rocker. Lengths in m, density in kg/m. ``closed_by`` are the directions of the
     ``Loop`` between the ends of coupler and rocker: "planar" has two independent equations, "axis", a hinge in space,
@@ -54,34 +54,34 @@ def four_bar(
     bar("rocker", "world", ground, rocker)
     builder.add_constraint(Loop("coupler_end", "rocker_end", closed_by))
     sizes = (ground, crank, coupler, rocker)
-    return _bar_looks(builder.build(), *(float(x) for x in sizes)) if all(map(is_number, sizes)) else builder.build()
+    return _draw_bars(builder.build(), *(float(x) for x in sizes)) if all(map(is_number, sizes)) else builder.build()
 
 
-def _bar_looks(model: Model, ground: float, crank: float, coupler: float, rocker: float) -> Model:
-    """Flat bars on pins, side by side so that they pass each other, between two posts that stand behind them."""
-    looks, longest = Looks(model), max(ground, crank, coupler, rocker)
+def _draw_bars(model: Model, ground: float, crank: float, coupler: float, rocker: float) -> Model:
+    """Return the model with flat bars on pins, offset so that they pass each other, in front of two posts."""
+    shapes, longest = Appearance(model), max(ground, crank, coupler, rocker)
     w = 0.035 * longest  # half the width of a bar; twice its thickness
     floor, t = -1.12 * max(crank, rocker), 0.5 * w
-    # bar: length, the side on which it lies; the coupler runs before the others
+    # bar, length, offset along z: the coupler is in front of the others
     for name, length, z in (("crank", crank, 0.0), ("coupler", coupler, 1.2 * t), ("rocker", rocker, 0.0)):
         color = {"crank": RED, "coupler": GOLD, "rocker": BLUE}[name]
-        looks.box(name, (0, -w, z - t / 2), (length, w, z + t / 2), color)
+        shapes.box(name, (0, -w, z - t / 2), (length, w, z + t / 2), color)
         for end in (0.0, length):
-            looks.rod(name, (end, 0, z - t / 2), (end, 0, z + t / 2), w, color)
+            shapes.rod(name, (end, 0, z - t / 2), (end, 0, z + t / 2), w, color)
     for name, end in (("crank", crank), ("rocker", rocker)):
-        looks.rod(name, (end, 0, -t), (end, 0, 2.4 * t), 0.45 * w, DARK)
-        looks.rod(name, (0, 0, -3 * t), (0, 0, 1.2 * t), 0.45 * w, DARK)
+        shapes.rod(name, (end, 0, -t), (end, 0, 2.4 * t), 0.45 * w, DARK)
+        shapes.rod(name, (0, 0, -3 * t), (0, 0, 1.2 * t), 0.45 * w, DARK)
     # the fixed link: bearings on two posts, joined by a beam and a plate on the floor
     for x in (0.0, ground):
-        looks.rod(0, (x, 0, -3.6 * t), (x, 0, -0.8 * t), 1.1 * w, STEEL)
-        looks.box(0, (x - 0.7 * w, floor, -3.4 * t), (x + 0.7 * w, 0, -1.4 * t), STEEL)
-        looks.box(0, (x - 3 * w, floor, -8 * t), (x + 3 * w, floor + 0.4 * w, 4 * t), STEEL)
-    looks.box(0, (0, -0.5 * w, -3 * t), (ground, 0.5 * w, -1.8 * t), STEEL)
-    return looks.worn()
+        shapes.rod(0, (x, 0, -3.6 * t), (x, 0, -0.8 * t), 1.1 * w, STEEL)
+        shapes.box(0, (x - 0.7 * w, floor, -3.4 * t), (x + 0.7 * w, 0, -1.4 * t), STEEL)
+        shapes.box(0, (x - 3 * w, floor, -8 * t), (x + 3 * w, floor + 0.4 * w, 4 * t), STEEL)
+    shapes.box(0, (0, -0.5 * w, -3 * t), (ground, 0.5 * w, -1.8 * t), STEEL)
+    return shapes.apply()
 
 
 def bricard() -> Model:
-    """Bricard's overconstrained mechanism (IFToMM benchmark A04): five rods of 1 kg, 1 m, six hinges, one freedom.
+    """Return Bricard's overconstrained loop (IFToMM benchmark A04): five rods of 1 kg, 1 m, six hinges, one freedom.
 
     A chain of five hinges from P0 = (0, 0, 0), closed by the sixth at P5 = (0, 0, 1); gravity along -y. Assembled at
     q = 0. The closing hinge gives five equations of rank four.
@@ -106,16 +106,16 @@ def bricard() -> Model:
 
 
 def andrews() -> Model:
-    """Andrews' squeezer: seven bodies in the xy-plane, three loops, one freedom, no gravity.
+    """Return Andrews' squeezer: seven bodies in the xy-plane, three loops, one freedom, no gravity.
 
-    Driven by a torque of 0.033 N m on K1 and by a spring on K3, which is no part of the model: ``andrews_force`` gives
-    it. Joints are called as the bodies, K1 … K7; ``andrews_order`` brings published coordinates into the model's order.
+    It is driven by a torque of 0.033 N m on K1 and by a spring on K3, which is not part of the model: ``andrews_force``
+    returns its force. Joints have the names of the bodies, K1 … K7; ``andrews_order`` reorders published coordinates.
     """
     d, da, e, ea, rr, ra, ss, sa, sb = 0.028, 0.0115, 0.02, 0.01421, 0.007, 0.00092, 0.035, 0.01874, 0.01043
     sc, sd, ta, tb, u, ua, ub, zf, zt, fa = 0.018, 0.02, 0.02308, 0.00916, 0.04, 0.01228, 0.00449, 0.02, 0.04, 0.01421
     A, B = (-0.06934, -0.00227), (-0.03635, 0.03273)
     table: list[tuple[Any, ...]] = [
-        # body, parent, joint's place there, mass, moment about the centre, centre, point of the loop
+        # body, parent, joint's position there, mass, moment about the centre, centre, point of the loop
         ("K1", "world", (0, 0), 0.04325, 2.194e-6, (ra, 0), None),
         ("K2", "K1", (rr, 0), 0.00365, 4.410e-7, (-da, 0), (-d, 0)),
         ("K3", "world", B, 0.02373, 5.255e-6, (sb, -sa), (0, -ss)),
@@ -137,7 +137,7 @@ def andrews() -> Model:
 
 
 def andrews_order(model: Model, published: Any) -> Array:
-    """Coordinates (…, 7) of the published order β, Θ, γ, Φ, δ, Ω, ε, which is that of K1 … K7, in the model's order."""
+    """Return coordinates (…, 7), given in the published order β, Θ, γ, Φ, δ, Ω, ε (K1 … K7), in the model's order."""
     values = np.asarray(published)
     if values.shape[-1:] != (7,):
         raise ShapeError(f"andrews_order: got shape {values.shape}, expected (..., 7).")
@@ -145,9 +145,9 @@ def andrews_order(model: Model, published: Any) -> Array:
 
 
 def andrews_force(model: Model, q: Any) -> Array:
-    """f_ext (7, 6) of the squeezer's spring at q (7,), any scalar: stiffness 4530 N/m, free length 0.07785 m.
+    """Return f_ext (7, 6) of the squeezer's spring at q (7,), any scalar: stiffness 4530 N/m, free length 0.07785 m.
 
-    It joins the point C = (0.014, 0.072) of the ground to the frame "spring" of K3.
+    It connects the point C = (0.014, 0.072) of the ground to the frame "spring" of K3.
     """
     q = np.asarray(q)
     stretch = np.array([0.014, 0.072, 0.0]) - pose(model, q, "spring")[:3, 3]

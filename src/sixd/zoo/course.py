@@ -9,15 +9,15 @@ import numpy as np
 from sixd.errors import ModelError
 from sixd.model import Free, Mimic, Model, ModelBuilder, Revolute, Shape
 from sixd.spatial import Inertia, axis_rotation, box, cone, cylinder, placement, rod, sphere
-from sixd.zoo.appearance import BLUE, GOLD, RED, Looks
+from sixd.zoo.appearance import BLUE, GOLD, RED, Appearance
 
 _NO_GRAVITY = (0.0, 0.0, 0.0)
 
 
 def autotree(nb: int, branching: float = 1.0, skew: float = 0.0, taper: float = 1.0) -> Model:
-    """A tree of nb thin cylinders on revolute joints about z, of the given branching factor.
+    """Return a tree of nb thin cylinders on revolute joints about z, with the given branching factor.
 
-    Each link is ``taper`` times as long as the one numbered before it; successive axes are skewed by ``skew`` [rad].
+    Each link is ``taper`` times as long as the one before it in number; successive axes are skewed by ``skew`` [rad].
     """
     if nb < 1 or branching < 1:
         raise ModelError(f"autotree: nb is {nb}, branching {branching}; expected both at least 1.")
@@ -36,7 +36,10 @@ def autotree(nb: int, branching: float = 1.0, skew: float = 0.0, taper: float = 
 
 
 def vee(second: float = 1.0) -> Model:
-    """Two rods at 45° to the joint between them, floating without gravity; the second's length and mass are given."""
+    """Return two rods at 45° to the joint between them, floating without gravity.
+
+    ``second`` is the length [m] and the mass [kg] of the second.
+    """
     builder = ModelBuilder("vee", _NO_GRAVITY)
     first_rod = Inertia(1.0, (0.5, 0, 0), (5e-5, 1.0003 / 12, 1.0003 / 12))
     builder.add_body("first", "world", Free(), inertia=first_rod, joint_name="base")
@@ -50,14 +53,14 @@ def vee(second: float = 1.0) -> Model:
 
 
 def single_body() -> Model:
-    """A box 3×2×1 of 1 kg, one corner at its frame's origin, floating without gravity."""
+    """Return a box 3×2×1 m of 1 kg, one corner at its frame's origin, floating without gravity."""
     builder = ModelBuilder("single_body", _NO_GRAVITY)
     builder.add_body("box", "world", Free(), inertia=box(3, 2, 1, mass=1.0).translated((1.5, 1.0, 0.5)))
     return builder.build()
 
 
 def scissor() -> Model:
-    """Two plates 0.2×0.1×1 of 1 kg joined about y, floating without gravity."""
+    """Return two plates 0.2×0.1×1 m of 1 kg joined about y, floating without gravity."""
     builder = ModelBuilder("scissor", _NO_GRAVITY)
     moments = np.array([1.01, 1.04, 0.05]) / 12
     builder.add_body("first", "world", Free(), inertia=Inertia(1.0, (0, -0.05, 0), moments), joint_name="base")
@@ -66,7 +69,7 @@ def scissor() -> Model:
 
 
 def double_elbow() -> Model:
-    """Two unit rods joined by a geared pair of elbows (q3 = q2) through a massless link, in the xy-plane."""
+    """Return two unit rods joined by a geared pair of elbows (q3 = q2) through a massless link, in the xy-plane."""
     builder = ModelBuilder("double_elbow", _NO_GRAVITY)
     unit = rod(1.0, mass=1.0, axis="x").translated((0.5, 0, 0))
     builder.add_body("upper", "world", Revolute("z"), inertia=unit, joint_name="shoulder")
@@ -79,7 +82,7 @@ def double_elbow() -> Model:
 
 
 def rolling_disc(points: int = 16) -> Model:
-    """A disc (R = 5 cm, 1 cm thick, 3000 kg/m³) with its axis along y, free; its rim's contact points are frames."""
+    """Return a free disc (R = 5 cm, 1 cm thick, 3000 kg/m³) with its axis along y; contact points are frames."""
     radius, thickness = 0.05, 0.01
     builder = ModelBuilder("rolling_disc")
     builder.add_body("disc", "world", Free(), inertia=cylinder(radius, thickness, density=3000.0, axis="y"))
@@ -92,11 +95,11 @@ def rolling_disc(points: int = 16) -> Model:
 
 
 def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float = 1.0) -> Model:
-    """A solid cone on a free joint, without gravity; at q neutral it lies on the table z = 0, its apex at (0, 1, 0).
+    """Return a solid cone on a free joint, without gravity; at neutral q it lies on the table z = 0, apex at (0, 1, 0).
 
     It touches the table along x from the apex; its axis rises by the ``half_angle`` [rad], in the body's frame along
     (cos, 0, sin). ``slant`` is the length [m] from the apex to the rim. Frames: ``apex``, and ``base``, the base's
-    centre with x along the axis, away from the apex. What makes it roll is a force: examples/50_rolling_cone.py.
+    centre with x along the axis, away from the apex. The rolling contact is a force: examples/50_rolling_cone.py.
     """
     if not 0 < half_angle < np.pi / 2 or not slant > 0:
         raise ModelError(f"rolling_cone: half_angle is {half_angle}, slant {slant}; expected 0 … π/2 and a length.")
@@ -109,21 +112,21 @@ def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float 
     builder.add_body("cone", "world", Free(), inertia=cone(radius, height, mass=mass).moved(solid))
     builder.add_frame("apex", "cone", placement(apex))
     builder.add_frame("base", "cone", placement(apex + along[:, 0] * height, R=along))
-    looks = Looks(builder.build())
-    looks.add("cone", Shape("cone", (radius, height)), solid, GOLD)
-    # what is round does not show that it turns: stripes along the slant, and a disc with a bar on the base
+    shapes = Appearance(builder.build())
+    shapes.add("cone", Shape("cone", (radius, height)), solid, GOLD)
+    # stripes along the slant and bars on the base make the rotation visible
     thin, end = 0.012 * slant, apex + along[:, 0] * height
     for k in range(3):
         side = along @ axis_rotation((1, 0, 0), 2 * np.pi * k / 3 + np.pi / 2)
         rim = end + side[:, 1] * radius
         color = (RED, BLUE, BLUE)[k]
-        looks.rod("cone", apex + (rim - apex) * 0.06, rim - (rim - apex) * 0.01, thin, color, "capsule")
-        looks.rod("cone", end, rim - (rim - end) * 0.04, thin, color, "capsule")
-    return looks.worn()
+        shapes.rod("cone", apex + (rim - apex) * 0.06, rim - (rim - apex) * 0.01, thin, color, "capsule")
+        shapes.rod("cone", end, rim - (rim - end) * 0.04, thin, color, "capsule")
+    return shapes.apply()
 
 
 def falling_sphere(mass: float = 0.2, radius: float = 0.05, gravity: float = 9.8066) -> Model:
-    """A free sphere, centre at its frame's origin."""
+    """Return a free sphere, centre at its frame's origin."""
     builder = ModelBuilder("falling_sphere", (0, 0, -gravity))
     builder.add_body("sphere", "world", Free(), inertia=sphere(radius, mass=mass))
     return builder.build()

@@ -11,10 +11,10 @@ _SKIN, _SUIT, _TRUNKS = (0.88, 0.68, 0.55, 1.0), (0.20, 0.45, 0.70, 1.0), (0.15,
 
 
 def humanoid(stiffness: Any = 0.0, damping: Any = 0.0, gravity: Any = 9.81) -> Model:
-    """A human figure of 74 kg and 1.73 m: 13 bodies, 30 freedoms, z up, facing x; at q neutral it stands upright.
+    """Return a human figure of 74 kg and 1.73 m: 13 bodies, 30 freedoms, z up, facing x, upright at neutral q.
 
-    Pelvis on a free joint; spine, neck, shoulders and hips are balls, elbows, knees and ankles hinges about y. Positive
-    angles bend an elbow forward, a knee back, and point a foot down. All joints have the same ``stiffness``
+    The pelvis has a free joint; spine, neck, shoulders and hips are spherical, elbows, knees and ankles hinges about y.
+    Positive angles bend an elbow forward, a knee back, and point a foot down. All joints have the same ``stiffness``
     [N m/rad] towards the upright figure and ``damping`` [N m s/rad].
     """
     builder = ModelBuilder("humanoid", (0, 0, -gravity))
@@ -23,7 +23,7 @@ def humanoid(stiffness: Any = 0.0, damping: Any = 0.0, gravity: Any = 9.81) -> M
     def add(
         name: str, parent: str, joint: Joint, at: Any, shape: Shape, inertia: Inertia, color: Any, center: Any
     ) -> None:
-        """A body whose joint is ``at`` in the parent, its shape about ``center``."""
+        """Add a body whose joint is at ``at`` in the parent, its shape about ``center``."""
         springs = {} if parent == "world" else passive
         moved = inertia.translated(center)
         builder.add_body(name, parent, joint, placement=placement(at), inertia=moved, **springs)
@@ -33,7 +33,7 @@ def humanoid(stiffness: Any = 0.0, damping: Any = 0.0, gravity: Any = 9.81) -> M
         add(name, parent, joint, at, Shape("box", size), box(*size, mass=mass), color, center)
 
     def limb(name: str, parent: str, joint: Joint, at: Any, radius: float, length: float, mass: float, c: Any) -> None:
-        """A capsule that hangs from its joint, as long as the bone."""
+        """Add a capsule that hangs from its joint, as long as the bone."""
         solid = capsule(radius, length, mass=mass)
         add(name, parent, joint, at, Shape("capsule", (radius, length)), solid, c, (0, 0, -length / 2))
 

@@ -1,4 +1,4 @@
-"""Random trees over every joint type: for laws that must hold for any mechanism."""
+"""Random trees with every joint type, for tests of laws that hold for any mechanism."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ JOINT_KINDS = (
 
 
 def random_joint(kind: str, rng: np.random.Generator) -> Joint:
-    """A joint of that kind with random parameters."""
+    """Return a joint of that kind with random parameters."""
     axis = rng.standard_normal(3)
     makers = {
         "free": lambda: Free(),
@@ -46,19 +46,19 @@ def random_joint(kind: str, rng: np.random.Generator) -> Joint:
 
 
 def random_pose(rng: np.random.Generator) -> Array:
-    """A pose (4, 4) with uniform orientation, within half a metre."""
+    """Return a pose (4, 4) with uniform orientation, within half a metre."""
     return placement(rng.uniform(-0.5, 0.5, 3), R=quaternion_to_rotation(random_quaternion(rng)))
 
 
 def random_inertia(rng: np.random.Generator) -> Inertia:
-    """The inertia of a cloud of random points: physically consistent."""
+    """Return the inertia of random point masses, so that it is physically consistent."""
     points = rng.normal(scale=0.2, size=(6, 3)) + rng.uniform(-0.2, 0.2, 3)
     masses = rng.uniform(0.05, 0.5, 6)
     return sum((Inertia(m, p) for m, p in zip(masses, points, strict=True)), Inertia(0.0))
 
 
 def random_tree(seed: int = 0, *, passive: bool = True, kinds: tuple[str, ...] = JOINT_KINDS, rounds: int = 1) -> Model:
-    """A tree with every joint kind ``rounds`` times, in random order, on random parents, frames and inertias.
+    """Return a tree with every joint kind ``rounds`` times, in random order, with random parents, frames and inertias.
 
     ``passive`` adds damping, friction, springs (not on the free joint) and armature.
     """

@@ -1,4 +1,4 @@
-"""Two modern arms from published parameters: like the UR5 and like the Franka Panda."""
+"""Two arms from published parameters: similar to the UR5 and to the Franka Panda."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 from sixd.io.dh import from_dh
 from sixd.model import Model
 from sixd.spatial import cylinder
-from sixd.zoo.arm_appearance import panda_looks, ur_looks
+from sixd.zoo.arm_appearance import draw_panda, draw_ur
 
 _H = np.pi / 2
 
 
 def ur_arm() -> Model:
-    """A six-axis arm with the UR5's published DH parameters, masses and centres; links as solid cylinders."""
+    """Return a six-axis arm with the UR5's published DH parameters, masses and centres; links as solid cylinders."""
     # alpha, a, d, mass, centre of mass in the DH frame, cylinder radius, length, axis
     table = [
         (_H, 0.0, 0.089159, 3.7, (0.0, -0.02561, 0.00193), 0.06, 0.15, "y"),
@@ -31,11 +31,11 @@ def ur_arm() -> Model:
         }
         for k, (alpha, a, d, m, com, r, length, axis) in enumerate(table)
     ]  # fmt: skip
-    return ur_looks(from_dh(rows, convention="standard", name="ur_arm"))
+    return draw_ur(from_dh(rows, convention="standard", name="ur_arm"))
 
 
 def panda_arm() -> Model:
-    """A seven-axis arm with the Panda's published DH parameters and the inertias identified by Gaz et al. (2019)."""
+    """Return a seven-axis arm with the Panda's published DH parameters and the inertias of Gaz et al. (2019)."""
     # alpha and a of the frame before, d; limits; mass; com; Ixx Ixy Ixz Iyy Iyz Izz about the centre
     table = [
         (0, 0, 0.333, (-2.8973, 2.8973), 4.970684, (3.875e-3, 2.081e-3, -0.1750),
@@ -62,4 +62,4 @@ def panda_arm() -> Model:
                 "effort": 87.0 if k < 4 else 12.0, "velocity": 2.175 if k < 4 else 2.61,
             }
         )  # fmt: skip
-    return panda_looks(from_dh(rows, convention="modified", name="panda_arm", tool=(0, 0, 0.107)))
+    return draw_panda(from_dh(rows, convention="modified", name="panda_arm", tool=(0, 0, 0.107)))

@@ -1,4 +1,4 @@
-"""Mechanisms of the textbooks. Parameters may be numbers or SymPy symbols.
+"""Textbook mechanisms. Parameters may be numbers or SymPy symbols.
 
 Planar arms move in the xy-plane, joint axes along z, gravity along -y.
 """
@@ -13,7 +13,7 @@ from sixd.errors import ModelError
 from sixd.io.dh import from_dh
 from sixd.model import Model, ModelBuilder, Planar, Prismatic, Revolute
 from sixd.spatial import Inertia, placement, point, rod
-from sixd.zoo.arm_appearance import puma_looks
+from sixd.zoo.arm_appearance import draw_puma
 
 
 def _require_count(where: str, n: int) -> None:
@@ -26,12 +26,12 @@ def _xy_arm(name: str, gravity: Any) -> ModelBuilder:
 
 
 def _flat(mass: Any, at: Any, moment: Any) -> Inertia:
-    """A flat body in the xy-plane, centre at x = ``at``, ``moment`` about z through the centre."""
+    """Return the inertia of a flat body in xy, centre at x = ``at``, ``moment`` about z through the centre."""
     return Inertia(mass, (at, 0, 0), (moment / 2, moment / 2, moment))
 
 
 def planar(n: int = 2) -> Model:
-    """Chain of n unit thin rods (1 kg, 1 m) with revolute joints about z, no gravity."""
+    """Return a chain of n unit thin rods (1 kg, 1 m) with revolute joints about z, no gravity."""
     _require_count("planar", n)
     builder = ModelBuilder(f"planar{n}", (0, 0, 0))
     inertia = rod(1.0, mass=1.0, axis="x").translated((0.5, 0, 0))
@@ -44,14 +44,14 @@ def planar(n: int = 2) -> Model:
 
 
 def planar_body(mass: Any = 1.0, inertia: Any = 1.0, gravity: Any = 9.81) -> Model:
-    """One body free in the xy-plane, q = (θ, x, y)."""
+    """Return one body free in the xy-plane, q = (θ, x, y)."""
     builder = _xy_arm("planar_body", gravity)
     builder.add_body("body", "world", Planar(), inertia=_flat(mass, 0, inertia))
     return builder.build()
 
 
 def rp_arm(m1: Any = 2.0, m2: Any = 1.5, I1: Any = 0.4, I2: Any = 0.3, r1: Any = 0.35, gravity: Any = 9.81) -> Model:
-    """Revolute then prismatic: link 1's centre at r1, link 2's at q2 along link 1's x axis."""
+    """Return a revolute, then a prismatic joint: link 1's centre at r1, link 2's at q2 along link 1's x axis."""
     builder = _xy_arm("rp_arm", gravity)
     builder.add_body("link1", "world", Revolute("z"), inertia=_flat(m1, r1, I1))
     builder.add_body("link2", "link1", Prismatic("x"), inertia=_flat(m2, 0, I2))
@@ -68,7 +68,7 @@ def two_link_arm(
     L1: Any = 1.2,
     gravity: Any = 9.81,
 ) -> Model:
-    """The 2R arm: centres at r1, r2 along the links, elbow at L1; moments I1, I2 about the centres."""
+    """Return the 2R arm: centres at r1, r2 along the links, elbow at L1; moments I1, I2 about the centres."""
     builder = _xy_arm("two_link_arm", gravity)
     builder.add_body("link1", "world", Revolute("z"), inertia=_flat(m1, r1, I1))
     elbow = placement((L1, 0, 0))
@@ -77,7 +77,7 @@ def two_link_arm(
 
 
 def pr_arm(m1: Any = 2.0, m2: Any = 1.5, I2: Any = 0.3, r2: Any = 0.5, gravity: Any = 9.81) -> Model:
-    """Horizontal slide, then a revolute link with its centre at r2."""
+    """Return a horizontal slide with a revolute link with its centre at r2."""
     builder = _xy_arm("pr_arm", gravity)
     builder.add_body("slide", "world", Prismatic("x"), inertia=point(m1))
     builder.add_body("link", "slide", Revolute("z"), inertia=_flat(m2, r2, I2))
@@ -85,14 +85,14 @@ def pr_arm(m1: Any = 2.0, m2: Any = 1.5, I2: Any = 0.3, r2: Any = 0.5, gravity: 
 
 
 def point_arm(l1: Any = 0.7, l2: Any = 0.5, m1: Any = 2.0, m2: Any = 1.3, gravity: Any = 9.81) -> Model:
-    """Planar 2R arm with point masses at the links' ends (Craig 6.7)."""
+    """Return a planar 2R arm with point masses at the links' ends (Craig 6.7)."""
     return two_link_arm(m1, m2, 0, 0, l1, l2, l1, gravity)
 
 
 def craig_arm(
     L1: Any = 0.7, L2: Any = 0.5, M1: Any = 2.0, M2: Any = 1.3, V1: Any = 0.0, V2: Any = 0.0, gravity: Any = 9.81
 ) -> Model:
-    """Two joints with crossed axes, point masses at the links' ends, viscous friction V (Craig 6.5)."""
+    """Return an arm with crossed axes, point masses at the links' ends, viscous friction V (Craig 6.5)."""
     quarter = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # 90° about x, exact
     builder = ModelBuilder("craig_arm", (0, 0, -gravity))
     builder.add_body("link1", "world", Revolute("z"), inertia=point(M1, (L1, 0, 0)), damping=V1)
@@ -103,7 +103,7 @@ def craig_arm(
 
 
 def spinning_top(radius: float = 0.05, height: float = 0.1, mass: float = 1.0) -> Model:
-    """Thin disc whose centre is ``height`` above the pivot, on joints Rz, Ry, Rz; singular at q2 = 0."""
+    """Return a thin disc whose centre is ``height`` above the pivot, on joints Rz, Ry, Rz; singular at q2 = 0."""
     disc = Inertia(mass, (0, 0, height), np.array([1, 1, 2]) * mass * radius**2 / 4)
     builder = ModelBuilder("spinning_top")
     builder.add_body("precession", "world", Revolute("z"))
@@ -113,7 +113,7 @@ def spinning_top(radius: float = 0.05, height: float = 0.1, mass: float = 1.0) -
 
 
 def pendulum(n: int = 1, length: Any = 1.0, mass: Any = 1.0) -> Model:
-    """n uniform rods hanging in the xz-plane, joints about y; q = 0 hangs down."""
+    """Return n uniform rods hanging in the xz-plane, joints about y; q = 0 hangs down."""
     _require_count("pendulum", n)
     builder = ModelBuilder("pendulum" if n == 1 else f"pendulum{n}")
     inertia = rod(length, mass=mass, axis="z").translated((0, 0, -length / 2))
@@ -124,7 +124,7 @@ def pendulum(n: int = 1, length: Any = 1.0, mass: Any = 1.0) -> Model:
 
 
 def cart_pole(cart: Any = 1.0, pole: Any = 0.1, length: Any = 1.0) -> Model:
-    """A cart on the x axis with a uniform pole of ``length`` on it; q2 = 0 is upright."""
+    """Return a cart on the x axis with a uniform pole of ``length`` on it; q2 = 0 is upright."""
     builder = ModelBuilder("cart_pole")
     builder.add_body("cart", "world", Prismatic("x"), inertia=point(cart), joint_name="slider")
     upright = rod(length, mass=pole, axis="z").translated((0, 0, length / 2))
@@ -133,7 +133,7 @@ def cart_pole(cart: Any = 1.0, pole: Any = 0.1, length: Any = 1.0) -> Model:
 
 
 def puma560() -> Model:
-    """Unimation Puma 560 with its classic parameters (standard DH, motors' reflected inertia, damping and friction).
+    """Return the Unimation Puma 560 with its classic parameters, reflected inertia of the motors and friction included.
 
     The published Coulomb friction differs a little by direction; the mean of the two is used.
     """
@@ -155,4 +155,4 @@ def puma560() -> Model:
         }
         for alpha, a, d, m, c, I, Jm, G, B, plus, minus in table
     ]  # fmt: skip
-    return puma_looks(from_dh(rows, convention="standard", name="puma560"))
+    return draw_puma(from_dh(rows, convention="standard", name="puma560"))

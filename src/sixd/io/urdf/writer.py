@@ -76,7 +76,7 @@ def _origin(pose: Array) -> str:
 
 
 def _base_frame(model: Model) -> str | None:
-    """Return the first frame on the world: its link gets the inertia fixed there, which other readers drop from the world."""
+    """Return the first frame on the world: its link gets the inertia fixed there, as other readers drop the world's."""
     on_world = (name for name, f in model.frames.items() if not f.body and not name.startswith("joint:"))
     return next((name for name in on_world if name != "world"), None)
 
