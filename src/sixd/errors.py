@@ -34,7 +34,7 @@ class UnknownNameError(ModelError, KeyError):
 
 
 class OutOfRangeError(SixdError, IndexError, ValueError):
-    """A trajectory does not have the record, the row or the time that is asked for."""
+    """A trajectory does not have the record, the row or the time that was requested."""
 
 
 class LoadError(ModelError):

@@ -174,12 +174,12 @@ def test_mistakes_are_reported_with_their_location(message):
     ("ranges", "message"),
     [([[0, 1], [0, 1], [0, 1]], "of which two are positive"), ([[0, 1], [0, 0.1], [0, 0]], "at least 1.5 each way")],
 )
-def test_faults_of_tiles(ranges, message):
+def test_mistakes_of_tiles(ranges, message):
     with pytest.raises(sixd.ModelError, match=message):
         draw(base=["tiles", ranges, 0.1])
 
 
-def test_faults_of_the_whole_appearance():
+def test_mistakes_of_the_whole_appearance():
     with pytest.raises(sixd.ModelError, match="appearance.body has 1 entries, expected a list for each of 2"):
         read_appearance("load", {"body": [[]]}, 2)
     with pytest.raises(sixd.ModelError, match="appearance is 3, expected a structure"):

@@ -120,7 +120,7 @@ def test_accelerations_are_mujocos(rng):
     assert np.abs(free - ours).max() > 0.1 * np.abs(free).max()  # the constraints do act
 
 
-def test_what_is_inactive_soft_or_idle():
+def test_inactive_soft_and_idle_equalities():
     """Inactive equalities and those within a body are left out, soft ones become hard: notes, without a warning."""
     text = document(
         "<weld body1='a' body2='rim'/><connect body1='b' anchor='0 0 0' active='false'/><joint joint1='e1' joint2='a1'/>"
@@ -135,7 +135,7 @@ def test_what_is_inactive_soft_or_idle():
         assert off.constraints == ()
 
 
-def test_circles_are_told():
+def test_circles_are_reported():
     """A joint that follows itself through another cannot be explicit: the second relation is left out, with a warning."""
     with pytest.warns(sixd.ModelWarning, match="equality1: the equality is left out: .*no circle"):
         model = sixd.load(document("<joint joint1='e1' joint2='a1'/><joint joint1='a1' joint2='e1'/>"))

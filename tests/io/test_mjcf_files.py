@@ -131,7 +131,7 @@ LEFT_OUT = [
 QUIET = [r"actuators \(3\)", r"tendons \(1\) that exert no force by themselves"]
 
 
-def test_what_is_not_carried_is_one_warning_each():
+def test_each_kind_that_is_not_carried_is_one_warning():
     """Actuators and tendons without a force of their own are no warnings; check lists them all the same."""
     with pytest.warns(sixd.ModelWarning) as caught:
         model = sixd.load(RICH)

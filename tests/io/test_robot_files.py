@@ -202,7 +202,7 @@ def test_meshes_of_a_linked_file(arm, tmp_path):
     assert os.path.samefile(found, arm / "meshes/visual/a.stl")
 
 
-def test_devices_are_no_meshes(arm):
+def test_devices_are_not_meshes(arm):
     from sixd.viewer.bodies.meshes import read_mesh
 
     assert mesh_of(arm / "urdf", "/dev/zero") == "/dev/zero"

@@ -75,7 +75,7 @@ def bent():
         (flat(I=[np.triu(np.ones((3, 3)))] * 3), "I of body 1 is not symmetric"),
     ],
 )
-def test_broken_structures_say_what(source, message):
+def test_broken_structures_raise(source, message):
     with pytest.raises(sixd.SixdError, match=message):
         sixd.load(source)
 

@@ -1,4 +1,4 @@
-"""The URDF reader on files good, doubtful, broken and hostile."""
+"""The URDF reader on correct, faulty, broken and hostile files."""
 
 import sys
 import warnings
@@ -220,7 +220,7 @@ def test_loading_is_linear_in_the_links():
     assert calls(800) < 2.1 * calls(400)
 
 
-# what is doubtful -----------------------------------------------------------------------------------
+# possible mistakes ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_loading_is_linear_in_the_links():
         (link("a", mass=0), "impossible-inertia", "the mass is zero but the moments are not"),
     ],
 )
-def test_doubtful_inertias_warn_and_are_listed(body, code, text):
+def test_impossible_inertias_warn_and_are_listed(body, code, text):
     """A missing, negative or impossible inertia is a warning that names the body, and an entry of check."""
     with pytest.warns(sixd.ModelWarning, match="a: ") as caught:
         model = sixd.load(robot(link("r"), body, joint("j", "r", "a")))
@@ -286,7 +286,7 @@ def test_singular_mass_matrix_raises_and_names(rng):
 # what is broken -------------------------------------------------------------------------------------
 
 
-def test_broken_files_say_what_and_where(tmp_path):
+def test_broken_files_raise_with_the_line(tmp_path):
     """Broken XML, wrong roots, empty and missing files."""
     fails("<robot name='r'>\n<link name='a'>\n</robot>", "<text>, line 3: the XML is broken: mismatched tag")
     fails(b"", "the file is empty")

@@ -13,7 +13,7 @@ from sixd.io.urdf.spelling import edits, nearest, spelling_findings
 from sixd.io.xml import parse
 
 
-def told(text, **options):
+def warnings_of(text, **options):
     """The model and the warnings of a load."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -87,7 +87,7 @@ def test_quaternions_of_origins():
 )
 def test_misspelt_names_warn(inside, element, near):
     """One warning, with the file, the line, the element and the name that was meant."""
-    model, texts = told(arm(inside))
+    model, texts = warnings_of(arm(inside))
     (text,) = [t for t in texts if "limit" not in t or "limit" in element]
     assert text.startswith(f"load: 'r': j: <text>, line 4: {element} in URDF, it is ignored; did you mean {near}?")
     assert [(f.code, f.where) for f in sixd.check(model) if f.code == "misspelt"] == [("misspelt", "j")]
@@ -95,14 +95,14 @@ def test_misspelt_names_warn(inside, element, near):
 
 def test_a_misspelt_multiplier():
     text = CHAIN.replace("</joint>\n</robot>", "<mimic joint='j1' multiplyer='2'/></joint>\n</robot>")
-    _, (message,) = told(text)
+    _, (message,) = warnings_of(text)
     assert "j2: <text>, line 6: <mimic> has no attribute 'multiplyer'" in message
     assert "did you mean 'multiplier'?" in message
 
 
-def test_text_in_the_place_of_attributes():
+def test_text_instead_of_attributes():
     """<axis>0 1 0</axis> would leave the axis along x."""
-    _, (text,) = told(arm("<axis>0 1 0</axis>"))
+    _, (text,) = warnings_of(arm("<axis>0 1 0</axis>"))
     assert "j: <text>, line 4: the text '0 1 0' in <axis> is ignored; write it as an attribute (xyz)" in text
 
 
@@ -113,7 +113,7 @@ def test_foreign_tags_are_silent():
         "<ros2_control name='c'/><drake:joint/><link name='b2'><contact><lateral_friction value='1'/></contact></link>"
         "<joint name='f' type='fixed'><parent link='b'/><child link='b2'/><hardwareInterface/></joint>"
     )
-    _, texts = told(CHAIN.replace("</robot>", f"{foreign}</robot>"))
+    _, texts = warnings_of(CHAIN.replace("</robot>", f"{foreign}</robot>"))
     assert texts == []
 
 
@@ -136,9 +136,9 @@ def test_edits():
     assert nearest("lenght", ["radius", "length"]) == "length"
 
 
-def test_what_stands_twice():
-    """The first <inertial> is taken, and the second is told of."""
-    model, (text,) = told(arm("<axis xyz='0 0 1'/>", "<inertial><mass value='9'/></inertial>"))
+def test_repeated_elements():
+    """The first <inertial> is taken, and a warning names the second."""
+    model, (text,) = warnings_of(arm("<axis xyz='0 0 1'/>", "<inertial><mass value='9'/></inertial>"))
     assert model.mass == 1
     assert "b: <text>, line 3: a second <inertial> is ignored, the first is taken" in text
 
@@ -146,9 +146,9 @@ def test_what_stands_twice():
 # numbers -----------------------------------------------------------------------------------------
 
 
-def test_exchanged_limits_are_none():
+def test_limits_in_the_wrong_order_are_ignored():
     """Nobody can tell what was meant: the joint has no limits, and the warning says so."""
-    model, (text,) = told(arm("<axis xyz='0 0 1'/><limit lower='2' upper='-1' effort='3'/>"))
+    model, (text,) = warnings_of(arm("<axis xyz='0 0 1'/><limit lower='2' upper='-1' effort='3'/>"))
     assert (
         text == "load: 'r': j: the lower limit 2 is above the upper -1; the joint is left without limits: correct them."
     )
@@ -157,12 +157,14 @@ def test_exchanged_limits_are_none():
 
 
 def test_zero_inertias_are_missing():
-    """Zeros that stand in the file are as doubtful as nothing; beside a fixed body with mass they are not."""
+    """Zeros in the file are reported like a missing inertia, unless a fixed body with mass is merged with it."""
     zero = "<link name='b'><inertial><mass value='0'/><inertia ixx='0' iyy='0' izz='0'/></inertial></link>"
-    model, (text,) = told(robot(link("a"), zero, joint("j", "a", "b")))
+    model, (text,) = warnings_of(robot(link("a"), zero, joint("j", "a", "b")))
     assert "b: it has no inertia, zero is taken" in text
     assert "missing-inertia" in [f.code for f in sixd.check(model)]
-    assert told(robot(link("a"), zero, link("c"), joint("j", "a", "b"), joint("f", "b", "c", "fixed", "")))[1] == []
+    assert (
+        warnings_of(robot(link("a"), zero, link("c"), joint("j", "a", "b"), joint("f", "b", "c", "fixed", "")))[1] == []
+    )
 
 
 @pytest.mark.parametrize("text", ["٠ ٠ ١", "0 0 １", "0 0 1e٢"])
@@ -171,9 +173,9 @@ def test_digits_of_other_scripts_are_refused(text):
 
 
 def test_negative_properties_warn():
-    """At load, as check tells; once for each kind, with the names."""
+    """Loading warns of what check lists, once for each kind, with the names."""
     inside = "<axis xyz='0 0 1'/><dynamics damping='-1' friction='-2'/><limit effort='-3' velocity='-4' lower='0' upper='1'/>"
-    model, (text,) = told(
+    model, (text,) = warnings_of(
         robot(*(link(n) for n in "abc"), joint("j", "a", "b", inside=inside), joint("k", "b", "c", inside=inside))
     )
     assert "j, k: its damping is negative (-1)" in text
@@ -188,7 +190,7 @@ def test_one_warning_for_each_kind():
     bare = [f"<link name='{n}'/>" for n in names]
     bad = [link("x", mass=-1), link("y", mass=-2)]
     joints = [joint(f"j{n}", "base", n) for n in [*names, "x", "y"]]
-    _, texts = told(robot(link("base"), *bare, *bad, *joints))
+    _, texts = warnings_of(robot(link("base"), *bare, *bad, *joints))
     assert len(texts) == 2
     negative, missing = texts
     assert "l0, l1, l2, l3, l4, l5 and 4 more: it has no inertia" in missing
@@ -197,6 +199,6 @@ def test_one_warning_for_each_kind():
     assert "y: no real body" in negative
 
 
-def test_huge_numbers_give_no_noise():
+def test_huge_numbers_cause_no_other_warnings():
     sixd.load(CHAIN.replace("'1.0'", "'1e308'").replace("'.1'", "'1e308'"))
     fails(CHAIN.replace("'1.0'", f"'{'9' * 200_000}x'"), "'999", "…' is not a finite number")

@@ -188,7 +188,7 @@ def test_a_chain_of_edits_loses_nothing(arm, gripper):
 # it takes no part -----------------------------------------------------------------------------------
 
 
-def test_results_do_not_see_it(gripper):
+def test_results_do_not_depend_on_it(gripper):
     """Every function, and the key of compiled code, is that of the model with nothing fixed."""
     light = sixd.load(robot(GRIPPER.replace("0.73", "0")))
     heavy = sixd.ModelBuilder.from_model(light)

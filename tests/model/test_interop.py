@@ -242,7 +242,7 @@ def test_what_is_given_is_returned(program, rng):
         assert function(model, q0.astype(np.float32), qd.astype(np.float32))[1].dtype == np.float32
 
 
-def test_symbols_go_over():
+def test_symbols_are_converted():
     """SymPy states give SymPy states: the planar joint's velocity turns with θ."""
     builder = sixd.ModelBuilder("puck")
     builder.add_body("puck", "world", sixd.Planar())

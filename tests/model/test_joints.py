@@ -373,7 +373,7 @@ def test_bias_alone_is_not_enough_for_several_freedoms():
         sixd.jacobian_rate(model, state, state, "bead")
 
 
-def test_what_is_no_joint():
+def test_objects_that_are_not_joints():
     """A class instead of an object, or a name, is refused; an incomplete joint cannot be made."""
     for joint in (Revolute, "revolute"):
         with pytest.raises(sixd.ScalarTypeError, match=r"add_body 'bead': joint is .*, expected a joint such as"):

@@ -340,7 +340,7 @@ def test_tree_prints(builder):
     )
 
 
-def test_check_finds_what_is_doubtful():
+def test_check_finds_mistakes():
     """Limits the wrong way round, and inertia that only two joints together can see."""
     b = sixd.ModelBuilder("m")
     b.add_body("a", "world", sixd.Revolute("z"), limits=(1, -1))

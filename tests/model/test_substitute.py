@@ -44,7 +44,7 @@ def test_symbols_of_one_name():
         ({"c": 1.0}, "no symbol named 'c'"), ({a: 0}, "becomes zoo"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_put_in(values, message):
+def test_invalid_substitutions(values, message):
     with pytest.raises(sixd.SixdError, match=message):
         two_masses(1 / a, 1.0).substitute(values)
 
@@ -176,7 +176,7 @@ class OnFloats(Whole):
 
 
 def test_joints_that_cannot_be_traced():
-    """A joint that works on floats alone is told how to be written."""
+    """A joint that works only on floats raises an error that says how to write it."""
     builder = sixd.ModelBuilder("m")
     builder.add_body("b", "world", OnFloats(), inertia=sixd.sphere(1, mass=2.5))
     with pytest.raises(sixd.TraceError, match=r"bias_force: a traced value was asked for a number.*\['OnFloats'\]"):

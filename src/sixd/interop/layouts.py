@@ -144,7 +144,7 @@ def _mujoco_rule(where: str, model: Model, i: int) -> Rule:
         return SAME_BALL if isinstance(joint, Spherical) else SAME
     if model.parent[i] != 0:
         raise ModelError(
-            f"{where}: the free joint {model.joint_names[i - 1]!r} hangs on body "
+            f"{where}: the free joint {model.joint_names[i - 1]!r} is on body "
             f"{model.body_names[model.parent[i] - 1]!r}, expected the world: MuJoCo has free joints only there."
         )
     return mujoco_free(model.placement[i])

@@ -1,4 +1,4 @@
-"""The numbers in a model: one kind throughout, changed one by one, put in the place of symbols.
+"""The numbers in a model: converted to one type, mapped one by one, substituted for symbols.
 
 A model without symbols holds floats; beside symbols whole numbers stay exact. Functions that take a model return a
 new one by ``dataclasses.replace``, so nothing here needs the class.
@@ -54,7 +54,7 @@ def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
     def replaced(x: Any) -> Any:
         if not hasattr(x, "xreplace"):
             return x
-        new = x.xreplace(table)  # all at once, so that symbols can change places
+        new = x.xreplace(table)  # all at once, so that symbols can be exchanged
         if not new.free_symbols and not (new.is_real and new.is_finite):
             raise ModelError(f"substitute: {x} becomes {new} in model {model.name!r}, expected a finite number.")
         return new

@@ -90,7 +90,7 @@ def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None)
     result = model["gamma_q"](model, q, qd)
     if not isinstance(result, (tuple, list)) or len(result) != 4:
         raise ModelError(
-            f"FDgq: gamma_q returned a {type(result).__name__}, expected four values q, qd, G, g = gamma_q(model, q, qd)."
+            f"FDgq: gamma_q returned a {type(result).__name__}, expected q, qd, G, g = gamma_q(model, q, qd)."
         )
     q, qd, G, g = result
     G, g = numbers("FDgq", "G of gamma_q", G), vector("FDgq", "g of gamma_q", g, n)

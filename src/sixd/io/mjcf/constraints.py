@@ -118,11 +118,11 @@ def _notes(counts: Counter[str], model: str) -> Iterator[Finding]:
     quiet = {
         "carried": "equality constraints ({}) are soft in MuJoCo, and hard here",
         "inactive": "equality constraints ({}) are not active and left out",
-        "idle": "equality constraints ({}) join what is one body already and are left out",
+        "idle": "equality constraints ({}) connect points of the same body and are left out",
     }
     yield from (
         Finding("equality", model, text.format(counts[key]), True) for key, text in quiet.items() if counts[key]
     )
     if counts["other"]:
         text = f"equality constraints of tendons or flexible bodies ({counts['other']}) are not carried"
-        yield Finding("not-carried", model, f"{text}; what they join moves freely")
+        yield Finding("not-carried", model, f"{text}; the parts they connect move freely")

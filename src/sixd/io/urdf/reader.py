@@ -1,6 +1,6 @@
 """The URDF reader: a parsed ``<robot>`` to a Model.
 
-Accepts what real files contain: missing inertials, masses and limits, bodies that cannot exist, mimic tags, axes of
+Tolerates faults of real files: missing inertials, masses and limits, bodies that cannot exist, mimic tags, axes of
 any length, planar, floating and spherical joints. Possible mistakes become findings; a file that has no sensible
 reading is an error with the line. Joints are read in ``joints``, links in ``links``, their order in ``tree``.
 """
