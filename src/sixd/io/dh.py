@@ -14,11 +14,10 @@ from sixd.spatial.rotation import EYE3, axis_rotation
 from sixd.spatial.scalar import Array, Scalar, is_number, require_scalars
 from sixd.spatial.transform import placement
 
-_KEYS = (
-    "alpha", "a", "d", "theta", "joint", "mass", "com", "inertia",
-    "armature", "damping", "friction", "limits", "effort", "velocity", "stiffness", "rest",
-)  # fmt: skip
-_PASSED_ON = _KEYS[8:]
+_PARAMETERS = ("alpha", "a", "d", "theta")
+_OPTIONS = ("armature", "damping", "friction", "limits", "effort", "velocity", "stiffness", "rest")  # of add_body
+_KEYS = (*_PARAMETERS, "joint", "mass", "com", "inertia", *_OPTIONS)
+_JOINTS = ("revolute", "prismatic")
 
 
 def from_dh(
@@ -55,37 +54,40 @@ def from_dh(
     builder = ModelBuilder(name, gravity)
     parent = "world"
     for k, row in enumerate(rows, start=1):
-        if not isinstance(row, Mapping):
-            raise ModelError(f"from_dh: row {k} is {row!r}, expected a mapping such as {{'alpha': 0, 'a': 1, 'd': 0}}.")
-        for key in row:
-            if key not in _KEYS:
-                raise unknown_name(f"from_dh: row {k}", "key", key, _KEYS)
-        alpha, a, d, theta = (row.get(key, 0) for key in ("alpha", "a", "d", "theta"))
-        for key, value in zip(("alpha", "a", "d", "theta"), (alpha, a, d, theta), strict=True):
-            require_scalars(f"from_dh: row {k}: {key}", value)
-            if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
-                raise ModelError(
-                    f"from_dh: row {k}: {key} is {value!r}, expected a finite number or a SymPy expression."
-                )
-        kind = row.get("joint", "revolute")
-        if kind not in ("revolute", "prismatic"):
-            raise unknown_name(f"from_dh: row {k}", "joint type", kind, ("revolute", "prismatic"))
+        _check_row(f"from_dh: row {k}", row)
+        alpha, a, d, theta = (row.get(key, 0) for key in _PARAMETERS)
         across, along = screw(0, alpha, a), screw(2, theta, d)
         modified = convention == "modified"
         builder.add_body(
             f"link{k}",
             parent,
-            Revolute("z") if kind == "revolute" else Prismatic("z"),
+            Revolute("z") if row.get("joint", "revolute") == "revolute" else Prismatic("z"),
             placement=across @ along if modified else along,
             inertia=Inertia(row.get("mass", 0.0), row.get("com", (0, 0, 0)), row.get("inertia", (0, 0, 0))),
             joint_name=f"joint{k}",
             link_pose=None if modified else across,
-            **{key: row[key] for key in _PASSED_ON if key in row},
+            **{key: row[key] for key in _OPTIONS if key in row},
         )
         parent = f"link{k}"
     if tool is not None:
         builder.add_frame("tool", parent, placement(tool) if np.shape(tool) == (3,) else tool)
     return builder.build()
+
+
+def _check_row(where: str, row: Any) -> None:
+    """Raise unless ``row`` is a mapping with known keys, finite parameters and a known joint type."""
+    if not isinstance(row, Mapping):
+        raise ModelError(f"{where} is {row!r}, expected a mapping such as {{'alpha': 0, 'a': 1, 'd': 0}}.")
+    for key in row:
+        if key not in _KEYS:
+            raise unknown_name(where, "key", key, _KEYS)
+    for key in _PARAMETERS:
+        value = row.get(key, 0)
+        require_scalars(f"{where}: {key}", value)
+        if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
+            raise ModelError(f"{where}: {key} is {value!r}, expected a finite number or a SymPy expression.")
+    if row.get("joint", "revolute") not in _JOINTS:
+        raise unknown_name(where, "joint type", row["joint"], _JOINTS)
 
 
 def screw(axis: int, angle: Scalar, distance: Scalar) -> Array:

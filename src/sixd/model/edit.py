@@ -98,42 +98,40 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     base = model.frame(frame, "attach")
     T = compose(base.pose, validate.pose("attach: placement", placement))
     builder, guest = ModelBuilder.from_model(model), ModelBuilder.from_model(other)
-    shift = model.nb
-    for name, values in guest.configurations.items():
-        own = builder.configurations.setdefault(prefix + name, {})
-        own |= {prefix + joint: q for joint, q in values.items()}
 
     def moved(body: int, pose: Array) -> tuple[int, Array]:
-        return (body + shift, pose) if body else (base.body, compose(T, pose))
+        """Return the new body, and the pose in it, for a pose in a body of ``other``."""
+        return (body + model.nb, pose) if body else (base.body, compose(T, pose))
 
+    def taken(name: str, kind: str) -> ModelError:
+        return ModelError(f"attach: {name!r} names a {kind} in both models, expected different names. Give prefix='…'.")
+
+    # bodies with their joints, and the inertia fixed to the other world
     for entry in guest.entries[1:]:
         parent, pose = moved(entry.parent, entry.placement)
         name, joint_name = prefix + entry.name, prefix + entry.joint_name
         if name in builder.frames or joint_name in builder.joint_numbers:
-            raise ModelError(
-                f"attach: {name!r} names a body or joint in both models, expected different names. Give prefix='…'."
-            )
+            raise taken(name, "body or joint")
+        builder.joint_numbers[joint_name] = len(builder.entries)
         builder.entries.append(
             dataclasses.replace(entry, parent=parent, placement=pose, name=name, joint_name=joint_name)
         )
-        builder.joint_numbers[joint_name] = len(builder.entries) - 1
-
     fixed = guest.entries[0].inertia
     if not all(map(is_zero, fixed.parameters)):
         builder.add_inertia(frame, fixed, placement)
-    for name, f in other.frames.items():
-        if name == "world":
-            continue
-        head, label = ("joint:", name[6:]) if name.startswith("joint:") else ("", name)
-        new = head + prefix + label
-        if new in builder.frames:
-            raise ModelError(
-                f"attach: {new!r} names a frame in both models, expected different names. Give prefix='…'."
-            )
-        builder.frames[new] = Frame(*moved(f.body, f.pose), _prefixed(f.parent, prefix, frame))
+
+    # frames and shapes
+    for old, f in other.frames.items():
+        if old != "world":
+            name = _prefixed(old, prefix, frame)
+            if name in builder.frames:
+                raise taken(name, "frame")
+            builder.frames[name] = Frame(*moved(f.body, f.pose), _prefixed(f.parent, prefix, frame))
     for v in other.visuals:
         body, pose = moved(v.body, v.pose)
         builder.visuals.append(dataclasses.replace(v, body=body, pose=pose))
+
+    # constraints: those with the other world get a frame there
     world = f"{prefix or other.name + ':'}world"
     if any("world" in c.frames for c in other.constraints):
         builder.add_frame(world, frame, placement)
@@ -143,6 +141,10 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
         )
     if other.nq:
         _drop_constraints(builder, set(), "attach")
+
+    for name, values in guest.configurations.items():
+        own = builder.configurations.setdefault(prefix + name, {})
+        own |= {prefix + joint: q for joint, q in values.items()}
     builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
     return builder.build()
 
@@ -201,10 +203,11 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(map(repr, names))
 
 
-def _prefixed(parent: str, prefix: str, frame: str) -> str:
-    if parent in ("world", ""):
-        return frame
-    return f"joint:{prefix}{parent[6:]}" if parent.startswith("joint:") else prefix + parent
+def _prefixed(name: str, prefix: str, world: str) -> str:
+    """Return the name of a frame with ``prefix``; ``world`` for the world and for no frame."""
+    if name in ("world", ""):
+        return world
+    return f"joint:{prefix}{name[6:]}" if name.startswith("joint:") else prefix + name
 
 
 EDITS.update(
