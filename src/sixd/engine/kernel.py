@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sixd.engine.artifact import Request, make_routine, trace_request
+from sixd.engine import targets
+from sixd.engine.artifact import make_routine, trace_request
 from sixd.engine.evaluate import evaluate
-from sixd.engine.functions import Function
+from sixd.engine.functions import Function, Request
 from sixd.engine.request import make_request
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
@@ -151,11 +152,9 @@ def export_c(
     the C function; ``f_ext=True`` adds external forces as the last input. ``.save(folder)`` writes both files. Where
     the mass matrix is singular the C function gives inf or NaN.
     """
-    from sixd.codegen.c import emit
-
     with_force = static.pop("f_ext", None) not in (None, False)
     request = make_request("export_c", function, model, "cpu", dtype, parameters, shapes, static)
     program = trace_request(model, request._replace(force=with_force))
     own = request.function.name.replace("+", "_and_")
     label = name or (own if own.isidentifier() else "function")
-    return emit(program, label, dtype=request.dtype, comment=f"{request.function.name} of {model.name}")
+    return targets.c.emit(program, label, dtype=request.dtype, comment=f"{request.function.name} of {model.name}")
