@@ -1,6 +1,5 @@
 """Compiled code and the world around it: processes that race, interruptions, broken disks, and what is kept on disk."""
 
-import importlib
 import itertools
 import os
 import pickle
@@ -130,7 +129,7 @@ STEPS = {
     "linking": (targets, "make_image"),
     "reading": (cache, "read"),
     "writing": (cache, "write"),
-    "loading": (importlib.import_module("sixd.runtime.routine"), "Loaded"),
+    "loading": (targets, "Loaded"),
 }
 
 

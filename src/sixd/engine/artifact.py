@@ -17,7 +17,7 @@ import numpy as np
 
 from sixd.algorithms.singular import reciprocal_pivots, singular_joints, watch_weights
 from sixd.engine.functions import Request
-from sixd.engine.targets import COMPILED, Target
+from sixd.engine.targets import Target, cpu
 from sixd.errors import CompileWarning, SixdError, TraceError
 from sixd.model.builder import MASSLESS
 from sixd.model.joints import BUILT_IN, parameters_of
@@ -200,17 +200,17 @@ def routine(system: System, request: Request) -> Routine:
 
 def make_routine(system: System, request: Request, program: Program | None = None) -> Routine:
     """Return a routine that compiles when it must and does not keep the system alive; ``program``, if it is traced."""
-    function, target = request.function, COMPILED["cpu"]
-    shapes = tuple(function.core(system, name) for name in request.arrays)
-    assert target.kernel is not None
-    return target.kernel(function.name, shapes, request.dtype, _Provider(weakref.ref(system), request, program, target))
+    shapes = tuple(request.function.core(system, name) for name in request.arrays)
+    return request.target.kernel(
+        request.function.name, shapes, request.dtype, _Provider(weakref.ref(system), request, program)
+    )
 
 
 class _Provider:
     """Gives the parts of a routine; the caller of the routine holds the system."""
 
-    def __init__(self, system: weakref.ref[System], request: Request, program: Program | None, target: Target) -> None:
-        self.system, self.request, self.program, self.target = system, request, program, target
+    def __init__(self, system: weakref.ref[System], request: Request, program: Program | None) -> None:
+        self.system, self.request, self.program = system, request, program
 
     def __call__(self, form: str) -> Part:
         system, request = self.system(), self.request
@@ -234,7 +234,8 @@ class _Provider:
 
         limit = LARGE_SOLUTION**2 if function.solves else _LARGE_SQUARES[request.dtype]
         trace = (lambda: program) if program is not None else (lambda: trace_request(system, request))
-        return build(Work(function.name, system.name, key, form, request.dtype, trace, limit, singular), self.target)
+        work = Work(function.name, system.name, key, form, request.dtype, trace, limit, singular)
+        return build(work, request.target)
 
 
 def _model_key(model: System) -> bytes | None:
@@ -264,11 +265,9 @@ def _choices_key(model: System, request: Request) -> str:
 # rollouts ---------------------------------------------------------------------------------------
 
 
-def make_rollout(recipe: Recipe, name: str, method: str, system: str, dtype: str) -> Rollout:
+def make_rollout(recipe: Recipe, name: str, method: str, system: str, dtype: str, target: Target = cpu) -> Rollout:
     """Return the code of a recipe: many steps of many rows in one call."""
-    target = COMPILED["cpu"]
     key = ("recipe", recipe_text(recipe))
     part = build(Work(name, system, key, "rollout", dtype, lambda: recipe, detail=method), target)
     shapes = [recipe.memory[n] for n in recipe.state], [recipe.memory[n] for n in recipe.constants]
-    assert target.rollout is not None
     return target.rollout(part.image, "simulate", dtype, *shapes, recipe.operations)

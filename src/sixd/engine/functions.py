@@ -16,6 +16,7 @@ import numpy as np
 
 from sixd.algorithms.constrained.least_norm import COARSE
 from sixd.algorithms.constrained.rows import is_timed, row_counts
+from sixd.engine.targets import Target, cpu
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.model import require_model
 from sixd.model.system import System
@@ -113,12 +114,14 @@ class Function:
 
 
 class Request(NamedTuple):
-    """What is to be compiled for a system: a function with its choices checked, a dtype, with f_ext or without."""
+    """What is to be compiled for a system: a function with its choices checked, a dtype, with f_ext or without, for a
+    target."""
 
     function: Function
     choices: tuple[Any, ...]
     dtype: str
     force: bool
+    target: Target = cpu
 
     @property
     def arrays(self) -> tuple[str, ...]:

@@ -53,8 +53,8 @@ def make_request(
         if name not in known:
             raise unknown_name(where, "argument", name, known)
     if len(parts) == 1 and not parameters:
-        return Request(parts[0].function, parts[0].choices, dtype, False)
-    return Request(_join(where, parts, model, tuple(parameters)), (), dtype, False)
+        return Request(parts[0].function, parts[0].choices, dtype, False, COMPILED[target])
+    return Request(_join(where, parts, model, tuple(parameters)), (), dtype, False, COMPILED[target])
 
 
 def _dtype_name(dtype: Any) -> str:

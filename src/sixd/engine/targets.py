@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sixd.locks import FORKS_WAIT
@@ -17,21 +17,25 @@ from sixd.runtime.routine import Routine
 from sixd.trace.program import Program
 
 
+def _no_caller(*_: Any) -> Any:
+    raise NotImplementedError("the code of this target is text, to be compiled elsewhere")
+
+
 @dataclass(frozen=True)
 class Target:
     """A kind of machine or language.
 
-    ``emit(program, form, dtype, limit)`` writes code: an :class:`Image` that can be kept on disk where there is a
-    ``loader``, else text. ``machine_key()`` identifies the machine that can run it. ``loader`` makes an image
-    executable; ``kernel`` and ``rollout`` are the classes whose objects call it with arrays.
+    ``emit`` writes code. For a machine it is ``emit(program, form, dtype, limit)``, which returns an image that can be
+    kept on disk; ``machine_key()`` identifies the machines that can run the image; ``kernel(name, shapes, dtype,
+    provide)`` and ``rollout(image, name, dtype, state, constants, operations)`` make the objects that load images and
+    call their code with arrays. A language has none of these: its text is what users want.
     """
 
     name: str
     emit: Callable[..., Any]
-    machine_key: Callable[[], str] = str  # text runs anywhere
-    loader: Callable[[Image], Any] | None = None
-    kernel: type[Routine] | None = None
-    rollout: type[Rollout] | None = None
+    machine_key: Callable[[], str] = str
+    kernel: Callable[..., Any] = _no_caller
+    rollout: Callable[..., Any] = _no_caller
 
 
 def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) -> Image:
@@ -67,6 +71,11 @@ def _processor() -> str:
     return platform.machine() + platform.system() + repr(sorted(name for name, there in features.items() if there))
 
 
+def _load(image: Image) -> Loaded:
+    """Map an image into memory pages that can be executed."""
+    return Loaded(image)
+
+
 def _emit_c(program: Program, name: str, **options: Any) -> Any:
     from sixd.codegen.c import emit
 
@@ -79,7 +88,7 @@ def _emit_js(program: Program) -> str:
     return emit_js(program)
 
 
-cpu = Target("cpu", _emit_machine_code, _processor, Loaded, Routine, Rollout)
+cpu = Target("cpu", _emit_machine_code, _processor, partial(Routine, load=_load), partial(Rollout, load=_load))
 c = Target("c", _emit_c)
 js = Target("js", _emit_js)
 
