@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from test_codegen_c import build, call, needs_cc
 
 import sixd
+from c_compiler import build, call, needs_cc
 from sixd.spatial import exp, sqrt
 from sixd.trace import Graph
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import sympy as sp
 from numpy.testing import assert_allclose
-from test_trace import ARITHMETIC
 
 import sixd
+from arithmetic import ARITHMETIC
 from samples import KINDS, single_joint
 from sixd.algorithms.rnea import rnea
 from sixd.trace import Graph, Slot, jacobian, jvp, make_program, sparsity, vjp

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import sympy as sp
 from numpy.testing import assert_allclose
-from test_urdf import CHAIN, joint, link, robot
 
 import sixd
 from peers import pin
 from sixd.spatial import rotz
+from urdf_text import CHAIN, joint, link, robot
 
 ARM = sixd.zoo.panda_arm()
 INERTIA = sixd.box(1, 2, 3, mass=1.0)
