@@ -49,18 +49,17 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace, folder: Path) -> int:
-    from benchmarks import (
+    from benchmarks import machine, targets
+    from benchmarks.contenders import ours
+    from benchmarks.sections import (
         batches,
         closed_form,
         constrained,
         growth,
-        machine,
         operations,
-        ours,
         rollouts,
         single,
         startup,
-        targets,
         threads,
     )
     from benchmarks.session import Session

@@ -82,7 +82,7 @@ def _llvm() -> str:
 
 def _compiler() -> str:
     try:
-        from benchmarks.with_casadi import COMPILER, FLAGS
+        from benchmarks.contenders.with_casadi import COMPILER, FLAGS
     except ImportError:
         return "not used"
     if COMPILER is None:

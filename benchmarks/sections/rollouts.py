@@ -11,8 +11,9 @@ import mujoco.rollout
 import numpy as np
 
 import sixd
-from benchmarks import ours, robots, with_mujoco
+from benchmarks import robots
 from benchmarks.agreement import require_agreement
+from benchmarks.contenders import ours, with_mujoco
 from benchmarks.report import progress
 from benchmarks.robots import Robot
 from benchmarks.session import Session, cell, ratio

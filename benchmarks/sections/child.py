@@ -1,6 +1,6 @@
 """A fresh process: load a robot, call a function for the first time; prints what each took, as JSON.
 
-``python -m benchmarks.child rnea ur5 256`` or ``python -m benchmarks.child aba 200 256`` for a chain of 200 bodies.
+``python -m benchmarks.sections.child rnea ur5 256`` or ``python -m benchmarks.sections.child aba 200 256`` for a chain of 200 bodies.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.report import progress
 from benchmarks.session import Session
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 CASES = (
     ("rnea", "ur5"), ("rnea", "panda"), ("aba", "panda"), ("rnea", "talos"), ("aba", "talos"), ("rnea", "200"),
     ("aba", "200"),
@@ -58,7 +58,7 @@ def _wanted(session: Session, word: str, name: str) -> bool:
 
 
 def _child(session: Session, word: str, name: str, cache: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.child", word, name, str(ROWS)]
+    command = [sys.executable, "-m", "benchmarks.sections.child", word, name, str(ROWS)]
     done = subprocess.run(command, cwd=ROOT, env=_environment(session, cache), capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"startup: the process for {word} of {name} failed:\n{done.stderr}")

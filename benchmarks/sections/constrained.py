@@ -9,8 +9,9 @@ import numpy as np
 import pinocchio as pin
 
 import sixd
-from benchmarks import robots, with_pinocchio
+from benchmarks import robots
 from benchmarks.agreement import require_agreement
+from benchmarks.contenders import with_pinocchio
 from benchmarks.report import progress
 from benchmarks.session import Session, cell, ratio
 from benchmarks.tasks import Array, States, random_states

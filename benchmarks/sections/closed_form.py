@@ -50,7 +50,7 @@ def measure(session: Session) -> None:
 
 
 def _sympy(ours: Any) -> tuple[list[int], float]:
-    from benchmarks.with_sympy import derive
+    from benchmarks.contenders.with_sympy import derive
 
     started = time.perf_counter()
     derived = derive(ours.model)

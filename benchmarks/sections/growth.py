@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from benchmarks import ours, with_pinocchio
 from benchmarks.agreement import reference, require_agreement
-from benchmarks.operations import program_of
+from benchmarks.contenders import ours, with_pinocchio
 from benchmarks.report import progress
 from benchmarks.robots import Robot, chain
+from benchmarks.sections.operations import program_of
 from benchmarks.session import Session, cell, ratio
 from benchmarks.tasks import ABA, RNEA, Task, random_states
 

@@ -6,8 +6,9 @@ import dataclasses
 from functools import partial
 
 import sixd
-from benchmarks import ours, robots
+from benchmarks import robots
 from benchmarks.agreement import reference, require_agreement
+from benchmarks.contenders import ours
 from benchmarks.session import Session, cell, ratio
 from benchmarks.tasks import RNEA, Array
 from benchmarks.timing import Contender

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks import ours, with_pinocchio
 from benchmarks.agreement import reference, require_agreement
+from benchmarks.contenders import ours, with_pinocchio
 from benchmarks.report import progress
 from benchmarks.session import Session, cell
 
