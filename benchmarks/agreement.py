@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.robots import Robot
 from benchmarks.tasks import Array, States, Task
-from benchmarks.timing import Contender
+from sixd.cli.timing import Contender
 
 
 class Disagreement(Exception):

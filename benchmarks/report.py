@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from sixd.atomic import write_together
 
 
 class Report:
@@ -35,15 +35,7 @@ class Report:
 
     def write(self, path: Path) -> None:
         """Replace the file at once: a reader sees the old report or the new one."""
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write("\n\n".join(self._parts) + "\n")
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        write_together({path: "\n\n".join(self._parts) + "\n"})
 
     def _add(self, text: str) -> None:
         self._parts.append(text)

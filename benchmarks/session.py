@@ -10,7 +10,8 @@ from benchmarks import robots
 from benchmarks.report import Report
 from benchmarks.robots import Robot
 from benchmarks.tasks import States, Task, random_states
-from benchmarks.timing import Contender, Timing, digits, interleave
+from sixd.cli.output import digits
+from sixd.cli.timing import Contender, Timing, interleave
 
 Key = tuple[str, ...]
 
@@ -25,7 +26,7 @@ class Session:
     sizes: tuple[int, ...]
     chains: tuple[int, ...]
     rounds: int
-    goal: float
+    turn: float
     folder: Path
     report: Report = field(default_factory=Report)
     measured: dict[Key, float] = field(default_factory=dict)
@@ -46,7 +47,7 @@ class Session:
 
     def time(self, key: Key, contenders: list[Contender], rounds: int | None = None) -> dict[str, Timing]:
         """Time contenders in turns, and keep the medians under ``key`` and their names."""
-        timings = interleave(contenders, rounds or self.rounds, self.goal)
+        timings = interleave(contenders, rounds or self.rounds, self.turn)
         self.measured.update({(*key, name): timing.median for name, timing in timings.items()})
         return timings
 

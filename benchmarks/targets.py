@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from benchmarks.session import Key, Session
 from benchmarks.tasks import ALL
-from benchmarks.timing import digits
+from sixd.cli.output import digits
 
 ROWS = 4096
 _BATCH = {"ur5": 30.0, "panda": 25.0, "talos": 15.0}

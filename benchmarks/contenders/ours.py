@@ -9,20 +9,9 @@ import numpy as np
 import sixd
 from benchmarks.robots import Robot
 from benchmarks.tasks import Array, States, Task, resized
-from benchmarks.timing import Contender
+from sixd.cli.timing import Contender
 
 SINGLE_PRECISION_TOLERANCE = 1e-3  # stops a wrong kernel; how good a right one is stands in the report
-
-
-def set_threads(n: int) -> None:
-    """Let sixd use n threads, where it has threads."""
-    if hasattr(sixd, "set_num_threads"):
-        sixd.set_num_threads(n)
-
-
-def compiles() -> bool:
-    """Whether this sixd has ``sixd.compile``."""
-    return callable(getattr(sixd, "compile", None))  # a module of that name is not it
 
 
 def public(
@@ -62,12 +51,13 @@ def unbatched(task: Task, robot: Robot, states: States) -> list[Contender]:
     one = {name: x[0].copy() for name, x in states.items()}
     names: dict[str, Any] = {**_names(task, robot, one), "function": task.function, "model": robot.model}
     names["out"] = np.zeros(task.result_shape(robot.model))
-    arrays, statements = ", ".join(task.inputs), {}
-    if compiles():
-        names["kernel"] = sixd.compile(task.function, robot.model, **task.static(robot))
-        statements["kernel"] = f"kernel({arrays})"
-        statements["kernel, out="] = f"kernel({arrays}, out=out)"
-    statements["public"] = f"function(model, {_arguments(task)})"
+    names["kernel"] = sixd.compile(task.function, robot.model, **task.static(robot))
+    arrays = ", ".join(task.inputs)
+    statements = {
+        "kernel": f"kernel({arrays})",
+        "kernel, out=": f"kernel({arrays}, out=out)",
+        "public": f"function(model, {_arguments(task)})",
+    }
     return [
         Contender(name, text, names, result=lambda text=text: np.asarray(eval(text, names))[None])
         for name, text in statements.items()

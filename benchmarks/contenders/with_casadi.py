@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.robots import Robot
 from benchmarks.tasks import Array, States, Task
-from benchmarks.timing import Contender
+from sixd.cli.timing import Contender
 
 FLAGS = ("-O3", "-march=native")
 COMPILER = next((path for name in ("gcc", "cc", "clang") if (path := shutil.which(name))), None)

@@ -17,7 +17,7 @@ import sixd
 from benchmarks.agreement import Conversion
 from benchmarks.robots import Robot
 from benchmarks.tasks import Array, States, Task
-from benchmarks.timing import Contender
+from sixd.cli.timing import Contender
 
 CHECKED = 64  # rows that are compared
 

@@ -13,7 +13,8 @@ from benchmarks.report import progress
 from benchmarks.robots import Robot
 from benchmarks.session import Session, cell, ratio
 from benchmarks.tasks import States, Task
-from benchmarks.timing import Contender, Timing, digits
+from sixd.cli.output import digits
+from sixd.cli.timing import Contender, Timing
 
 LARGEST_MEGABYTES = 400.0  # larger batches are left out
 DTYPES: dict[str, Any] = {"float64": np.float64, "float32": np.float32}

@@ -15,7 +15,8 @@ from benchmarks.contenders import with_pinocchio
 from benchmarks.report import progress
 from benchmarks.session import Session, cell, ratio
 from benchmarks.tasks import Array, States, random_states
-from benchmarks.timing import Contender, digits
+from sixd.cli.output import digits
+from sixd.cli.timing import Contender
 
 _HEAD = ("mechanism", "nv", "equations", "operations", "sixd", "Pinocchio call", "net", "ratio to net")
 

@@ -8,7 +8,7 @@ from benchmarks.report import progress
 from benchmarks.robots import Robot
 from benchmarks.session import Session
 from benchmarks.tasks import Task
-from benchmarks.timing import digits
+from sixd.cli.output import digits
 from sixd.trace import Program, trace
 
 _KINDS = ("mul", "add", "sub", "neg", "div", "sin", "cos")

@@ -13,12 +13,12 @@ import numpy as np
 import sixd
 from benchmarks import robots
 from benchmarks.agreement import require_agreement
-from benchmarks.contenders import ours, with_mujoco
+from benchmarks.contenders import with_mujoco
 from benchmarks.report import progress
 from benchmarks.robots import Robot
 from benchmarks.session import Session, cell, ratio
 from benchmarks.tasks import Array, States
-from benchmarks.timing import Contender
+from sixd.cli.timing import Contender
 
 ROBOTS = ("ur5", "panda")
 STEPS, DT = 25, 1e-3
@@ -62,7 +62,7 @@ def measure(session: Session) -> None:
             deviations = require_agreement(contenders, _end(case), f"rollouts of the {name}")
             timings = session.time(("rollouts", name), contenders)
         finally:
-            ours.set_threads(1)
+            sixd.set_num_threads(1)
         session.note(
             f"Rollouts of the {name}: after {STEPS} steps MuJoCo's states differ from sixd's by "
             f"{deviations['MuJoCo']:.0e} of the norm."
@@ -95,12 +95,12 @@ def _ours(case: Case, word: str, threads: int = 1) -> Contender:
     )
 
     def result() -> Array:
-        ours.set_threads(threads)
+        sixd.set_num_threads(threads)
         motion = eval(statement, names)
         return np.concatenate([motion.q[:, -1], motion.qd[:, -1]], axis=1)
 
     rows = STEPS * len(states["q"])
-    before = partial(ours.set_threads, threads)
+    before = partial(sixd.set_num_threads, threads)
     name = word if threads == 1 else f"{threads} threads"
     return Contender(name, statement, names, rows, result, _TOLERANCE.get(word, 1e-9), before)
 

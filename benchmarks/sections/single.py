@@ -21,8 +21,6 @@ def measure(session: Session) -> None:
         "Nanoseconds of one call from Python for one state, the result newly allocated (except `out=`). 'kernel' is "
         "what `sixd.compile` returns. The last two columns are fractions of Pinocchio's time."
     )
-    if not ours.compiles():
-        session.note("This sixd has no `sixd.compile`: kernels were left out.")
     rows = []
     for task in session.tasks:
         for robot in session.robots():
@@ -35,8 +33,6 @@ def measure(session: Session) -> None:
             timings = session.time(("single", task.word, robot.title), contenders)
             cells = [cell(timings.get(name)) for name in ("kernel", "kernel, out=", "public", "Pinocchio")]
             theirs = timings["Pinocchio"].median
-            fractions = [
-                f"{timings[name].median / theirs:.2f}" if name in timings else "–" for name in ("kernel", "public")
-            ]
+            fractions = [f"{timings[name].median / theirs:.2f}" for name in ("kernel", "public")]
             rows.append([task.title, robot.title, *cells, *fractions])
     report.table(_HEAD, rows, left=2)

@@ -1,4 +1,8 @@
-"""Start: importing, and the first call of a function in a fresh process, with an empty and with a filled cache."""
+"""Start: importing, and the first call of a function in a fresh process, with an empty and with a filled cache.
+
+The fresh process runs this module: ``python -m benchmarks.sections.startup rnea ur5 256``, or ``aba 200 256`` for a
+chain of 200 bodies.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from itertools import pairwise
 from pathlib import Path
 
+from benchmarks import robots
 from benchmarks.report import progress
 from benchmarks.session import Session
+from benchmarks.tasks import ALL, random_states
 
 ROOT = Path(__file__).parents[2]
 CASES = (
@@ -58,7 +66,7 @@ def _wanted(session: Session, word: str, name: str) -> bool:
 
 
 def _child(session: Session, word: str, name: str, cache: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.sections.child", word, name, str(ROWS)]
+    command = [sys.executable, "-m", "benchmarks.sections.startup", word, name, str(ROWS)]
     done = subprocess.run(command, cwd=ROOT, env=_environment(session, cache), capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"startup: the process for {word} of {name} failed:\n{done.stderr}")
@@ -85,3 +93,23 @@ def _imports(session: Session) -> None:
     session.measured.update({("start", "import", name): t for name, t in medians.items()})
     rows = [[f"`import {name}`", f"{t:.3f}"] for name, t in medians.items()]
     session.report.table(["fresh process, bytecode kept", "s"], rows)
+
+
+def first_calls(word: str, name: str, rows: int) -> None:
+    """Load a robot and call a function for the first time; print the seconds of each step as JSON."""
+    task = next(t for t in ALL if t.word == word)
+    start = time.perf_counter()
+    robot = robots.chain(int(name)) if name.isdigit() else robots.load(name)
+    load = time.perf_counter() - start
+    states = random_states(robot.model, rows)
+    batch, one = ([states[key][index] for key in task.inputs] for index in (slice(None), 0))
+    times = [time.perf_counter()]
+    for arrays in (batch, one):
+        task.function(robot.model, *arrays, **task.static(robot))
+        times.append(time.perf_counter())
+    first, single = (later - earlier for earlier, later in pairwise(times))
+    print(json.dumps({"load": load, "first": first, "single": single}))
+
+
+if __name__ == "__main__":
+    first_calls(sys.argv[1], sys.argv[2], int(sys.argv[3]))

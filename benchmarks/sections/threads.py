@@ -11,7 +11,7 @@ from benchmarks.agreement import reference, require_agreement
 from benchmarks.contenders import ours
 from benchmarks.session import Session, cell, ratio
 from benchmarks.tasks import RNEA, Array
-from benchmarks.timing import Contender
+from sixd.cli.timing import Contender
 
 LARGE = 100_000
 
@@ -20,9 +20,6 @@ def measure(session: Session) -> None:
     """RNEA of the panda, 100,000 rows, taking turns."""
     report = session.report
     rows = LARGE if session.rows == 4096 else session.rows
-    if not hasattr(sixd, "set_num_threads"):
-        session.note("This sixd has no `sixd.set_num_threads`: threads were left out.")
-        return
     report.heading("Threads")
     robot = robots.load("panda")
     states = session.states(robot)
@@ -31,7 +28,7 @@ def measure(session: Session) -> None:
         require_agreement(contenders, reference(RNEA, robot, states), "RNEA of the panda on threads")
         timings = session.time(("threads",), contenders, 2 * session.rounds)
     finally:
-        ours.set_threads(1)
+        sixd.set_num_threads(1)
     speedup = ratio(timings["1"].median, timings["2"].median)
     cells = [f"RNEA of the panda, {rows:,} rows", cell(timings["1"]), cell(timings["2"]), speedup]
     report.table(["", "1 thread, ns per row", "2 threads, ns per row", "speed-up"], [cells])
@@ -41,8 +38,8 @@ def _with_threads(n: int, contender: Contender) -> Contender:
     """The contender on n threads, both when it is compared and when it is timed."""
 
     def result() -> Array:
-        ours.set_threads(n)
+        sixd.set_num_threads(n)
         assert contender.result is not None
         return contender.result()
 
-    return dataclasses.replace(contender, result=result, before=partial(ours.set_threads, n))
+    return dataclasses.replace(contender, result=result, before=partial(sixd.set_num_threads, n))

@@ -674,7 +674,7 @@ def test_cache(call, tmp_path, monkeypatch):
 
 
 def test_bench(call, monkeypatch):
-    monkeypatch.setattr("sixd.cli.timing.TURN", 1e-3)
+    monkeypatch.setattr("sixd.cli.commands.bench.TURN", 1e-3)
     _, out, err = call("bench", "pendulum", "--rounds", "2", "--batch", "256")
     assert err == ""
     assert "inverse_dynamics" in out

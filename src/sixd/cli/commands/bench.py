@@ -15,8 +15,8 @@ from sixd.cli.arguments.robot import load_robot, robot_argument
 from sixd.cli.arguments.usage import from_option, unknown, wrong_call
 from sixd.cli.group import command
 from sixd.cli.output import console, count, digits, duration, print_json, printable
-from sixd.cli.rivals import Pinocchio, find_pinocchio
-from sixd.cli.timing import ROUNDS, Contender, medians
+from sixd.cli.pinocchio import Pinocchio, find_pinocchio, first_result
+from sixd.cli.timing import Contender, interleave
 from sixd.engine.functions import LIBRARY, find
 from sixd.errors import ModelError, SixdError
 from sixd.model import Model
@@ -29,6 +29,8 @@ _STATE = {"q", "qd", "qdd", "tau"}
 FUNCTIONS = tuple(
     n for n, f in LIBRARY.items() if set(f.arrays) <= _STATE and not set(f.choices) - {"frame", "expressed_in", "kind"}
 )
+ROUNDS = 7
+TURN = 0.02  # seconds that one turn of a contender takes, about
 _NARROW = 60  # columns below which the table would be cut
 USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
@@ -146,20 +148,28 @@ def _measure(
     out = kernel(*many)
     ready = perf_counter() - start
     plain = partial(made.row, model, settled, one)
+    names = {"kernel": kernel, "plain": plain, "many": many, "one": one, "out": out}
     contenders = [
-        Contender("batch", partial(kernel, *many, out=out), len(states["q"])),
-        Contender("single", partial(kernel, *one)),
-        Contender("numpy", plain),
+        Contender("batch", "kernel(*many, out=out)", names, len(states["q"])),
+        Contender("single", "kernel(*one)", names),
+        Contender("numpy", "plain()", names),
     ]
-    other = pinocchio.contender(name) if pinocchio else None
-    times = medians([*contenders, *([other] if other else [])], rounds)
     difference = _difference(kernel(*one), plain())
-    if other and pinocchio:
-        difference = max(difference, _difference(kernel(*one), pinocchio.result(name, other.call())))
+    if pinocchio and (other := _pinocchio(pinocchio, name)):
+        contenders.append(other)
+        difference = max(difference, _difference(kernel(*one), first_result(model, pinocchio.model, other)))
     if not difference < 1e-8:
         raise SixdError(f"bench: results of {name} differ by {difference:.1e}, expected rounding. Please report it.")
+    times = {key: 1e-9 * timing.median for key, timing in interleave(contenders, rounds, TURN).items()}
     theirs = (times.get("pinocchio_batch"), times.get("pinocchio_single"))
     return Row(name, times["batch"], times["single"], times["numpy"], *theirs, ready, difference)
+
+
+def _pinocchio(theirs: Pinocchio, name: str) -> Contender | None:
+    """Its batch call, else its call for one state; a Jacobian, whose rows are in another order, is not compared."""
+    if name == "jacobian":
+        return None
+    return theirs.batch("pinocchio_batch", name) or theirs.single("pinocchio_single", name)
 
 
 def _difference(ours: Any, theirs: Any) -> float:
