@@ -16,7 +16,7 @@ import pytest
 
 import sixd
 from commands import caller, fails, find
-from sixd.cli import border, group, output
+from sixd.cli import entry_point, group, output
 from sixd.cli.advice import advice
 from sixd.cli.commands.bench import measure
 from sixd.codegen.llvm import machine
@@ -47,7 +47,7 @@ WRONG = """<robot name="wrong">
 </robot>"""
 
 
-# the border ----------------------------------------------------------------------------------------
+# the entry point -----------------------------------------------------------------------------------
 
 
 def test_help_names_every_command(call):
@@ -529,7 +529,7 @@ def test_long_equations_are_announced(call, monkeypatch):
 
 def test_long_compiling_is_announced(call, monkeypatch):
     """While it is under way, on standard error, which is no terminal here."""
-    told, assemble, note = threading.Event(), machine.assemble, border._note
+    told, assemble, note = threading.Event(), machine.assemble, entry_point._note
 
     def tell(what):
         note(what)
@@ -540,7 +540,7 @@ def test_long_compiling_is_announced(call, monkeypatch):
         return assemble(*arguments)
 
     monkeypatch.setenv("SIXD_CACHE_DIR", "off")
-    monkeypatch.setattr(border, "_note", tell)
+    monkeypatch.setattr(entry_point, "_note", tell)
     monkeypatch.setattr(machine, "assemble", slow)
     monkeypatch.setattr("sixd.waiting.PATIENCE", 0.01)
     monkeypatch.setattr("sixd.simulation.stepping.recipes._BY_TEXT", {})  # what other tests have compiled
@@ -562,7 +562,7 @@ def test_the_library_by_itself_says_nothing(monkeypatch, capfd):
 def test_what_is_kept_is_said(capsys, monkeypatch):
     for folder, kept in (("off", ""), ("somewhere", ": once, the code is kept on disk")):
         monkeypatch.setenv("SIXD_CACHE_DIR", folder)
-        border._note("compiling x for 'a\x1b[1mb'")
+        entry_point._note("compiling x for 'a\x1b[1mb'")
         assert capsys.readouterr().err == f"compiling x for 'a?[1mb'{kept} …\n"
 
 

@@ -119,8 +119,8 @@ def test_named_joints_keep_their_values(call):
 
 
 def test_long_assembly_is_told_before(call, monkeypatch):
-    monkeypatch.setattr("sixd.cli.arguments.start._LONG", 0.0)
-    monkeypatch.setattr("sixd.cli.arguments.start._MANY", 10)
+    monkeypatch.setattr("sixd.cli.arguments.initial_state._LONG", 0.0)
+    monkeypatch.setattr("sixd.cli.arguments.initial_state._MANY", 10)
     _, _, err = call("simulate", "four_bar", "--batch", 10, "--duration", 0.01)
     assert err.startswith("note: assembling 10 states one by one takes some ")
 

@@ -4,4 +4,4 @@ A command reads its arguments, calls what any user could call, and prints the an
 computed here that the library does not offer. ``main`` is the entry point, ``run`` the same as a function.
 """
 
-from sixd.cli.border import main, run
+from sixd.cli.entry_point import main, run

@@ -12,7 +12,7 @@ import numpy as np
 
 import sixd
 from sixd.cli import stage
-from sixd.cli.arguments.saving import free_path
+from sixd.cli.arguments.files import free_path
 from sixd.cli.arguments.usage import FilePath
 from sixd.cli.commands import bench
 from sixd.cli.commands.equations import entries

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sixd
+from sixd.cli.arguments.files import free_path
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.saving import free_path
 from sixd.cli.arguments.usage import FilePath, unknown, wrong_call
 from sixd.cli.group import command
-from sixd.cli.motion import tell
+from sixd.cli.motion_summary import tell
 from sixd.cli.output import console, dump
 from sixd.errors import CompileWarning, SixdError
 from sixd.io.files import write_atomically

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 import sixd
+from sixd.cli.arguments.files import free_path
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.saving import free_path
 from sixd.cli.arguments.usage import FilePath, from_option, unknown, wrong_call
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json

@@ -9,14 +9,14 @@ import click
 import numpy as np
 
 import sixd
+from sixd.cli.arguments.files import free_path
+from sixd.cli.arguments.initial_state import require_memory, start
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.saving import free_path
-from sixd.cli.arguments.start import require_memory, start
 from sixd.cli.arguments.state import parse_number, parse_state
 from sixd.cli.arguments.usage import FilePath, from_option, number, unknown, wrong_call
-from sixd.cli.border import INTERRUPTED
+from sixd.cli.entry_point import INTERRUPTED
 from sixd.cli.group import command
-from sixd.cli.motion import require_ending, save, show, summary, tell
+from sixd.cli.motion_summary import require_ending, save, show, summary, tell
 from sixd.cli.output import print_json
 from sixd.model import Model
 from sixd.model.joints import Free

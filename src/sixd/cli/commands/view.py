@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 import sixd
+from sixd.cli.arguments.files import free_path
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.saving import free_path
 from sixd.cli.arguments.state import parse_state
 from sixd.cli.arguments.usage import FilePath
 from sixd.cli.group import command
-from sixd.cli.motion import require_ending, tell
+from sixd.cli.motion_summary import require_ending, tell
 from sixd.cli.output import printable
 from sixd.trajectory.trajectory import Trajectory
 from sixd.viewer.session import wants_browser

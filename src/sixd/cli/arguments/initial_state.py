@@ -12,7 +12,7 @@ import numpy as np
 
 import sixd
 from sixd.cli.arguments.state import named_joints, parse_state, random_states
-from sixd.cli.motion import tell
+from sixd.cli.motion_summary import tell
 from sixd.cli.output import console, count, digits, duration
 from sixd.errors import AssemblyError, ScalarTypeError, SimulationWarning
 from sixd.model import Model
