@@ -1,7 +1,7 @@
-"""The border between the commands and the shell: errors in one sentence, exit statuses, warnings in one line.
+"""The entry point: errors in one sentence, warnings in one line, exit statuses.
 
-0: done; 1: it failed (or ``sixd check`` found a fault); 2: called in a wrong way; 130: interrupted. A reader that has
-seen enough, as in ``sixd info | head -1``, changes none of them.
+0: done; 1: it failed (or ``sixd check`` found a fault); 2: wrong usage; 130: interrupted. A reader that closes the pipe
+early, as in ``sixd info | head -1``, does not change the exit status.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ _WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT)
 def main() -> NoReturn:
     """The entry point ``sixd``."""
     for stream in (sys.stdout, sys.stderr):
-        # a terminal or a file that cannot show a letter gets a question mark for it, not a failure
+        # a character that the stream cannot encode becomes a question mark instead of an error
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    if sys.stderr is None:  # closed by the caller: messages go nowhere
+    if sys.stderr is None:  # closed by the caller: messages are dropped
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.exit(run())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command with these arguments (those of the process if None); its exit status."""
+    """Run a command with these arguments (those of the process if None); return its exit status."""
     settings = Settings()
     if sys.stdout is None:
         _say("standard output is closed, expected a terminal, a file or a pipe. To hide the output: >/dev/null.")
         return 1
     with _pipes_may_close(), warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)  # told, whatever -W says
+        warnings.simplefilter("default", UserWarning)  # shown, whatever -W says
         show = warnings.showwarning
         warnings.showwarning = lambda *w: show(*w) if settings.debug else _show_warning(*w)
         try:
@@ -88,18 +88,18 @@ def _explain(error: Exception) -> str:
 
 
 def _is_write_error(error: Exception) -> TypeGuard[OSError]:
-    """Whether standard output takes no more, as on a full disk: an error that names no file."""
+    """Whether standard output cannot be written, as on a full disk: such an error does not name a file."""
     return isinstance(error, OSError) and error.filename is None and error.errno in _WRITING
 
 
 def _sentence(text: str) -> str:
-    """On one line, ended by a stop."""
+    """Return the text on one line, with a full stop at its end."""
     line = " ".join(text.split())
     return line if line.endswith((".", "?", "!", "?)")) else f"{line}."
 
 
 def _example(error: click.UsageError) -> str:
-    """A call that can be typed, where an argument is missing."""
+    """Return an example of a call if an argument is missing."""
     examples = getattr(error.ctx and error.ctx.command, "examples", ())
     if not examples or not isinstance(error, click.MissingParameter):
         return ""
@@ -123,9 +123,9 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> N
 
 
 def _note(what: str) -> None:
-    """Tell of work that takes a while, on a terminal and in a pipe; standard output is for results."""
+    """Print on standard error that work takes a while; standard output is for results."""
     kept = ": once, the code is kept on disk" if sixd.cache_info().enabled else ""
-    with suppress(OSError, ValueError):  # a stream that is closed
+    with suppress(OSError, ValueError):  # the stream is closed
         click.echo(f"{printable(what)}{kept} …", err=True)
 
 
@@ -133,15 +133,17 @@ def _note(what: str) -> None:
 
 
 class _Pipe:
-    """A stream whose reader may leave: what is written from then on goes nowhere, and the command ends as if read."""
+    """A stream whose reader may close it: later output is discarded, and the command ends as usual."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
+        """Write the text."""
         return int(self._unbroken(lambda: self._stream.write(text)) or 0)
 
     def flush(self) -> None:
+        """Flush the stream."""
         self._unbroken(self._stream.flush)
 
     def _unbroken(self, call: Callable[[], Any]) -> Any:
@@ -166,7 +168,7 @@ def _pipes_may_close() -> Iterator[None]:
 
 
 def _discard(stream: Any) -> None:
-    """Let the stream lead nowhere, also when Python flushes it at its end."""
+    """Redirect the stream to the null device, also for the flush at the end of the process."""
     with suppress(OSError, ValueError, AttributeError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())

@@ -1,38 +1,26 @@
-"""What there is to tell and to save of a simulated motion."""
+"""The summary of a simulated motion, and the files that are written of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 import sixd
-from sixd.cli.arguments.usage import wrong_call
-from sixd.cli.output import console, count, digits, duration, fact_table, printable
+from sixd.cli.output import console, count, digits, duration, fact_table, print_notes, printable
 from sixd.model import Model
 from sixd.trajectory.trajectory import Trajectory
 
 _MOST_NUMBERS = 14  # coordinates that are printed
-_KEPT = 0.01  # of the largest kinetic energy: beyond it nobody would call energy constant
-_PAGES = (".html", ".htm")
-_ENDINGS = {"output": (".npz", ".csv"), "html": _PAGES, "save": _PAGES, "plot": (".png", ".pdf", ".svg")}
-
-
-def require_ending(option: str, path: Path) -> None:
-    """Raise unless the name of the file tells a format that can be written."""
-    if path.suffix.lower() not in _ENDINGS[option]:
-        known = ", ".join(_ENDINGS[option])
-        raise wrong_call(f"--{option} is {str(path)!r}, expected a name that ends in one of {known}.")
+_KEPT = 0.01  # of the largest kinetic energy: beyond it energy is not called constant
 
 
 def summary(
     model: Model, motion: Trajectory, seconds: float, *, driven: bool, seed: int | None = None
 ) -> dict[str, Any]:
-    """Facts about a motion that took so many seconds to compute; energies of the rollouts where they are finite."""
+    """Return facts about a motion that took ``seconds`` to compute; energies are of rollouts where they are finite."""
     facts = dict(motion.facts)
     energy, kinetic = np.asarray(motion.energy), np.asarray(motion.kinetic)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -74,30 +62,23 @@ def summary(
 
 
 def save(model: Model, motion: Trajectory, paths: dict[str, Path | None]) -> dict[str, str]:
-    """Write what was asked for; names of the files by option."""
+    """Write the files that were asked for; return their names by option."""
     if paths["output"] is not None:
         motion.save(paths["output"])
     if paths["html"] is not None:
         with sixd.view(model, motion, open_browser=False) as viewer:
             viewer.save_html(paths["html"])
-            tell(viewer.notes)
+            print_notes(viewer.notes)
     if paths["plot"] is not None:
         motion.plot(path=paths["plot"], show=False)
     return {option: str(path) for option, path in paths.items() if path is not None}
 
 
-def tell(notes: Iterable[str]) -> None:
-    """What a page does not show as it was given, on standard error."""
-    for note in notes:
-        note = note.replace("Give sixd.load their folder by package_dirs", "Give their folder by --package-dir")
-        click.echo(f"note: {printable(note)}", err=True)
-
-
 def show(facts: dict[str, Any]) -> None:
-    """The summary for people."""
+    """Print the summary as text."""
     out = console()
     many = facts["rollouts"] > 1
-    rows = {
+    lines = {
         "simulated": f"{digits(facts['duration'])} s by {facts['method']}"
         + (f", dt = {facts['dt']:g} s" if facts["dt"] else "")
         + (f", {count(facts['rollouts'], 'rollout')}" if many else "")
@@ -107,19 +88,19 @@ def show(facts: dict[str, Any]) -> None:
         "energy": _energy(facts),
     }
     if facts["seed"] is not None:
-        rows["start"] = f"drawn at random, seed {facts['seed']}"
+        lines["start"] = f"drawn at random, seed {facts['seed']}"
     if facts["constraint_error"] is not None:
-        rows["constraints"] = f"off by {facts['constraint_error']:.1e} at most (in rad or m)"
+        lines["constraints"] = f"off by {facts['constraint_error']:.1e} at most (in rad or m)"
     if facts["failed"]:
-        rows["failed"] = (
+        lines["failed"] = (
             f"{count(facts['failed'], 'rollout')} of {facts['rollouts']:,} ended in numbers that are not finite"
         )
     if not many and not facts["failed"] and len(facts["q"]) <= _MOST_NUMBERS:
-        rows["q at the end"] = ", ".join(f"{x:.4g}" for x in facts["q"])
-        rows["qd at the end"] = ", ".join(f"{x:.4g}" for x in facts["qd"])
-    rows |= {"written": ", ".join(facts["files"].values())} if facts["files"] else {}
+        lines["q at the end"] = ", ".join(f"{x:.4g}" for x in facts["q"])
+        lines["qd at the end"] = ", ".join(f"{x:.4g}" for x in facts["qd"])
+    lines |= {"written": ", ".join(facts["files"].values())} if facts["files"] else {}
     out.print(printable(facts["robot"]), style="bold")
-    out.print(fact_table(rows))
+    out.print(fact_table(lines))
 
 
 def _energy(facts: dict[str, Any]) -> str:
@@ -128,12 +109,12 @@ def _energy(facts: dict[str, Any]) -> str:
     bad = facts["energy_not_finite"]
     if bad == facts["rollouts"]:
         return "not finite"
-    told = _energy_change(facts)
-    return f"{told}; not finite in {count(bad, 'rollout')}" if bad else told
+    change = _energy_change(facts)
+    return f"{change}; not finite in {count(bad, 'rollout')}" if bad else change
 
 
 def _energy_change(facts: dict[str, Any]) -> str:
-    """Of the rollouts where it is finite."""
+    """Return the change of energy as text, for the rollouts where it is finite."""
     change = f"{facts['energy_change']:.2g} J ({facts['energy_change_relative']:.1e} of the largest kinetic energy)"
     if facts["conservative"]:
         if facts["energy_change_relative"] > _KEPT:

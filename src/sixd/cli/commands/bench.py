@@ -1,4 +1,4 @@
-"""``sixd bench``: how fast the compiled functions are, beside the same algorithms in plain NumPy and Pinocchio."""
+"""``sixd bench``: the speed of the compiled functions beside the same algorithms in plain NumPy and Pinocchio."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _NARROW = 60  # columns below which the table would be cut
 USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
-class Row(NamedTuple):
-    """Seconds per evaluation, None where there is nothing to time; the largest difference between the results."""
+class Result(NamedTuple):
+    """Seconds per state, None where there is nothing to time; the largest relative difference between the results."""
 
     function: str
     batch: float
@@ -82,7 +82,7 @@ def bench(
     """Measure the compiled functions for a robot: time per state in a batch and for one state, beside the same
     algorithm in plain NumPy (the library's own source, run as it stands) and beside Pinocchio where that is installed.
 
-    All contenders take turns, and medians over the rounds are shown; results are compared, too. Friction, damping,
+    All contenders take turns, and medians over the rounds are shown; results are compared first. Friction, damping,
     springs and armature are left out, as others leave them out. It takes a few seconds.
     """
     names = [n.strip().replace("-", "_") for n in functions.split(",") if n.strip()]
@@ -104,16 +104,16 @@ def bench(
         print_json({"robot": model.name, "batch": batch, "threads": threads, "remark": remark, "functions": found})
         return
     out = console()
-    told = f"{printable(model.name)}: time per state; batches of {count(batch, 'state')} on {count(threads, 'thread')}"
-    out.print(told, style="bold")
+    title = f"{printable(model.name)}: time per state; batches of {count(batch, 'state')} on {count(threads, 'thread')}"
+    out.print(title, style="bold")
     out.print(table(rows, out.width))
     out.print(footnote(rows, remark), style="dim")
 
 
 def measure(
     model: Model, names: Iterable[str], batch: int, *, frame: str | None = None, threads: int = 1, rounds: int = ROUNDS
-) -> tuple[list[Row], str]:
-    """A row for each function, and a remark if Pinocchio is not among the contenders."""
+) -> tuple[list[Result], str]:
+    """Return a result for each function, and a remark if Pinocchio is not among the contenders."""
     if not model.nv:
         raise ModelError(f"bench: {model.name!r} has no freedoms, expected a robot that can move.")
     before = sixd.get_num_threads()
@@ -136,7 +136,7 @@ def _states(model: Model, rows: int) -> dict[str, Array]:
 
 def _measure(
     model: Model, name: str, states: dict[str, Array], frame: str | None, pinocchio: Pinocchio | None, rounds: int
-) -> Row:
+) -> Result:
     made = find(name, model)
     last = model.body_names[-1] if model.nb else "world"
     static: dict[str, Any] = {"frame": frame or last} if "frame" in made.choices else {}
@@ -162,7 +162,7 @@ def _measure(
         raise SixdError(f"bench: results of {name} differ by {difference:.1e}, expected rounding. Please report it.")
     times = {key: 1e-9 * timing.median for key, timing in interleave(contenders, rounds, TURN).items()}
     theirs = (times.get("pinocchio_batch"), times.get("pinocchio_single"))
-    return Row(name, times["batch"], times["single"], times["numpy"], *theirs, ready, difference)
+    return Result(name, times["batch"], times["single"], times["numpy"], *theirs, ready, difference)
 
 
 def _pinocchio(theirs: Pinocchio, name: str) -> Contender | None:
@@ -173,14 +173,14 @@ def _pinocchio(theirs: Pinocchio, name: str) -> Contender | None:
 
 
 def _difference(ours: Any, theirs: Any) -> float:
-    """The largest, in parts of the largest entry."""
+    """Return the largest difference, relative to the largest entry."""
     pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
     gaps = [np.abs(a - b).max(initial=0) / max(np.abs(a).max(initial=0), 1e-300) for a, b in pairs]
     return float(max(gaps))
 
 
-def table(rows: list[Row], width: int) -> Table:
-    """The times and their ratios; ratios alone where there is no room, a line each where there is hardly any."""
+def table(rows: list[Result], width: int) -> Table:
+    """Return a table of times and ratios; ratios alone without room for both, one ratio a line in narrow terminals."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -207,7 +207,7 @@ def table(rows: list[Row], width: int) -> Table:
     return made
 
 
-def _narrow_table(rows: list[Row]) -> Table:
+def _narrow_table(rows: list[Result]) -> Table:
     from rich.table import Table
 
     made = Table.grid(padding=(0, 2))
@@ -227,8 +227,8 @@ def _ratio(theirs: float, ours: float, mark: str = " ") -> str:
     return f"{digits(theirs / ours)} ×{mark}"
 
 
-def footnote(rows: list[Row], remark: str) -> str:
-    """What else is to be known."""
+def footnote(rows: list[Result], remark: str) -> str:
+    """Return the text below the table."""
     ready = duration(sum(row.ready for row in rows))
     worst = max((row.difference for row in rows), default=0.0)
     text = f"Ratios: their time over sixd's in a batch. Results agree to {worst:.0e}. Code was ready after {ready}."

@@ -1,4 +1,4 @@
-"""The stage of the tour: a six-axis arm hung from a gantry and a top on a pedestal, with shapes to look at."""
+"""The scene of ``sixd demo``: a six-axis arm under a gantry and a spinning top on a pedestal, with their shapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GANTRY = 1.55  # height of the arm's base [m]
 PEDESTAL = (0.85, 0.0, 0.45)  # where the top's tip rests [m]
 RADIUS, HEIGHT = 0.22, 0.16  # of the top's disc, and of its centre above the tip [m]
 CAMERA = {"position": (2.0, -3.0, 1.75), "target": (0.25, 0.0, 0.8), "up": (0, 0, 1)}
-# reflected inertia of geared motors [kg m²], without which the light wrist of a falling arm would whirl
+# reflected inertia of geared motors [kg m²]: without it the light wrist of a falling arm spins very fast
 MOTORS = (0.6, 0.6, 0.6, 0.12, 0.12, 0.12)
 
 _STEEL: Color = (0.42, 0.45, 0.50, 1.0)
@@ -32,7 +32,7 @@ def hung_arm() -> Model:
     arm = dataclasses.replace(arm, armature=np.array(MOTORS))
     under = placement((0, 0, GANTRY), (np.pi, 0, 0))
     arm = ModelBuilder("arm").build().attach(arm, placement=under)
-    # its own column would stand on the gantry
+    # without the arm's own column, which would stand on the gantry
     return dataclasses.replace(arm, visuals=(*_gantry(), *(v for v in arm.visuals if v.body)))
 
 
@@ -63,7 +63,7 @@ def _top_shapes(body: int) -> list[Visual]:
         _visual(0, Shape("sphere", (0.02,)), placement((x, y, z - 0.01)), _STEEL),
         _rod(body, (0, 0, 0), (0, 0, 2.1 * HEIGHT), 0.012, _STEEL),
         _rod(body, (0, 0, HEIGHT - 0.018), (0, 0, HEIGHT + 0.018), RADIUS, _BRASS),
-        # what is round does not show that it turns
+        # a mark, because a round disc does not show its rotation
         _visual(body, Shape("box", (0.9 * RADIUS, 0.03, 0.04)), placement((RADIUS / 2, 0, HEIGHT)), _MARK),
     ]
 
