@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sixd.cli.arguments.usage import NEAR
+from sixd.cli.usage import NEAR
 from sixd.errors import suggestion
 
 # one line each, so that `sixd --help` need not load the commands themselves

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sixd.cli.arguments.usage import wrong_call
+from sixd.cli.usage import wrong_call
 from sixd.errors import FileError
 
 _PAGES = (".html", ".htm")

@@ -13,8 +13,8 @@ import click
 
 import sixd
 from sixd import zoo
-from sixd.cli.arguments.usage import NEAR
 from sixd.cli.output import count
+from sixd.cli.usage import NEAR
 from sixd.errors import LoadError, ModelWarning, suggestion
 from sixd.io.files import read_limited
 from sixd.model import Model

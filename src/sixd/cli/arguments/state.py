@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from sixd.cli.arguments.usage import from_option, wrong_call
 from sixd.cli.output import count
+from sixd.cli.usage import from_option, wrong_call
 from sixd.model import Model
 from sixd.model.joints import Free, Spherical
 from sixd.spatial.scalar import Array

@@ -12,11 +12,11 @@ import numpy as np
 
 import sixd
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.usage import from_option, unknown, wrong_call
 from sixd.cli.group import command
 from sixd.cli.output import console, count, digits, duration, print_json, printable
 from sixd.cli.pinocchio import Pinocchio, find_pinocchio, first_result
 from sixd.cli.timing import Contender, interleave
+from sixd.cli.usage import from_option, unknown, wrong_call
 from sixd.engine.functions import LIBRARY, find
 from sixd.errors import ModelError, SixdError
 from sixd.model import Model

@@ -13,9 +13,9 @@ import click
 import sixd
 from sixd.cli.arguments.files import FilePath, free_path
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.usage import unknown, wrong_call
 from sixd.cli.group import command
 from sixd.cli.output import console, dump, print_notes
+from sixd.cli.usage import unknown, wrong_call
 from sixd.errors import CompileWarning, SixdError
 from sixd.io.files import write_atomically
 from sixd.model import Model

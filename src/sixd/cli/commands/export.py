@@ -10,9 +10,9 @@ import click
 import sixd
 from sixd.cli.arguments.files import FilePath, free_path
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.usage import from_option, unknown, wrong_call
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json
+from sixd.cli.usage import from_option, unknown, wrong_call
 from sixd.engine.functions import LIBRARY
 from sixd.errors import FileError
 from sixd.model import Model

@@ -14,11 +14,11 @@ from sixd.cli.arguments.files import FilePath, free_path, require_ending
 from sixd.cli.arguments.initial_state import initial_state
 from sixd.cli.arguments.robot import load_robot, robot_argument
 from sixd.cli.arguments.state import parse_number, parse_state
-from sixd.cli.arguments.usage import from_option, number, unknown, wrong_call
 from sixd.cli.entry_point import INTERRUPTED
 from sixd.cli.group import command
 from sixd.cli.motion_summary import save, show, summary
 from sixd.cli.output import digits, print_json, print_notes
+from sixd.cli.usage import from_option, number, unknown, wrong_call
 from sixd.errors import ScalarTypeError
 from sixd.model import Model
 from sixd.model.joints import Free
