@@ -20,10 +20,10 @@ CHAINS = (1, 2, 5, 10, 20, 50, 100, 200)
 
 METHOD = """\
 - One process, one thread, except where threads are compared. Contenders take turns: each of {rounds} rounds runs every
-  one of them once, repeating it for about {turn:.0f} ms, so that a noisy moment hits all alike. Medians are compared.
+  one of them once, repeating it for about {turn:.0f} ms, so that noise affects all alike. Medians are compared.
   Arrays that fit stay in the cache between repetitions; those of 100,000 rows are 10 MB and more.
 - sixd and the batch calls work on row-major (rows, n) arrays of {rows} distinct random states, with preallocated
-  results. Pinocchio's batch call takes the same memory as its own column-major (n, rows): nobody copies. Single calls
+  results. Pinocchio's batch call takes the same memory as its own column-major (n, rows), without copies. Single calls
   repeat one state; Pinocchio's ABA among them runs in its faster convention, WORLD.
 - Before anything is timed, each contender's results for the same states are compared with sixd's; a difference above
   1e-9 of the norm (float32: 1e-3) ends the run.
@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="sixd beside its peers")
-    parser.add_argument("--quick", action="store_true", help="few rounds, the ur5 alone, short chains: for trying")
+    parser.add_argument("--quick", action="store_true", help="few rounds, the ur5 alone, short chains: a trial")
     parser.add_argument("--only", nargs="+", default=[], choices=FUNCTIONS + SECTIONS, metavar="NAME",
                         help=f"functions ({', '.join(FUNCTIONS)}) or sections ({', '.join(SECTIONS)})")  # fmt: skip
     parser.add_argument("--robots", nargs="+", metavar="NAME", choices=("ur5", "panda", "anymal", "talos"),

@@ -1,4 +1,4 @@
-"""What the sections share: what is to be measured, for how long, what was measured so far, and the report."""
+"""One run of the benchmarks, which all sections share: settings, results so far, and the report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """One run. ``measured`` holds what the targets are checked against, by section, function, robot and contender."""
+    """One run. ``measured`` holds the values for the targets, by section, function, robot and contender."""
 
     tasks: tuple[Task, ...]
     robot_names: tuple[tuple[str, bool], ...]
@@ -34,7 +34,7 @@ class Session:
 
     @property
     def quick(self) -> bool:
-        """Whether numbers are for trying only."""
+        """Whether the run is a trial, with too few rounds for a verdict."""
         return self.rounds < 10
 
     def robots(self) -> list[Robot]:
@@ -52,7 +52,7 @@ class Session:
         return timings
 
     def note(self, text: str) -> None:
-        """Something that a reader of the results must know, said once."""
+        """Add a note to the end of the report, once."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -61,7 +61,7 @@ _load = lru_cache(maxsize=None)(robots.load)
 
 
 def ratio(slow: float | None, fast: float | None) -> str:
-    """``slow / fast`` in words of a table; a dash where one is missing."""
+    """``slow / fast`` as text for a table; a dash if one is missing."""
     return f"{digits(slow / fast)}×" if slow is not None and fast else "–"
 
 

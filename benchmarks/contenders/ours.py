@@ -11,7 +11,7 @@ from benchmarks.robots import Robot
 from benchmarks.tasks import Array, States, Task, resized
 from sixd.cli.timing import Contender
 
-SINGLE_PRECISION_TOLERANCE = 1e-3  # stops a wrong kernel; how good a right one is stands in the report
+SINGLE_PRECISION_TOLERANCE = 1e-3  # stops a wrong kernel; the report has the accuracy of a right one
 
 
 def public(
@@ -23,7 +23,7 @@ def public(
 
 
 def with_friction(name: str, task: Task, robot: Robot, states: States) -> Contender:
-    """The public function for the robot with its file's damping and friction; nobody else computes that."""
+    """The public function for the robot with its file's damping and friction; the others leave them out."""
     assert robot.with_friction is not None
     plain = _batched(name, task, robot, robot.with_friction, states, len(states["q"]), np.float64)
     return Contender(name, plain.statement, plain.names, plain.rows)
@@ -34,7 +34,7 @@ def _batched(
 ) -> Contender:
     arrays = resized(states, rows, dtype)
     names = {**_names(task, robot, arrays), "function": task.function, "model": model}
-    exec(f"out = function(model, {_arguments(task)})", names)  # results go where those of an earlier call went
+    exec(f"out = function(model, {_arguments(task)})", names)  # an array for the results of later calls
     out = names["out"]
     statement = f"function(model, {_arguments(task)}, out=out)"
 
