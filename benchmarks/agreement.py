@@ -28,7 +28,7 @@ class Conversion:
         return {name: np.ascontiguousarray(x) for name, x in zip(("q", "qd", "qdd", "tau"), arrays, strict=True)}
 
     def result(self, task: Task, ours: States, theirs: States, raw: Array) -> Array:
-        """Return ``raw``, results of the first rows, in sixd's coordinates; a Jacobian is in body axes, angular part first."""
+        """Return results ``raw`` in sixd's coordinates; a Jacobian is in body axes, angular rows first."""
         q, qd = theirs["q"][: len(raw)], theirs["qd"][: len(raw)]
         if task.word == "rnea":
             return self._back(self._model, q, qd, tau=raw, **self._theirs)[-1]
