@@ -31,7 +31,7 @@ FUNCTIONS = tuple(
 )
 ROUNDS = 7
 TURN = 0.02  # seconds that one turn of a contender takes, about
-_NARROW = 60  # columns below which the table would be cut
+_NARROW, _WIDE = 60, 84  # columns below which the table would be cut, from which times fit beside ratios
 USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
@@ -98,16 +98,16 @@ def bench(
         with from_option("--frame"):
             model.frame(frame, "bench")
     with console(stderr=True).status(f"measuring {model.name}"):
-        rows, remark = measure(model, names, batch, frame=frame, threads=threads, rounds=rounds)
+        results, remark = measure(model, names, batch, frame=frame, threads=threads, rounds=rounds)
     if as_json:
-        found = [row._asdict() for row in rows]
+        found = [result._asdict() for result in results]
         print_json({"robot": model.name, "batch": batch, "threads": threads, "remark": remark, "functions": found})
         return
     out = console()
     title = f"{printable(model.name)}: time per state; batches of {count(batch, 'state')} on {count(threads, 'thread')}"
     out.print(title, style="bold")
-    out.print(table(rows, out.width))
-    out.print(footnote(rows, remark), style="dim")
+    out.print(table(results, out.width))
+    out.print(footnote(results, remark), style="dim")
 
 
 def measure(
@@ -179,59 +179,55 @@ def _difference(ours: Any, theirs: Any) -> float:
     return float(max(gaps))
 
 
-def table(rows: list[Result], width: int) -> Table:
+def table(results: list[Result], width: int) -> Table:
     """Return a table of times and ratios; ratios alone without room for both, one ratio a line in narrow terminals."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     if width < _NARROW:
-        return _narrow_table(rows)
-    wide, compared = width >= 84, any(row.pinocchio_batch or row.pinocchio_single for row in rows)
+        made = Table.grid(padding=(0, 2))
+        made.add_column(overflow="fold")
+        made.add_column(justify="right", overflow="fold")
+        for result in results:
+            made.add_row(result.function, duration(result.batch), style="bold")
+            for name, (_, ratio) in _rivals(result).items():
+                made.add_row(f"  {name}/sixd", ratio)
+        return made
+    wide = width >= _WIDE
+    names = dict.fromkeys(name for result in results for name in _rivals(result))
     made = Table(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1), show_edge=False)
     made.add_column("function", no_wrap=True)
-    rivals = ["NumPy", *(["Pinocchio"] * compared)]
-    for head in (
-        "batch",
-        *(["one state"] * wide),
-        *(x for r in rivals for x in ([r, "ratio"] if wide else [f"{r}/sixd"])),
-    ):
-        made.add_column(head, justify="right", no_wrap=True, style="bold" if head == "batch" else "")
-    for row in rows:
-        cells = [duration(row.batch), *([duration(row.single)] * wide)]
-        cells += [*([duration(row.numpy)] * wide), _ratio(row.numpy, row.batch)]
-        if row.pinocchio_batch:
-            cells += [*([duration(row.pinocchio_batch)] * wide), _ratio(row.pinocchio_batch, row.batch)]
-        elif row.pinocchio_single:
-            cells += [*([duration(row.pinocchio_single)] * wide), _ratio(row.pinocchio_single, row.single, "*")]
-        made.add_row(row.function, *cells)
+    made.add_column("batch", justify="right", no_wrap=True, style="bold")
+    for head in (["one state"] if wide else []) + [x for n in names for x in ([n, "ratio"] if wide else [f"{n}/sixd"])]:
+        made.add_column(head, justify="right", no_wrap=True)
+    for result in results:
+        times = [duration(result.batch)] + ([duration(result.single)] if wide else [])
+        rivals = _rivals(result).values()
+        made.add_row(
+            result.function, *times, *(x for time, ratio in rivals for x in ([time, ratio] if wide else [ratio]))
+        )
     return made
 
 
-def _narrow_table(rows: list[Result]) -> Table:
-    from rich.table import Table
-
-    made = Table.grid(padding=(0, 2))
-    made.add_column(overflow="fold")
-    made.add_column(justify="right", overflow="fold")
-    for row in rows:
-        made.add_row(row.function, duration(row.batch), style="bold")
-        made.add_row("  NumPy/sixd", _ratio(row.numpy, row.batch))
-        if row.pinocchio_batch:
-            made.add_row("  Pinocchio/sixd", _ratio(row.pinocchio_batch, row.batch))
-        elif row.pinocchio_single:
-            made.add_row("  Pinocchio/sixd", _ratio(row.pinocchio_single, row.single, "*"))
-    return made
+def _rivals(result: Result) -> dict[str, tuple[str, str]]:
+    """Return the time of each other program, and its ratio to sixd's time."""
+    found = {"NumPy": (duration(result.numpy), _ratio(result.numpy, result.batch))}
+    if result.pinocchio_batch:
+        found["Pinocchio"] = duration(result.pinocchio_batch), _ratio(result.pinocchio_batch, result.batch)
+    elif result.pinocchio_single:
+        found["Pinocchio"] = duration(result.pinocchio_single), _ratio(result.pinocchio_single, result.single, "*")
+    return found
 
 
 def _ratio(theirs: float, ours: float, mark: str = " ") -> str:
     return f"{digits(theirs / ours)} ×{mark}"
 
 
-def footnote(rows: list[Result], remark: str) -> str:
+def footnote(results: list[Result], remark: str) -> str:
     """Return the text below the table."""
-    ready = duration(sum(row.ready for row in rows))
-    worst = max((row.difference for row in rows), default=0.0)
+    ready = duration(sum(result.ready for result in results))
+    worst = max((result.difference for result in results), default=0.0)
     text = f"Ratios: their time over sixd's in a batch. Results agree to {worst:.0e}. Code was ready after {ready}."
-    if any(row.pinocchio_single for row in rows):
+    if any(result.pinocchio_single for result in results):
         text += " *Pinocchio has no batch of it: one state against one state."
     return f"{text} {remark}." if remark else text
