@@ -1,6 +1,6 @@
 """Mechanisms: joints, the frozen Model, its builder and its checks."""
 
-from sixd.model import edit  # gives Model the methods that need a builder
+from sixd.model import edit  # registers the functions behind methods of Model
 from sixd.model.builder import ModelBuilder
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import (

@@ -1,6 +1,7 @@
 """New models from old ones: lock joints, take a subtree, attach a model, add constraints, frames and payloads.
 
-The functions behind the methods of ``Model`` that need a ``ModelBuilder``; ``EDITS`` hands them to that class.
+The functions behind the methods of ``Model`` that need a ``ModelBuilder``; ``register`` makes them known to
+that class, which this module and the builder import.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from sixd.model import validate
 from sixd.model.builder import ModelBuilder
 from sixd.model.constraint import Constraint, Mimic, renamed
 from sixd.model.joints import Fixed
-from sixd.model.model import EDITS, Model
+from sixd.model.model import Model
 from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import Frame, Shape
+from sixd.model.system import register
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, is_zero, require_scalars
 from sixd.spatial.transform import compose, pose_from_transform
@@ -27,6 +29,7 @@ from sixd.spatial.transform import compose, pose_from_transform
 _EXAMPLE = "(sixd.Shape('box', (0.1, 0.1, 0.2)),)"
 
 
+@register
 def lock(model: Model, joints: Mapping[str, Any]) -> Model:
     """See ``Model.lock``."""
     if not isinstance(joints, Mapping):
@@ -64,6 +67,7 @@ def _with_followers(model: Model, joints: Mapping[str, Any]) -> dict[str, Any]:
     return held
 
 
+@register
 def submodel(model: Model, body: str) -> Model:
     """See ``Model.submodel``."""
     root = model.body_index(body)
@@ -91,6 +95,7 @@ def submodel(model: Model, body: str) -> Model:
     return part.build()
 
 
+@register
 def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: str) -> Model:
     """See ``Model.attach``."""
     if not isinstance(other, Model) or not isinstance(prefix, str):
@@ -149,6 +154,7 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     return builder.build()
 
 
+@register
 def with_constraints(model: Model, constraints: Sequence[Constraint]) -> Model:
     """See ``Model.with_constraints``."""
     builder = ModelBuilder.from_model(model)
@@ -157,6 +163,7 @@ def with_constraints(model: Model, constraints: Sequence[Constraint]) -> Model:
     return normalize_numbers(dataclasses.replace(model, constraints=tuple(builder.constraints)))
 
 
+@register
 def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
     """See ``Model.with_frame``."""
     builder = ModelBuilder.from_model(model)
@@ -164,6 +171,7 @@ def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
     return normalize_numbers(dataclasses.replace(model, frames=builder.frames))
 
 
+@register
 def with_payload(
     model: Model, name: str, frame: str, inertia: Inertia, *, placement: Any, shapes: Iterable[Shape]
 ) -> Model:
@@ -208,13 +216,3 @@ def _prefixed(name: str, prefix: str, world: str) -> str:
     if name in ("world", ""):
         return world
     return f"joint:{prefix}{name[6:]}" if name.startswith("joint:") else prefix + name
-
-
-EDITS.update(
-    lock=lock,
-    submodel=submodel,
-    attach=attach,
-    with_constraints=with_constraints,
-    with_frame=with_frame,
-    with_payload=with_payload,
-)

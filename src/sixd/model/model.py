@@ -1,7 +1,8 @@
 """Model: a frozen kinematic tree, ready for the algorithms.
 
 Arrays begin with an entry for body 0, the world, so that no loop needs a root branch. ``inertia[i]`` and
-``X_tree[i]`` are 6×6 in RBDA's letters. This module does not depend on file formats, batches of states or compilers.
+``X_tree[i]`` are 6×6 in RBDA's letters. This module does not depend on file formats, batches of states or
+compilers; methods that need a ModelBuilder call functions that ``sixd.model.edit`` registers.
 """
 
 from __future__ import annotations
@@ -16,20 +17,16 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
-from sixd.model import manifold, numbers, printing, system, validate
-from sixd.model.constraint import Constraint
+from sixd.model import manifold, numbers, printing, validate
+from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Frames, JointRecord, Shape, Visual
 from sixd.model.sparsity import expand_parent
-from sixd.model.system import System
+from sixd.model.system import System, library
 from sixd.model.tree import Tree
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import transform_from_pose
-
-# the functions behind the methods that need a ModelBuilder, by method; sixd.model.edit, which imports this module and
-# the builder, fills it when the package is imported
-EDITS: dict[str, Callable[..., Model]] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,7 +238,7 @@ class Model(System):
         return manifold.coadjoint_row(self, q, qd, p)
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
-        """Run ``algorithm`` on this model and one state."""
+        """Run the algorithm, which is written for trees, on one row."""
         return algorithm(self, *arrays, **options)
 
     # symbols --------------------------------------------------------------------------------------
@@ -269,14 +266,14 @@ class Model(System):
         ``model.lock({"elbow": 0.3})``; a joint of several coordinates takes an array. Mimic joints that follow a locked
         one are held too; other constraints that involve a locked joint are dropped, with a warning.
         """
-        return EDITS["lock"](self, joints)
+        return library("lock")(self, joints)
 
     def submodel(self, body: str) -> Model:
         """Return the subtree of ``body``, itself included, its joint attached to the world at the same placement.
 
         If that joint is on the world already, the inertia, frames and shapes fixed to the world are kept.
         """
-        return EDITS["submodel"](self, body)
+        return library("submodel")(self, body)
 
     def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
         """Return this model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4).
@@ -284,7 +281,7 @@ class Model(System):
         ``prefix`` is put before the names of ``other``. Gravity is this model's; that of ``other`` is dropped. All that
         is fixed to ``other``'s world, such as its root link, becomes part of the body that carries ``frame``.
         """
-        return EDITS["attach"](self, other, frame, placement=placement, prefix=prefix)
+        return library("attach")(self, other, frame, placement=placement, prefix=prefix)
 
     def reduce(self) -> System:
         """Return the model in the independent coordinates y that its explicit constraints (as ``Mimic``) leave.
@@ -292,15 +289,19 @@ class Model(System):
         q = γ(y), qd = G yd: every function of the library accepts it, and its ``lift`` returns the states of this
         model. Other constraints stay. Without explicit constraints the model itself is returned.
         """
-        return system.make_reduced(self)
+        return self._reduced if any(isinstance(c, Explicit) for c in self.constraints) else self
+
+    @cached_property
+    def _reduced(self) -> System:
+        return library("reduced")(self)
 
     def with_constraints(self, *constraints: Constraint) -> Model:
         """Return the model with these constraints added; the joints and frames they name must exist."""
-        return EDITS["with_constraints"](self, constraints)
+        return library("with_constraints")(self, constraints)
 
     def with_frame(self, name: str, parent: str, placement: Any = None) -> Model:
         """Return the model with a named frame added at ``placement`` (4, 4) in the frame of a body or another one."""
-        return EDITS["with_frame"](self, name, parent, placement)
+        return library("with_frame")(self, name, parent, placement)
 
     def with_payload(
         self, name: str, frame: str, inertia: Inertia, *, placement: Any = None, shapes: Iterable[Shape] = ()
@@ -313,7 +314,7 @@ class Model(System):
         placement : (4, 4) of the payload's frame in ``frame``; the same frame if omitted.
         shapes : shapes to draw, each a ``sixd.Shape`` in the payload's frame.
         """
-        return EDITS["with_payload"](self, name, frame, inertia, placement=placement, shapes=shapes)
+        return library("with_payload")(self, name, frame, inertia, placement=placement, shapes=shapes)
 
     def without_passive(self) -> Model:
         """Return the model without damping, friction, stiffness and armature."""
