@@ -10,10 +10,10 @@ from sixd.algorithms.constrained.assembly import ACCEPTED, holonomic_rows, row_s
 from sixd.algorithms.constrained.rank import assembled_rank, mobility_at
 from sixd.algorithms.singular import singular_joints
 from sixd.errors import ShapeError
-from sixd.model.findings import inertia_finding, property_findings
 from sixd.model.model import Model
 from sixd.model.parts import Finding
 from sixd.model.system import System, require_system
+from sixd.model.validate import inertia_finding, property_findings
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import is_object
 

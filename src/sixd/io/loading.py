@@ -15,8 +15,8 @@ from sixd.io.spatial_v2.structures import from_mat, from_structure
 from sixd.io.urdf.reader import read_urdf
 from sixd.io.xml import parse
 from sixd.model import Model
-from sixd.model.findings import findings_at_load
 from sixd.model.parts import Finding
+from sixd.model.validate import findings_at_load
 
 _MOST_NAMES, _MOST_MESSAGES = 6, 3  # shown in one warning
 _OTHER_ROOTS = {

@@ -18,7 +18,7 @@ from sixd.cli.usage import NEAR
 from sixd.errors import LoadError, ModelWarning, suggestion
 from sixd.io.files import read_limited
 from sixd.model import Model
-from sixd.model.findings import findings_at_load
+from sixd.model.validate import findings_at_load
 
 F = TypeVar("F", bound=Callable[..., Any])
 PREFIX = "zoo:"

@@ -21,8 +21,8 @@ from sixd.io.mjcf.constraints import Equalities
 from sixd.io.mjcf.geoms import add_geoms
 from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
-from sixd.model.findings import inertia_finding, missing_inertia
 from sixd.model.parts import Finding
+from sixd.model.validate import inertia_finding, missing_inertia
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import axis_rotation, quaternion_to_rotation
 from sixd.spatial.scalar import Array

@@ -22,8 +22,8 @@ from sixd.io.urdf.spelling import refuse_xacro, spelling_findings
 from sixd.io.urdf.tree import LinkTree, joint_end, read_tree
 from sixd.io.xml import Element
 from sixd.model import Free, Joint, Model, ModelBuilder
-from sixd.model.findings import inertia_finding, missing_inertia
 from sixd.model.parts import Finding
+from sixd.model.validate import inertia_finding, missing_inertia
 
 
 def read_urdf(
