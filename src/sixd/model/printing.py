@@ -38,18 +38,18 @@ def render(model: Model) -> str:
 
 def render_html(model: Model) -> str:
     """Return a table with a line for each body; a long one is cut."""
-    rows: list[list[Any]] = []
+    lines: list[list[Any]] = []
     for i in list(model.bodies)[: MOST_ROWS + 1]:
         joint, parent = model.joints[i], model.parent[i]
-        rows.append([
+        lines.append([
             model.body_names[i - 1], "world" if parent == 0 else model.body_names[parent - 1],
             model.joint_names[i - 1], describe_joint(joint), _limits(model, i), model.inertia[i][5, 5],
         ])  # fmt: skip
-    rows += [[]] * (model.nb - len(rows))  # lines that the table only counts
+    lines += [[]] * (model.nb - len(lines))  # lines that the table only counts
     notes = [f"frames: {listed(n for n in model.frames if not n.startswith('joint:'))}"]
     if model.constraints:
         notes.append(f"constraints: {listed((c.label for c in model.constraints), 6)}")
-    return table(_head(model), ("body", "on", "joint", "kind", "limits", "mass [kg]"), rows, note="; ".join(notes))
+    return table(_head(model), ("body", "on", "joint", "kind", "limits", "mass [kg]"), lines, note="; ".join(notes))
 
 
 def _head(model: Model) -> str:

@@ -34,44 +34,23 @@ from sixd.zoo.textbook import (
 )
 
 _MODELS: dict[str, Callable[[], Model]] = {
-    "andrews": andrews,
-    "bicycle": bicycle,
-    "bricard": bricard,
-    "cart_pole": cart_pole,
-    "craig_arm": craig_arm,
-    "double_elbow": double_elbow,
-    "double_pendulum": lambda: pendulum(2),
-    "falling_sphere": falling_sphere,
-    "four_bar": four_bar,
-    "humanoid": humanoid,
-    "panda_arm": panda_arm,
-    "pendulum": pendulum,
-    "planar": planar,
-    "planar_body": planar_body,
-    "point_arm": point_arm,
-    "pr_arm": pr_arm,
-    "puma560": puma560,
-    "random_tree": random_tree,
-    "rolling_cone": rolling_cone,
-    "rolling_disc": rolling_disc,
-    "rp_arm": rp_arm,
-    "scissor": scissor,
-    "single_body": single_body,
-    "spinning_top": spinning_top,
-    "tree": lambda: autotree(15, 2.0, 0.3, 0.9),
-    "two_link_arm": two_link_arm,
-    "ur_arm": ur_arm,
-    "vee": vee,
-}
+    make.__name__: make
+    for make in (
+        andrews, bicycle, bricard, cart_pole, craig_arm, double_elbow, falling_sphere, four_bar, humanoid, panda_arm,
+        pendulum, planar, planar_body, point_arm, pr_arm, puma560, random_tree, rolling_cone, rolling_disc, rp_arm,
+        scissor, single_body, spinning_top, two_link_arm, ur_arm, vee,
+    )
+}  # fmt: skip
+_MODELS |= {"double_pendulum": lambda: pendulum(2), "tree": lambda: autotree(15, 2.0, 0.3, 0.9)}
 
 
 def names() -> tuple[str, ...]:
     """Return the names that :func:`get` accepts."""
-    return tuple(_MODELS)
+    return tuple(sorted(_MODELS))
 
 
 def get(name: str) -> Model:
     """Return the model of that name, with its default parameters."""
     if name not in _MODELS:
-        raise unknown_name("zoo", "model", name, _MODELS)
+        raise unknown_name("zoo", "model", name, names())
     return _MODELS[name]()
