@@ -5,7 +5,7 @@ Ranks are those at generic points: an entry counts as zero only if it vanishes i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -121,14 +121,12 @@ def _is_nonzero_somewhere(form: Any) -> bool:
 class Echelon(NamedTuple):
     """Rows (r, n) that span those of a matrix of rank r: row i has 1 in column ``pivots[i]``, the others 0 there.
 
-    ``sources``: the rows of the matrix that are independent, one for each pivot. ``complete``: whether nothing was left
-    over outside the columns that were allowed.
+    ``sources``: the rows of the matrix that are independent, one for each pivot.
     """
 
     rows: Any
     pivots: tuple[int, ...]
     sources: tuple[int, ...]
-    complete: bool
 
     @property
     def others(self) -> tuple[int, ...]:
@@ -148,19 +146,18 @@ class Echelon(NamedTuple):
         return N
 
 
-def echelon(A: Any, q: Iterable[Any] = (), columns: Sequence[int] | None = None) -> Echelon:
+def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
     """Reduced rows of A (k, n) by elimination, the simplest pivot first: a number, then what is free of q.
 
-    ``columns``: where pivots may be; all by default. Of equal pivots the one farthest right is taken, of the first row.
+    Of equal pivots the one farthest right is taken, of the first row.
     """
     import sympy
 
-    allowed = range(A.cols) if columns is None else columns
     coordinates = set(q)
     rows = [[tidy(e) for e in A.row(i)] for i in range(A.rows)]
     left, pivots, sources = list(range(A.rows)), [], []
     while True:
-        best = _simplest(rows, left, allowed, coordinates)
+        best = _simplest(rows, left, coordinates)
         if best is None:
             break
         i, j = best
@@ -173,28 +170,24 @@ def echelon(A: Any, q: Iterable[Any] = (), columns: Sequence[int] | None = None)
         pivots.append(j)
         sources.append(i)
     order = sorted(range(len(pivots)), key=pivots.__getitem__)
-    complete = all(is_zero(e) for i in left for e in rows[i])
     chosen = [rows[sources[k]] for k in order]
     return Echelon(
         sympy.Matrix(len(chosen), A.cols, [e for row in chosen for e in row]),
         tuple(pivots[k] for k in order),
         tuple(sources[k] for k in order),
-        complete,
     )
 
 
-def _simplest(
-    rows: list[list[Any]], left: list[int], columns: Iterable[int], coordinates: set[Any]
-) -> tuple[int, int] | None:
-    """Place of the simplest entry that is not zero."""
+def _simplest(rows: list[list[Any]], left: list[int], coordinates: set[Any]) -> tuple[int, int] | None:
+    """(row, column) of the simplest entry that is not zero."""
     import sympy
 
-    def cost(place: tuple[int, int]) -> tuple[bool, bool, int, int, int]:
-        i, j = place
+    def cost(entry: tuple[int, int]) -> tuple[bool, bool, int, int, int]:
+        i, j = entry
         e = rows[i][j]
         moving = any(e.has(x) for x in coordinates)
         size = min(sympy.count_ops(e), sympy.count_ops(-e))
         return moving, not e.is_number, 0 if e.is_number else int(size), -j, i
 
-    places = sorted(((i, j) for i in left for j in columns if rows[i][j] != 0), key=cost)
-    return next((place for place in places if not is_zero(rows[place[0]][place[1]])), None)
+    entries = sorted(((i, j) for i in left for j in range(len(rows[i])) if rows[i][j] != 0), key=cost)
+    return next(((i, j) for i, j in entries if not is_zero(rows[i][j])), None)

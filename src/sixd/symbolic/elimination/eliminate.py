@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, matrix, velocities
-from sixd.symbolic.echelon import echelon, is_zero, tidy
+from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, velocities
+from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 
 
@@ -89,35 +89,6 @@ def _nearest(where: str, branches: list[dict[Any, Any]], near: Mapping[Any, Any]
             raise ModelError(f"{where}: near has no value for {', '.join(missing)}, expected a number for each.")
         distances.append(float(sum(abs(g) ** 2 for g in gaps)))
     return branches[min(range(len(branches)), key=distances.__getitem__)]
-
-
-def velocity_basis(A: Any, q: Any, dependent: Any = None) -> tuple[Any, tuple[Any, ...]]:
-    """(N, independent): q̇ = N(q) u has A N = 0, and u are the velocities of the independent coordinates.
-
-    Parameters
-    ----------
-    A : (k, n) Pfaffian constraints A(q) q̇ = 0; redundant rows are allowed.
-    q : the n coordinates.
-    dependent : coordinates whose velocities shall be told by the others; by default chosen so that as little as
-        possible is divided by: numbers first, then parameters.
-
-    Returns
-    -------
-    N : SymPy matrix (n, n - r), r the rank of A at generic points; the identity in the independent rows.
-    independent : the n - r coordinates whose velocities are u, in the order of q.
-    """
-    where = "velocity_basis"
-    q = coordinates(where, q)
-    A = matrix(where, "A", A, (None, len(q)))
-    columns = None if dependent is None else [q.index(x) for x in _members(where, q, dependent)]
-    reduced = echelon(A, q, columns)
-    if columns is not None and (not reduced.complete or len(reduced.pivots) != len(columns)):
-        rank = len(echelon(A, q).pivots)
-        raise ModelError(
-            f"{where}: the velocities of {[str(q[j]) for j in columns]} are not told by the others: A has rank {rank}, "
-            f"its columns there rank {len(reduced.pivots)}. Name {rank} other coordinates, or leave dependent out."
-        )
-    return reduced.null_space, tuple(q[j] for j in reduced.others)
 
 
 @dataclass(frozen=True)

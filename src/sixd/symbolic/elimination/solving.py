@@ -1,4 +1,4 @@
-"""Holonomic constraints solved for coordinates: linear ones first, then loops of rods, angles, what SymPy can solve.
+"""Holonomic constraints solved for coordinates: linear ones first, then angles, then what SymPy can solve.
 
 All branches are found; which one is meant, the caller decides. Every solution is put back into the equations.
 """
@@ -30,7 +30,7 @@ def solutions(where: str, equations: Sequence[Any], q: Sequence[Any], candidates
     if not found:
         raise ModelError(
             f"{where}: no closed form was found for {[str(x) for x in candidates]} from {[str(e) for e in equations]}. "
-            f"Choose other dependent coordinates, or give the map yourself."
+            f"Choose other dependent coordinates, give the map yourself (explicit=), or keep the constraints."
         )
     return found
 
@@ -62,7 +62,7 @@ def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: li
 
 
 def _next_step(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
-    for way in (_linear, _loop, _single, _together):
+    for way in (_linear, _single, _together):
         step = way(equations, q, candidates)
         if step.branches:
             return step
@@ -86,32 +86,6 @@ def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> St
     return best[1] if best is not None else Step((), [])
 
 
-def _loop(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
-    """A loop of rods: two equations tell cos x and sin x; the sum of their squares is an equation without x."""
-    import sympy
-
-    for x in candidates:
-        with_x = [e for e in equations if e.has(x)]
-        forms = [form for e in with_x if (form := _cosine_form(e, x)) is not None]
-        if not len(with_x) == len(forms) == 2:
-            continue
-        (a, b, u), (c, d, v) = forms
-        determinant = _short(a * d - b * c)
-        if determinant == 0 or determinant.has(*q):
-            continue
-        cosine, sine = _short((b * v - d * u) / determinant), _short((c * u - a * v) / determinant)
-        rest, others = _short(cosine**2 + sine**2 - 1), [y for y in candidates if y != x]
-        if not any(rest.has(y) for y in others):
-            continue
-        branches = [
-            known | {x: sympy.atan2(sine.xreplace(known), cosine.xreplace(known))}
-            for known in _single([rest], q, others).branches
-        ]
-        if branches:
-            return Step(tuple(with_x), branches)
-    return Step((), [])
-
-
 def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
     """One equation for a coordinate that stands in no other equation."""
     for e in equations:
@@ -124,11 +98,14 @@ def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> St
 
 
 def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
-    """All equations at once, by SymPy."""
+    """All equations at once, by SymPy, with one angle at most: on a loop of rods SymPy searches for minutes."""
     import sympy
 
+    turns = {f for e in equations for f in e.atoms(sympy.sin, sympy.cos)}
     for unknowns in itertools.combinations(reversed(candidates), len(equations) if len(equations) > 1 else 0):
         if not unknowns or not all(_is_plain(e, x) for e in equations for x in unknowns):
+            continue
+        if sum(any(f.has(x) for f in turns) for x in unknowns) > 1:
             continue
         try:
             found = sympy.solve(equations, unknowns, dict=True)

@@ -235,5 +235,8 @@ def _reason(
     if redundant:
         words.append(f"rows {', '.join(map(str, redundant))} are combinations of the others")
     if count < n - degree:
-        words.append(f"integrals exist {n - degree}, found {count}: no closed form for the others by the methods tried")
+        words.append(
+            f"integrals exist {n - degree}, found {count}: no closed form for the others by the methods tried. Keep "
+            f"those rows as constraints on velocities, or give the integral yourself"
+        )
     return "; ".join(words) + "."

@@ -1,8 +1,7 @@
 """Integrals of one differential form: φ(q) with dφ = μ Σ ω_i dq_i for a factor μ(q).
 
-Closed forms are integrated by paths along the coordinates. Factors that are tried: those of a single coordinate,
-products of powers, and those of symmetries (S. Lie: if the flow of X maps solutions of ω = 0 to solutions, ω/ω(X) is
-closed).
+Closed forms are integrated by paths along the coordinates. Factors that are tried: functions of a single coordinate,
+and products of powers.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def _antiderivative(f: Any, s: Any) -> Any:
 
 
 def _factors(a: Sequence[Any], x: Sequence[Any]) -> Iterator[Any]:
-    """Integrating factors to be tried: none, those of one coordinate, products of powers, those of symmetries."""
+    """Integrating factors to try: 1, functions of one coordinate, a product of powers."""
     import sympy
 
     yield sympy.Integer(1)
@@ -71,19 +70,6 @@ def _factors(a: Sequence[Any], x: Sequence[Any]) -> Iterator[Any]:
     product = _factor_product(a, x)
     if product is not None:
         yield product
-    n = len(x)
-    unit = sympy.eye(n)
-    shifts = [list(unit.row(i)) for i in range(n)]
-    scalings = [[x[i] if i == j else sympy.Integer(0) for i in range(n)] for j in range(n)]
-    turns = []
-    for i, j in itertools.combinations(range(n), 2):
-        turn = [sympy.Integer(0)] * n
-        turn[i], turn[j] = -x[j], x[i]
-        turns.append(turn)
-    for field in (*shifts, list(x), *scalings, *turns):
-        value = tidy(sum(e * f for e, f in zip(a, field, strict=True)))
-        if value != 0:
-            yield 1 / value
 
 
 def _factor_of_one(a: Sequence[Any], x: Sequence[Any], j: int) -> Any:
