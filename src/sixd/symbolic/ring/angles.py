@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sixd.symbolic.ring import waves
+from sixd.symbolic.ring import normal_form as waves
 from sixd.symbolic.ring.generators import Generator
 from sixd.symbolic.ring.poly import Poly
 

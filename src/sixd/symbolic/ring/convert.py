@@ -144,7 +144,7 @@ def _normal(expr: Any, bits: int) -> Poly:
     """
     from sixd.symbolic.ring.angles import UntameAngle
     from sixd.symbolic.ring.ring import Ring
-    from sixd.symbolic.ring.waves import LARGEST_MULTIPLE, written_out
+    from sixd.symbolic.ring.normal_form import LARGEST_MULTIPLE, written_out
 
     try:
         poly = Ring(bits=bits, kind="tame").convert(expr)

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SixdError
-from sixd.symbolic.ring import angles, generators, waves
+from sixd.symbolic.ring import angles, generators
+from sixd.symbolic.ring import normal_form as waves
 from sixd.symbolic.ring.derivative import derivative
 from sixd.symbolic.ring.generators import Generator
 from sixd.symbolic.ring.poly import Poly, Terms
