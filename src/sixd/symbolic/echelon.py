@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sixd.symbolic.ring.ring import Ring, canonical
+from sixd.symbolic.ring.normal_form import canonical
+from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sixd.errors import ModelError
 from sixd.symbolic.echelon import is_zero, tidy
-from sixd.symbolic.ring.ring import canonical
+from sixd.symbolic.ring.normal_form import canonical
 
 Branch = dict[Any, Any]
 _MOST_BRANCHES = 16  # two each of four circles; more are no use to choose from

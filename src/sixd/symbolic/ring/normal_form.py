@@ -1,65 +1,105 @@
-"""The normal form of expressions with many multiples or fractions of angles, by way of exponentials.
+"""The normal form of a SymPy expression: equal functions get identical expressions.
 
-cos(45 q/18) is a polynomial of degree 45 in cos(q/18), but two terms in z = exp(i q/18): here a product of sines and
-cosines stays a short sum, and what cancels does so before anything is written out.
+Every angle is expanded in the coarsest base angle that it is a whole multiple of, or not at all if its multiples are
+too large. Where a ring of small multiples does not suffice, a ring of waves finds that base angle: in exponentials a
+product of sines and cosines stays a short sum, and terms cancel before anything is expanded.
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sixd.symbolic.ring.generators import Generator, square_root
+from sixd.symbolic.ring.angles import LARGEST_MULTIPLE, UntameAngle, base_angle
+from sixd.symbolic.ring.fourier import Group, harmonics
+from sixd.symbolic.ring.generators import square_root
 from sixd.symbolic.ring.poly import Poly, Terms
-
-if TYPE_CHECKING:
-    from sixd.symbolic.ring.ring import Ring
-
-LARGEST_MULTIPLE = 30  # of its base angle up to which an angle is written out in the normal form
+from sixd.symbolic.ring.ring import ExponentError, Ring
 
 
-def sin_cos(ring: Ring, key: int, factor: Fraction) -> tuple[Poly, Poly]:
-    """(sin, cos) of factor · monomial: (zⁿ ∓ z⁻ⁿ)/2i and /2, n = factor/unit."""
-    z = ring.angles.get((key, None))
-    unit = Fraction(1) if z is None else ring.generators[z].unit
-    finest = Fraction(1, math.lcm(unit.denominator, factor.denominator))
-    if z is None or finest != unit:
-        z = _refined(ring, key, z, finest, int(unit / finest))
-    n = int(factor / finest)
-    up, down = ring.element(z) ** abs(n), ring.element(z + 1) ** abs(n)
-    i = square_root(ring, ring.constant(-1))
-    return i * (down - up) * (1 if n > 0 else -1) / 2, (up + down) / 2
+def canonical(*expressions: Any) -> Any:
+    """SymPy expressions in the ring's normal form; one expression, or a tuple of several.
+
+    Equal polynomials in symbols, exact numbers, and sines and cosines of rational combinations of symbols become
+    identical expressions, unequal ones do not.
+    """
+    results = tuple(_canonical(e) for e in expressions)
+    return results[0] if len(results) == 1 else results
 
 
-def _refined(ring: Ring, key: int, old: int | None, unit: Fraction, ratio: int) -> int:
-    """z = exp(i unit · monomial) and, after it, its inverse; an older z is a power of the new one from now on."""
-    base, new = Poly(ring, {key: 1}), len(ring.generators)
-    ring.add(("up", key, unit), Generator("up", base=base, unit=unit, partner=new + 1))
-    ring.add(("down", key, unit), Generator("down", base=base, unit=unit, partner=new))
-    if old is not None:
-        ring.set_rule(old, 1, {ratio << (ring.bits * new): 1})
-        ring.set_rule(old + 1, 1, {ratio << (ring.bits * (new + 1)): 1})
-        ring.retired = True
-    ring.angles[key, None] = new
-    return new
+def _canonical(expr: Any) -> Any:
+    """The normal form of one expression; exponents get as many bits as they need."""
+    import sympy
+
+    expr, bits = sympy.sympify(expr), 8
+    while True:
+        try:
+            return _normal(expr, bits).to_sympy()
+        except ExponentError:
+            bits *= 2
 
 
-def cancelled(ring: Ring, terms: Terms) -> Terms:
-    """The terms with z · z⁻¹ = 1."""
-    ones, out = (1 << ring.bits) - 1, dict[int, int]()
-    for k, v in terms.items():
-        for z in ring.angles.values():
-            shift = ring.bits * z
-            both = min((k >> shift) & ones, (k >> (shift + ring.bits)) & ones)
-            k -= both * (1 + (1 << ring.bits)) << shift
-        out[k] = out.get(k, 0) + v
-    return {k: v for k, v in out.items() if v}
+def _normal(expr: Any, bits: int) -> Poly:
+    """The element of some ring that represents the function, the same however the function is written."""
+    try:
+        poly = Ring(bits=bits, kind="tame").convert(expr)
+        if _largest_degree(poly) <= LARGEST_MULTIPLE:
+            return poly
+    except UntameAngle:
+        pass
+    if _has_quotients(expr):
+        return _with_coarsest_angles(Ring(bits=bits).convert(expr))
+    waves, target = Ring(bits=bits, kind="waves", argument_form=_canonical), Ring(bits=bits)
+    result = _without_waves(waves.convert(expr), target)
+    target.inexact |= waves.inexact
+    return result
 
 
-def written_out(poly: Poly, target: Ring) -> Poly:
-    """The element of a ring of exponentials in a ring of sines and cosines."""
-    poly = poly.settled()
+def _largest_degree(poly: Poly) -> int:
+    """The largest multiple of a base angle in the polynomial."""
+    ring, largest = poly.ring, 0
+    for k in poly.terms:
+        powers = dict(ring.exponents(k))
+        largest = max([largest, *(powers.get(i, 0) + powers.get(i + 1, 0) for i in ring.angles.values())])
+    return largest
+
+
+def _has_quotients(expr: Any) -> bool:
+    """Whether the expression has roots or inverses of expressions: the rules of these are for sines and cosines."""
+    import sympy
+
+    powers = [p for p in expr.atoms(sympy.Pow) if not (p.exp.is_Integer and p.exp > 0) and not p.base.is_number]
+    return bool(powers) or expr.has(sympy.tan, sympy.cot, sympy.sec, sympy.csc)
+
+
+def _with_coarsest_angles(poly: Poly) -> Poly:
+    """The same function by sin q and cos q where sin(q/2) and cos(q/2) are not needed; in a ring of its own."""
+    import sympy
+
+    poly = poly.normalized()
+    ring = poly.ring
+    fine = [i for i in ring.angles.values() if ring.generators[i].unit.numerator == 1 != ring.generators[i].unit]
+    if not fine:
+        return poly
+    # harmonics of an angle that are all multiples of 2 q/2 are harmonics of q
+    group = Group(ring, fine)
+    table, power = harmonics(poly.terms, group)
+    total = [
+        Poly(ring, {rest: v}, poly.den << power).to_sympy(exact=True) * group.to_sympy(harmonic)
+        for (rest, harmonic), v in table.items()
+    ]
+    coarse = Ring(bits=ring.bits)
+    result = coarse.convert(sympy.Add(*total))
+    coarse.inexact |= ring.inexact
+    return result
+
+
+# from exponentials to sines and cosines -------------------------------------------------------------------
+
+
+def _without_waves(poly: Poly, target: Ring) -> Poly:
+    """The element of a ring of waves in a ring of sines and cosines."""
+    poly = poly.normalized()
     ring, bits, ones = poly.ring, poly.ring.bits, (1 << poly.ring.bits) - 1
     angles = list(ring.angles.values())
     coefficients: dict[tuple[int, ...], Terms] = {}
@@ -78,9 +118,7 @@ def written_out(poly: Poly, target: Ring) -> Poly:
 
 
 def _base(ring: Ring, z: int, multiples: set[int], target: Ring) -> Poly:
-    """The angle of z in the target ring, which is told the coarsest base angle that serves all multiples of it."""
-    from sixd.symbolic.ring.angles import base_angle
-
+    """The angle of z in the target ring, with the coarsest base angle that serves all multiples of it."""
     g = ring.generators[z]
     assert g.base is not None
     base = target.convert(g.base.to_sympy(exact=True))
@@ -95,6 +133,10 @@ def _base(ring: Ring, z: int, multiples: set[int], target: Ring) -> Poly:
 
 def _summed(poly: Poly, coefficients: dict[tuple[int, ...], Terms], bases: list[Poly], target: Ring) -> Poly:
     """Σ p zⁿ + q z⁻ⁿ = Σ (p + q) cos(n a) + i (p - q) sin(n a)."""
+
+    def moved(terms: Terms) -> Poly:
+        return target.convert(Poly(poly.ring, terms, poly.den).to_sympy(exact=True))
+
     i, total = square_root(target, target.constant(-1)), target.zero
     for n in sorted(coefficients):
         opposite = tuple(-m for m in n)
@@ -102,11 +144,6 @@ def _summed(poly: Poly, coefficients: dict[tuple[int, ...], Terms], bases: list[
             continue
         angle = sum((base * m for base, m in zip(bases, n, strict=True)), target.zero)
         s, c = target.sin_cos(angle)
-        p, q = (_moved(poly, coefficients.get(m, {}), target) for m in (n, opposite))
+        p, q = (moved(coefficients.get(m, {})) for m in (n, opposite))
         total = total + (p * (c + i * s) if n == opposite else (p + q) * c + i * (p - q) * s)
     return total
-
-
-def _moved(poly: Poly, terms: Terms, target: Ring) -> Poly:
-    result: Any = target.convert(Poly(poly.ring, terms, poly.den).to_sympy(exact=True))
-    return result
