@@ -111,7 +111,7 @@ def test_a_wheel_has_a_height_that_integrates():
     assert found.rows == (False, False, True)
     assert found.integrals == (None, None, z)
     assert (found.rank, found.degree, found.growth) == (3, 4, (2, 3, 4))
-    assert "integrable by themselves are rows 2" in found.reason
+    assert "integrable without the others are rows 2" in found.reason
 
 
 def test_two_wheels_on_an_axle_know_their_heading(rng):
