@@ -1,4 +1,4 @@
-"""Elimination to independent coordinates: constraints solved, velocities told by others, energies carried over."""
+"""Elimination to independent coordinates: constraints solved, energies in the new coordinates."""
 
 import numpy as np
 import pytest
@@ -37,12 +37,12 @@ def test_systems_are_solved_in_the_independent_coordinates():
     assert solve_for([], [x, y]) == {}
 
 
-def test_redundant_constraints_are_passed_over():
+def test_redundant_constraints_are_ignored():
     assert solve_for([x + y - 1, 2 * x + 2 * y - 2], [x, y]) == {y: 1 - x}
 
 
 @pytest.mark.parametrize(("at", "sign"), [(0.9, 1), (-0.9, -1)])
-def test_a_point_tells_the_branch(at, sign):
+def test_a_point_selects_the_branch(at, sign):
     circle = x**2 + y**2 - R**2
     assert solve_for(circle, [x, y], near={x: 0.3, y: at, R: 1}) == {y: sign * sp.sqrt(R**2 - x**2)}
     assert solve_for(circle, [x, y], x, near={x: at, y: 0.3, R: 1}) == {x: sign * sp.sqrt(R**2 - y**2)}
@@ -75,7 +75,7 @@ UNSOLVED = [
     ((x**2 + y**2 - R**2, [x, y]), {}, "there are 2 branches: .*sqrt.*Give near="),
     ((x**2 + y**2 - R**2, [x, y]), {"near": {x: 0.1, y: 1}}, "near has no value for R"),
     (([x + y - 1, x + y - 2], [x, y]), {}, "contradict each other: they lead to -1 = 0"),
-    ((R - 1, [x, y]), {}, "names no coordinate"),
+    ((R - 1, [x, y]), {}, "has no coordinate"),
     ((sp.exp(x) + x + y * s(x) * sp.exp(y) - y**2 - c(y), [x, y]), {}, "no closed form was found for"),
     ((FOUR_BAR, [q1, q2, q3], [q2, q3]), {}, r"no closed form was found for \['q2', 'q3'\].*give the map yourself"),
     ((FOUR_BAR, [q1, q2, q3]), {}, "no closed form was found .*or keep the constraints"),
@@ -85,13 +85,13 @@ UNSOLVED = [
 
 
 @pytest.mark.parametrize(("given", "options", "message"), UNSOLVED, ids=lambda v: str(v)[:30])
-def test_what_is_not_solved_is_told(given, options, message):
+def test_unsolved_constraints_raise(given, options, message):
     with pytest.raises(sixd.ModelError, match=message) as caught:
         solve_for(*given, **options)
     assert str(caught.value).startswith("solve_for: ")
 
 
-def test_wrong_types_are_told():
+def test_wrong_types_raise():
     with pytest.raises(sixd.ScalarTypeError, match="phi is 'x', expected a number or a SymPy expression"):
         solve_for(["x"], [x])
     with pytest.raises(sixd.ScalarTypeError, match="near is 3, expected a mapping"):
@@ -170,7 +170,7 @@ WRONG_MAPS = [
     ),
     ({"explicit": {x: R * c(phi)}, "new": [phi]}, "y is neither in explicit nor in new"),
     ({"explicit": {x: R * c(phi), y: x}, "new": [phi]}, "the expression for y is x, expected one in the new"),
-    ({"explicit": {x: R * c(phi), y: phi}, "new": [x]}, "new names x, which explicit replaces"),
+    ({"explicit": {x: R * c(phi), y: phi}, "new": [x]}, "new contains x, which explicit replaces"),
     ({"explicit": {z: phi}, "new": [phi]}, "no coordinate named 'z'"),
     ({"new": [phi]}, "new is given without explicit"),
     ({}, "there are 2 branches"),
@@ -178,7 +178,7 @@ WRONG_MAPS = [
 
 
 @pytest.mark.parametrize(("options", "message"), WRONG_MAPS, ids=lambda v: str(v)[:30])
-def test_wrong_maps_are_told(options, message):
+def test_wrong_maps_raise(options, message):
     with pytest.raises(sixd.ModelError, match=message):
         eliminate(*energies(), [x, y], x**2 + y**2 - R**2, **options)
     with pytest.raises(sixd.ScalarTypeError, match="explicit is 3, expected a mapping"):

@@ -17,9 +17,8 @@ from sixd.symbolic.writing.readable import readable
 def is_zero(expr: Any) -> bool:
     """Whether an expression vanishes identically.
 
-    Exact for rational functions of symbols, sines, cosines and square roots: the numerator is brought to the ring's
-    normal form. Of others (logarithms, powers with symbols) one that is not zero at a point is told so; what then
-    remains is left to ``sympy.simplify``.
+    Exact for rational functions of symbols, sines, cosines and square roots, by the normal form of the numerator.
+    Others (logarithms, powers with symbols) are nonzero if they are so at a point; else ``sympy.simplify`` decides.
     """
     import sympy
 
@@ -32,7 +31,7 @@ def is_zero(expr: Any) -> bool:
 
 
 def tidy(expr: Any) -> Any:
-    """An equal expression as one fraction without common factors, or the given one if that is shorter."""
+    """An equal expression as one fraction without common factors, or the given expression if that is shorter."""
     import sympy
 
     given = sympy.sympify(expr)
@@ -58,7 +57,7 @@ def cleared(vector: Iterable[Any]) -> list[Any]:
 
 
 def _grouped(e: Any) -> Any:
-    """Numerator and denominator as a textbook would write them."""
+    """The same fraction, numerator and denominator in their shortest forms."""
     import sympy
 
     ring = Ring()
@@ -67,7 +66,7 @@ def _grouped(e: Any) -> Any:
 
 
 def _with_sines(above: Any, below: Any) -> Any:
-    """The numerator with cos² = 1 - sin² for the sines below the stroke, so that they can cancel."""
+    """The numerator with cos² = 1 - sin² for the sines in the denominator, so that they can cancel."""
     import sympy
 
     for s in below.atoms(sympy.sin):
@@ -78,7 +77,7 @@ def _with_sines(above: Any, below: Any) -> Any:
 
 
 def _plain_angles(expr: Any) -> Any:
-    """tan, cot, sec and csc by sine and cosine, so that ``together`` sees their denominators."""
+    """tan, cot, sec and csc as fractions of sine and cosine, so that ``together`` finds their denominators."""
     import sympy
 
     sin, cos = sympy.sin, sympy.cos
@@ -95,7 +94,7 @@ def _plain_angles(expr: Any) -> Any:
 
 
 def _is_polynomial(form: Any) -> bool:
-    """Whether a normal form is a polynomial in symbols, sines and cosines: then it is zero only if it reads so."""
+    """Whether a normal form is a polynomial in symbols, sines and cosines: then only 0 vanishes identically."""
     import sympy
 
     powers = all(p.exp.is_Integer and p.exp > 0 for p in form.atoms(sympy.Pow))
@@ -104,11 +103,12 @@ def _is_polynomial(form: Any) -> bool:
 
 
 def _is_nonzero_somewhere(form: Any) -> bool:
+    """Whether the value at one of two points is not zero; False if it has no values."""
     import sympy
 
     symbols = sorted(form.free_symbols, key=sympy.default_sort_key)
     for shift in (0, 5):
-        # points without relations among them: roots of primes, of the size of 1
+        # points whose components have no relations: roots of primes, of magnitude about 1
         point = {s: sympy.sqrt(sympy.prime(k + 2 + shift)) / (k + 2) for k, s in enumerate(symbols)}
         try:
             value = form.xreplace(point).evalf(30)
@@ -148,9 +148,9 @@ class Echelon(NamedTuple):
 
 
 def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
-    """Reduced rows of A (k, n) by elimination, the simplest pivot first: a number, then what is free of q.
+    """Reduced rows of A (k, n) by elimination, the simplest pivot first: a number, then an expression free of q.
 
-    Of equal pivots the one farthest right is taken, of the first row.
+    Among equally simple pivots the rightmost is used, in the first row that has it.
     """
     import sympy
 
