@@ -143,9 +143,7 @@ def eliminate(
     T, V = expression(where, "T", T), expression(where, "V", V)
     if explicit is None:
         if new is not None:
-            raise ModelError(
-                f"{where}: new is given without explicit, expected explicit={{coordinate: expression}}, too."
-            )
+            raise ModelError(f"{where}: new is given without explicit, expected both. Give explicit={{x: …, y: …}}.")
         table = solve_for(phi, q, dependent, near=near)
         y = tuple(x for x in q if x not in table)
     else:

@@ -101,11 +101,12 @@ def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> 
     """All equations at once, by SymPy, with one angle at most: on a loop of rods SymPy searches for minutes."""
     import sympy
 
+    if len(equations) == 1:
+        return Step((), [])
     turns = {f for e in equations for f in e.atoms(sympy.sin, sympy.cos)}
-    for unknowns in itertools.combinations(reversed(candidates), len(equations) if len(equations) > 1 else 0):
-        if not unknowns or not all(_is_plain(e, x) for e in equations for x in unknowns):
-            continue
-        if sum(any(f.has(x) for f in turns) for x in unknowns) > 1:
+    for unknowns in itertools.combinations(reversed(candidates), len(equations)):
+        angles = [x for x in unknowns if any(f.has(x) for f in turns)]
+        if len(angles) > 1 or not all(_is_plain(e, x) for e in equations for x in unknowns):
             continue
         try:
             found = sympy.solve(equations, unknowns, dict=True)

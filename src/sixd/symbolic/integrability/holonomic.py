@@ -178,8 +178,6 @@ def _is_integrable_alone(row: Any, q: Sequence[Any]) -> bool:
 
 def _assigned(A: Any, reduced: Echelon, beyond: Any, rows: tuple[bool, ...], q: Sequence[Any]) -> list[Any]:
     """An integral for each row of A that one can replace: the row's own, else one of a combination with the row."""
-    import sympy
-
     chosen: list[Any] = [None] * A.rows
     N = reduced.null_space
     for i in reduced.sources:

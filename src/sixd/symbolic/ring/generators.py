@@ -26,8 +26,8 @@ _SMALL_PRIMES = [p for p in range(2, 100) if all(p % d for d in range(2, p))]
 class Generator:
     """A variable of the ring. ``kind`` decides which fields are used.
 
-    symbol, opaque: ``expr``. cos, sin (up, down in a ring of waves): the angle ``unit`` · ``base``, and the number of the
-    ``partner``. root: the square root of ``base``. inverse: 1/``base``.
+    symbol, opaque: ``expr``. cos, sin (up, down in a ring of waves): the angle ``unit`` · ``base``, and the number of
+    the ``partner``. root: the square root of ``base``. inverse: 1/``base``.
     """
 
     kind: str
