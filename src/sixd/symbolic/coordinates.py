@@ -1,7 +1,7 @@
 """Checks of SymPy arguments: coordinates, velocities, expressions, vectors and matrices.
 
-Coordinates are symbols or functions of time. Independent of mechanics; every message begins with ``where``, the name of
-the function that the user called.
+Coordinates are symbols or functions of time. Every message begins with ``where``, the function that the user called,
+and ``what``, its argument. Independent of mechanics.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Holonomic constraints solved for coordinates: linear ones first, then angles, then what SymPy can solve.
+"""Holonomic constraints solved for coordinates: linear equations first, then angles, then SymPy's solver.
 
 All branches are returned; the caller selects one. Every solution is checked by substitution into the equations.
 """

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
-from sixd.symbolic.ring.generators import square_root
+from sixd.symbolic.ring.generators import inverse, square_root
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _quotient(ring: Ring, expr: Any) -> Poly:
 
     s, c = ring.sin_cos(convert(ring, expr.args[0]))
     above, below = {sympy.tan: (s, c), sympy.cot: (c, s), sympy.sec: (ring.one, c), sympy.csc: (ring.one, s)}[expr.func]
-    return above * ring.inverse(below)
+    return above * inverse(ring, below)
 
 
 def _power(ring: Ring, expr: Any) -> Poly:
@@ -85,7 +85,7 @@ def _power(ring: Ring, expr: Any) -> Poly:
     left = exponent - whole
     result = ring.one
     if whole:
-        result = inner**whole if whole > 0 else ring.inverse(inner) ** -whole
+        result = inner**whole if whole > 0 else inverse(ring, inner) ** -whole
     if left == 0:
         return result
     if left == sympy.Rational(1, 2):

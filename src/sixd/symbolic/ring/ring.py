@@ -152,10 +152,6 @@ class Ring:
         """Square root of a rational number that is not negative."""
         return generators.root(self, value)
 
-    def inverse(self, value: Poly) -> Poly:
-        """1/value as an element."""
-        return generators.inverse(self, value)
-
     def opaque(self, expr: Any) -> Poly:
         """A SymPy expression as a generator of its own."""
         return generators.opaque(self, expr)
