@@ -37,7 +37,7 @@ def coordinates(where: str, q: Any, name: str = "q") -> tuple[Any, ...]:
     return given
 
 
-def velocities(where: str, q: Sequence[Any], qd: Any, name: str = "qd") -> tuple[Any, ...]:
+def velocities(where: str, q: Sequence[Any], qd: Any) -> tuple[Any, ...]:
     """A velocity for each coordinate: as given, else qd1 for q1, thetad for theta, the derivative for f(t)."""
     from sympy import Derivative, Symbol
     from sympy.core.function import AppliedUndef
@@ -47,13 +47,13 @@ def velocities(where: str, q: Sequence[Any], qd: Any, name: str = "qd") -> tuple
             x.diff(x.args[0]) if isinstance(x, AppliedUndef) else Symbol(with_dots(x.name), **x.assumptions0) for x in q
         )
     if isinstance(qd, (str, Mapping)) or not is_listed(qd):
-        raise ScalarTypeError(f"{where}: {name} is {qd!r}, expected a list with a velocity for each coordinate.")
+        raise ScalarTypeError(f"{where}: qd is {qd!r}, expected a list with a velocity for each coordinate.")
     given = tuple(qd)
     if len(given) != len(q):
-        raise ShapeError(f"{where}: {name} has {len(given)} entries, expected {len(q)}, one for each coordinate.")
+        raise ShapeError(f"{where}: qd has {len(given)} entries, expected {len(q)}, one for each coordinate.")
     own = all(isinstance(x, (Symbol, AppliedUndef, Derivative)) and x not in q for x in given)
     if not own or len(set(given)) != len(given):
-        raise ModelError(f"{where}: {name} is {list(given)}, expected a symbol of its own for each velocity.")
+        raise ModelError(f"{where}: qd is {list(given)}, expected a symbol of its own for each velocity.")
     return given
 
 

@@ -116,7 +116,6 @@ def eliminate(
     near: Mapping[Any, Any] | None = None,
     explicit: Mapping[Any, Any] | None = None,
     new: Any = None,
-    new_qd: Any = None,
 ) -> Eliminated:
     """Energies T(q, q̇) and V(q) in independent coordinates y: q = γ(y) and q̇ = (∂γ/∂y) ẏ are substituted.
 
@@ -127,7 +126,6 @@ def eliminate(
     phi : holonomic constraints, solved by :func:`solve_for` (with ``dependent`` and ``near``), or
     explicit : the map γ, {x: R*cos(phi), y: R*sin(phi)}; if ``phi`` is given too, the map must satisfy it.
     new : the new coordinates, if ``explicit`` contains others than those of q: [phi].
-    new_qd : their velocities; by default named like those of q.
 
     >>> import sympy as sp
     >>> from sixd.symbolic.elimination.eliminate import eliminate
@@ -150,8 +148,7 @@ def eliminate(
         table, y = _explicit(where, q, explicit, new)
         _require_satisfied(where, phi, table)
     known = dict(zip(q, qd, strict=True))
-    usual = tuple(known.get(x) or velocities(where, [x], None)[0] for x in y)
-    yd = usual if new_qd is None else velocities(where, y, new_qd, "new_qd")
+    yd = tuple(known.get(x) or velocities(where, [x], None)[0] for x in y)
     gamma = sympy.Matrix([table.get(x, x) for x in q])
     G = sympy.Matrix(len(q), len(y), lambda i, j: tidy(gamma[i].diff(y[j])))
     rates = G * sympy.Matrix(len(y), 1, yd)
