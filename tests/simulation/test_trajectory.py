@@ -16,9 +16,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
 from samples import KINDS, single_joint
+from sixd.trajectory.arrays import KEPT
 from sixd.trajectory.labels import labels_of
 from sixd.trajectory.panels import short_names
-from sixd.trajectory.records import KEPT
 from sixd.trajectory.trajectory import State, Trajectory
 
 ARRAYS = ("t", "q", "qd", "tau", "internal")

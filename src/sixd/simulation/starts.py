@@ -15,7 +15,7 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.setup import Setup
 from sixd.spatial.scalar import Array, Scalar
-from sixd.trajectory.rows import on_rows
+from sixd.trajectory.batching import on_rows
 
 _UNASSEMBLED = 1e-6  # in a constraint's own unit, above which a start is refused; the first step mends what is below
 

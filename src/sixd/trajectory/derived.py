@@ -17,7 +17,7 @@ from sixd.engine.kernel import compile
 from sixd.engine.parameters import parameter_shape
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum
-from sixd.trajectory.rows import on_rows
+from sixd.trajectory.batching import on_rows
 
 # a rollout that blew up has finite states of infinite energy: that is a result here, no error
 _ENERGY = replace(LIBRARY["energy"], judged=False)

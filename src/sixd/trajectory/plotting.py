@@ -15,10 +15,10 @@ import numpy as np
 
 from sixd.errors import MissingPackageError, ScalarTypeError, unknown_name
 from sixd.notebook import kernel
+from sixd.trajectory.arrays import counted
 from sixd.trajectory.labels import Column
 from sixd.trajectory.panels import WHAT, Panel, panels
-from sixd.trajectory.places import place_of, written
-from sixd.trajectory.records import counted
+from sixd.trajectory.paths import place_of, written
 from sixd.trajectory.trajectory import Trajectory
 
 MOST_ROWS = 200  # of a batch that are drawn; more cannot be told apart

@@ -29,9 +29,9 @@ from sixd.errors import LoadError, MissingPackageError, SixdError
 from sixd.forces.elements import elements
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
+from sixd.trajectory.arrays import KEPT, STATES
 from sixd.trajectory.labels import Column, Labels, labels_of
-from sixd.trajectory.places import place_of, written
-from sixd.trajectory.records import KEPT, STATES
+from sixd.trajectory.paths import place_of, written
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
 

@@ -19,9 +19,7 @@ from sixd.errors import ModelError, OutOfRangeError, ScalarTypeError, ShapeError
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
 from sixd.trajectory import derived
-from sixd.trajectory.interpolation import interpolate
-from sixd.trajectory.labels import UNKNOWN, Labels
-from sixd.trajectory.records import (
+from sixd.trajectory.arrays import (
     alive,
     changed,
     checked,
@@ -30,6 +28,8 @@ from sixd.trajectory.records import (
     numbers,
     picked,
 )
+from sixd.trajectory.interpolation import interpolate
+from sixd.trajectory.labels import UNKNOWN, Labels
 
 
 class State(NamedTuple):
@@ -270,6 +270,6 @@ class Trajectory:
 
     def _repr_html_(self) -> str:
         """What there is of it, and how far each coordinate goes, as a table for notebooks."""
-        from sixd.trajectory.records import describe_html
+        from sixd.trajectory.arrays import describe_html
 
         return describe_html(self)

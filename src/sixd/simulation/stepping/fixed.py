@@ -15,7 +15,7 @@ from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.recipes import MIDPOINT, rollout, state_shapes
 from sixd.spatial.scalar import Array
-from sixd.trajectory.rows import on_rows
+from sixd.trajectory.batching import on_rows
 
 # operations of one call: some 0.1 s of one core, which does 1.2 to 3e10 in a second
 _CALL = 2e9

@@ -23,7 +23,7 @@ from sixd.trajectory.labels import labels_of, tree_behind
 from sixd.viewer.bodies import mounts, shapes, sticks
 from sixd.viewer.bodies.inertias import ellipsoid_radii, principal
 from sixd.viewer.bodies.pieces import Piece, box_corners
-from sixd.viewer.scene.drawn import drawn_model
+from sixd.viewer.scene.drawn_model import drawn_model
 from sixd.viewer.scene.motions import Motion, pack, read_motions, touching
 from sixd.viewer.scene.packing import Packed, bounded, numbers
 from sixd.viewer.scene.poses import display_turn, kinematics, reach, world_poses
