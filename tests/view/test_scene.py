@@ -22,9 +22,10 @@ from sixd.viewer.bodies.meshes import (
     weld,
 )
 from sixd.viewer.scene import motions
+from sixd.viewer.scene.motions import thinned
+from sixd.viewer.scene.plots import Bins
 from sixd.viewer.scene.poses import display_turn, kinematics, world_poses
 from sixd.viewer.scene.scene import make_scene
-from sixd.viewer.scene.thinning import Bins, thinned
 
 
 def unpack(buffer):
