@@ -114,7 +114,7 @@ def test_failed_rows():
 
 @pytest.mark.filterwarnings("error")
 def test_energies_that_overflow():
-    """Finite states of infinite energy are a result, said plainly and without a warning; they do not count as failed."""
+    """Finite states of infinite energy are a result, printed without a warning; they do not count as failed."""
     pytest.importorskip("matplotlib")
     model, t = sixd.zoo.pendulum(), np.linspace(0, 1, 4)
     traj = Trajectory(t, np.zeros((4, 1)), np.full((4, 1), 1e200), model)
@@ -161,7 +161,7 @@ def test_concatenate():
 
 
 def test_replaced_states_have_energies_of_their_own():
-    """What is known of a trajectory belongs to its states, parameters and system: it goes where these change."""
+    """What is known of a trajectory belongs to its states, parameters and system: it is dropped if these change."""
     traj = moving(sixd.zoo.planar(2), np.linspace(0, 1, 5), batch=(3,))
     _ = traj.energy, traj.constraint_error
     part = traj[2:]
@@ -485,7 +485,7 @@ def test_csv_of_failed_rows(tmp_path):
     assert np.signbit(again.qd).all()
 
 
-def test_systems_that_cannot_tell_their_energy(tmp_path):
+def test_systems_without_an_energy(tmp_path):
     """Without energies a trajectory is stored, drawn and printed all the same."""
     pytest.importorskip("matplotlib")
     traj = Trajectory([0.0, 1.0], np.zeros((2, 2)), np.ones((2, 2)))
@@ -570,7 +570,7 @@ def test_bad_npz(tmp_path):
 
 
 def test_members_that_are_not_used_are_not_read(tmp_path):
-    """A file of 0.3 MB whose other members would unpack to 256 MB; a member is read if it has the size that it tells."""
+    """A file of 0.3 MB whose other members would unpack to 256 MB; a member is read if it has the size given in its header."""
     traj, good, bad = swing(5), tmp_path / "good.npz", tmp_path / "bad.npz"
     traj.save(good)
     bad.write_bytes(good.read_bytes())
@@ -789,7 +789,7 @@ def test_plot_scales_energies():
     assert_allclose(axes.lines[2].get_ydata(), 30 * t, atol=1e-3)
 
 
-def test_plot_tells_curves_apart(tmp_path):
+def test_plot_distinguishes_curves(tmp_path):
     """Zero curves are one, curves upon each other have other dashes, long names leave room for the curves."""
     pytest.importorskip("matplotlib")
     names = [f"left_front_leg_{k}_of_the_walking_machine_shoulder_joint" for k in range(5)]
