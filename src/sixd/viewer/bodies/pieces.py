@@ -39,7 +39,6 @@ class Piece:
     color: tuple[float, ...] = (*NEUTRAL, 1.0)
     points: Array | None = None
     mesh: Mesh | None = None
-    smooth: bool = True
 
     def half_box(self) -> tuple[Array, Array] | None:
         """Return centre and half extents (3,) of the bounding box in the piece's axes; None for a plane."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colorsys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ def read_motions(
             f"{len(found)} motions are shown, {left_out} more are left out. Choose with trajectory.row([...])."
         )
     if ghost:
-        found = [Motion(m.name, m.t, m.q, m.trajectory, ghost=k > 0) for k, m in enumerate(found)]
+        found = [replace(motion, ghost=k > 0) for k, motion in enumerate(found)]
     return found
 
 

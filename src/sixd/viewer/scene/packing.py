@@ -47,7 +47,7 @@ class Packed:
         })  # fmt: skip
 
     def _geometry(self, piece: Piece) -> int:
-        key: Any = (piece.kind, piece.size, id(piece.mesh), id(piece.points), piece.smooth)
+        key: Any = (piece.kind, piece.size, id(piece.mesh), id(piece.points))
         if key not in self._known:
             self._known[key] = len(self.geometries)
             self.geometries.append(_geometry(piece))
@@ -56,7 +56,7 @@ class Packed:
 
 def _geometry(piece: Piece) -> dict[str, Any]:
     if piece.mesh is not None:
-        return _mesh(piece.mesh, piece.smooth)
+        return _mesh(piece.mesh)
     if piece.kind == "line":
         return {"kind": "line", "positions": buffer(piece.points, "float32")}
     if piece.kind == "plane":
@@ -64,9 +64,9 @@ def _geometry(piece: Piece) -> dict[str, Any]:
     return {"kind": piece.kind, "size": flat_list(piece.size)}
 
 
-def _mesh(mesh: Mesh, smooth: bool) -> dict[str, Any]:
+def _mesh(mesh: Mesh) -> dict[str, Any]:
     packed = {
         "kind": "mesh", "positions": buffer(mesh.vertices, "float32"), "indices": buffer(mesh.triangles, "uint32"),
-        "smooth": smooth,
+        "smooth": True,
     }  # fmt: skip
     return packed if mesh.colors is None else {**packed, "colors": buffer(mesh.colors, "uint8")}

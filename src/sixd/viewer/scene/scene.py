@@ -153,7 +153,7 @@ def _offsets(motions: Sequence[Motion], room: Array) -> Array:
     for k in range(n):
         line, column = divmod(k, columns)
         offsets[k, :2] = column * max(step[0], 0.5 * step[1]), line * max(step[1], 0.5 * step[0])
-    return offsets - (offsets.max(axis=0) / 2 if n > 1 else 0)
+    return offsets - offsets.max(axis=0) / 2
 
 
 # parts of the scene -------------------------------------------------------------------------------
@@ -207,15 +207,16 @@ def _camera(model: Model, camera: Mapping[str, Any], turn: Array) -> dict[str, A
         raise ScalarTypeError(
             f"view: camera is {camera!r}, expected a dictionary with some of {', '.join(map(repr, _CAMERA))}."
         )
-    found: dict[str, Any] = {"track": camera.get("track")}
+    found: dict[str, Any] = {
+        "track": camera.get("track"), "position": None, "target": [0.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0],
+    }  # fmt: skip
     if found["track"] is not None and found["track"] not in model.body_names:
         raise unknown_name("view: camera", "body", found["track"], model.body_names)
-    for name, usual in (("position", None), ("target", (0, 0, 0)), ("up", None)):
+    for name in ("position", "target", "up"):
         value = camera.get(name)
-        if value is None and usual is None:
-            found[name] = None if name == "position" else [0.0, 0.0, 1.0]
+        if value is None:
             continue
-        point = np.asarray(usual if value is None else value)
+        point = np.asarray(value)
         if point.shape != (3,) or point.dtype.kind not in "fiu" or not np.isfinite(point).all():
             raise ShapeError(f"view: the camera's {name} is {value!r}, expected three finite numbers.")
         found[name] = flat_list(turn[:3, :3] @ point)
