@@ -187,7 +187,7 @@ def test_latex_and_markdown():
 @pytest.mark.long
 def test_operations_beside_sympy_mechanics(rng):
     """SymPy's mechanics module on the same arm: the same functions, and at least eight times the operations."""
-    from benchmarks.with_sympy import derive
+    from benchmarks.contenders.with_sympy import derive
 
     ours = sixd.equations(sixd.zoo.puma560().without_passive())
     theirs = derive(ours.model)
