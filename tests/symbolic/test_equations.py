@@ -9,7 +9,7 @@ import sympy as sp
 import sixd
 from robots import FIVE, quiet_load
 from samples import KINDS, single_joint, states
-from sixd.symbolic.ring.ring import canonical
+from sixd.symbolic.ring.normal_form import canonical
 
 SMALL = [name for name in sixd.zoo.names() if sixd.zoo.get(name).nv <= 7 and name != "panda_arm"]
 

@@ -16,9 +16,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
 from samples import KINDS, single_joint
+from sixd.trajectory.arrays import KEPT
 from sixd.trajectory.labels import labels_of
 from sixd.trajectory.panels import short_names
-from sixd.trajectory.records import KEPT
 from sixd.trajectory.trajectory import State, Trajectory
 
 ARRAYS = ("t", "q", "qd", "tau", "internal")
@@ -30,15 +30,15 @@ def moving(model, t, seed=0, batch=(), speed=1.0):
     start = np.array([model.random_configuration(rng) for _ in np.ndindex(batch)]).reshape((*batch, 1, model.nq))
     a, b = (rng.uniform(-speed, speed, (*batch, 1, model.nv)) for _ in range(2))
 
-    def place(t):
+    def position(t):
         return model.integrate(model.integrate(start, a * np.sin(t)[:, None]), b * (t * t)[:, None])
 
     def apart(h):
-        return model.difference(place(t), place(t + h)) - model.difference(place(t), place(t - h))
+        return model.difference(position(t), position(t + h)) - model.difference(position(t), position(t - h))
 
     h = 1e-3  # the error of this rule is of the order h⁶
     qd = (45 * apart(h) - 9 * apart(2 * h) + apart(3 * h)) / (60 * h)
-    return Trajectory(t, place(t), qd, model, tau=rng.normal(size=qd.shape))
+    return Trajectory(t, position(t), qd, model, tau=rng.normal(size=qd.shape))
 
 
 def swing(n=101):
@@ -114,7 +114,7 @@ def test_failed_rows():
 
 @pytest.mark.filterwarnings("error")
 def test_energies_that_overflow():
-    """Finite states of infinite energy are a result, said plainly and without a warning; they do not count as failed."""
+    """Finite states of infinite energy are a result, printed without a warning; they do not count as failed."""
     pytest.importorskip("matplotlib")
     model, t = sixd.zoo.pendulum(), np.linspace(0, 1, 4)
     traj = Trajectory(t, np.zeros((4, 1)), np.full((4, 1), 1e200), model)
@@ -128,21 +128,21 @@ def test_energies_that_overflow():
     lost = {"kinetic": np.full(4, np.inf), "potential": np.full(4, -np.inf)}
     assert np.isnan(Trajectory(t, traj.q, traj.qd, known=lost).energy).all()
     for some in (traj, batch, Trajectory(t, traj.q, traj.qd * 1e107, model)):
-        words = [text.get_text() for axes in some.plot().axes for text in axes.texts]
-        assert words[-1:] == ([] if some.batch else ["not finite, or too large to draw"])
+        texts = [text.get_text() for axes in some.plot().axes for text in axes.texts]
+        assert texts[-1:] == ([] if some.batch else ["not finite, or too large to draw"])
 
 
 def test_repr():
     traj = swing()
     text = repr(traj)
     assert text.startswith("<Trajectory of 'pendulum': 101 records, 0 … 2 s, nq = 1, nv = 1, energy changes by ")
-    told = float(text.split("by ")[1].split()[0])
-    assert_allclose(told, traj.energy[-1] - traj.energy[0], rtol=0.05)  # two digits
+    shown = float(text.split("by ")[1].split()[0])
+    assert_allclose(shown, traj.energy[-1] - traj.energy[0], rtol=0.05)  # two digits
     assert repr(traj) == text
     batch = Trajectory(traj.t, traj.q[None].repeat(2, 0), traj.qd[None].repeat(2, 0), traj.system, interrupted=True)
     assert repr(batch) == "<Trajectory of 'pendulum': 2 rows × 101 records, 0 … 2 s, nq = 1, nv = 1, interrupted>"
     _ = batch.energy
-    assert f"energy changes by {told:.2g} J" in repr(batch)
+    assert f"energy changes by {shown:.2g} J" in repr(batch)
     assert repr(Trajectory([0.0], [[0.0]], [[0.0]])) == "<Trajectory: 1 record, 0 … 0 s, nq = 1, nv = 1>"
     assert "0 records, nq = 1" in repr(traj[:0])
 
@@ -161,7 +161,7 @@ def test_concatenate():
 
 
 def test_replaced_states_have_energies_of_their_own():
-    """What is known of a trajectory belongs to its states, parameters and system: it goes where these change."""
+    """What is known of a trajectory belongs to its states, parameters and system: it is dropped if these change."""
     traj = moving(sixd.zoo.planar(2), np.linspace(0, 1, 5), batch=(3,))
     _ = traj.energy, traj.constraint_error
     part = traj[2:]
@@ -348,8 +348,8 @@ class Prod(sixd.Force):
         return sixd.Applied(rate=u * 0)
 
     def contacts(self, model, t, q, qd, u):
-        place = sixd.pose(model, q, model.body_names[0])[:3, 3]
-        return place[None], np.array([[t, u[0], 0]])
+        point = sixd.pose(model, q, model.body_names[0])[:3, 3]
+        return point[None], np.array([[t, u[0], 0]])
 
 
 class Unseen(Prod):
@@ -485,7 +485,7 @@ def test_csv_of_failed_rows(tmp_path):
     assert np.signbit(again.qd).all()
 
 
-def test_systems_that_cannot_tell_their_energy(tmp_path):
+def test_systems_without_an_energy(tmp_path):
     """Without energies a trajectory is stored, drawn and printed all the same."""
     pytest.importorskip("matplotlib")
     traj = Trajectory([0.0, 1.0], np.zeros((2, 2)), np.ones((2, 2)))
@@ -534,7 +534,7 @@ def test_bad_npz(tmp_path):
         b"PK\x03\x04" + b"0" * 50,
     ):
         bad.write_bytes(content)
-        refused("^load: bad.npz is damaged, or no .npz file: ")
+        refused("^load: bad.npz is damaged, or not an .npz file: ")
     rng = np.random.default_rng(0)
     for _ in range(60):  # some bytes changed anywhere: read all the same, or refused
         torn = bytearray(data)
@@ -546,11 +546,11 @@ def test_bad_npz(tmp_path):
     array = io.BytesIO()
     np.save(array, np.zeros(3))
     bad.write_bytes(array.getvalue())
-    refused("damaged, or no .npz file")
+    refused("damaged, or not an .npz file")
     np.savez(bad, x=np.zeros(3))
-    refused("^load: bad.npz is no trajectory of sixd, expected one that Trajectory.save wrote.")
+    refused("^load: bad.npz is not a trajectory of sixd, expected one that Trajectory.save wrote.")
     rewritten(good, bad, meta=with_meta(good, format="another"))
-    refused("is no trajectory of sixd")
+    refused("is not a trajectory of sixd")
     rewritten(good, bad, meta=with_meta(good, version=2, sixd="9.0"))
     refused("has version 2 of the format, expected at most 1. It is from a newer sixd \\(9.0\\): install that.")
     rewritten(good, bad, q=None)
@@ -564,13 +564,13 @@ def test_bad_npz(tmp_path):
     pickled = np.empty(1, dtype=object)
     pickled[0] = {"a": 1}
     np.savez(bad, q=pickled, meta=with_meta(good))
-    refused("bad.npz holds pickled objects in 'q', expected numbers alone, as Trajectory.save writes. Pickles are not")
+    refused("bad.npz holds pickled objects in 'q', expected only numbers, as Trajectory.save writes. Pickles are not")
     bad.write_bytes(pickle.dumps(traj))
     refused("bad.npz is a pickle, expected an .npz file that Trajectory.save wrote.")
 
 
 def test_members_that_are_not_used_are_not_read(tmp_path):
-    """A file of 0.3 MB whose other members would unpack to 256 MB; a member is read if it has the size that it tells."""
+    """A file of 0.3 MB whose other members would unpack to 256 MB; a member is read if it has the size given in its header."""
     traj, good, bad = swing(5), tmp_path / "good.npz", tmp_path / "bad.npz"
     traj.save(good)
     bad.write_bytes(good.read_bytes())
@@ -604,7 +604,7 @@ def _write_zeros(archive, name, count):
 
 
 def test_members_that_are_too_large_are_refused(tmp_path):
-    """By what the archive tells of them, before they are read."""
+    """By their sizes in the archive, before they are read."""
     traj, good, bad = swing(5), tmp_path / "good.npz", tmp_path / "bad.npz"
     traj.save(good)
     bad.write_bytes(good.read_bytes())
@@ -637,7 +637,7 @@ def test_bad_csv(tmp_path):
 
     refused("", "starts with '', expected the columns t, q")
     refused("time;angle\n1;2\n", "starts with 'time;angle', expected the columns t, q")
-    refused(b"\xff\xfe\x00", "is no table: ")
+    refused(b"\xff\xfe\x00", "is not a table: ")
     refused("t,q.a,qd.a\n0,1\n", "damaged in line 2: it has 2 entries, expected 3. Save it again.")
     refused("t,q.a,qd.a\n0,1,2\n1,x,2\n", "damaged in line 3: could not convert string to float: 'x'")
     refused("t,q.a,qd.a\n1,1,2\n0,1,2\n", "expected finite times, ascending")
@@ -746,8 +746,8 @@ def test_plot(tmp_path):
         assert axes.get_xlabel() == ("" if edges[k] in edges[k + 1 :] else "t [s]")
     # one joint alone, by its values
     (axes,) = traj.plot("q", joints=["joint1"]).axes
-    place = traj.system.q_slice("joint1")
-    assert_array_equal(axes.lines[0].get_ydata(), traj.q[:, place.start])
+    own = traj.system.q_slice("joint1")
+    assert_array_equal(axes.lines[0].get_ydata(), traj.q[:, own.start])
     traj.plot("q", path=tmp_path / "a.svg")
     assert "<svg" in (tmp_path / "a.svg").read_text()
 
@@ -789,7 +789,7 @@ def test_plot_scales_energies():
     assert_allclose(axes.lines[2].get_ydata(), 30 * t, atol=1e-3)
 
 
-def test_plot_tells_curves_apart(tmp_path):
+def test_plot_distinguishes_curves(tmp_path):
     """Zero curves are one, curves upon each other have other dashes, long names leave room for the curves."""
     pytest.importorskip("matplotlib")
     names = [f"left_front_leg_{k}_of_the_walking_machine_shoulder_joint" for k in range(5)]
@@ -800,9 +800,9 @@ def test_plot_tells_curves_apart(tmp_path):
     q = np.stack([t, t + 1e-6, 0 * t, 0 * t, 2 - t], axis=-1)
     figure = Trajectory(t, q, 0 * q, builder.build()).plot(("q", "qd"), path=tmp_path / "a.png")
     first, second = figure.axes
-    told = [text.get_text() for text in first.get_legend().get_texts()]
-    assert told[3:] == ["2 at zero"]
-    assert all("_" + k + "_" in name and len(name) <= 18 for k, name in zip("014", told, strict=False))
+    shown = [text.get_text() for text in first.get_legend().get_texts()]
+    assert shown[3:] == ["2 at zero"]
+    assert all("_" + k + "_" in name and len(name) <= 18 for k, name in zip("014", shown, strict=False))
     assert [text.get_text() for text in second.get_legend().get_texts()] == ["5 at zero"]
     assert [line.get_linestyle() for line in first.lines if len(line.get_xdata())] == ["-", "--", "-", "-"]
     # at least three quarters of the figure are the curves'
@@ -875,9 +875,9 @@ def test_wrong_arguments():
         (lambda: Trajectory(t, q, v)[0.5:], sixd.ScalarTypeError, "expected whole numbers in a slice"),
         (lambda: Trajectory(t, q, v, model, forces=3), sixd.ScalarTypeError, "Trajectory: forces holds 3, expected elements"),
         (lambda: Trajectory(t, q, v).row(0), sixd.OutOfRangeError, "row: the trajectory is one rollout, expected a batch"),
-        (lambda: Trajectory(t, q[None], v[None]).row(1), sixd.OutOfRangeError, "row: 1 fits no batch of shape \\(1,\\)"),
+        (lambda: Trajectory(t, q[None], v[None]).row(1), sixd.OutOfRangeError, "row: 1 does not fit a batch of shape \\(1,\\)"),
         (lambda: Trajectory(t, q[None], v[None]).row((..., 0)), sixd.OutOfRangeError, "give an index for each dimension"),
-        (lambda: Trajectory(t, q[None], v[None]).row("a"), sixd.OutOfRangeError, "row: 'a' fits no batch"),
+        (lambda: Trajectory(t, q[None], v[None]).row("a"), sixd.OutOfRangeError, "row: 'a' does not fit a batch"),
         (lambda: Trajectory(t, q, v, model).at(2.5), sixd.OutOfRangeError, "at: t is 2.5 s, expected a time within 0.0 … 2.0 s."),
         (lambda: Trajectory(t, q, v, model).at([1, np.nan]), sixd.OutOfRangeError, "at: t is nan s, expected a time within"),
         (lambda: Trajectory(t, q, v, model).at([[1.0]]), sixd.ShapeError, "at: t has shape \\(1, 1\\), expected one time"),

@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import sixd
-from sixd.viewer.scene.drawn import drawn_model
+from sixd.viewer.scene.drawn_model import drawn_model
 from sixd.viewer.scene.poses import kinematics, world_poses
 from sixd.viewer.scene.scene import make_scene
 

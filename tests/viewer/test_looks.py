@@ -229,18 +229,18 @@ def test_rods_end_at_the_joints():
             p.pose @ [0, 0, s * p.size[1] / 2, 1] for p in pieces_of(scene, i) if p.kind == "capsule" for s in (-1, 1)
         ]
         for k in model.bodies:
-            place = model.placement[k][:3, 3]
-            if model.parent[k] == i and place.any():
-                assert min(np.linalg.norm(e[:3] - place) for e in ends) < 1e-12
+            point = model.placement[k][:3, 3]
+            if model.parent[k] == i and point.any():
+                assert min(np.linalg.norm(e[:3] - point) for e in ends) < 1e-12
                 assert min(np.linalg.norm(e[:3]) for e in ends) < 1e-12
 
 
 # mounts and the floor -----------------------------------------------------------------------------
 
 
-def swung(model, *places):
+def swung(model, *configurations):
     """A trajectory through these configurations."""
-    q = np.array([model.neutral(), *places], dtype=float)
+    q = np.array([model.neutral(), *configurations], dtype=float)
     return Trajectory(np.arange(len(q), dtype=float), q, np.zeros((len(q), model.nv)), system=model)
 
 

@@ -166,7 +166,7 @@ def test_every_file_of_the_program_is_used():
 
 
 def test_a_minute_of_a_humanoid_stays_below_ten_megabytes():
-    """60 s at 60 records a second, 28 coordinates, their rates and forces and the energy plotted: data alone."""
+    """60 s at 60 records a second, 28 coordinates, their rates and forces and the energy plotted: only the data."""
     records, n = 3600, 28
     rng = np.random.default_rng(0)
     columns = [[{"label": f"joint {k}", "values": packed(rng.normal(size=records))} for k in range(n)] for _ in "vf"]
@@ -195,7 +195,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def opened(browser, tmp_path_factory):
-    """Opens scenes, each in a page of its own; nobody flies, so that a picture is there at once."""
+    """Opens scenes, each in a page of its own; the camera does not move smoothly, so that a picture is there at once."""
     pages = []
 
     def open_scene(scene, **options):
@@ -225,7 +225,7 @@ def test_loads_from_a_file_without_complaint_or_request(moving, resting):
         assert watched.outside == []
 
 
-def test_page_evaluates_no_text(moving):
+def test_page_executes_no_text(moving):
     """The policy forbids what an injected text would need; in a timer, for the driver's own calls are exempt."""
     attempt = "() => { try { done(new Function('return 1')()); } catch (e) { done(e.name); } }"
     assert moving.page.evaluate(f"new Promise((done) => setTimeout({attempt}))") == "EvalError"
@@ -547,8 +547,8 @@ def test_orientations_are_moved_by_angles(resting):
     assert angles(resting) == {"roll": 0, "pitch": 0, "yaw": 0}
 
 
-def test_angles_keep_their_places_at_a_pitch_of_90_degrees(resting):
-    """There roll and yaw turn about one axis: those that the reader set stay, others are told as a yaw."""
+def test_angles_keep_their_values_at_a_pitch_of_90_degrees(resting):
+    """There roll and yaw turn about one axis: those that the reader set stay, others are shown as a yaw."""
     for angle, degrees in (("roll", 30.0), ("pitch", 90.0), ("yaw", 70.0)):
         turn(resting, angle, degrees)
     assert angles(resting) == pytest.approx({"roll": 30, "pitch": 90, "yaw": 70})
@@ -570,7 +570,7 @@ def test_configurations_are_read_as_angles(resting):
     assert resting.page.evaluate("sixd.configuration") == START
 
 
-def test_set_configuration_keeps_what_is_no_number(resting):
+def test_set_configuration_skips_what_is_not_a_number(resting):
     resting.page.evaluate("sixd.setConfiguration([0.1, null, NaN])")
     assert resting.page.evaluate("sixd.configuration") == [0.1, *START[1:]]
     resting.page.click("#j-reset")
@@ -614,7 +614,7 @@ def test_a_motion_that_fails_stops_there_and_says_so(opened):
     assert watched.complaints == []
 
 
-def test_scenes_with_nothing_to_show_are_no_error(opened):
+def test_scenes_with_nothing_to_show_are_not_an_error(opened):
     nothing = {
         "bodies": [{"name": "world"}],
         "geometries": [],
@@ -658,7 +658,7 @@ def test_nothing_is_cut_off(opened):
         watched.until(f"document.getElementById('stage').clientWidth <= {width}")
         watched.picture()
         check_that_nothing_is_cut_off(watched.page)
-    # on a telephone the slider has a row of its own, and the length of the motion is told
+    # on a telephone the slider has a row of its own, and the length of the motion is shown
     assert watched.page.locator("#t-scrub").bounding_box()["width"] > 340
     assert watched.page.inner_text("#t-time") == "0.000 / 2.000 s"
     assert watched.page.locator("#t-time small").is_visible()

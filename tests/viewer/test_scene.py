@@ -1,4 +1,4 @@
-"""What the viewer's page is told: kinematics, shapes, sticks, inertias, motions and plots."""
+"""The scene of the viewer's page: kinematics, shapes, sticks, inertias, motions and plots."""
 
 import base64
 import dataclasses
@@ -22,9 +22,10 @@ from sixd.viewer.bodies.meshes import (
     weld,
 )
 from sixd.viewer.scene import motions
+from sixd.viewer.scene.motions import thinned
+from sixd.viewer.scene.plots import Bins
 from sixd.viewer.scene.poses import display_turn, kinematics, world_poses
 from sixd.viewer.scene.scene import make_scene
-from sixd.viewer.scene.thinning import Bins, thinned
 
 
 def unpack(buffer):
@@ -329,13 +330,13 @@ def test_lines_and_triangles():
     )
 
 
-def test_a_missing_mesh_is_told_and_drawn_by_sticks():
+def test_a_missing_mesh_is_noted_and_drawn_by_sticks():
     scene = make_scene(model_with(sixd.Shape("mesh", file="no/such/arm.stl")))
     assert scene["notes"] == ["Meshes not found: arm.stl. Give sixd.load their folder by package_dirs."]
     assert {g["kind"] for g in scene["geometries"]} >= {"cylinder"}
 
 
-def test_a_broken_mesh_is_told(tmp_path):
+def test_a_broken_mesh_is_noted(tmp_path):
     pytest.importorskip("trimesh")
     (tmp_path / "arm.stl").write_bytes(b"solid nonsense")
     scene = make_scene(model_with(sixd.Shape("mesh", file=str(tmp_path / "arm.stl"))))
@@ -417,7 +418,7 @@ def test_creases_split_vertices():
 
 
 def test_colours_survive(rng):
-    """Vertices of two colours in one place stay two."""
+    """Vertices of two colours at one position stay two."""
     mesh = grid(4)
     colors = np.repeat(rng.integers(0, 256, (len(mesh.triangles), 3)).astype(np.uint8), 3, axis=0)
     painted = Mesh(mesh.vertices, mesh.triangles, colors)
@@ -482,6 +483,15 @@ def test_quaternions_and_constraint_errors_are_plotted():
     assert plots[-1]["title"] == "constraint error"
 
 
+def test_plots_are_titled_by_unit():
+    """A hinge that has the name of a quaternion's entry is an angle."""
+    builder = sixd.ModelBuilder("named")
+    builder.add_body("qw", "world", sixd.Revolute("z"), inertia=sixd.sphere(0.1, mass=1.0))
+    model = builder.build()
+    titles = [p["title"] for p in make_scene(model, motion_of(model))["trajectories"][0]["plots"]]
+    assert "angle [rad]" in titles
+
+
 def test_rows_of_a_batch_stand_side_by_side():
     model = sixd.zoo.pendulum()
     scene = make_scene(model, motion_of(model, batch=(4, 5)))
@@ -489,13 +499,13 @@ def test_rows_of_a_batch_stand_side_by_side():
     assert len(entries) == 16
     assert entries[6]["name"] == "row 1, 1"
     assert scene["notes"][0].startswith("16 motions are shown, 4 more")
-    places = np.array([e["offset"] for e in entries])
-    apart = np.linalg.norm(places[:, None] - places[None], axis=-1)[np.triu_indices(16, 1)]
+    offsets = np.array([e["offset"] for e in entries])
+    apart = np.linalg.norm(offsets[:, None] - offsets[None], axis=-1)[np.triu_indices(16, 1)]
     assert apart.min() > 0.9  # a rod of a metre swings in each
     assert len({tuple(e["color"]) for e in entries}) == 16
 
 
-def test_ghosts_share_a_place():
+def test_ghosts_share_a_position():
     model = sixd.zoo.pendulum()
     entries = make_scene(model, motion_of(model, batch=(3,)), ghost=True)["trajectories"]
     assert [e["ghost"] for e in entries] == [False, True, True]
@@ -568,7 +578,7 @@ def test_an_impact_is_in_the_plot():
 
 @pytest.mark.parametrize(("frequency", "rate"), [(1.0, 60), (5.0, 120), (40.0, 960)])
 def test_a_fast_motion_keeps_more_records(frequency, rate):
-    """As many as it needs, and nothing is to be told."""
+    """As many as it needs, without a note."""
     model, t = sixd.zoo.pendulum(), np.linspace(0, 1, 2001)
     scene = make_scene(model, (t, np.sin(2 * np.pi * frequency * t)[:, None]))
     assert scene["notes"] == []
@@ -580,7 +590,7 @@ def test_records_at_one_time_are_kept_as_they_are():
     assert make_scene(model, (t, np.arange(5.0)[:, None]))["trajectories"]
 
 
-def test_what_thinning_loses_is_told(monkeypatch):
+def test_what_thinning_loses_is_noted(monkeypatch):
     """Where the page would become too large."""
     monkeypatch.setattr(motions, "_MOST_NUMBERS", 1000)
     model, t = sixd.zoo.pendulum(), np.linspace(0, 1, 2001)
@@ -612,7 +622,7 @@ def test_contacts():
 
 
 def test_states_that_are_not_finite_pass():
-    """A row that failed is shown up to where it did: the page is told by NaN."""
+    """A row that failed is shown up to the failure, which is NaN in the page."""
     model = sixd.zoo.pendulum()
     q = np.array([[0.1], [0.2], [np.nan]])
     (entry,) = make_scene(model, (np.arange(3.0), q))["trajectories"]
@@ -656,13 +666,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_what_is_wrong_is_told(message):
+def test_wrong_arguments(message):
     with pytest.raises(sixd.SixdError) as caught:
         WRONG[message]()
     assert message in str(caught.value)
 
 
-def test_symbolic_models_are_told_to_have_no_place():
+def test_symbolic_models_cannot_be_shown():
     import sympy
 
     with pytest.raises(sixd.ScalarTypeError, match="view: 'pendulum' has symbolic parameters l, expected numbers"):

@@ -33,15 +33,15 @@ class Terminal:
         os.close(theirs)
         self.ours, self.text = ours, ""
 
-    def read_until(self, words):
-        while words not in self.text:
+    def read_until(self, text):
+        while text not in self.text:
             piece = self.read()
-            assert piece, f"ended without {words!r}: {self.text}"
+            assert piece, f"ended without {text!r}: {self.text}"
         return self.text
 
     def read(self):
         """Some more of what it prints; nothing once it has ended."""
-        with contextlib.suppress(OSError):  # so Linux says that nobody writes any more
+        with contextlib.suppress(OSError):  # on Linux the end of the last writer
             piece = os.read(self.ours, 65536).decode()
             self.text += piece
             return piece
@@ -162,7 +162,7 @@ def test_a_script_that_dies_ends(start):
 
 
 def test_a_test_ends(start):
-    """Programs that a test starts wait for nobody."""
+    """Programs that a test starts do not wait."""
     status, text = start(SCRIPT.format(""), PYTEST_CURRENT_TEST="test").end()
     assert (status, "Ctrl-C" in text) == (0, False)
 

@@ -1,4 +1,4 @@
-"""The viewer: its server on this machine alone, saved pages, live configurations, and the page in a browser."""
+"""The viewer: its server on this machine, saved pages, live configurations, and the page in a browser."""
 
 import contextlib
 import http.client
@@ -87,7 +87,7 @@ def test_close_frees_the_port(viewer):
     port = int(viewer.url.rsplit(":")[-1].strip("/"))
     get(viewer)
     viewer.close()
-    viewer.close()  # again is no error
+    viewer.close()  # a second call is not an error
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(viewer.url, timeout=5)
     assert "closed" in repr(viewer)
@@ -106,7 +106,7 @@ def test_a_connection_that_was_kept_ends(viewer):
     connection.close()
 
 
-def test_a_taken_port_is_told(viewer):
+def test_a_port_in_use_is_refused(viewer):
     port = int(viewer.url.rsplit(":")[-1].strip("/"))
     with pytest.raises(sixd.FileError, match=f"view: cannot listen on port {port}: Address already in use"):
         sixd.view(sixd.zoo.pendulum(), port=port)
@@ -142,37 +142,37 @@ def ask(viewer, since):
     return connection
 
 
-def test_an_asker_waits_for_news(viewer):
-    asker = ask(viewer, 0)
+def test_a_request_waits_for_a_change(viewer):
+    request = ask(viewer, 0)
     assert state(viewer, 5) == {"version": 0, "q": None}  # another is answered meanwhile
     viewer.show([0.5, 0.5])
-    assert json.loads(asker.getresponse().read()) == {"version": 1, "q": [0.5, 0.5]}
-    asker.close()
+    assert json.loads(request.getresponse().read()) == {"version": 1, "q": [0.5, 0.5]}
+    request.close()
 
 
-def test_close_sends_askers_away(viewer):
-    asker = ask(viewer, 0)
-    state(viewer, 5)  # connections are taken in turn: the asker's is, too
+def test_close_answers_waiting_requests(viewer):
+    request = ask(viewer, 0)
+    state(viewer, 5)  # connections are accepted in turn, so that of the request is too
     viewer.close()
-    answer = asker.getresponse()
+    answer = request.getresponse()
     assert (answer.status, answer.headers["Connection"]) == (503, "close")
-    asker.close()
+    request.close()
 
 
 def test_many_clients_wait_and_others_are_served(viewer):
     """Clients that wait have no thread each, and do not keep others from the page."""
     threads = threading.active_count()
-    askers = [ask(viewer, 0) for _ in range(200)]
+    requests = [ask(viewer, 0) for _ in range(200)]
     assert get(viewer)[0] == 200
     assert threading.active_count() == threads
     viewer.show([0.1, 0.2])
-    for asker in askers:
-        assert json.loads(asker.getresponse().read())["version"] == 1
-        asker.close()
+    for request in requests:
+        assert json.loads(request.getresponse().read())["version"] == 1
+        request.close()
 
 
 def test_clients_connect_while_the_server_is_busy():
-    """Connections queue: the system takes them at once, though nobody answers yet. With 5 places they wait seconds."""
+    """Connections queue: the system accepts them before they are answered. With a queue of 5 they wait seconds."""
     busy, go_on = threading.Event(), threading.Event()
 
     def page():
@@ -249,7 +249,7 @@ def test_a_failed_write_leaves_what_was_there(viewer, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["swing.html"]
 
 
-def test_places_that_cannot_be_written(viewer, tmp_path):
+def test_paths_that_cannot_be_written(viewer, tmp_path):
     with pytest.raises(sixd.FileError, match="cannot write '.*x.html': No such file or directory. Check the folder"):
         viewer.save_html(tmp_path / "none" / "x.html")
     with pytest.raises(sixd.FileError, match="is a folder, expected the name of a file"):
@@ -307,7 +307,7 @@ def test_sixd_view_is_a_function_and_light():
 
 
 def test_a_live_page_follows(viewer):
-    """In a browser: the page comes up without a complaint, asks this server alone, and shows what ``show`` is given."""
+    """In a browser the page opens without errors, sends requests to this server only, and shows the configuration given to ``show``."""
     with chromium() as browser:
         watched = Watched(browser)
         watched.page.goto(viewer.url)

@@ -1,4 +1,4 @@
-"""Places of files: paths that a user gives, and what keeps a file from being written, in words."""
+"""Paths of files that a user gives: checked, and opened for writing with errors that say how to fix them."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _HINTS = {
 }
 
 
-def place_of(
+def checked_path(
     where: str, path: str | os.PathLike[str], suffixes: Sequence[str], error: type[SixdError] = FileError
 ) -> tuple[Path, str]:
-    """The path, with a ~ for the home folder resolved, and its suffix, which must be one of these."""
+    """Return the path, with ~ expanded to the home folder, and its suffix, which must be one of ``suffixes``."""
     try:
-        place = Path(path).expanduser()
-        os.fsencode(place)
+        found = Path(path).expanduser()
+        os.fsencode(found)
     except (TypeError, RuntimeError, UnicodeError) as reason:
         raise error(f"{where}: path is {path!r}, expected the path of a file ({str(reason).rstrip('.')}).") from None
-    if "\0" in str(place):
+    if "\0" in str(found):
         raise error(f"{where}: path is {path!r}, expected one without null characters.")
-    if place.suffix.lower() not in suffixes:
-        raise unknown_name(f"{where}: {place.name!r}", "file format", place.suffix, suffixes)
-    return place, place.suffix.lower()
+    if found.suffix.lower() not in suffixes:
+        raise unknown_name(f"{where}: {found.name!r}", "file format", found.suffix, suffixes)
+    return found, found.suffix.lower()
 
 
 @contextmanager
-def written(where: str, path: Any, place: Path) -> Iterator[BinaryIO]:
-    """An open file that takes its place when all is written; the error of one that cannot says why, and no more."""
+def open_whole(where: str, given: Any, path: Path) -> Iterator[BinaryIO]:
+    """Open a file that appears at ``path`` once all is written; raise FileError, naming ``given``, on failure."""
     try:
-        with whole_file(place) as file:
+        with whole_file(path) as file:
             yield file
     except OSError as error:
         hint = _HINTS.get(error.errno or 0, "")
         reason = f"{error.strerror or error}. {hint}".strip()
-        raise FileError(f"{where}: cannot write {str(path)!r}: {reason}") from None
+        raise FileError(f"{where}: cannot write {str(given)!r}: {reason}") from None

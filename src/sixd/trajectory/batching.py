@@ -1,4 +1,4 @@
-"""Functions of a system on batches, with the rows' parameters put in; compiled once for a system, as the library's."""
+"""Functions of a system on batches of states, each row with its own values of the parameters."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array
 
 
-def on_rows(
+def batched(
     where: str, function: Function, system: System, parameters: Sequence[str], dtype: str
 ) -> Callable[..., Any]:
-    """``f(*arrays, *values)``: the function of arrays (…, core), with values (…, core) of the parameters so named.
+    """Return ``f(*arrays, *values)`` of arrays (…, core) and of values (…, core) of the named parameters.
 
-    Without parameters its code is kept with the system, so the function should be one of a module; with some it is
-    traced here.
+    Without parameters the compiled code is kept with the system, so the function should be defined once in a module;
+    with parameters it is traced here.
     """
     if not parameters:
         return lambda *arrays: evaluate(function, system, (), arrays)
