@@ -258,7 +258,7 @@ def test_axes_on_different_branches_are_parallel_too():
 
 def test_long_chains_are_told_of():
     """A humanoid's arm on its torso has nine turns in a row: half an hour, and the user is told before."""
-    from sixd.symbolic.equations.derive import _tell_if_long
+    from sixd.symbolic.equations.from_model import _tell_if_long
 
     with pytest.warns(sixd.CompileWarning, match="talos.*closed form is long.*Lock joints"):
         _tell_if_long(quiet_load(FIVE["talos"]))

@@ -21,8 +21,8 @@ from sixd.errors import CompileWarning, SixdError
 from sixd.io.files import write_atomically
 from sixd.model import Model
 from sixd.model.system import System
-from sixd.symbolic.equations.derive import foreseen_seconds
-from sixd.symbolic.equations.show import FIELDS
+from sixd.symbolic.equations.from_model import foreseen_seconds
+from sixd.symbolic.equations.printing import FIELDS
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations

@@ -83,7 +83,7 @@ class ConstrainedMotion:
         new : the new coordinates, where they are not among the old ones; by default the symbols that ``explicit``
             brings in, sorted by name.
         """
-        from sixd.symbolic.lagrange.lagrange import lagrange
+        from sixd.symbolic.lagrange.euler_lagrange import lagrange
 
         if any(self.lossy) or self.nq != self.nv:
             raise ModelError(

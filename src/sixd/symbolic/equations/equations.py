@@ -21,13 +21,13 @@ from sixd.model.joints import replace_parameters
 from sixd.model.system import GENERIC, System
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, is_sympy, object_map
+from sixd.symbolic.closed_form import Fields
 from sixd.symbolic.equations.constrained import ConstrainedMotion
-from sixd.symbolic.equations.fields import Fields
-from sixd.symbolic.equations.show import Shown
+from sixd.symbolic.equations.printing import Shown
 from sixd.symbolic.equations.snap import Moved
-from sixd.symbolic.lagrange.drawn import DrawnBody
+from sixd.symbolic.lagrange.drawn_bodies import DrawnBody
 from sixd.symbolic.ring.poly import Poly
-from sixd.symbolic.writing.latex_text import text
+from sixd.symbolic.writing.latex import text
 
 if TYPE_CHECKING:
     from sixd.symbolic.ring.ring import Ring
@@ -146,7 +146,7 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
 
     def _rebound(self, model: Any) -> tuple[Constraint, ...]:
         """The constraints of ``model``, in the place of those that were its symbolic self's."""
-        from sixd.symbolic.equations.derive import Bound
+        from sixd.symbolic.equations.from_model import Bound
 
         return tuple(Bound(c, model) for c in model.constraints)
 

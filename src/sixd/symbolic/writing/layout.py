@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sixd.symbolic.writing.factor import Bracket, Factoring
+from sixd.symbolic.writing.factoring import Bracket, Factoring
 
 _LARGEST_WHOLE = 100  # in a ring of floats, whole coefficients up to this stay in a bracket
 

@@ -12,7 +12,7 @@ from typing import Any
 from sixd.symbolic.ring.build import Node, builder
 from sixd.symbolic.ring.poly import Poly, Terms
 from sixd.symbolic.ring.ring import Ring
-from sixd.symbolic.writing.factor import Factoring, primitive
+from sixd.symbolic.writing.factoring import Factoring, primitive
 from sixd.symbolic.writing.forms import Atoms
 from sixd.symbolic.writing.layout import Layout, Product, Sum
 

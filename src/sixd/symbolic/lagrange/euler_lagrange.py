@@ -18,8 +18,8 @@ from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
 from sixd.symbolic.coordinates import coordinates, expression, is_listed, time_in, velocities, with_dots
 from sixd.symbolic.equations.equations import Equations
-from sixd.symbolic.lagrange import doubts
-from sixd.symbolic.lagrange.drawn import read_bodies
+from sixd.symbolic.lagrange import plausibility
+from sixd.symbolic.lagrange.drawn_bodies import read_bodies
 from sixd.symbolic.lagrange.relations import make_relations, symbols_of
 from sixd.symbolic.ring.derivative import as_real
 from sixd.symbolic.ring.poly import Poly
@@ -93,7 +93,7 @@ def lagrange(
     _require_known(left, symbols, known)
     unknown = [f for e in (energy_T, energy_V, loss) for f in e.atoms(AppliedUndef)]
     _require_no_functions(unknown, symbols[0])
-    doubts.warn_of_misspelt(left, [*symbols[0], *symbols[1]], known)
+    plausibility.warn_of_misspelt(left, [*symbols[0], *symbols[1]], known)
     _require_no_time(unknown if "t" in known else [*left, *unknown])
 
     ring = Ring()
@@ -118,7 +118,7 @@ def lagrange(
     )
     _require_no_jumps(system)
     _require_independent(system)
-    doubts.warn_if_negative(system)
+    plausibility.warn_if_negative(system)
     return system
 
 
@@ -278,7 +278,7 @@ def _require_independent(system: Equations) -> None:
     best = np.zeros(system.nv)
     for _ in range(4):
         table = {s: rng.uniform(0.3, 1.2) for s in (*system.symbols, *system.q)}
-        M = doubts.values_of(system.M, table)
+        M = plausibility.values_of(system.M, table)
         if M is None:  # nothing can be said there
             return
         if not np.isfinite(M).all():

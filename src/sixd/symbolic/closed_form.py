@@ -204,7 +204,7 @@ class Fields:
         return out
 
     def _ring_system(self, where: str) -> System:
-        from sixd.symbolic.equations.derive import ring_system
+        from sixd.symbolic.equations.from_model import ring_system
 
         if self.model is None:
             raise ModelError(f"{where}: {self.name!r} was given by energies and has no frames, expected a model's.")

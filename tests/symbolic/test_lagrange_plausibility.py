@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import sixd
-from sixd.symbolic.lagrange.doubts import is_misspelt
+from sixd.symbolic.lagrange.plausibility import is_misspelt
 
 m, l, g, c, F = sp.symbols("m l g c F")
 theta, thetad, thetadd, x, xd = sp.symbols("theta thetad thetadd x xd")

@@ -9,7 +9,7 @@ import sympy as sp
 import sixd
 from sixd.spatial import rotation_from_euler, skew
 from sixd.symbolic.echelon import is_zero
-from sixd.symbolic.lagrange.bodies import rate
+from sixd.symbolic.lagrange.energies import rate
 
 m, I, g, x, y, z, theta = sp.symbols("m I g x y z theta")
 A, B, C, D, E, F = sp.symbols("A B C D E F")

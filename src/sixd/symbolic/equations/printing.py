@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixd.errors import unknown_name
-from sixd.symbolic.equations.linear import Linear, linearize
+from sixd.symbolic.equations.linearization import Linear, linearize
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
@@ -119,7 +119,7 @@ class Shown:
         return [(_NAMES.get(field, field), self._latex(getattr(self, field), short, digits))]
 
     def _latex(self: Equations, expression: Any, short: bool, digits: int | None) -> str:  # type: ignore[misc]
-        from sixd.symbolic.writing.latex_text import latex
+        from sixd.symbolic.writing.latex import latex
 
         return latex(expression, self._letters, short=short, digits=digits)
 
