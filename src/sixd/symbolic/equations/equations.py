@@ -22,7 +22,7 @@ from sixd.model.system import GENERIC, System
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, is_sympy, object_map
 from sixd.symbolic.closed_form import Fields
-from sixd.symbolic.equations.constrained import ConstrainedMotion
+from sixd.symbolic.equations.constrained_motion import ConstrainedMotion
 from sixd.symbolic.equations.printing import Shown
 from sixd.symbolic.equations.snap import Moved
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody

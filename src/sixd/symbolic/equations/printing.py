@@ -74,7 +74,7 @@ class Shown:
             parameters = tuple(map(str, self.symbols))
             made = [export_c(getattr(api, f), self, parameters=parameters) for f in functions]
             return "\n".join(str(c.source) for c in made)
-        from sixd.symbolic.writing.python_code import write_function
+        from sixd.symbolic.equations.source_code import write_function
 
         bodies = [write_function(self, name, *_FUNCTIONS[name]) for name in functions]
         return "\n\n\n".join(["from math import *", *bodies]) + "\n"
