@@ -106,10 +106,10 @@ from sixd.spatial import (
     where,
 )
 from sixd.symbolic.equations.equations import Equations
+from sixd.symbolic.equations.from_energies import lagrange
 from sixd.symbolic.equations.from_model import equations
 from sixd.symbolic.integrability.holonomic import Integrability, is_holonomic
 from sixd.symbolic.lagrange.energies import angular_velocity, body_energy
-from sixd.symbolic.lagrange.euler_lagrange import lagrange
 from sixd.symbolic.lagrange.forces import point_forces
 from sixd.trajectory.trajectory import State, Trajectory
 from sixd.version import __version__

@@ -69,7 +69,7 @@ def test_laws_in_closed_form():
     """Ṁ - 2C is skew and C q̇ is what the bias has beyond gravity: exactly, for a spatial arm and a ball joint."""
     for model in (sixd.zoo.craig_arm(), sixd.zoo.spinning_top(), single_joint("spherical", passive=False)):
         e = sixd.equations(model)
-        ring, M, C = e.ring, e.polys["M"], e._coriolis
+        ring, M, C = e.ring, e.polys["M"], e.form.coriolis
         if e.nq == e.nv:
             rate = [[sum(M[i, j].diff(x) * ring.convert(v) for x, v in zip(e.q, e.qd, strict=True)) for j in range(e.nv)] for i in range(e.nv)]  # fmt: skip
             assert all((rate[i][j] - C[i, j] - C[j, i]).is_zero for i in range(e.nv) for j in range(e.nv))
@@ -256,9 +256,9 @@ def test_axes_on_different_branches_are_parallel_too():
     assert all(canonical(x) == 0 for x in e.phi - R * gap)
 
 
-def test_long_chains_are_told_of():
-    """A humanoid's arm on its torso has nine turns in a row: half an hour, and the user is told before."""
-    from sixd.symbolic.equations.from_model import _tell_if_long
+def test_long_chains_give_a_warning():
+    """A humanoid's arm on its torso has nine turns in a row: half an hour, of which the user is warned."""
+    from sixd.symbolic.equations.from_model import _warn_if_long
 
     with pytest.warns(sixd.CompileWarning, match="talos.*closed form is long.*Lock joints"):
-        _tell_if_long(quiet_load(FIVE["talos"]))
+        _warn_if_long(quiet_load(FIVE["talos"]))

@@ -157,7 +157,7 @@ MISTAKES = {
     ),
     "position for velocity": (
         lambda: sixd.lagrange(m * l**2 * theta**2 / 2, V, [theta]),
-        "T has no square of thetad.*thetad is what the velocity of theta is called",
+        "T has no square of thetad.*The velocity of theta is called thetad",
     ),
     "another name of the velocity": (
         lambda: sixd.lagrange(m * l**2 * sp.Symbol("theta_dot") ** 2 / 2, V, [theta]),

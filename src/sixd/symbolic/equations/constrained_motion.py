@@ -1,4 +1,4 @@
-"""Constrained motion of equations in closed form: multipliers, projections, independent coordinates."""
+"""Constrained motion in closed form: multipliers, projections, independent coordinates."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import constrained_dynamics, projections
+from sixd.algorithms.constrained import dynamics
 from sixd.algorithms.constrained.rows import is_timed
 from sixd.errors import ModelError, ShapeError
 from sixd.symbolic.echelon import tidy
-from sixd.symbolic.elimination.eliminate import eliminate as eliminate_energies
+from sixd.symbolic.elimination.eliminate import eliminate
+from sixd.symbolic.lagrange.euler_lagrange import EulerLagrange, euler_lagrange
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
@@ -34,74 +35,55 @@ class Projections(NamedTuple):
 _LONG = 300  # operations; common factors of longer fractions take minutes to find
 
 
-def _tidy(e: Any) -> Any:
-    """A short expression made readable; a long one, of which nobody reads more, as it came."""
+def constrained(system: Equations, tau: Any) -> Constrained:
+    """See ``Equations.constrained``."""
+    import sympy
+
+    forces = [sympy.Symbol(f"u{k + 1}") for k in range(system.nv)] if tau is None else list(tau)
+    if len(forces) != system.nv:
+        raise ShapeError(f"constrained: tau has {len(forces)} entries, expected {system.nv}.")
+    q, qd, u = (np.array(list(x), dtype=object) for x in (system.q, system.qd, forces))
+    found = dynamics.constrained_dynamics(system, q, qd, u, sympy.Symbol("t") if is_timed(system) else 0)
+    return Constrained(*(sympy.Matrix(len(x), 1, [_tidy_if_short(e) for e in x]) for x in found))
+
+
+def projections(system: Equations) -> Projections:
+    """See ``Equations.projections``."""
+    import sympy
+
+    n = system.nv
+    found = dynamics.projections(system, np.array(list(system.q), dtype=object))
+    return Projections(*(sympy.Matrix(n, n, [_tidy_if_short(e) for e in X.ravel()]) for X in found))
+
+
+def eliminated(
+    system: Equations, explicit: Mapping[Any, Any] | None, new: Any, dependent: Any, near: Mapping[Any, Any] | None
+) -> EulerLagrange:
+    """See ``Equations.eliminate``."""
+    if any(system.lossy) or system.nq != system.nv:
+        raise ModelError(
+            f"eliminate: {system.name!r} has dissipation or quaternions, expected energies alone. Put the new "
+            f"coordinates into the energies and the dissipation yourself, with sixd.lagrange."
+        )
+    if system.A.shape[0] != system.phi.shape[0]:
+        raise ModelError(
+            f"eliminate: {system.name!r} has constraints on velocities that are not known to be holonomic, so no "
+            f"coordinate can be removed. Ask sixd.is_holonomic, and give the integral as the constraint."
+        )
+    if explicit is not None and new is None:
+        known = {*system.q, *system.qd, *system.symbols}
+        fresh = {s for e in explicit.values() for s in getattr(e, "free_symbols", ())} - known
+        kept = [x for x in system.q if x not in explicit]
+        new = kept + sorted(fresh, key=str) if fresh else None
+    T, V = (p.to_sympy(exact=True) for p in system.form.energies)
+    options = {"dependent": dependent, "near": near, "explicit": explicit, "new": new}
+    found = eliminate(T, V, list(system.q), list(system.phi), qd=list(system.qd), **options)
+    inputs = found.G.T * system.input_matrix.xreplace(dict(found.map))
+    return euler_lagrange(found.T, found.V, found.q, qd=found.qd, inputs=inputs)
+
+
+def _tidy_if_short(e: Any) -> Any:
+    """A short expression made readable, a long one unchanged."""
     import sympy
 
     return tidy(e) if sympy.count_ops(e) < _LONG else sympy.sympify(e)
-
-
-class ConstrainedMotion:
-    """What constraints do to equations of motion; a part of ``Equations``."""
-
-    def constrained(self: Equations, tau: Any = None) -> Constrained:  # type: ignore[misc]
-        """Accelerations and multipliers under generalised forces ``tau`` (nv,), by default the symbols u1, u2, …
-
-        The time of prescribed rates is the symbol t. Long results are left as they come, fractions within fractions.
-        """
-        import sympy
-
-        forces = [sympy.Symbol(f"u{k + 1}") for k in range(self.nv)] if tau is None else list(tau)
-        if len(forces) != self.nv:
-            raise ShapeError(f"constrained: tau has {len(forces)} entries, expected {self.nv}.")
-        q, qd, u = (np.array(list(x), dtype=object) for x in (self.q, self.qd, forces))
-        rows = constrained_dynamics(self, q, qd, u, sympy.Symbol("t") if is_timed(self) else 0)
-        qdd, lam = (sympy.Matrix(len(x), 1, [_tidy(e) for e in x]) for x in rows)
-        return Constrained(qdd, lam)
-
-    def projections(self: Equations) -> Projections:  # type: ignore[misc]
-        """P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹, which takes from forces what the constraints bear, and P = P_uᵀ."""
-        import sympy
-
-        P, P_u = projections(self, np.array(list(self.q), dtype=object))
-        return Projections(*(sympy.Matrix(self.nv, self.nv, [_tidy(e) for e in X.ravel()]) for X in (P, P_u)))
-
-    def eliminate(  # type: ignore[misc]
-        self: Equations,
-        explicit: Mapping[Any, Any] | None = None,
-        *,
-        new: Any = None,
-        dependent: Any = None,
-        near: Mapping[Any, Any] | None = None,
-    ) -> Equations:
-        """The equations in independent coordinates: the holonomic constraints solved, or put in by ``explicit``.
-
-        Parameters
-        ----------
-        explicit : the old coordinates as functions of the new ones, {x: R*cos(phi), y: R*sin(phi)}; it must satisfy the
-            constraints. Without it the constraints are solved for ``dependent`` coordinates, ``near`` a point.
-        new : the new coordinates, where they are not among the old ones; by default the symbols that ``explicit``
-            brings in, sorted by name.
-        """
-        from sixd.symbolic.lagrange.euler_lagrange import lagrange
-
-        if any(self.lossy) or self.nq != self.nv:
-            raise ModelError(
-                f"eliminate: {self.name!r} has dissipation or quaternions, expected energies alone. Put the new "
-                f"coordinates into the energies and the dissipation yourself, with sixd.lagrange."
-            )
-        if self.A.shape[0] != self.phi.shape[0]:
-            raise ModelError(
-                f"eliminate: {self.name!r} has constraints on velocities that are not known to be holonomic, so no "
-                f"coordinate can be removed. Ask sixd.is_holonomic, and give the integral as the constraint."
-            )
-        if explicit is not None and new is None:
-            known = {*self.q, *self.qd, *self.symbols}
-            fresh = {s for e in explicit.values() for s in getattr(e, "free_symbols", ())} - known
-            kept = [x for x in self.q if x not in explicit]
-            new = kept + sorted(fresh, key=str) if fresh else None
-        T, V = (p.to_sympy(exact=True) for p in self._energies())
-        options = {"dependent": dependent, "near": near, "explicit": explicit, "new": new}
-        found = eliminate_energies(T, V, list(self.q), list(self.phi), qd=list(self.qd), **options)
-        inputs = found.G.T * self.input_matrix.xreplace(dict(found.map))
-        return lagrange(found.T, found.V, found.q, qd=found.qd, inputs=inputs, name=self.name)
