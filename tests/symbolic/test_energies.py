@@ -193,9 +193,9 @@ MISTAKES = [
         sixd.ModelError,
         "inertia is not symmetric",
     ),
-    ({"position": (x, y, z), "rotation": 2 * sp.eye(3)}, sixd.ModelError, "rotation is no rotation"),
-    ({"position": (x, y, z), "rotation": sp.diag(1, 1, -1)}, sixd.ModelError, "rotation is no rotation"),
-    ({"position": (x, y, z), "rotation": sp.diag(1, 1, 1.01)}, sixd.ModelError, "rotation is no rotation"),
+    ({"position": (x, y, z), "rotation": 2 * sp.eye(3)}, sixd.ModelError, "rotation is not a rotation matrix"),
+    ({"position": (x, y, z), "rotation": sp.diag(1, 1, -1)}, sixd.ModelError, "rotation is not a rotation matrix"),
+    ({"position": (x, y, z), "rotation": sp.diag(1, 1, 1.01)}, sixd.ModelError, "rotation is not a rotation matrix"),
     (
         {"position": (x, y, z), "rotation": sp.eye(2)},
         sixd.ShapeError,

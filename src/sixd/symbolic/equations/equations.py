@@ -79,7 +79,7 @@ class Equations(System):
     C = property(attrgetter("form.C"), doc="Coriolis matrix (nv, nv) with Ṁ - 2C skew.")
     Gamma = property(attrgetter("form.Gamma"), doc="Christoffel symbols (nv, nv, nv): C_ij = Σ_k Γ_ijk q̇_k.")
     g = property(attrgetter("form.g"), doc="Forces of potential energy (nv,): those that hold the system at rest.")
-    b = property(attrgetter("form.b"), doc="Other forces (nv,): damping, friction, a model's springs, gyroscopic terms.")
+    b = property(attrgetter("form.b"), doc="Other forces (nv,): damping, friction, springs, gyroscopic terms.")
     h = property(attrgetter("form.h"), doc="C q̇ + g + b (nv,), the products of velocities collected.")
     tau = property(attrgetter("form.tau"), doc="M q̈ + h (nv,): the generalised forces that produce the motion.")
     T = property(attrgetter("form.T"), doc="Kinetic energy.")
@@ -181,7 +181,7 @@ class Equations(System):
         return printing.equations_latex(self, fields, short, digits)
 
     def markdown(self, *fields: str, short: bool = True, digits: int | None = 4) -> str:
-        """The same as Markdown, with a line on the meaning of each letter."""
+        """The same as Markdown, with a line that explains the letters."""
         return printing.equations_markdown(self, fields, short, digits)
 
     def code(self, language: str = "python", functions: Sequence[str] = ("inverse_dynamics",)) -> str:

@@ -1,6 +1,6 @@
 """Energies of rigid bodies in the user's coordinates, ready for ``sixd.lagrange``: T = ½ m v·v + ½ ωᵀIω, V = -m g·p.
 
-Positions and rotations are SymPy functions of q; velocities follow by differentiation, exactly.
+Positions and rotations are SymPy functions of q; velocities follow by exact differentiation.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def body_energy(
         the moving axes, small letters about the fixed ones, as in ``sixd.spatial.rotation_from_euler``.
     inertia : about the centre of mass [kg m²]: of a planar body its moment about z, of a spatial body the three
         principal moments or the matrix (3, 3), in body axes.
-    gravity : (2,) or (3,) acceleration [m/s²], such as (0, -g); none if omitted.
+    gravity : (2,) or (3,) acceleration [m/s²], such as (0, -g); zero if omitted.
 
     >>> import sympy as sp, sixd
     >>> m, I, g, x, y, theta = sp.symbols("m I g x y theta")
@@ -109,28 +109,28 @@ def _angular_velocity(R: Any, q: Sequence[Any], qd: Sequence[Any], frame: str) -
 
 
 def _rotation_of(where: str, R: Any, qd: Sequence[Any]) -> Any:
-    """R (3, 3), checked to be a rotation: orthogonal, of determinant 1."""
+    """R (3, 3), checked to be a rotation: orthogonal, with determinant 1."""
     import sympy
 
     R = matrix(where, "rotation", R, (3, 3))
     _require_positions(where, "rotation", R, qd)
     gaps = [*(R.T * R - sympy.eye(3)), R.det() - 1]
-    rough = R.has(sympy.Float)  # entries that were rounded cannot be tested exactly
+    rough = R.has(sympy.Float)  # rounded entries cannot be tested exactly
     if not all(_is_small(e) if rough else is_zero(e) for e in gaps):
         raise ModelError(
-            f"{where}: rotation is no rotation: RᵀR - 1 and det R - 1 do not vanish, expected R_WB with orthonormal "
-            f"columns. Make one with euler=, or mend its entries."
+            f"{where}: rotation is not a rotation matrix: RᵀR - 1 and det R - 1 do not vanish, expected R_WB with "
+            f"orthonormal columns. Make one with euler=, or fix its entries."
         )
     return R
 
 
 def _is_small(e: Any) -> bool:
-    """Whether an expression is zero to the digits of floats, at a point."""
+    """Whether an expression is zero within rounding at one point."""
     import sympy
 
     point = {s: sympy.Float(0.3 + 0.1 * k) for k, s in enumerate(sorted(e.free_symbols, key=str))}
     value = e.xreplace(point).evalf()
-    return bool(value.is_number and abs(value) < 1e-9)  # files and hands write nine digits or more
+    return bool(value.is_number and abs(value) < 1e-9)  # rotations written by hand have nine digits or more
 
 
 def _planar(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q: Any, qd: Any) -> Any:
@@ -166,7 +166,7 @@ def _spatial(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q:
 
 
 def rotation_of(where: str, rotation: Any, euler: Any, qd: Sequence[Any]) -> Any:
-    """R_WB (3, 3) by either of the two ways to give it, checked; the identity if there is none."""
+    """R_WB (3, 3) from a matrix or Euler angles, checked; the identity if neither is given."""
     import sympy
 
     if rotation is not None and euler is not None:
@@ -208,15 +208,15 @@ def _require_point(where: str, is_point: bool, wanted: str) -> None:
 
 
 def _require_no_clock(where: str, p: Any, q: Any) -> None:
-    """Raise if a position is given in time: its velocity would be lost."""
+    """Raise if a position depends on time explicitly: that part of its velocity would be lost."""
     import sympy
 
     if time_in(p.xreplace({x: sympy.Dummy() for x in q})) is not None:
         raise ModelError(
-            f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected those "
-            f"alone. Make the driven motion a coordinate with a constraint on its velocity."
+            f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected the "
+            f"coordinates alone. Make the driven motion a coordinate with a constraint on its velocity."
         )
 
 
 def _require_positions(where: str, what: str, entries: Any, qd: Sequence[Any]) -> None:
-    require_free(where, what, entries, qd, "velocity", "Velocities follow by themselves.")
+    require_free(where, what, entries, qd, "velocity", "Velocities are computed from positions.")
