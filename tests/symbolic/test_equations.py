@@ -1,6 +1,7 @@
 """Closed-form equations of models: against the algorithms on floats, for the zoo and for every joint type."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def close(a, b, scale=None):
 
 
 def agree(equations, rng, count=3):
-    """Every function on the closed form, compiled, equals the same on the model it tells of."""
+    """Every function on the closed form, compiled, equals the same on its model."""
     model = equations.model
     q, qd, qdd = (np.array(x) for x in zip(*states(model, rng, count), strict=True))
     tau = sixd.inverse_dynamics(model, q, qd, qdd)
@@ -262,3 +263,15 @@ def test_long_chains_give_a_warning():
 
     with pytest.warns(sixd.CompileWarning, match="talos.*closed form is long.*Lock joints"):
         _warn_if_long(quiet_load(FIVE["talos"]))
+
+
+def test_equations_are_pickled():
+    """Fields, energies among them, are the same after pickling, whether they were asked for before or not."""
+    theta, thetad, m, l = sp.symbols("theta thetad m l")
+    for e in (
+        sixd.equations(sixd.zoo.four_bar()),
+        sixd.lagrange(m * l**2 * thetad**2 / 2, -m * l * sp.cos(theta), [theta]).substitute({l: 2}),
+    ):
+        again = pickle.loads(pickle.dumps(e))
+        assert all(getattr(again, name) == getattr(e, name) for name in ("M", "h", "T", "V", "phi", "conserved"))
+        assert pickle.loads(pickle.dumps(e)).tau == e.tau

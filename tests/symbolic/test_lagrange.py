@@ -1,4 +1,4 @@
-"""Lagrange's equations: laws, SymPy's own mechanics module, systems in the place of models, and bad input."""
+"""Lagrange's equations: laws, SymPy's own mechanics module, systems in place of models, and bad input."""
 
 import numpy as np
 import pytest

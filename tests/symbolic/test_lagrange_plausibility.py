@@ -1,4 +1,4 @@
-"""What is doubtful or wrong in energies: names, signs, symbols that are not declared real, mistakes of beginners."""
+"""Implausible or wrong energies: names, signs, symbols that are not declared real, mistakes of beginners."""
 
 import warnings
 

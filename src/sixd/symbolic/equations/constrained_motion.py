@@ -79,7 +79,8 @@ def eliminated(
     options = {"dependent": dependent, "near": near, "explicit": explicit, "new": new}
     found = eliminate(T, V, list(system.q), list(system.phi), qd=list(system.qd), **options)
     inputs = found.G.T * system.input_matrix.xreplace(dict(found.map))
-    return euler_lagrange(found.T, found.V, found.q, qd=found.qd, inputs=inputs)
+    absent = {"dissipation": None, "constraints": (), "parameters": (), "bodies": None}
+    return euler_lagrange(found.T, found.V, found.q, found.qd, inputs, **absent)
 
 
 def _tidy_if_short(e: Any) -> Any:

@@ -51,10 +51,10 @@ class Equations(System):
         name: str,
         form: ClosedForm,
         *,
-        constraints: tuple[Constraint, ...] = (),
+        constraints: tuple[Constraint, ...],
+        lossy: tuple[bool, ...],
+        symbols: tuple[Any, ...],
         input_matrix: Any = None,
-        lossy: tuple[bool, ...] | None = None,
-        symbols: tuple[Any, ...] = (),
         model: Any = None,
         snapped: tuple[Moved, ...] = (),
         drawn: tuple[DrawnBody, ...] = (),
@@ -65,9 +65,8 @@ class Equations(System):
         self.ring, self.polys, self.parallel = form.ring, form.polys, form.parallel
         self.q, self.qd, self.qdd = form.q, form.qd, form.qdd
         self.nq, self.nv = len(form.q), len(form.qd)
-        self.constraints, self.symbols = constraints, symbols
+        self.constraints, self.lossy, self.symbols = constraints, lossy, symbols
         self.input_matrix = sympy.eye(self.nv) if input_matrix is None else input_matrix
-        self.lossy = (False,) * self.nv if lossy is None else lossy
         self.model, self.snapped, self.drawn = model, snapped, drawn
         self.nb = model.nb if model is not None else len(drawn)
         self.joint_names = model.joint_names if model is not None else tuple(map(str, form.q))

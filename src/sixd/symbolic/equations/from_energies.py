@@ -58,15 +58,5 @@ def lagrange(
     >>> pendulum.tau
     Matrix([[g*l*m*sin(theta) + l**2*m*thetadd]])
     """
-    found = euler_lagrange(
-        T,
-        V,
-        q,
-        qd=qd,
-        inputs=inputs,
-        dissipation=dissipation,
-        constraints=constraints,
-        parameters=parameters,
-        bodies=bodies,
-    )
+    found = euler_lagrange(T, V, q, qd, inputs, dissipation, constraints, parameters, bodies)
     return Equations(name, **found._asdict())

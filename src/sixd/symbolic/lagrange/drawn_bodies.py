@@ -68,7 +68,7 @@ def _read(name: str, given: Any, qd: Sequence[Any], rename: Mapping[Any, Any]) -
     else:
         R = rotation_of(where, given.get("rotation"), given.get("euler"), qd)
     pose = R.xreplace(dict(rename)).row_join(p)
-    require_free(where, "its pose", pose, qd, "velocity", "Give functions of the coordinates.")
+    require_free(where, "its pose", pose, qd, "velocity", "Velocities are computed from positions.")
     return DrawnBody(name, pose, _shapes(where, given.get("shapes", ())))
 
 

@@ -66,7 +66,7 @@ def body_energy(
     m = expression(where, "mass", mass)
     p = vector(where, "position", position, (2, 3))
     _require_positions(where, "position", p, qd)
-    _require_no_clock(where, p, q)
+    _require_no_time(where, p, q)
     if p.rows == 2:
         turning = _planar(where, angle, rotation, euler, inertia, q, qd)
     else:
@@ -89,7 +89,7 @@ def angular_velocity(R: Any, q: Any, qd: Any = None, frame: str = "body") -> Any
     qd = velocities(where, q, qd)
     if frame not in ("body", "space"):
         raise unknown_name(f"{where}: frame", "choice", frame, ("body", "space"))
-    R = _rotation_of(where, R, qd)
+    R = _checked_rotation(where, R, qd)
     return _angular_velocity(R, q, qd, frame)
 
 
@@ -108,7 +108,7 @@ def _angular_velocity(R: Any, q: Sequence[Any], qd: Sequence[Any], frame: str) -
     return sympy.Matrix([canonical(e) for e in (S[2, 1], S[0, 2], S[1, 0])])
 
 
-def _rotation_of(where: str, R: Any, qd: Sequence[Any]) -> Any:
+def _checked_rotation(where: str, R: Any, qd: Sequence[Any]) -> Any:
     """R (3, 3), checked to be a rotation: orthogonal, with determinant 1."""
     import sympy
 
@@ -156,7 +156,7 @@ def _spatial(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q:
 
     if angle is not None:
         raise ModelError(f"{where}: position has 3 components, expected 2 beside an angle. Give rotation= or euler=.")
-    I = _matrix_of_inertia(where, inertia)
+    I = _inertia_matrix(where, inertia)
     if rotation is None and euler is None:
         _require_point(where, not any(I), "rotation= or euler=")
         return sympy.Integer(0)
@@ -173,7 +173,7 @@ def rotation_of(where: str, rotation: Any, euler: Any, qd: Sequence[Any]) -> Any
         raise ModelError(f"{where}: rotation and euler are both given, expected one of them.")
     if rotation is None and euler is None:
         return sympy.eye(3)
-    return _from_euler(where, euler, qd) if rotation is None else _rotation_of(where, rotation, qd)
+    return _from_euler(where, euler, qd) if rotation is None else _checked_rotation(where, rotation, qd)
 
 
 def _from_euler(where: str, euler: Any, qd: Sequence[Any]) -> Any:
@@ -187,7 +187,7 @@ def _from_euler(where: str, euler: Any, qd: Sequence[Any]) -> Any:
     return sympy.Matrix(3, 3, list(R.ravel()))
 
 
-def _matrix_of_inertia(where: str, inertia: Any) -> Any:
+def _inertia_matrix(where: str, inertia: Any) -> Any:
     import sympy
 
     if not is_listed(inertia):
@@ -207,7 +207,7 @@ def _require_point(where: str, is_point: bool, wanted: str) -> None:
         raise ModelError(f"{where}: inertia is given without an orientation, expected {wanted} beside it.")
 
 
-def _require_no_clock(where: str, p: Any, q: Any) -> None:
+def _require_no_time(where: str, p: Any, q: Any) -> None:
     """Raise if a position depends on time explicitly: that part of its velocity would be lost."""
     import sympy
 

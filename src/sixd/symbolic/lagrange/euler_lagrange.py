@@ -6,7 +6,7 @@ last two); they are separated exactly, in the ring. ``sixd.lagrange`` makes ``Eq
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,53 +40,49 @@ class EulerLagrange(NamedTuple):
 
 
 def euler_lagrange(
-    T: Any,
-    V: Any,
-    q: Sequence[Any],
-    *,
-    qd: Sequence[Any] | None = None,
-    inputs: Any = None,
-    dissipation: Any = None,
-    constraints: Sequence[Any] = (),
-    parameters: Sequence[Any] = (),
-    bodies: Mapping[str, Any] | None = None,
+    T: Any, V: Any, q: Any, qd: Any, inputs: Any, dissipation: Any, constraints: Any, parameters: Any, bodies: Any
 ) -> EulerLagrange:
     """Lagrange's equations of the energies; see ``sixd.lagrange`` for the arguments."""
     from sympy.core.function import AppliedUndef
 
     from sixd.symbolic.ring.ring import Ring
 
+    # the arguments, with symbols for all functions of time
     symbols, rename = _coordinates(q, qd)
+    q, qd, _ = symbols
     energy_T, energy_V = _expression("T", T, rename), _expression("V", V, rename)
     loss = _expression("dissipation", 0 if dissipation is None else dissipation, rename)
-    matrix = _input_matrix(inputs, len(symbols[0]), symbols[1], rename)
+    matrix = _input_matrix(inputs, len(q), qd, rename)
     listed = constraints if is_listed(constraints) else [constraints]
     given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
     relations = make_relations(given, symbols)
-    drawn = read_bodies(bodies or {}, symbols[1], rename)
+    drawn = read_bodies(bodies or {}, qd, rename)
+
+    # all other symbols are parameters
     parts = [energy_T, energy_V, loss, *drawn] + ([] if matrix is None else [matrix])
     free = set().union(*(x.free_symbols for x in parts), *(symbols_of(r) for r in relations))
-    left = sorted(free - set(symbols[0]) - set(symbols[1]), key=str)
+    left = sorted(free - set(q) - set(qd), key=str)
     known = [str(p) for p in ([parameters] if isinstance(parameters, str) else parameters)]
     _require_known(left, symbols, known)
     unknown = [f for e in (energy_T, energy_V, loss) for f in e.atoms(AppliedUndef)]
-    _require_no_functions(unknown, symbols[0])
-    plausibility.warn_of_misspelt(left, [*symbols[0], *symbols[1]], known)
+    _require_no_functions(unknown, q)
+    plausibility.warn_of_misspelt(left, [*q, *qd], known)
     _require_no_time(unknown if "t" in known else [*left, *unknown])
 
+    # the equations, in a ring
     ring = Ring()
     kinetic, potential, rayleigh = (ring.convert(x) for x in (energy_T, energy_V, loss))
-    M, linear, rest = _split(ring, kinetic, symbols[1])
-    _require_positions(potential, kinetic, symbols[1])
+    M, linear, rest = _split(ring, kinetic, qd)
+    _require_positions(potential, kinetic, qd)
     polys = {
         "M": M,
-        "Gamma": _christoffel(M, symbols[0]),
-        "g": _array([potential.diff(x) for x in symbols[0]]),
-        "b": _other_forces(ring, linear, rest, rayleigh, symbols),
+        "Gamma": _christoffel(M, q),
+        "g": _array([potential.diff(x) for x in q]),
+        "b": _other_forces(ring, linear, rest, rayleigh, q, qd),
     }
-    groups = _angle_groups((energy_T, energy_V, loss), symbols[0])
+    groups = _angle_groups((energy_T, energy_V, loss), q)
     form = ClosedForm(ring, *symbols, polys, lambda: (kinetic, potential), groups)
-    lossy = tuple(not rayleigh.diff(v).is_zero for v in symbols[1])
+    lossy = tuple(not rayleigh.diff(v).is_zero for v in qd)
     _require_no_jumps(form)
     _require_independent(form, left)
     plausibility.warn_if_negative(form, left)
@@ -200,9 +196,8 @@ def _christoffel(M: Array, q: list[Any]) -> Array:
     return (D + D.transpose(0, 2, 1) - D.transpose(2, 0, 1)) / 2 if n else D
 
 
-def _other_forces(ring: Ring, linear: list[Poly], rest: Poly, loss: Poly, symbols: Any) -> Array:
+def _other_forces(ring: Ring, linear: list[Poly], rest: Poly, loss: Poly, q: list[Any], qd: list[Any]) -> Array:
     """Gyroscopic forces of the linear terms, forces of T0, and of the dissipation."""
-    q, qd, _ = symbols
     forces = []
     for i, (x, v) in enumerate(zip(q, qd, strict=True)):
         turning = [(linear[i].diff(y) - linear[j].diff(x)) * ring.convert(qd[j]) for j, y in enumerate(q)]

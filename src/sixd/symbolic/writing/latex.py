@@ -36,7 +36,7 @@ def latex(
     taken = {str(s) for s in getattr(expression, "free_symbols", ())}
     if any(re.fullmatch(r"[sc]_?\d+", name) for name in taken):  # a parameter s1 beside sin(q1)
         labels = {}
-    return str(_printer(names, labels, read_digits("latex", digits)).doprint(expression))
+    return str(_printer(names, labels, _checked_digits("latex", digits)).doprint(expression))
 
 
 def text(expression: Any, *, digits: int | None = 4) -> str:
@@ -53,11 +53,11 @@ def text(expression: Any, *, digits: int | None = 4) -> str:
             rows = ("[" + ", ".join(self._print(x) for x in row) + "]" for row in expr.tolist())
             return f"Matrix([{', '.join(rows)}])"
 
-    read_digits("text", digits)
+    _checked_digits("text", digits)
     return str(Printer({"full_prec": False}).doprint(expression))
 
 
-def read_digits(where: str, digits: Any) -> int | None:
+def _checked_digits(where: str, digits: Any) -> int | None:
     """The number of digits, or None; an error if it is neither."""
     if digits is None or (isinstance(digits, Integral) and not isinstance(digits, bool) and int(digits) >= 1):
         return None if digits is None else int(digits)
