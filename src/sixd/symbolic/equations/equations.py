@@ -18,12 +18,13 @@ from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.constrained.rank import derived
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import body_poses, pose
+from sixd.engine.functions import LIBRARY
 from sixd.engine.parameters import with_parameters
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.constraint import Constraint
 from sixd.model.edit import substitutions
 from sixd.model.joints import replace_parameters
-from sixd.model.system import GENERIC, System
+from sixd.model.system import System
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, is_sympy
 from sixd.symbolic.closed_form import ClosedForm
@@ -261,25 +262,20 @@ class Equations(System):
     # functions of the library on one row ----------------------------------------------------------
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
-        """The function of the library called ``name`` on one row: by a method here, generically, or by the model."""
+        """Compute the function of the library called ``name`` on one row: by a method here, or by the model."""
         if "f_ext" in options:
             raise ModelError(f"{name}: {self.name!r} are equations without bodies, expected no f_ext. Use the model.")
-        row = getattr(self, f"{name}_row", None)
-        if row is not None:
-            return row(*arrays)
-        if name in GENERIC:
-            return algorithm(self, *arrays, **options)
-        return self._apply_to_model(name, algorithm, *arrays, **options)
-
-    def _apply_to_model(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
-        if self.model is None:
-            rows = {row.removesuffix("_row") for row in vars(Equations) if row.endswith("_row")}
-            answers = (rows | GENERIC) - (set() if self.drawn else {"body_poses"})
-            raise ModelError(
-                f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers "
-                f"{', '.join(sorted(answers))}."
-            )
+        if self.model is None or hasattr(self, f"{name}_row"):
+            return super().apply(name, algorithm, *arrays, **options)
         return self.model.apply(name, algorithm, *arrays, **options)
+
+    def refusal(self, name: str) -> str:
+        """The message for a function that is not defined for a system given by energies."""
+        known = {n for n, function in LIBRARY.items() if function.generic or hasattr(self, f"{n}_row")}
+        return (
+            f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers "
+            f"{', '.join(sorted(known - (set() if self.drawn else {'body_poses'})))}."
+        )
 
     def mass_matrix_row(self, q: Array) -> Array:
         """M (nv, nv)."""
@@ -323,8 +319,10 @@ class Equations(System):
 
     def body_poses_row(self, q: Array) -> Array:
         """Poses (nb, 4, 4) of the model's bodies, or of the bodies to draw."""
+        if self.model is not None:
+            return self.model.apply("body_poses", body_poses, q)
         if not self.drawn:
-            return self._apply_to_model("body_poses", body_poses, q)
+            raise ModelError(self.refusal("body_poses"))
         rows = self.evaluate([x for body in self.drawn for x in body.pose], q).reshape(-1, 3, 4)
         last = np.broadcast_to(np.array([0, 0, 0, 1]), (len(rows), 1, 4))
         return np.concatenate([rows, last], axis=1)

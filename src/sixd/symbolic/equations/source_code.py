@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sixd.api import dynamics as api
+from sixd.engine.kernel import export_c
 from sixd.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -30,9 +32,6 @@ def write_functions(system: Equations, language: str, functions: str | Sequence[
         if name not in _FUNCTIONS:
             raise unknown_name("code", "function", name, _FUNCTIONS)
     if language == "c":
-        from sixd.api import dynamics as api
-        from sixd.engine.kernel import export_c
-
         parameters = tuple(map(str, system.symbols))
         return "\n".join(str(export_c(getattr(api, name), system, parameters=parameters).source) for name in names)
     return "\n\n\n".join(["from math import *", *(_python_function(system, name) for name in names)]) + "\n"
