@@ -17,7 +17,7 @@ from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.recipes import MIDPOINT, rollout, state_shapes
 from sixd.spatial.scalar import Array
-from sixd.trajectory.rows import on_rows
+from sixd.trajectory.batching import batched
 
 # operations of one call: some 0.1 s of one core, which does 1.2 to 3e10 in a second
 _CALL = 2e9
@@ -97,7 +97,7 @@ class Runner:
 
     def _on_rows(self, function: Function, parameters: tuple[str, ...]) -> Callable[..., Array]:
         problem = self.setup.problem
-        return on_rows(problem.where, function, problem.system, parameters, self.setup.dtype)
+        return batched(problem.where, function, problem.system, parameters, self.setup.dtype)
 
     def _unit(self) -> Array:
         # without symbols no parameter has a part in it
