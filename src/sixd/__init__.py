@@ -108,12 +108,12 @@ from sixd.spatial import (
     tube,
     where,
 )
-from sixd.symbolic.equations.derive import equations
 from sixd.symbolic.equations.equations import Equations
+from sixd.symbolic.equations.from_energies import lagrange
+from sixd.symbolic.equations.from_model import equations
 from sixd.symbolic.integrability.holonomic import Integrability, is_holonomic
-from sixd.symbolic.lagrange.bodies import angular_velocity, body_energy
+from sixd.symbolic.lagrange.energies import angular_velocity, body_energy
 from sixd.symbolic.lagrange.forces import point_forces
-from sixd.symbolic.lagrange.lagrange import lagrange
 from sixd.trajectory.trajectory import State, Trajectory
 from sixd.version import __version__
 from sixd.viewer import Viewer, view

@@ -155,7 +155,7 @@ def quadrotor():
 
 
 def test_a_quadrotor_hovers(rng):
-    """Level, a quarter of the weight each; what it cannot do (a side force, yaw) is told."""
+    """Level, a quarter of the weight each; a force that it cannot produce (a side force, yaw) is an error."""
     model, actuation = quadrotor()
     q = model.neutral()
     assert close(actuation.feedback(q, np.zeros(6), np.zeros(6)), np.full(4, 1.2 * 9.81 / 4))

@@ -1,6 +1,7 @@
 """Closed-form equations of models: against the algorithms on floats, for the zoo and for every joint type."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def close(a, b, scale=None):
 
 
 def agree(equations, rng, count=3):
-    """Every function on the closed form, compiled, equals the same on the model it tells of."""
+    """Every function on the closed form, compiled, equals the same on its model."""
     model = equations.model
     q, qd, qdd = (np.array(x) for x in zip(*states(model, rng, count), strict=True))
     tau = sixd.inverse_dynamics(model, q, qd, qdd)
@@ -69,7 +70,7 @@ def test_laws_in_closed_form():
     """Ṁ - 2C is skew and C q̇ is what the bias has beyond gravity: exactly, for a spatial arm and a ball joint."""
     for model in (sixd.zoo.craig_arm(), sixd.zoo.spinning_top(), single_joint("spherical", passive=False)):
         e = sixd.equations(model)
-        ring, M, C = e.ring, e.polys["M"], e._coriolis
+        ring, M, C = e.ring, e.polys["M"], e.form.coriolis
         if e.nq == e.nv:
             rate = [[sum(M[i, j].diff(x) * ring.convert(v) for x, v in zip(e.q, e.qd, strict=True)) for j in range(e.nv)] for i in range(e.nv)]  # fmt: skip
             assert all((rate[i][j] - C[i, j] - C[j, i]).is_zero for i in range(e.nv) for j in range(e.nv))
@@ -256,9 +257,21 @@ def test_axes_on_different_branches_are_parallel_too():
     assert all(canonical(x) == 0 for x in e.phi - R * gap)
 
 
-def test_long_chains_are_told_of():
-    """A humanoid's arm on its torso has nine turns in a row: half an hour, and the user is told before."""
-    from sixd.symbolic.equations.derive import _tell_if_long
+def test_long_chains_give_a_warning():
+    """A humanoid's arm on its torso has nine turns in a row: half an hour, of which the user is warned."""
+    from sixd.symbolic.equations.from_model import _warn_if_long
 
     with pytest.warns(sixd.CompileWarning, match="talos.*closed form is long.*Lock joints"):
-        _tell_if_long(quiet_load(FIVE["talos"]))
+        _warn_if_long(quiet_load(FIVE["talos"]))
+
+
+def test_equations_are_pickled():
+    """Fields, energies among them, are the same after pickling, whether they were asked for before or not."""
+    theta, thetad, m, l = sp.symbols("theta thetad m l")
+    for e in (
+        sixd.equations(sixd.zoo.four_bar()),
+        sixd.lagrange(m * l**2 * thetad**2 / 2, -m * l * sp.cos(theta), [theta]).substitute({l: 2}),
+    ):
+        again = pickle.loads(pickle.dumps(e))
+        assert all(getattr(again, name) == getattr(e, name) for name in ("M", "h", "T", "V", "phi", "conserved"))
+        assert pickle.loads(pickle.dumps(e)).tau == e.tau

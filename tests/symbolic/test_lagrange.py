@@ -1,4 +1,4 @@
-"""Lagrange's equations: laws, SymPy's own mechanics module, systems in the place of models, and bad input."""
+"""Lagrange's equations: laws, SymPy's own mechanics module, systems in place of models, and bad input."""
 
 import numpy as np
 import pytest
@@ -230,7 +230,7 @@ def test_linearize():
 
 
 BAD = {
-    "quartic": (lambda: sixd.lagrange(m * thetad**4, 0, [theta]), "T is not quadratic in the velocities.*Assumed is"),
+    "quartic": (lambda: sixd.lagrange(m * thetad**4, 0, [theta]), "T is not quadratic in the velocities.*expected T ="),
     "root": (lambda: sixd.lagrange(sp.sqrt(1 - thetad**2), 0, [theta]), "T is not quadratic in the velocities"),
     "V of velocity": (lambda: sixd.lagrange(m * thetad**2, thetad * k, [theta]), "V depends on the velocity thetad"),
     "no energy": (lambda: sixd.lagrange(m * thetad**2, 0, [theta, x]), "T has no square of xd"),
@@ -248,9 +248,9 @@ BAD = {
         lambda: sixd.lagrange(m * sp.Symbol("thetad", real=True) ** 2, 0, [theta]),
         "with other assumptions",
     ),
-    "empty constraint": (lambda: sixd.lagrange(m * thetad**2, 0, [theta], constraints=[m - k]), "names no coordinate"),
+    "empty constraint": (lambda: sixd.lagrange(m * thetad**2, 0, [theta], constraints=[m - k]), "contains neither a coordinate"),
     "quadratic constraint": (lambda: sixd.lagrange(m * thetad**2, 0, [theta], constraints=[thetad**2]), "not linear in the velocities"),
-    "void constraint": (lambda: sixd.lagrange(m * thetad**2, 0, [theta], constraints=[sp.sin(theta)**2 + sp.cos(theta)**2 - 1]), "holds back no motion"),
+    "void constraint": (lambda: sixd.lagrange(m * thetad**2, 0, [theta], constraints=[sp.sin(theta)**2 + sp.cos(theta)**2 - 1]), "does not restrict any motion"),
     "odd right side": (lambda: sixd.lagrange(m * thetad**2, 0, [theta], constraints=[thetad - theta]), "depends on theta, expected a function of the time"),
     "substitute": (lambda: sixd.lagrange(m * thetad**2, 0, [theta]).substitute({"mm": 1}), "no symbol named 'mm'"),
     "frames": (lambda: sixd.pose(sixd.lagrange(thetad**2, 0, [theta]), [0.1], "tool"), "without bodies and frames"),

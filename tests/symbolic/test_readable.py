@@ -13,7 +13,7 @@ from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import gravity_force, newton_euler
 from sixd.model.numbers import map_numbers
 from sixd.symbolic.ring.ring import Ring
-from sixd.symbolic.writing.latex_text import latex
+from sixd.symbolic.writing.latex import latex
 from sixd.symbolic.writing.readable import readable
 
 q1, q2, q3, q4 = Q = sp.symbols("q1:5")

@@ -109,8 +109,8 @@ def test_equations_of_a_model_are_shown_as_the_model_is():
         ({"rod": {**ROD, "angel": 1}}, "no key named 'angel'.*'angle'"),
         ({"rod": {"position": (1, 2, 3), "angle": theta}}, "position has 3 components, expected 2 beside an angle"),
         ({"rod": {"position": (1, 2), "euler": ("XYZ", (a, b, c))}}, "position has 2 components, expected 3 beside a rotation"),
-        ({"rod": {"position": (1, 2, 3), "rotation": 2 * sp.eye(3)}}, "body 'rod': rotation is no rotation"),
-        ({"rod": {"position": (w, 2)}}, "its place contains the velocity thetad"),
+        ({"rod": {"position": (1, 2, 3), "rotation": 2 * sp.eye(3)}}, "body 'rod': rotation is not a rotation matrix"),
+        ({"rod": {"position": (w, 2)}}, "its pose contains the velocity thetad"),
         ({"rod": {**ROD, "shapes": ["box"]}}, "a shape is 'box', expected a sixd.Shape"),
     ],
 )  # fmt: skip

@@ -196,7 +196,7 @@ def test_displays_have_four_digits_and_fields_all():
     ],
 )
 def test_numbers_of_expressions(value, tex, plain):
-    from sixd.symbolic.writing.latex_text import latex, text
+    from sixd.symbolic.writing.latex import latex, text
 
     e = sp.sympify(value) * x
     assert latex(e) == tex

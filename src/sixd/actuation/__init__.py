@@ -1,1 +1,1 @@
-"""Actuators on a model: from their forces to joint forces, and back."""
+"""Actuators of a model: from their forces to joint forces, and back."""

@@ -1,12 +1,12 @@
-"""Actuation: from the forces of thrusters and motors on a model to joint forces, τ = T(q) f, and back.
+"""Actuation: from the forces of thrusters and motors of a model to joint forces, τ = T(q) f, and back.
 
-T is compiled like every function of a model. Knows frames and joints of a system, nothing of files or equations.
+T is compiled like every function of a model. Knows frames and joints of a system, not files or equations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,12 @@ from sixd.model.system import System, require_system
 from sixd.runtime import batch
 from sixd.spatial.scalar import Array, is_number, is_object
 
-_ROUNDING = 8 * np.finfo(float).eps  # of entries of T beside the largest of their column
+_ROUNDING = 8 * np.finfo(float).eps  # entries of T below this part of the largest in their column count as zero
 
 
 @dataclass(frozen=True, eq=False)
 class Actuation:
-    """Thrusters and motors of a model: m inputs f that give joint forces τ = T(q) f.
+    """Thrusters and motors of a model: m inputs f that produce joint forces τ = T(q) f.
 
     Every method takes arrays with leading batch dimensions; SymPy object arrays give SymPy.
 
@@ -40,6 +40,8 @@ class Actuation:
 
     model: System
     actuators: tuple[Thruster | Motor, ...]
+    _kernels: dict[tuple[str, str], Kernel] = field(init=False, repr=False, default_factory=dict)
+    _symbolic: bool = field(init=False, repr=False, default=False)
 
     def __post_init__(self) -> None:
         require_system("Actuation", self.model)
@@ -52,10 +54,9 @@ class Actuation:
                 raise ScalarTypeError(f"Actuation: got {a!r}, expected a sixd.Thruster or a sixd.Motor.")
             a.check(self.model)
         object.__setattr__(self, "actuators", actuators)
-        object.__setattr__(self, "_kernels", {})
         object.__setattr__(self, "_symbolic", bool(self.model.symbols) or any(map(_has_symbols, actuators)))
 
-    def __getstate__(self) -> dict[str, Any]:  # compiled code stays here
+    def __getstate__(self) -> dict[str, Any]:  # compiled code is not pickled
         return {**self.__dict__, "_kernels": {}}
 
     @property
@@ -65,7 +66,7 @@ class Actuation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the inputs; those without one are called by their place."""
+        """Names of the inputs; input number k without a name is called fk."""
         return tuple(a.name or f"f{k}" for k, a in enumerate(self.actuators))
 
     @property
@@ -96,14 +97,14 @@ class Actuation:
         return self._run(generalized, {"q": q, "f": f})
 
     def clip(self, q: Any, f: Any) -> Array:
-        """f (…, m) cut to the limits of the inputs, for every configuration of q: that tells the batch alone."""
-        _, f = self._together("clip", q, f=f)
+        """f (…, m) clipped to the limits of the inputs; q gives only the batch shape."""
+        _, f = self._broadcast("clip", q, f=f)
         return np.clip(f, *self.limits)
 
     def bounds(self, q: Any) -> tuple[Array, Array]:
-        """(lower, upper), each (…, nv): between these lies each joint force, for f within its limits.
+        """(lower, upper), each (…, nv): the range of each joint force, for f within its limits.
 
-        Each component by itself: the set of all τ is a zonotope within that box, and need not fill it.
+        The set of all τ is a zonotope inside that box, and need not fill it.
         """
         T = np.asarray(self.matrix(q))
         if is_object(T):
@@ -117,10 +118,10 @@ class Actuation:
     # back -----------------------------------------------------------------------------------------
 
     def allocate(self, q: Any, tau: Any, *, strict: bool = True) -> Array:
-        """f (…, m) of least norm with T f = τ, limits not heeded.
+        """f (…, m) of least norm with T f = τ; limits are ignored.
 
-        Where the actuators cannot produce τ (they are too few, or T loses rank there) ``SingularError`` tells what is
-        left over; with ``strict=False`` f is NaN in those rows instead.
+        If the actuators cannot produce τ (there are too few, or T loses rank there), a ``SingularError`` names the
+        residual; with ``strict=False`` f is NaN in those rows instead.
         """
         return self._solve("allocate", q, tau, strict)
 
@@ -129,15 +130,15 @@ class Actuation:
         tau = api.inverse_dynamics(self.model, q, qd, qdd)
         return self._solve("feedback", q, tau, strict)
 
-    # how ------------------------------------------------------------------------------------------
+    # implementation -----------------------------------------------------------------------------
 
     def _solve(self, where: str, q: Any, tau: Any, strict: bool) -> Array:
-        q, tau = self._together(where, q, tau=tau)
+        q, tau = self._broadcast(where, q, tau=tau)
         T = self.matrix(q if is_object(q) else q.astype(float))  # float32 would blur its rank
         return least_norm(f"Actuation.{where}", np.asarray(T), tau, self._freedoms(), strict)
 
     def _freedoms(self) -> list[str]:
-        """Names of the joint forces, for messages."""
+        """Names of the joint forces (nv,), for messages."""
         names = []
         for joint in self.model.joint_names:
             s = self.model.v_slice(joint)
@@ -150,15 +151,15 @@ class Actuation:
         first = batch.Argument("q", q, (self.model.nq,), f"nq of model {self.model.name!r}")
         return [first, *(batch.Argument(name, x, core[name], meaning[name]) for name, x in others.items())]
 
-    def _together(self, where: str, q: Any, **others: Any) -> list[Array]:
-        """The arrays, checked, with one batch shape."""
+    def _broadcast(self, where: str, q: Any, **others: Any) -> list[Array]:
+        """The arrays, checked and broadcast to one batch shape."""
         prepared = batch.broadcast(f"Actuation.{where}", self._arguments(q, **others))
         return [a if prepared.dtype is object else a.astype(prepared.dtype, copy=False) for a in prepared.arrays]
 
     def _run(self, function: Callable[..., Any], given: dict[str, Any]) -> Array:
-        """A function of one row on all rows: compiled, or plainly if the model or the thrusters hold symbols."""
+        """A function of one row on all rows: compiled, or run directly if the model or an actuator has symbols."""
         where = f"Actuation.{function.__name__}"
-        if self._symbolic:  # type: ignore[attr-defined]
+        if self._symbolic:
             arguments = self._arguments(**given)
             if batch.prepare(where, arguments).dtype is not object:
                 self.model.require_numeric(where)
@@ -168,12 +169,11 @@ class Actuation:
         return self._kernel(function, "float32" if small else "float64")(*given.values())
 
     def _kernel(self, function: Callable[..., Any], dtype: str) -> Kernel:
-        kernels: dict[tuple[str, str], Kernel] = self._kernels  # type: ignore[attr-defined]
         key = (function.__name__, dtype)
-        if key not in kernels:
+        if key not in self._kernels:
             shapes = {"f": (self.m,)} if function.__name__ == "generalized" else None
-            kernels[key] = compile_kernel(function, self.model, dtype=dtype, shapes=shapes)
-        return kernels[key]
+            self._kernels[key] = compile_kernel(function, self.model, dtype=dtype, shapes=shapes)
+        return self._kernels[key]
 
     def __repr__(self) -> str:
         return f"<Actuation of {self.model.name!r}: inputs {', '.join(self.names)}>"

@@ -1,4 +1,4 @@
-"""Actuators: a force on a frame, or a motor on a joint, each with the joint forces that one unit of it gives."""
+"""Actuators: thrusters on frames and motors on joints, each with the joint forces of one unit of input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNLIMITED = (-np.inf, np.inf)
 class Thruster:
     """A force on a frame: f newtons along ``direction``, at ``point`` [m] in the frame's axes from its origin.
 
-    ``direction`` is made a unit vector; it is in the frame's axes, or in the world's for ``expressed_in="aligned"``.
+    ``direction`` is normalized; it is in the frame's axes, or in the world's for ``expressed_in="aligned"``.
     ``limits`` (lower, upper) [N] bound f.
     """
 
@@ -60,7 +60,7 @@ class Thruster:
 
 @dataclass(frozen=True)
 class Motor:
-    """A motor on a joint: f at its shaft gives ``gear`` · f at the joint [N m or N], on freedom number ``freedom``."""
+    """A motor on a joint: f at its shaft is ``gear`` · f at the joint [N m or N], on freedom number ``freedom``."""
 
     joint: str
     gear: Any = 1

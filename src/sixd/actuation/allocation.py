@@ -1,4 +1,4 @@
-"""The inputs f of least norm with T f = τ: by singular values for numbers, by exact elimination for symbols."""
+"""Allocation: the inputs f of least norm with T f = τ, by singular values for numbers, exactly for symbols."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import numpy as np
 from sixd.errors import SingularError
 from sixd.spatial.scalar import Array, is_object
 
-# singular values below this part of the largest count as zero. Solving keeps about 1e-16 of ‖T‖ ‖f‖ as a residual, so
-# 1e-8 of τ at the smallest singular value that counts; ten times that is left over in earnest, more if τ is of float32
+# singular values below this part of the largest count as zero. Solving leaves a residual of about 1e-16 ‖T‖ ‖f‖,
+# which is 1e-8 of τ at the smallest singular value that counts; ten times that means that τ is out of range
 _RANK = 1e-8
-_LEFT_OVER = {4: 1e-5, 8: 1e-7}
+_RESIDUAL = {4: 1e-5, 8: 1e-7}  # by the bytes of a number in τ
 
 
 def least_norm(where: str, T: Array, tau: Array, names: Sequence[str], strict: bool) -> Array:
-    """f (…, m) for T (…, n, m) and τ (…, n); ``names`` of the n forces, for the message."""
+    """f (…, m) for T (…, n, m) and τ (…, n); NaN, or with ``strict`` an error, where there is none.
+
+    ``names`` of the n forces are for the message.
+    """
     if is_object(T, tau):
         pairs = zip(T.reshape(-1, *T.shape[-2:]), tau.reshape(-1, tau.shape[-1]), strict=True)
         rows = [_exactly(where, a, b, strict) for a, b in pairs]
@@ -25,21 +28,21 @@ def least_norm(where: str, T: Array, tau: Array, names: Sequence[str], strict: b
     wide, right = T.astype(float), tau.astype(float)
     finite = np.isfinite(wide).all(axis=(-2, -1)) & np.isfinite(right).all(axis=-1)
     safe, known = np.where(finite[..., None, None], wide, 0), np.where(finite[..., None], right, 0)
-    # rows in their own scale: newtons and newton metres are told from rounding alike; the norm of f is not touched
+    # scale each row of T to 1, so that newtons and newton metres have the same rounding; the norm of f does not change
     size = np.abs(safe).max(axis=-1, initial=0)
     scale = 1 / np.where(size > 0, size, 1)
     scaled, aim = safe * scale[..., None], known * scale
     f = (np.linalg.pinv(scaled, rcond=_RANK) @ aim[..., None])[..., 0]
     left = known - (safe @ f[..., None])[..., 0]
-    limit = _LEFT_OVER[tau.itemsize] * np.abs(known).max(axis=-1, initial=0)
+    limit = _RESIDUAL[tau.itemsize] * np.abs(known).max(axis=-1, initial=0)
     impossible = (np.abs(left) > limit[..., None]).any(axis=-1) & finite
     if strict and impossible.any():
-        _tell(where, scaled, known, left, impossible, names)
+        _raise_impossible(where, scaled, known, left, impossible, names)
     f = np.where((impossible | ~finite)[..., None], np.nan, f)
     return f.astype(tau.dtype, copy=False)
 
 
-def _tell(where: str, T: Array, tau: Array, left: Array, impossible: Array, names: Sequence[str]) -> None:
+def _raise_impossible(where: str, T: Array, tau: Array, left: Array, impossible: Array, names: Sequence[str]) -> None:
     index = tuple(int(i) for i in np.argwhere(impossible)[0])
     row = f" in row {index}" if index else ""
     worst = int(np.abs(left[index]).argmax())

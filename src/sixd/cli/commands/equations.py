@@ -20,8 +20,8 @@ from sixd.errors import CompileWarning, SixdError
 from sixd.io.files import write_atomically
 from sixd.model import Model
 from sixd.model.system import System
-from sixd.symbolic.equations.derive import foreseen_seconds
-from sixd.symbolic.equations.show import FIELDS
+from sixd.symbolic.equations.from_model import foreseen_seconds
+from sixd.symbolic.equations.printing import FIELDS, chosen_fields
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
@@ -150,7 +150,7 @@ def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
         return derived.markdown(*fields).rstrip("\n")
     if form == "python":
         return derived.code("python").rstrip("\n")
-    chosen = fields or _usual(derived)
+    chosen = chosen_fields(derived, fields)
     if form == "json":
         facts = {"robot": derived.name, "q": list(derived.q), "qd": list(derived.qd), "joints": derived.joint_names}
         return dump(facts | {name: _nested(name, getattr(derived, name)) for name in chosen})
@@ -159,12 +159,6 @@ def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
         lines = [f"{label} = {entry}" for label, entry in entries(name, getattr(derived, name))]
         parts += ["", *(lines or [f"{name} = 0"])]
     return "\n".join(parts)
-
-
-def _usual(derived: Equations) -> tuple[str, ...]:
-    """Return the fields that are printed by default."""
-    passive = any(x != 0 for x in derived.b)
-    return ("M", "C", "g", *(("b",) if passive else ()), *(("A",) if derived.constraints else ()))
 
 
 def entries(name: str, field: Any) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""Placements moved to what was meant: robot files say 1.57079632679 where 90° is meant.
+"""Snapping: the numbers of a model that are almost 0 or ±1 become exact. Robot files write 1.57079632679 for 90°.
 
-Entries of rotations, positions and axes within a tolerance of 0, and of rotations and axes of ±1, become these; so do
-moments that are as small beside the largest of their body.
+Entries of rotations, axes and positions within a tolerance of 0 become 0; entries of rotations and axes within it of ±1
+become ±1; entries of inertias whose ratio to the largest of the same unit is below it become 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sixd.spatial.scalar import Array, is_number, object_map
 
 
 class Moved(NamedTuple):
-    """What was moved: where, how many numbers, and the farthest by how much."""
+    """Numbers that were changed: where, how many, and the largest change."""
 
     where: str
     numbers: int
@@ -31,7 +31,7 @@ class Moved(NamedTuple):
 
 
 def snap_model(model: Model, tolerance: float) -> tuple[Model, tuple[Moved, ...]]:
-    """The model with its numbers snapped, and what was moved."""
+    """The model with its numbers snapped, and the changes."""
     if not is_number(tolerance) or not 0 <= float(tolerance) < 1e-2:
         raise ScalarTypeError(f"equations: snap is {tolerance!r}, expected a small number such as 1e-9, or 0.")
     report: list[Moved] = []
@@ -62,7 +62,7 @@ def snap_model(model: Model, tolerance: float) -> tuple[Model, tuple[Moved, ...]
 
 
 def _snap_entry(x: Any, tolerance: float) -> Any:
-    """An entry of a rotation or an axis."""
+    """An entry of a rotation or an axis, snapped to -1, 0 or 1."""
     if not is_number(x) or isinstance(x, bool):
         return x
     nearest = round(float(x))
@@ -71,14 +71,14 @@ def _snap_entry(x: Any, tolerance: float) -> Any:
 
 def _snap_pose(T: Array, tolerance: float) -> Array:
     new = object_map(lambda x: _snap_entry(x, tolerance), T)
-    for k in range(3):  # a position of 1 m is as good as any other
+    for k in range(3):  # positions snap to 0 only: 1 m is not special
         x = T[k, 3]
         new[k, 3] = type(x)(0) if is_number(x) and abs(x) < tolerance else x
     return new.astype(T.dtype)
 
 
 def _snap_moments(I: Array, tolerance: float) -> Array:
-    """An inertia (6, 6) without entries that are nothing beside the largest of the same unit."""
+    """An inertia (6, 6) whose entries that are tiny beside the largest of the same unit are 0."""
     new = I.copy()
     for rows, columns in ((slice(0, 3), slice(0, 3)), (slice(0, 3), slice(3, 6)), (slice(3, 6), slice(0, 3))):
         block = I[rows, columns]

@@ -1,1 +1,1 @@
-"""Equations of motion from energies."""
+"""Lagrange's equations: energies of bodies, constraints and forces as SymPy expressions."""

@@ -1,4 +1,4 @@
-"""Generalised forces of forces at points, in SymPy: τ = Jᵀf."""
+"""Generalised forces of forces at points, as SymPy expressions: τ = Jᵀf."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def point_forces(positions: Any, q: Any, directions: Any = None) -> Any:
     positions : a point (2,) or (3,) [m], functions of q, or a list of such points.
     q : the n coordinates.
     directions : for each point a vector along which its force acts, or a list of such vectors; functions of q if the
-        direction turns with a body. f is counted in lengths of the vector: give unit vectors for newtons. By default
+        direction turns with a body. f counts in units of the vector's length: give unit vectors for newtons. By default
         the axes: f then holds the components of the force at the first point, then at the second, …
 
     Returns

@@ -17,9 +17,10 @@ from sixd.symbolic.ring.derivative import real_derivative
 
 @dataclass(frozen=True, eq=False)
 class Relation(Constraint):
-    """One row: φ(q) = 0, or A(q) q̇ = b(t), as SymPy expressions.
+    """One equation: φ(q) = 0, or A(q) q̇ = b(t), as SymPy expressions.
 
-    ``row`` is A, ``rate`` is Ȧ q̇, ``right`` is b; ``phi`` is None if the row is not known to be a derivative.
+    ``row`` is A, ``rate`` is Ȧ q̇, ``right`` is b, ``free`` the symbols in it; ``phi`` is None if the constraint is not
+    known to be a derivative.
     """
 
     phi: Any
@@ -30,23 +31,29 @@ class Relation(Constraint):
 
     @property
     def label(self) -> str:
+        """The equation as text."""
         if self.phi is not None:
             return f"{self.phi} = 0"
         return f"({', '.join(map(str, self.row))}) q̇ = {self.right}"
 
     def position(self, system: Any, q: Array) -> Array:
+        """φ(q) (1,), or (0,) if it is not known."""
         return system.evaluate([] if self.phi is None else [self.phi], q)
 
     def velocity(self, system: Any, q: Array, qd: Array) -> Array:
+        """A(q) q̇ (1,)."""
         return np.array([system.evaluate(list(self.row), q) @ qd])
 
     def jacobian(self, system: Any, q: Array) -> Array:
+        """A (1, nv)."""
         return system.evaluate(list(self.row), q)[None, :]
 
     def bias(self, system: Any, q: Array, qd: Array) -> Array:
+        """Ȧ q̇ (1,)."""
         return system.evaluate([self.rate], q, qd)
 
     def target(self, t: Any) -> Array | None:
+        """b(t) (1,), or None if it is zero."""
         if not getattr(self.right, "free_symbols", None) and self.right == 0:
             return None
         time = next(iter(self.right.free_symbols), None)
@@ -54,9 +61,9 @@ class Relation(Constraint):
 
 
 def make_relations(given: list[Any], symbols: tuple[list[Any], list[Any], list[Any]]) -> list[Constraint]:
-    """A row for each expression: of q alone, or linear in the velocities with a right-hand side of time ``t``.
+    """A ``Relation`` for each expression: of q alone, or linear in the velocities with a right-hand side of time ``t``.
 
-    Constraints of other kinds stay as they are.
+    Objects that are constraints already are returned unchanged.
     """
     return [c if isinstance(c, Constraint) else _make(c, symbols) for c in given]
 
@@ -73,7 +80,7 @@ def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:
 
     q, qd, _ = symbols
     if not e.free_symbols & {*q, *qd}:
-        raise ModelError(f"lagrange: the constraint {e} = 0 names no coordinate and no velocity.")
+        raise ModelError(f"lagrange: the constraint {e} = 0 contains neither a coordinate nor a velocity.")
     if e.free_symbols & set(qd):
         phi = None
         row = [real_derivative(e, v) for v in qd]
@@ -97,7 +104,7 @@ def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:
         phi, right = e, sympy.Integer(0)
         row = [real_derivative(e, x) for x in q]
     if all(canonical(a) == 0 for a in row):
-        raise ModelError(f"lagrange: the constraint {e} = 0 holds back no motion.")
+        raise ModelError(f"lagrange: the constraint {e} = 0 does not restrict any motion.")
     rate = sum(real_derivative(a, x) * u * v for a, v in zip(row, qd, strict=True) for x, u in zip(q, qd, strict=True))
     if sympy.sympify(rate).has(sympy.DiracDelta, sympy.Derivative):
         raise ModelError(

@@ -1,1 +1,1 @@
-"""From ring elements to expressions as a textbook prints them, as LaTeX and as code."""
+"""From ring elements to readable SymPy expressions, and to LaTeX."""

@@ -1,7 +1,7 @@
 """Forms of one polynomial: products of sines and cosines, or sines and cosines of sums of parallel angles.
 
 A form is a dict of packed monomials over a denominator, whose atoms are the ring's generators and, after them,
-harmonics of groups of parallel angles. Knows no SymPy.
+harmonics of groups of parallel angles. Does not know SymPy.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Atoms:
         return 1 << (self.ring.bits * self._number[name])
 
     def summed(self, terms: Terms, den: int, *, everywhere: bool = False) -> tuple[Terms, int]:
-        """The form in sums of angles, of the groups that have two or more angles in it; ``everywhere``: and in
-        multiples of the other angles, cos 2q for cos² q.
+        """The form in sums of angles, for groups with two or more angles in it; with ``everywhere`` also in multiples
+        of the other angles, cos 2q for cos² q.
         """
         support = reduce(or_, terms, 0)
         pair = (1 << 2 * self.ring.bits) - 1
@@ -58,7 +58,7 @@ class Atoms:
         return terms, den
 
     def _paired(self, table: dict[tuple[int, Harmonic], int], group: Group) -> Terms:
-        """The harmonics joined to products where that pays, for each product of the other angles apart."""
+        """The harmonics joined to products where that saves terms, separately for each product of the other angles."""
         contexts: dict[int, dict[Harmonic, Terms]] = {}
         for (rest, harmonic), v in table.items():
             series = contexts.setdefault(rest & self.angles, {})
@@ -71,7 +71,7 @@ class Atoms:
         return out
 
     def squared(self, terms: Terms) -> Terms:
-        """The form with 1 or cos² of single angles written by sin² where that leaves fewer terms."""
+        """The form with 1 or cos² of single angles replaced by sin² where that leaves fewer terms."""
         bits = self.ring.bits
         ones = (1 << bits) - 1
         for c, s in [(i, g.partner) for i, g in enumerate(self.ring.generators) if g.kind == "cos"]:

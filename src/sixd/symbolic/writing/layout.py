@@ -1,4 +1,4 @@
-"""Where the numbers of a factored sum go: before a bracket, or into it; and what the whole then costs.
+"""Layout of a factored sum: whether a number stands before a bracket or is multiplied into it, and the resulting cost.
 
 A bracket has whole coefficients without a common factor. In a ring of floats they may be meaningless large numbers:
 the number before the bracket is then multiplied into it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sixd.symbolic.writing.factor import Bracket, Factoring
+from sixd.symbolic.writing.factoring import Bracket, Factoring
 
 _LARGEST_WHOLE = 100  # in a ring of floats, whole coefficients up to this stay in a bracket
 
@@ -26,7 +26,7 @@ class Product:
 
 @dataclass(slots=True)
 class Sum:
-    """Products, and the operations in them."""
+    """A sum of products, and the operations in it."""
 
     products: list[Product]
     cost: int
@@ -48,7 +48,7 @@ class Layout:
     def _product(self, bracket: Bracket, key: int, n: int, d: int) -> Product:
         plain = key & ((1 << (self.f.bits * bracket.first)) - 1)
         inner = [(bracket.parts[i - bracket.first], self.f.exponent(key, i)) for i in self.f.atoms(key - plain)]
-        # the number goes into one bracket at most; other brackets of long numbers get numbers about 1
+        # the number goes into at most one bracket; other brackets of long numbers are scaled to numbers about 1
         inside = next((b for b, e in inner if e == 1 and not self._whole(b)), None)
         for b, e in inner:
             if b is not inside and not self._whole(b):
@@ -85,13 +85,13 @@ class Layout:
 
 
 def _sign(b: Bracket, n: int) -> int:
-    """-1 if the bracket is to change its sign: most of its terms are negative, or half and the number before it."""
+    """-1 if the bracket changes its sign: most of its terms are negative, or half of them and the number before it."""
     negative = 2 * sum(v < 0 for v in b.terms.values())
     return -1 if negative > len(b.terms) or (negative == len(b.terms) and n < 0) else 1
 
 
 def _spliced(p: Product) -> list[Product]:
-    """The products of a bracket that has nothing but a number before it: SymPy would multiply it in."""
+    """The products of a bracket with only a number before it, which SymPy would multiply in; else the product."""
     if p.key or len(p.brackets) != 1 or p.brackets[0][1] > 1:
         return [p]
     return [Product(i.n * p.n, i.d * p.d, i.key, i.brackets) for i in p.brackets[0][0].products]

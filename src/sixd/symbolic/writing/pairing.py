@@ -1,6 +1,6 @@
 """Two harmonics as one product where that leaves fewer terms: a cos(u + v) + a cos(u - v) = 2 a cos u cos v.
 
-The coefficients of harmonics are polynomials in what is no angle; whether to join two harmonics is decided by
+The coefficients of harmonics are polynomials in the other symbols; whether to join two harmonics is decided by
 counting terms. Two harmonics are X + Y and X - Y of two products X and Y, so that there are five ways to join them.
 """
 
@@ -14,7 +14,7 @@ from sixd.symbolic.ring.poly import Terms
 Wave = tuple[Harmonic, ...]  # a product of harmonics
 Pair = tuple[Harmonic, Harmonic]
 
-# p (X + Y) + q (X - Y) = … : which of X, Y, first, second get how many p and q
+# p (X + Y) + q (X - Y) = … : the multiples of p and q in the coefficients of X, Y, first, second
 _WAYS: dict[str, list[tuple[str, int, int]]] = {
     "X for the first": [("X", 2, 0), ("second", -1, 1)],
     "X for the second": [("X", 0, 2), ("first", 1, -1)],
@@ -47,7 +47,7 @@ def paired(series: dict[Harmonic, Terms]) -> dict[Wave, Terms]:
 
 
 def _gain(pair: Pair, table: dict[Harmonic, Terms]) -> tuple[int, str] | None:
-    """(terms saved, way) by joining two harmonics, or None if none are."""
+    """(terms saved, way) by joining two harmonics, or None if nothing is saved."""
     (a, odd), (b, other) = pair
     if odd != other or any((x + y) % 2 for x, y in zip(a, b, strict=True)):
         return None
@@ -86,7 +86,7 @@ def _joined(pair: Pair, p: Terms, q: Terms, way: str) -> list[tuple[Wave, Terms]
 
 
 def _wave(sign: int, *harmonics: Harmonic) -> tuple[int, Wave]:
-    """(±1, product) with every angle led by a positive number."""
+    """(±1, product) in which the first nonzero multiple of every angle is positive."""
     out = []
     for n, odd in harmonics:
         if next((m for m in n if m), 0) < 0:

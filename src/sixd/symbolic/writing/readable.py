@@ -1,7 +1,8 @@
-"""From ring elements to the SymPy expressions that a textbook would print.
+"""From ring elements to SymPy expressions as a textbook prints them.
 
-A few forms are tried: products of sines and cosines, sines and cosines of sums of parallel angles, and of multiples of
-angles; the most profitable factor first, or collected by angles. The one with the fewest operations is built.
+Several forms are compared: products of sines and cosines, sines and cosines of sums of parallel angles, and of
+multiples of angles; factored by the most profitable factor first, or collected by angles. The one with the fewest
+operations is built.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any
 from sixd.symbolic.ring.build import Node, builder
 from sixd.symbolic.ring.poly import Poly, Terms
 from sixd.symbolic.ring.ring import Ring
-from sixd.symbolic.writing.factor import Factoring, primitive
+from sixd.symbolic.writing.factoring import Factoring, primitive
 from sixd.symbolic.writing.forms import Atoms
 from sixd.symbolic.writing.layout import Layout, Product, Sum
 
-# beyond, only what was shortest for most long sums is tried: a Panda's C takes 4 s instead of 13, with 0.2 % more in it
+# beyond, only the form that is shortest for most long sums is tried: a Panda's C takes 4 s, not 13, and is 0.2 % longer
 _MANY_TERMS = 300
-_FEW_TERMS = 50  # up to this, plain products are tried in any case; they never won for longer sums of the zoo's arms
+_FEW_TERMS = 50  # up to this, plain products are always tried; never the shortest for longer sums of the zoo's arms
 
 
 def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = (), *, collect: Sequence[Iterable[Any]] = ()) -> Any:
@@ -46,7 +47,7 @@ def _writer(ring: Ring, parallel: Sequence[Sequence[Any]]) -> Writer:
 
 
 class Writer:
-    """Writes elements of one ring as it is now: atoms, their costs and SymPy objects are kept between elements."""
+    """Writes elements of a ring with its present generators; keeps atoms, their costs and SymPy objects."""
 
     def __init__(self, ring: Ring, parallel: Sequence[Sequence[Any]]) -> None:
         self.ring, self.inexact = ring, ring.inexact
@@ -59,14 +60,14 @@ class Writer:
         self._costs: dict[int, int] = {}
 
     def written(self, poly: Poly, collect: Sequence[Iterable[Any]]) -> Any:
-        """The expression, the terms of each group to collect by on their own."""
+        """The expression; the terms of each group to collect by are written separately."""
         products: list[Product] = []
         for terms, mask in self._classes(poly.terms, [self._mask(group) for group in collect]):
             products += self._shortest(terms, poly.den, [mask] if mask else []).products
         return self._sum(products)[1]
 
     def _classes(self, terms: Terms, masks: Sequence[int]) -> list[tuple[Terms, int]]:
-        """The terms by the first mask that they have atoms in, the others last."""
+        """The terms grouped by the first mask that they have atoms in, the others last."""
         out = []
         for mask in masks:
             out.append(({k: v for k, v in terms.items() if k & mask}, mask))
@@ -88,7 +89,7 @@ class Writer:
         for terms, den in forms:
             content, whole = primitive(terms)
             candidates += [self.layout.sum(self.factoring.bracket(whole, order), content, den) for order in orders]
-        return min(candidates, key=lambda s: s.cost)  # of equals the first
+        return min(candidates, key=lambda s: s.cost)  # the first of equals
 
     def _mask(self, symbols: Iterable[Any]) -> int:
         ones = (1 << self.ring.bits) - 1

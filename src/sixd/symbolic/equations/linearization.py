@@ -1,4 +1,4 @@
-"""Linearisation of equations of motion about a state: ẋ = A x + B u for small x = (δq, δq̇) and u = δf."""
+"""Linearization of equations of motion about a state: ẋ = A x + B u for small x = (δq, δq̇) and u = δf."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Linear(NamedTuple):
-    """A (2n, 2n) and B (2n, m) of ẋ = A x + B u; NumPy arrays if everything is a number, else SymPy matrices."""
+    """A (2n, 2n) and B (2n, m) of ẋ = A x + B u; NumPy arrays if all entries are numbers, else SymPy matrices."""
 
     A: Any
     B: Any
@@ -46,13 +46,13 @@ def linearize(system: Equations, q: Any, qd: Any, f: Any) -> Linear:
     # M δq̈ = (∂T/∂q f - ∂M/∂q q̈ - ∂h/∂q) δq - ∂h/∂q̇ δq̇ + T δf
     by_q = sympy.zeros(n, n)
     for k, x in enumerate(system.q):
-        T_x, M_x, h_x = (at(_slopes(matrix, x)) for matrix in (system.input_matrix, system.M, system.h))
+        T_x, M_x, h_x = (at(_derivatives(matrix, x)) for matrix in (system.input_matrix, system.M, system.h))
         by_q[:, k] = T_x * force - M_x * accelerations - h_x
-    by_qd = -at(sympy.Matrix.hstack(*(_slopes(system.h, v) for v in system.qd))) if n else sympy.zeros(0, 0)
+    by_qd = -at(sympy.Matrix.hstack(*(_derivatives(system.h, v) for v in system.qd))) if n else sympy.zeros(0, 0)
     if by_q.has(sympy.DiracDelta) or by_qd.has(sympy.DiracDelta):
         raise ModelError(
-            f"linearize: the forces of {system.name!r} jump in that state, as dry friction does at rest, expected one "
-            f"where they have a slope. Give velocities other than 0, or leave friction out."
+            f"linearize: the forces of {system.name!r} jump in that state, as dry friction does at rest, expected a "
+            f"state where they are differentiable. Give velocities other than 0, or leave friction out."
         )
     below = M.LUsolve(by_q.row_join(by_qd).row_join(T)) if n else sympy.zeros(0, 2 * n + m)
     above = sympy.zeros(n, n).row_join(sympy.eye(n)).row_join(sympy.zeros(n, m))
@@ -63,11 +63,12 @@ def linearize(system: Equations, q: Any, qd: Any, f: Any) -> Linear:
     return Linear(A.applyfunc(sympy.simplify), B.applyfunc(sympy.simplify))
 
 
-def _slopes(matrix: Any, symbol: Any) -> Any:
+def _derivatives(matrix: Any, symbol: Any) -> Any:
     return matrix.applyfunc(lambda e: real_derivative(e, symbol))
 
 
 def _given(name: str, values: Any, n: int) -> list[Any]:
+    """The n values of an argument as SymPy expressions, zero if it is None; or an error."""
     import sympy
 
     if values is None:

@@ -9,7 +9,7 @@ import sympy as sp
 import sixd
 from sixd.spatial import rotation_from_euler, skew
 from sixd.symbolic.echelon import is_zero
-from sixd.symbolic.lagrange.bodies import rate
+from sixd.symbolic.lagrange.energies import rate
 
 m, I, g, x, y, z, theta = sp.symbols("m I g x y z theta")
 A, B, C, D, E, F = sp.symbols("A B C D E F")
@@ -193,9 +193,9 @@ MISTAKES = [
         sixd.ModelError,
         "inertia is not symmetric",
     ),
-    ({"position": (x, y, z), "rotation": 2 * sp.eye(3)}, sixd.ModelError, "rotation is no rotation"),
-    ({"position": (x, y, z), "rotation": sp.diag(1, 1, -1)}, sixd.ModelError, "rotation is no rotation"),
-    ({"position": (x, y, z), "rotation": sp.diag(1, 1, 1.01)}, sixd.ModelError, "rotation is no rotation"),
+    ({"position": (x, y, z), "rotation": 2 * sp.eye(3)}, sixd.ModelError, "rotation is not a rotation matrix"),
+    ({"position": (x, y, z), "rotation": sp.diag(1, 1, -1)}, sixd.ModelError, "rotation is not a rotation matrix"),
+    ({"position": (x, y, z), "rotation": sp.diag(1, 1, 1.01)}, sixd.ModelError, "rotation is not a rotation matrix"),
     (
         {"position": (x, y, z), "rotation": sp.eye(2)},
         sixd.ShapeError,

@@ -1,6 +1,6 @@
-"""What is doubtful in energies that can be worked with: names that look misspelt, kinetic energy that is negative.
+"""Plausibility checks of energies: names that look misspelt, kinetic energy that is negative.
 
-Both are warnings: a parameter may be called so, and a mass matrix may be meant for a part of a system.
+Both give warnings, not errors: a parameter may have such a name, and a mass matrix may be that of a part of a system.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sixd.errors import ModelWarning
 from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
-    from sixd.symbolic.equations.equations import Equations
+    from sixd.symbolic.closed_form import ClosedForm
 
-_SHORTEST = 3  # letters of names that are compared: l1 is near q1, and yet another thing
+_SHORTEST = 3  # letters of names that are compared: l1 is near q1, but is another symbol
 _GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "lamda", "mu",
     "nu", "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
 }  # fmt: skip
-_TRIES = 12  # states and parameters at which the kinetic energy is looked at, if it is negative at all before
+_TRIES = 12  # samples of states and parameters at which a negative kinetic energy must be negative
 _ROUNDING = 1e-9  # of M scaled to a diagonal of ±1: an eigenvalue above -1e-9 is not called negative
 
 
@@ -30,24 +30,24 @@ _ROUNDING = 1e-9  # of M scaled to a diagonal of ±1: an eigenvalue above -1e-9 
 
 
 def warn_of_misspelt(left: Sequence[Any], known: Sequence[Any], parameters: Sequence[str]) -> None:
-    """Warn of symbols in ``left`` that look like a misspelt coordinate or velocity and are no named parameter."""
+    """Warn of symbols in ``left`` that look like a misspelt coordinate or velocity, unless named in ``parameters``."""
     pairs = [(s, k) for s in left if str(s) not in parameters for k in known if is_misspelt(str(s), str(k))]
     if pairs:
-        told = ", ".join(f"{s} (near {k})" for s, k in dict(pairs).items())
+        found = ", ".join(f"{s} (near {k})" for s, k in dict(pairs).items())
         warnings.warn(
-            f"lagrange: taken for a constant parameter: {told}. Correct the name if it is misspelt; if not, list the "
+            f"lagrange: taken for a constant parameter: {found}. Correct the name if it is misspelt; if not, list the "
             f"parameters: parameters=[{', '.join(map(str, left))}].",
             ModelWarning,
-            stacklevel=4,
+            stacklevel=4,  # the caller of sixd.lagrange
         )
 
 
 def is_misspelt(name: str, known: str) -> bool:
     """Whether ``name`` looks like ``known`` with one letter wrong, missing, doubled, put in, or two exchanged.
 
-    Not so are names of fewer than three letters; other digits or underscores (theta0, theta_r, theta2); another case
-    (Theta); a letter before or behind (ktheta, thetar), unless it doubles the last (phii); names of Greek letters (psi
-    is not phi); and, among names of three letters, another letter in the place of one (arm, arc).
+    Not misspelt are names of fewer than three letters; names with other digits or underscores (theta0, theta_r, theta2)
+    or of another case (Theta); with a letter before or behind (ktheta, thetar), unless it doubles the last (phii);
+    Greek letters (psi is not phi); and, among names of three letters, those with one letter replaced (arm, arc).
     """
     letters = [sum(c.isalpha() for c in x) for x in (name, known)]
     stem = "".join(c for c in name if c.isalpha())
@@ -57,7 +57,7 @@ def is_misspelt(name: str, known: str) -> bool:
 
 
 def _slips(known: str, *, substitutions: bool, wrong: str) -> Iterator[str]:
-    """``known`` with each slip of one letter; letters put in are those of ``wrong``."""
+    """All variants of ``known`` with one slip; inserted letters are those of ``wrong``."""
     for k, c in enumerate(known):
         if not c.isalpha():
             continue
@@ -76,32 +76,32 @@ def _slips(known: str, *, substitutions: bool, wrong: str) -> Iterator[str]:
 # energies ---------------------------------------------------------------------------------------
 
 
-def warn_if_negative(system: Equations) -> None:
-    """Warn if the kinetic energy is negative for some velocities, whatever the state and the (positive) parameters."""
+def warn_if_negative(form: ClosedForm, parameters: Sequence[Any]) -> None:
+    """Warn if the kinetic energy is negative for some velocities, for all sampled states and (positive) parameters."""
     rng = np.random.default_rng(2)
     M = np.zeros((0, 0))
-    for _ in range(_TRIES if system.nv else 0):
-        table = {s: _sample(rng, s) for s in (*system.symbols, *system.q)}
-        found = values_of(system.M, table)
-        if found is None:  # nothing can be said there
+    for _ in range(_TRIES if form.nv else 0):
+        table = {s: _sample(rng, s) for s in (*parameters, *form.q)}
+        found = values_of(form.M, table)
+        if found is None:  # undecidable
             return
         M = found
         if np.isfinite(M).all() and _lowest(M) >= -_ROUNDING:
             return
     if not M.size or not np.isfinite(M).all():
         return
-    bad = [str(v) for v, x in zip(system.qd, np.diag(M), strict=True) if x < 0]
-    which = f"of {' and of '.join(bad)} alone" if bad else f"of {', '.join(map(str, system.qd))} together"
+    bad = [str(v) for v, x in zip(form.qd, np.diag(M), strict=True) if x < 0]
+    which = f"of {' and of '.join(bad)} alone" if bad else f"of {', '.join(map(str, form.qd))} together"
     warnings.warn(
-        f"lagrange: the kinetic energy {which} is negative wherever it was tried, expected T ≥ 0. Look for a wrong "
+        f"lagrange: the kinetic energy {which} is negative in all states tried, expected T ≥ 0. Look for a wrong "
         f"sign in T, or for a product of velocities that is too large.",
         ModelWarning,
-        stacklevel=3,
+        stacklevel=4,  # the caller of sixd.lagrange
     )
 
 
 def values_of(matrix: Any, table: dict[Any, float]) -> Array | None:
-    """A SymPy matrix in numbers; None if it is complex there, or holds a function without a value."""
+    """The floats of a SymPy matrix; None if some are complex, or values of undefined functions."""
     try:
         return np.array(matrix.xreplace(table).evalf(), dtype=float)
     except (TypeError, ValueError):
@@ -109,7 +109,7 @@ def values_of(matrix: Any, table: dict[Any, float]) -> Array | None:
 
 
 def _sample(rng: np.random.Generator, symbol: Any) -> float:
-    """A number of any size for a symbol, positive unless it is declared otherwise."""
+    """A random number of any magnitude for a symbol, positive unless it is declared otherwise."""
     size = float(np.exp(rng.uniform(-1.5, 1.5)))
     return -size if symbol.is_negative or symbol.is_nonpositive else size
 

@@ -1,13 +1,12 @@
-"""``sixd.equations``: a model's equations of motion, by the library's own algorithms on elements of a ring.
+"""``sixd.equations``: equations of motion in closed form, derived from a model.
 
-crba, christoffel and gravity_force run line by line as on floats; what comes out is canonical by construction.
+The library's own algorithms (crba, christoffel, gravity_force) run on elements of a ring as they do on floats, so the
+results are canonical by construction.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +18,15 @@ from sixd.algorithms.passive import passive_force, spring_energy
 from sixd.algorithms.rnea import gravity_force
 from sixd.constraints.reduced import Reduced
 from sixd.errors import CompileWarning
-from sixd.model.constraint import Constraint, Explicit
-from sixd.model.joints import Free, Prismatic, Revolute, Spherical
+from sixd.model.constraint import Explicit
+from sixd.model.joints import Prismatic, Revolute
 from sixd.model.model import Model, require_model
 from sixd.model.system import System
 from sixd.spatial.inertia import first_moment
-from sixd.spatial.scalar import Array, is_number, is_sympy, is_zero, object_map
+from sixd.spatial.scalar import Array, is_number, is_sympy, is_zero
+from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations.equations import Equations
+from sixd.symbolic.equations.ring_model import model_constraints, ring_array, ring_coordinates, ring_system
 from sixd.symbolic.equations.snap import snap_model
 from sixd.symbolic.ring.poly import Poly
 
@@ -39,14 +40,14 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     Parameters
     ----------
     model : its parameters may be numbers or SymPy symbols; or a model in independent coordinates, ``model.reduce()``.
-    snap : entries of placements and axes this near to those of a turn by a multiple of 90° (or to zero) become exactly
-        that: robot files say 1.57079632679 where 90° is meant. ``.snapped`` tells what was moved, ``.model`` is the
-        model with which results are to be compared. 0 moves nothing.
+    snap : entries of placements and axes within this distance of those of a rotation by a multiple of 90° (or of zero)
+        become exactly that: robot files write 1.57079632679 for 90°. ``.snapped`` lists the changes, ``.model`` is the
+        changed model, to compare results with. 0 changes nothing.
 
     Returns
     -------
     Equations : ``.q .qd .qdd .M .C .Gamma .g .b .h .tau .T .V .L``, ``.pose(frame)``, ``.jacobian(frame)``,
-        ``.latex()``; a system that ``sixd.compile`` and the other functions accept in the place of a model.
+        ``.latex()``; a system that ``sixd.compile`` and the other functions accept in place of a model.
 
     >>> import sixd
     >>> sixd.equations(sixd.zoo.planar(2)).M[1, 1]
@@ -58,54 +59,52 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
         require_model("equations", model)
     tree, moved = snap_model(model.model if isinstance(model, Reduced) else model, snap)
     system = tree.reduce() if isinstance(model, Reduced) else tree
-    _tell_if_long(tree)
+    _warn_if_long(tree)
     ring, symbols = Ring(), _symbols(system)
     numbers, q = ring_system(system, ring), ring_coordinates(system, tree, ring, symbols[0])
-    M = ring_array(ring, numbers.apply("mass_matrix", crba, q))
+    polys = {
+        "M": ring_array(ring, numbers.apply("mass_matrix", crba, q)),
+        "Gamma": ring_array(ring, numbers.apply("christoffel", christoffel, q)),
+        "g": ring_array(ring, numbers.apply("gravity_force", gravity_force, q)),
+        "b": np.array([_convert(ring, x) for x in _passive(system, *symbols[:2])], dtype=object),
+    }
 
     def energies() -> tuple[Poly, Poly]:
         qd = ring_array(ring, symbols[1])
-        kinetic = (qd @ (M @ qd)) / 2 if len(qd) else ring.zero
+        kinetic = (qd @ (polys["M"] @ qd)) / 2 if len(qd) else ring.zero
         total = numbers.apply("composite_inertia", composite_inertia, q)
         springs = _convert(ring, spring_energy(tree, _lifted(system, symbols[0])[0]))
         return kinetic, springs - first_moment(total) @ tree.gravity
 
-    rubs = [not (is_zero(d) and is_zero(f)) for d, f in zip(tree.damping, tree.friction, strict=True)]
+    lossy = [not (is_zero(d) and is_zero(f)) for d, f in zip(tree.damping, tree.friction, strict=True)]
     return Equations(
         system.name,
-        ring,
-        symbols,
-        M=M,
-        Gamma=ring_array(ring, numbers.apply("christoffel", christoffel, q)),
-        g=ring_array(ring, numbers.apply("gravity_force", gravity_force, q)),
-        b=np.array([_convert(ring, x) for x in _passive(system, *symbols[:2])], dtype=object),
-        energies=energies,
-        parallel=parallel_axes(system, tree, symbols[0]),
-        constraints=tuple(Bound(c, system) for c in system.constraints),
-        lossy=tuple(rubs) if system is tree else (any(rubs),) * system.nv,
+        ClosedForm(ring, *symbols, polys, energies, parallel_axes(system, tree, symbols[0])),
+        constraints=model_constraints(system),
+        lossy=tuple(lossy) if system is tree else (any(lossy),) * system.nv,
         symbols=system.symbols,
         model=system,
         snapped=moved,
     )
 
 
-# a closed form's length goes up six times with every joint of a chain that turns about another axis: seven took 6 to
-# 90 s for C, depending on the inertias; joints that turn about parallel axes count half
+# the length of a closed form grows sixfold with each joint of a chain that turns about another axis: C of seven took 6
+# to 90 s, depending on the inertias; joints that turn about parallel axes count half
 _LONG = 6.2
 
 
-# what a field takes in parts of C; 10 turns in a row (talos): M 60 s of 6480 s, g 1 s after deriving for 5 s
+# time for a field in fractions of that for C; 10 turns in a row (talos): M 60 s of 6480 s, g 1 s after deriving for 5 s
 _SHARES = {"C": 1.0, "h": 1.0, "tau": 1.0, "Gamma": 1.0, "M": 1e-2, "T": 1e-2, "L": 1e-2}
 _DERIVING = 1e-3
 
 
 def foreseen_seconds(tree: Model, field: str = "C") -> float:
-    """How long a field of the equations of a model will take [s], within a factor of five."""
+    """Estimated time for a field of the equations of a model [s], within a factor of five."""
     return float(30 * 6 ** (_turns(tree) - 7) * _SHARES.get(field, _DERIVING))
 
 
 def _turns(tree: Model) -> float:
-    """Turns about different axes in a row, in the chain that has most of them."""
+    """Number of consecutive turns about different axes, in the chain that has most of them."""
     depth, axes = [0.0], [np.zeros(3)]
     for i in tree.bodies:
         p, joint, R = tree.parent[i], tree.joints[i], tree.placement[i][:3, :3]
@@ -120,12 +119,12 @@ def _turns(tree: Model) -> float:
     return max(depth)
 
 
-def _tell_if_long(tree: Model) -> None:
+def _warn_if_long(tree: Model) -> None:
     turns = _turns(tree)
     if turns > _LONG:
         warnings.warn(
             f"equations: {tree.name!r} has a chain with {turns:.0f} turns in a row: its closed form is long; C takes "
-            f"some {foreseen_seconds(tree):.0f} s, what is printed more. Lock joints that do not matter, or evaluate "
+            f"about {foreseen_seconds(tree):.0f} s, printing it more. Lock joints that do not matter, or evaluate "
             f"the model itself.",
             CompileWarning,
             stacklevel=3,
@@ -133,7 +132,7 @@ def _tell_if_long(tree: Model) -> None:
 
 
 def _lifted(system: System, *state: Any) -> tuple[Array, ...]:
-    """The state of the tree for that of the system, on symbols."""
+    """The state of the tree for a state of the system, as object arrays."""
     arrays = tuple(np.array(x, dtype=object) for x in state)
     return system.state(*arrays) if isinstance(system, Reduced) else arrays
 
@@ -147,79 +146,21 @@ def _passive(system: System, q: Any, qd: Any) -> Array:
 
 
 def _convert(ring: Ring, x: Any) -> Poly:
-    """A force or an energy of joints' springs; those of orientations, with their roots, are taken as they are."""
+    """A force or an energy of springs in the ring; those of orientations, which have roots, stay opaque."""
     import sympy
 
     rooted = is_sympy(x) and x.has(sympy.Piecewise, sympy.atan2)
     return ring.opaque(x) if rooted else ring.convert(x)
 
 
-@dataclass(frozen=True)
-class Bound(Constraint):
-    """A constraint of a model, asked for in the name of its equations."""
-
-    constraint: Constraint
-    model: System
-
-    @property
-    def label(self) -> str:
-        return self.constraint.label
-
-    def closure(self, system: System, q: Array) -> tuple[Array, Array]:
-        return self.constraint.closure(self.model, q)
-
-    def position(self, system: System, q: Array) -> Array:
-        return self.constraint.position(self.model, q)
-
-    def velocity(self, system: System, q: Array, qd: Array) -> Array:
-        return self.constraint.velocity(self.model, q, qd)
-
-    def target(self, t: Any) -> Array | None:
-        return self.constraint.target(t)
-
-    def jacobian(self, system: System, q: Array) -> Array:
-        return self.constraint.jacobian(self.model, q)
-
-    def bias(self, system: System, q: Array, qd: Array) -> Array:
-        return self.constraint.bias(self.model, q, qd)
-
-
-def ring_array(ring: Ring, values: Any) -> Array:
-    """An array of any shape with elements of the ring."""
-    array = np.asarray(values, dtype=object)
-    return object_map(ring.convert, array) if array.size else array
-
-
-def ring_system(system: System, ring: Ring) -> System:
-    """The model, or reduced model, with elements of the ring for its numbers, as far as the algorithms look at them."""
-    tree = system.model if isinstance(system, Reduced) else system
-    assert isinstance(tree, Model)
-    arrays: dict[str, Any] = {
-        name: ring_array(ring, getattr(tree, name)) for name in ("placement", "inertia", "gravity", "armature")
-    }
-    frames = {name: dataclasses.replace(f, pose=ring_array(ring, f.pose)) for name, f in tree.frames.items()}
-    numbers = dataclasses.replace(tree, frames=frames, **arrays)
-    return Reduced(numbers) if isinstance(system, Reduced) else numbers
-
-
-def ring_coordinates(system: System, tree: Model, ring: Ring, symbols: list[Any]) -> Array:
-    """q (nq,) in the ring; quaternions are of unit length there."""
-    q = ring_array(ring, symbols)
-    for name in system.joint_names:
-        if isinstance(tree.joint(name).joint, (Free, Spherical)):
-            start = system.q_slice(name).start
-            q[start : start + 4] = ring.quaternion(*symbols[start : start + 4])
-    return q
-
-
 def parallel_axes(system: System, tree: Model, symbols: list[Any]) -> tuple[tuple[Any, ...], ...]:
-    """Groups of coordinates that turn about parallel axes, in a row or beside each other: their angles add up."""
+    """Groups of coordinates that turn about parallel axes, in one chain or in several: their angles add up."""
     names = {name: symbols[system.q_slice(name).start] for name in system.joint_names}
     for c in tree.constraints:  # a joint that follows another turns by its angle
         if isinstance(c, Explicit):
             names |= {j: names[c.independent[0]] for j in c.dependent if j not in names and c.independent[0] in names}
-    groups: list[tuple[Array, list[Any]]] = []  # axis in the world, if all that carries it is parallel, and coordinates
-    last: list[tuple[int, Array] | None] = [None]  # of each body: group of the turn that carries it, and its axis there
+    groups: list[tuple[Array, list[Any]]] = []  # axis in the world (0 if not fixed there), coordinates
+    last: list[tuple[int, Array] | None] = [None]  # of each body: group that carries it, axis in its frame
     for i in tree.bodies:
         joint, R, above = tree.joints[i], tree.placement[i][:3, :3], last[tree.parent[i]]
         here = None
@@ -248,7 +189,7 @@ def _parallel(a: Array, b: Array) -> bool:
 
 
 def _symbols(model: System) -> tuple[list[Any], list[Any], list[Any]]:
-    """q1 …, qd1 …, qdd1 …; a letter more where the model has parameters of these names."""
+    """q1 …, qd1 …, qdd1 …; q_1 … if the model has parameters of these names."""
     import sympy
 
     taken = {str(s) for s in model.symbols}

@@ -1,4 +1,4 @@
-"""What is doubtful or wrong in energies: names, signs, symbols that are not declared real, mistakes of beginners."""
+"""Implausible or wrong energies: names, signs, symbols that are not declared real, mistakes of beginners."""
 
 import warnings
 
@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import sixd
-from sixd.symbolic.lagrange.doubts import is_misspelt
+from sixd.symbolic.lagrange.plausibility import is_misspelt
 
 m, l, g, c, F = sp.symbols("m l g c F")
 theta, thetad, thetadd, x, xd = sp.symbols("theta thetad thetadd x xd")
@@ -157,7 +157,7 @@ MISTAKES = {
     ),
     "position for velocity": (
         lambda: sixd.lagrange(m * l**2 * theta**2 / 2, V, [theta]),
-        "T has no square of thetad.*thetad is what the velocity of theta is called",
+        "T has no square of thetad.*The velocity of theta is called thetad",
     ),
     "another name of the velocity": (
         lambda: sixd.lagrange(m * l**2 * sp.Symbol("theta_dot") ** 2 / 2, V, [theta]),

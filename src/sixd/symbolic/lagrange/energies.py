@@ -1,6 +1,6 @@
 """Energies of rigid bodies in the user's coordinates, ready for ``sixd.lagrange``: T = ½ m v·v + ½ ωᵀIω, V = -m g·p.
 
-Positions and rotations are SymPy functions of q; velocities follow by differentiation, exactly.
+Positions and rotations are SymPy functions of q; velocities follow by exact differentiation.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def body_energy(
         the moving axes, small letters about the fixed ones, as in ``sixd.spatial.rotation_from_euler``.
     inertia : about the centre of mass [kg m²]: of a planar body its moment about z, of a spatial body the three
         principal moments or the matrix (3, 3), in body axes.
-    gravity : (2,) or (3,) acceleration [m/s²], such as (0, -g); none if omitted.
+    gravity : (2,) or (3,) acceleration [m/s²], such as (0, -g); zero if omitted.
 
     >>> import sympy as sp, sixd
     >>> m, I, g, x, y, theta = sp.symbols("m I g x y theta")
@@ -66,7 +66,7 @@ def body_energy(
     m = expression(where, "mass", mass)
     p = vector(where, "position", position, (2, 3))
     _require_positions(where, "position", p, qd)
-    _require_no_clock(where, p, q)
+    _require_no_time(where, p, q)
     if p.rows == 2:
         turning = _planar(where, angle, rotation, euler, inertia, q, qd)
     else:
@@ -89,7 +89,7 @@ def angular_velocity(R: Any, q: Any, qd: Any = None, frame: str = "body") -> Any
     qd = velocities(where, q, qd)
     if frame not in ("body", "space"):
         raise unknown_name(f"{where}: frame", "choice", frame, ("body", "space"))
-    R = _rotation_of(where, R, qd)
+    R = _checked_rotation(where, R, qd)
     return _angular_velocity(R, q, qd, frame)
 
 
@@ -108,29 +108,29 @@ def _angular_velocity(R: Any, q: Sequence[Any], qd: Sequence[Any], frame: str) -
     return sympy.Matrix([canonical(e) for e in (S[2, 1], S[0, 2], S[1, 0])])
 
 
-def _rotation_of(where: str, R: Any, qd: Sequence[Any]) -> Any:
-    """R (3, 3), checked to be a rotation: orthogonal, of determinant 1."""
+def _checked_rotation(where: str, R: Any, qd: Sequence[Any]) -> Any:
+    """R (3, 3), checked to be a rotation: orthogonal, with determinant 1."""
     import sympy
 
     R = matrix(where, "rotation", R, (3, 3))
     _require_positions(where, "rotation", R, qd)
     gaps = [*(R.T * R - sympy.eye(3)), R.det() - 1]
-    rough = R.has(sympy.Float)  # entries that were rounded cannot be tested exactly
+    rough = R.has(sympy.Float)  # rounded entries cannot be tested exactly
     if not all(_is_small(e) if rough else is_zero(e) for e in gaps):
         raise ModelError(
-            f"{where}: rotation is no rotation: RᵀR - 1 and det R - 1 do not vanish, expected R_WB with orthonormal "
-            f"columns. Make one with euler=, or mend its entries."
+            f"{where}: rotation is not a rotation matrix: RᵀR - 1 and det R - 1 do not vanish, expected R_WB with "
+            f"orthonormal columns. Make one with euler=, or fix its entries."
         )
     return R
 
 
 def _is_small(e: Any) -> bool:
-    """Whether an expression is zero to the digits of floats, at a point."""
+    """Whether an expression is zero within rounding at one point."""
     import sympy
 
     point = {s: sympy.Float(0.3 + 0.1 * k) for k, s in enumerate(sorted(e.free_symbols, key=str))}
     value = e.xreplace(point).evalf()
-    return bool(value.is_number and abs(value) < 1e-9)  # files and hands write nine digits or more
+    return bool(value.is_number and abs(value) < 1e-9)  # rotations written by hand have nine digits or more
 
 
 def _planar(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q: Any, qd: Any) -> Any:
@@ -156,7 +156,7 @@ def _spatial(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q:
 
     if angle is not None:
         raise ModelError(f"{where}: position has 3 components, expected 2 beside an angle. Give rotation= or euler=.")
-    I = _matrix_of_inertia(where, inertia)
+    I = _inertia_matrix(where, inertia)
     if rotation is None and euler is None:
         _require_point(where, not any(I), "rotation= or euler=")
         return sympy.Integer(0)
@@ -166,14 +166,14 @@ def _spatial(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q:
 
 
 def rotation_of(where: str, rotation: Any, euler: Any, qd: Sequence[Any]) -> Any:
-    """R_WB (3, 3) by either of the two ways to give it, checked; the identity if there is none."""
+    """R_WB (3, 3) from a matrix or Euler angles, checked; the identity if neither is given."""
     import sympy
 
     if rotation is not None and euler is not None:
         raise ModelError(f"{where}: rotation and euler are both given, expected one of them.")
     if rotation is None and euler is None:
         return sympy.eye(3)
-    return _from_euler(where, euler, qd) if rotation is None else _rotation_of(where, rotation, qd)
+    return _from_euler(where, euler, qd) if rotation is None else _checked_rotation(where, rotation, qd)
 
 
 def _from_euler(where: str, euler: Any, qd: Sequence[Any]) -> Any:
@@ -187,7 +187,7 @@ def _from_euler(where: str, euler: Any, qd: Sequence[Any]) -> Any:
     return sympy.Matrix(3, 3, list(R.ravel()))
 
 
-def _matrix_of_inertia(where: str, inertia: Any) -> Any:
+def _inertia_matrix(where: str, inertia: Any) -> Any:
     import sympy
 
     if not is_listed(inertia):
@@ -207,16 +207,16 @@ def _require_point(where: str, is_point: bool, wanted: str) -> None:
         raise ModelError(f"{where}: inertia is given without an orientation, expected {wanted} beside it.")
 
 
-def _require_no_clock(where: str, p: Any, q: Any) -> None:
-    """Raise if a position is given in time: its velocity would be lost."""
+def _require_no_time(where: str, p: Any, q: Any) -> None:
+    """Raise if a position depends on time explicitly: that part of its velocity would be lost."""
     import sympy
 
     if time_in(p.xreplace({x: sympy.Dummy() for x in q})) is not None:
         raise ModelError(
-            f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected those "
-            f"alone. Make the driven motion a coordinate with a constraint on its velocity."
+            f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected the "
+            f"coordinates alone. Make the driven motion a coordinate with a constraint on its velocity."
         )
 
 
 def _require_positions(where: str, what: str, entries: Any, qd: Sequence[Any]) -> None:
-    require_free(where, what, entries, qd, "velocity", "Velocities follow by themselves.")
+    require_free(where, what, entries, qd, "velocity", "Velocities are computed from positions.")

@@ -1,4 +1,4 @@
-"""LaTeX of expressions in the short hand of robotics: c_{12} for cos(q1 + q2), dots for rates."""
+"""LaTeX of expressions in the shorthand of robotics: c_{12} for cos(q1 + q2), dots for rates; and plain text."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def latex(
     Parameters
     ----------
     coordinates : the symbols whose sines and cosines are abbreviated: with q1 and q2 among them, sin(q1 + q2) is
-        printed s_{12}. A mapping {symbol: LaTeX} says besides how a symbol is printed, {qd1: r"\dot{q}_1"}.
+        printed s_{12}. A mapping {symbol: LaTeX} also says how a symbol is printed, {qd1: r"\dot{q}_1"}.
     short : False prints \sin(q_1 + q_2) in full.
-    digits : of floating-point numbers, those that matter; None prints all. Whole numbers and fractions are exact.
+    digits : significant digits of floating-point numbers; None prints all. Integers and fractions are exact.
 
     sin(q1 - q2) is s_{1-2}; sums with other factors, and angles with other symbols in them, are printed in full. The
     order is that of textbooks: in a sum accelerations come first, then velocities; in a product parameters, then sines
-    and cosines, then rates. What is printed with a dot counts as a rate.
+    and cosines, then rates. A symbol whose LaTeX has a dot is a rate.
     """
     names = dict(coordinates) if isinstance(coordinates, Mapping) else {}
     labels = _labels(coordinates) if short else {}
     taken = {str(s) for s in getattr(expression, "free_symbols", ())}
     if any(re.fullmatch(r"[sc]_?\d+", name) for name in taken):  # a parameter s1 beside sin(q1)
         labels = {}
-    return str(_printer(names, labels, read_digits("latex", digits)).doprint(expression))
+    return str(_printer(names, labels, _checked_digits("latex", digits)).doprint(expression))
 
 
 def text(expression: Any, *, digits: int | None = 4) -> str:
-    """A SymPy expression or matrix as SymPy prints it, floating-point numbers with so many digits; None prints all."""
+    """A SymPy expression or matrix as text, floats with so many significant digits; None prints all."""
     from sympy.printing.str import StrPrinter
 
     class Printer(StrPrinter):
-        """SymPy's printer with numbers cut to the digits that matter."""
+        """SymPy's printer with rounded numbers."""
 
         def _print_Float(self, expr: Any) -> str:
             return _rounded(expr, digits) or str(super()._print_Float(expr))
@@ -53,25 +53,25 @@ def text(expression: Any, *, digits: int | None = 4) -> str:
             rows = ("[" + ", ".join(self._print(x) for x in row) + "]" for row in expr.tolist())
             return f"Matrix([{', '.join(rows)}])"
 
-    read_digits("text", digits)
+    _checked_digits("text", digits)
     return str(Printer({"full_prec": False}).doprint(expression))
 
 
-def read_digits(where: str, digits: Any) -> int | None:
-    """A number of digits, or None, or an error."""
+def _checked_digits(where: str, digits: Any) -> int | None:
+    """The number of digits, or None; an error if it is neither."""
     if digits is None or (isinstance(digits, Integral) and not isinstance(digits, bool) and int(digits) >= 1):
         return None if digits is None else int(digits)
     raise ScalarTypeError(f"{where}: digits is {digits!r}, expected a whole number from 1, or None for all digits.")
 
 
 def _rounded(x: Any, digits: int | None) -> str:
-    """A number with so many digits, "0.3497" or "3.497e-08"; nothing if all are wanted, or it is beyond floats."""
+    """A number with so many digits, "0.3497" or "3.497e-08"; "" if all are wanted, or it is not a finite float."""
     value = 0.0 if digits is None else float(x)
     return f"{float(f'{value:.{digits}g}'):.15g}" if digits is not None and isfinite(value) else ""
 
 
 def _labels(coordinates: Mapping[Any, str] | Iterable[Any]) -> dict[Any, str]:
-    """The number at the end of each coordinate's name; rates have none, nor have two with the same number."""
+    """The number at the end of each coordinate's name; rates have none, nor do coordinates with the same number."""
     names = coordinates if isinstance(coordinates, Mapping) else {}
     found: dict[str, list[Any]] = {}
     for symbol in coordinates:
@@ -88,11 +88,11 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
     rates = {symbol: 2 if r"\ddot" in text else 1 for symbol, text in names.items() if "dot{" in text}
 
     def degree(x: Any) -> int:
-        """2 for what has accelerations in it, 1 for velocities, else 0."""
+        """2 for expressions with accelerations, 1 with velocities, else 0."""
         return max((rates.get(s, 0) for s in x.free_symbols), default=0)
 
-    def place(factor: Any) -> int:
-        """Numbers, letters, sums, sines and cosines, rates."""
+    def rank(factor: Any) -> int:
+        """Order of factors: numbers, letters, sums, sines and cosines, rates."""
         if factor.is_Number:
             return 0
         if degree(factor):
@@ -100,7 +100,7 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
         return 2 if factor.is_Add else 3 if factor.has(sympy.sin, sympy.cos) else 1
 
     class Printer(LatexPrinter):
-        """SymPy's printer with abbreviated sines and cosines, and terms and factors in a textbook's order."""
+        """SymPy's printer with abbreviated sines and cosines, and terms and factors in textbook order."""
 
         def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
             return sorted(expr.as_ordered_terms(), key=degree, reverse=True)
@@ -108,7 +108,7 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
         def _print_Mul(self, expr: Any) -> str:
             if expr.could_extract_minus_sign() and not (-expr).is_Add:
                 return f"- {self._print(-expr)}"
-            factors = sorted(expr.as_ordered_factors(), key=place)
+            factors = sorted(expr.as_ordered_factors(), key=rank)
             return str(super()._print_Mul(sympy.Mul(*factors, evaluate=False)))
 
         def _print_Float(self, expr: Any) -> str:
@@ -128,7 +128,7 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
 
 
 def _numbers(angle: Any, labels: dict[Any, str]) -> str | None:
-    """12 for q1 + q2, 1-2 for q1 - q2; None if it is no plain sum of coordinates."""
+    """12 for q1 + q2, 1-2 for q1 - q2; None if it is not a plain sum of coordinates."""
     terms = angle.args if angle.is_Add else (angle,)
     plus, minus = ([n for x in terms if (n := labels.get(sign * x)) is not None] for sign in (1, -1))
     if len(plus) + len(minus) < len(terms):

@@ -1,8 +1,8 @@
-"""From a long sum to a short one: common factors taken out, most profitable first, equal brackets joined.
+"""Factoring of sums: common factors are taken out, the most profitable first, and equal brackets joined.
 
-Works on packed monomials {key: whole number} in atoms of known cost, where the cost of a sum is what
-``sympy.count_ops`` would count. A bracket that was taken out counts as an atom from then on, so that brackets get
-common factors too. Knows neither SymPy nor robots.
+Works on packed monomials {key: whole number} in atoms of known cost; the cost of a sum is the operations that
+``sympy.count_ops`` would count. A bracket that was taken out is an atom from then on, so that brackets get common
+factors too. Knows neither SymPy nor robots.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_IN_ROOT, _MOST_IN_SQUARE = 4, 10  # terms of a + b + c + d, and of its squ
 
 @dataclass(slots=True, eq=False)
 class Bracket:
-    """A factored sum without common number: atoms from ``first`` on are the ``parts``, brackets within it."""
+    """A factored sum without a common number: atoms numbered from ``first`` are the ``parts``, brackets inside it."""
 
     terms: Terms
     first: int
@@ -31,7 +31,7 @@ class Bracket:
 
 
 class Factoring:
-    """Factors sums over atoms packed ``bits`` apiece; ``cost(i)`` is the number of operations in atom i."""
+    """Factors sums over atoms packed with ``bits`` bits each; ``cost(i)`` is the number of operations in atom i."""
 
     def __init__(self, bits: int, cost: Callable[[int], int], count: Callable[[], int]) -> None:
         self.bits, self.cost, self.count = bits, cost, count
@@ -71,7 +71,7 @@ class Factoring:
     def bracket(self, terms: Terms, collect: Sequence[int] = (), parts: Sequence[Bracket] = ()) -> Bracket:
         """The sum with its factors taken out.
 
-        ``collect`` are masks of atoms to collect by first, one after the other; ``parts`` are brackets that stand in
+        ``collect`` are masks of atoms to collect by first, one after the other; ``parts`` are brackets that occur in
         the terms as atoms.
         """
         first = self.count()
@@ -85,20 +85,21 @@ class Factoring:
 
 
 class _Pool:
-    """A sum at work: its terms, and the brackets taken out so far, which are atoms of their own."""
+    """A sum that is being factored: its terms, and the brackets taken out so far, which are atoms too."""
 
     def __init__(self, factoring: Factoring, terms: Terms, first: int, parts: Sequence[Bracket]) -> None:
         self.f, self.bits, self.first = factoring, factoring.bits, first
         self.terms, self.parts = dict(terms), list(parts)
         self.largest = max(map(abs, terms.values()), default=0)
         self.counts = Counter(chain.from_iterable(map(factoring.atoms, terms)))
-        self.known: dict[frozenset[tuple[int, int]], tuple[int, int]] = {}  # sum -> what stands for it
+        self.known: dict[frozenset[tuple[int, int]], tuple[int, int]] = {}  # sum -> its number and monomial
 
     def cost(self, i: int) -> int:
+        """Operations in an atom."""
         return self.f.cost(i) if i < self.first else self.parts[i - self.first].cost
 
     def factored(self, collect: Sequence[int]) -> Bracket:
-        """The bracket of what is left when nothing is to be gained any more."""
+        """The bracket that is left when no factor saves operations any more."""
         if len(self.terms) > 1 and self.f.common(self.terms):
             self._take_out(dict(self.terms), collect)
         elif root := _square_root(self.terms, self.bits):
@@ -113,7 +114,7 @@ class _Pool:
         return Bracket(self.terms, self.first, self.parts, self.largest, self._operations())
 
     def _collect(self, collect: Sequence[int]) -> None:
-        """Puts the terms with the same monomial of the first mask in a bracket; of the others, of the next mask."""
+        """Collect terms with the same monomial of the first mask in brackets, then the other terms by the next mask."""
         left = self.terms
         for step, mask in enumerate(collect):
             parts: dict[int, Terms] = {}
@@ -125,9 +126,9 @@ class _Pool:
                     self._take_out(chosen, collect[step + 1 :])
 
     def _best(self) -> int | None:
-        """The atom in several terms that saves most operations if it is taken out.
+        """The atom in several terms that saves most operations if it is taken out; None if none does.
 
-        Of equals, the one in most terms, then one with the same exponent in all of them.
+        Ties go to the atom in most terms, then to one with the same exponent in all of them.
         """
         gains = sorted((((n - 1) * (self.cost(i) + 1), n, i) for i, n in self.counts.items() if n > 1), reverse=True)
         top = [i for gain, n, i in gains if (gain, n) == gains[0][:2]]
@@ -138,11 +139,11 @@ class _Pool:
         return top[0] if top else None
 
     def _mixed(self, i: int) -> bool:
-        """Whether atom i has several exponents: a² + a b + b² is left as it is where only one operation is to win."""
+        """Whether atom i has several exponents: a² + a b + b² is not factored if that saves only one operation."""
         return len({e for k in self.terms if (e := self.f.exponent(k, i))}) > 1
 
     def _take_out(self, chosen: Terms, collect: Sequence[int] = (), *, others: bool = False) -> None:
-        """Replaces the chosen terms by their common monomial times a bracket, its multiples in other terms too."""
+        """Replace the chosen terms by their common monomial times a bracket; with ``others`` its multiples too."""
         common = self.f.common(chosen)
         content, inner = primitive({k - common: v for k, v in chosen.items()})
         self._remove(chosen)
@@ -169,7 +170,7 @@ class _Pool:
             del self.terms[k]
 
     def _atom(self, inner: Terms, collect: Sequence[int]) -> tuple[int, int]:
-        """(number, packed monomial) that stand for a sum: an atom, or the product that the sum turned out to be."""
+        """(number, packed monomial) equal to a sum: a new atom, or the product that the sum factors into."""
         name = frozenset(inner.items())
         if name not in self.known:
             bracket = self.f.bracket(inner, collect, self.parts)
@@ -203,7 +204,7 @@ class _Pool:
 
 
 def primitive(terms: Terms) -> tuple[int, Terms]:
-    """(content, terms/content): no common factor left; at most half of the signs negative, if half not the first."""
+    """(content, terms/content) without a common factor; at most half of the signs negative, if half not the first."""
     content = math.gcd(*terms.values())
     negative = sum(v < 0 for v in terms.values())
     if 2 * negative > len(terms) or (2 * negative == len(terms) and terms[min(terms)] < 0):
@@ -223,7 +224,7 @@ def _guards(length: int, bits: int) -> int:
 
 
 def _square_root(terms: Terms, bits: int) -> Terms | None:
-    """The sum of two to four terms whose square this is, if there is one; the school's method, in packed monomials."""
+    """The sum of two to four terms whose square this is, or None; the schoolbook method on packed monomials."""
     if not 3 <= len(terms) <= _MOST_IN_SQUARE:
         return None
     odd = _guards(max(terms).bit_length(), bits) >> (bits - 1)

@@ -1,6 +1,6 @@
-"""Bodies of a system given by energies, to be looked at: where they are, as SymPy functions of q, and their shapes.
+"""Bodies to draw of a system given by energies: poses as SymPy functions of q, and shapes.
 
-They have no part in the equations. ``sixd.view`` draws them, ``sixd.body_poses`` tells where they are.
+They do not affect the equations. ``sixd.view`` draws them, ``sixd.body_poses`` returns their poses.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.parts import Shape
 from sixd.spatial.scalar import is_sympy
 from sixd.symbolic.coordinates import expression, require_free, vector
-from sixd.symbolic.lagrange.bodies import rotation_of
+from sixd.symbolic.lagrange.energies import rotation_of
 
 _KEYS = ("position", "angle", "rotation", "euler", "shapes")
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnBody:
-    """``pose`` (3, 4), a SymPy matrix: axes and origin of the body in the world, z up; shapes in its axes."""
+    """A body to draw: ``pose`` (3, 4), a SymPy matrix, has its axes and origin in the world, z up."""
 
     name: str
     pose: Any
     shapes: tuple[Shape, ...] = ()
 
     def substituted(self, table: Mapping[Any, Any]) -> DrawnBody:
-        """With SymPy expressions in the place of symbols, in the sizes of its shapes too."""
+        """The body with symbols replaced by SymPy expressions, also in the sizes of its shapes."""
 
         def changed(shape: Shape) -> Shape:
             size: tuple[Any, ...] = shape.size
@@ -43,7 +43,7 @@ class DrawnBody:
 
 
 def read_bodies(bodies: Any, qd: Sequence[Any], rename: Mapping[Any, Any]) -> tuple[DrawnBody, ...]:
-    """The bodies that ``lagrange`` is given: a dictionary for each name, with keys of ``_KEYS``."""
+    """The bodies passed to ``lagrange``: a dictionary for each name, with keys of ``_KEYS``."""
     if not isinstance(bodies, Mapping):
         raise ScalarTypeError(
             f"lagrange: bodies is {bodies!r}, expected a dictionary: {{'bob': {{'position': (x, y), 'angle': theta}}}}."
@@ -68,7 +68,7 @@ def _read(name: str, given: Any, qd: Sequence[Any], rename: Mapping[Any, Any]) -
     else:
         R = rotation_of(where, given.get("rotation"), given.get("euler"), qd)
     pose = R.xreplace(dict(rename)).row_join(p)
-    require_free(where, "its place", pose, qd, "velocity", "Velocities follow by themselves.")
+    require_free(where, "its pose", pose, qd, "velocity", "Velocities are computed from positions.")
     return DrawnBody(name, pose, _shapes(where, given.get("shapes", ())))
 
 

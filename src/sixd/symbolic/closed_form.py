@@ -1,0 +1,225 @@
+"""Equations of motion M q̈ + C q̇ + g + b = τ in closed form, without constraints, bodies or parameter values.
+
+The entries are elements of a polynomial ring, in which equal functions are identical. The SymPy fields are made from
+them on first access, as a textbook prints them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixd.model.constraint import Constraint
+from sixd.spatial.scalar import Array, object_map
+from sixd.symbolic.ring.poly import Poly
+
+if TYPE_CHECKING:
+    from sixd.symbolic.ring.ring import Ring
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForm:
+    """M q̈ + C q̇ + g + b = τ: entries in a ring, and SymPy fields ``M``, ``C``, ``g``, … made from them.
+
+    ``polys`` holds the entries: M (nv, nv), Gamma (nv, nv, nv), g and b (nv,). ``make_energies`` returns the kinetic
+    and potential energy in the ring. ``parallel`` are groups of coordinates whose angles may be added up.
+    """
+
+    ring: Ring
+    q: Any
+    qd: Any
+    qdd: Any
+    polys: dict[str, Array]
+    make_energies: Callable[[], tuple[Poly, Poly]] | None
+    parallel: tuple[tuple[Any, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        import sympy
+
+        for name in ("q", "qd", "qdd"):
+            symbols = list(getattr(self, name))
+            object.__setattr__(self, name, sympy.Matrix(len(symbols), 1, symbols))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # functions defined inside functions cannot be pickled: compute the energies first
+        return {**self.__dict__, "energies": self.energies, "make_energies": None}
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return len(self.qd)
+
+    # in the ring ----------------------------------------------------------------------------------
+
+    @cached_property
+    def energies(self) -> tuple[Poly, Poly]:
+        """Kinetic and potential energy in the ring."""
+        assert self.make_energies is not None
+        return self.make_energies()
+
+    @cached_property
+    def ring_q(self) -> Array:
+        """Coordinates (nq,) in the ring."""
+        return self._generators(self.q)
+
+    @cached_property
+    def ring_qd(self) -> Array:
+        """Velocities (nv,) in the ring."""
+        return self._generators(self.qd)
+
+    @cached_property
+    def coriolis(self) -> Array:
+        """C (nv, nv) in the ring."""
+        return self.polys["Gamma"] @ self.ring_qd if self.nv else np.zeros((0, 0), dtype=object)
+
+    def replaced(self, table: Mapping[Any, Any]) -> ClosedForm:
+        """The form with symbols replaced by SymPy expressions, in a new ring."""
+        from sixd.symbolic.ring.ring import Ring
+
+        ring = Ring()
+
+        def change(p: Poly) -> Poly:
+            return ring.convert(p.to_sympy(exact=True).xreplace(dict(table)))
+
+        def energies() -> tuple[Poly, Poly]:
+            T, V = self.energies
+            return change(T), change(V)
+
+        polys = {name: object_map(change, x) if x.size else x for name, x in self.polys.items()}
+        return ClosedForm(ring, self.q, self.qd, self.qdd, polys, energies, self.parallel)
+
+    def _generators(self, symbols: Any) -> Array:
+        out = np.empty(len(symbols), dtype=object)
+        out[:] = [self.ring.convert(s) for s in symbols]
+        return out
+
+    # SymPy fields ---------------------------------------------------------------------------------
+
+    @cached_property
+    def M(self) -> Any:
+        """Mass matrix (nv, nv)."""
+        import sympy
+
+        n = self.nv
+        upper = {(i, j): self.shown(self.polys["M"][i, j]) for i in range(n) for j in range(i, n)}
+        return sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)])
+
+    @cached_property
+    def Gamma(self) -> Any:
+        """Christoffel symbols (nv, nv, nv), a SymPy array: C_ij = Σ_k Γ_ijk q̇_k."""
+        import sympy
+
+        return sympy.ImmutableDenseNDimArray([self.shown(x) for x in self.polys["Gamma"].ravel()], (self.nv,) * 3)
+
+    @cached_property
+    def C(self) -> Any:
+        """Coriolis matrix (nv, nv) with Ṁ - 2C skew."""
+        import sympy
+
+        return sympy.Matrix(self.nv, self.nv, [self.shown(x) for x in self.coriolis.ravel()])
+
+    @cached_property
+    def g(self) -> Any:
+        """Forces of potential energy (nv,)."""
+        return self._column("g")
+
+    @cached_property
+    def b(self) -> Any:
+        """Other forces (nv,), on the side of the inertia."""
+        return self._column("b")
+
+    @cached_property
+    def h(self) -> Any:
+        """C q̇ + g + b (nv,), the products of velocities collected."""
+        return self._velocity_terms() + self.g + self.b
+
+    @cached_property
+    def tau(self) -> Any:
+        """M q̈ + h (nv,)."""
+        return self.M * self.qdd + self.h
+
+    @cached_property
+    def T(self) -> Any:
+        """Kinetic energy."""
+        return self.shown(self.energies[0])
+
+    @cached_property
+    def V(self) -> Any:
+        """Potential energy."""
+        return self.shown(self.energies[1])
+
+    def conserved(self, lossy: Sequence[bool], constraints: Sequence[Constraint]) -> dict[Any, Any]:
+        """Momenta of cyclic coordinates, by the coordinate, and Jacobi's integral as ``"energy"``.
+
+        ``lossy`` says which coordinates have dissipation.
+        """
+        T, V = self.energies
+        momenta = [T.diff(v) for v in self.qd]
+        found: dict[Any, Any] = {}
+        if len(self.q) == self.nv and not constraints:
+            for x, p, is_lossy in zip(self.q, momenta, lossy, strict=True):
+                if not is_lossy and (T.diff(x) - V.diff(x)).is_zero:
+                    found[x] = self.shown(p)
+        if not any(lossy) and all(c.target(0) is None for c in constraints):
+            found["energy"] = self.shown(sum((p * v for p, v in zip(momenta, self.ring_qd, strict=True)), V - T))
+        return found
+
+    def shown(self, poly: Poly) -> Any:
+        """The SymPy expression of an element of the ring."""
+        from sixd.symbolic.writing.readable import readable
+
+        return readable(poly, parallel=self.parallel)
+
+    def shown_rows(self, blocks: Sequence[Array]) -> Any:
+        """The SymPy matrix of blocks of rows, one below the other; (0, nv) if there are none."""
+        import sympy
+
+        rows = [[self.shown(self.ring.convert(x)) for x in row] for block in blocks for row in np.asarray(block)]
+        return sympy.Matrix(rows) if rows else sympy.zeros(0, self.nv)
+
+    def _column(self, name: str) -> Any:
+        import sympy
+
+        return sympy.Matrix(self.nv, 1, [self.shown(x) for x in self.polys[name]])
+
+    def _velocity_terms(self) -> Any:
+        """C q̇ (nv,) as a sum over products of velocities."""
+        import sympy
+
+        Gamma, qd = self.polys["Gamma"], self.qd
+        terms = [sympy.Integer(0)] * self.nv
+        for i in range(self.nv):
+            shared: dict[Poly, list[tuple[Fraction, Any]]] = {}
+            for j in range(self.nv):
+                for k in range(j, self.nv):
+                    poly = Gamma[i, j, k] + Gamma[i, k, j] if j != k else Gamma[i, j, j]
+                    if not poly.is_zero:
+                        factor, bare = _primitive(poly)
+                        shared.setdefault(bare, []).append((factor, qd[j] * qd[k]))
+            for bare, products in shared.items():
+                # products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²)
+                common = reduce(_gcd, (factor for factor, _ in products)) * (1 if products[0][0] > 0 else -1)
+                inside = [
+                    sympy.Rational(f.numerator * common.denominator, f.denominator * common.numerator) * x
+                    for f, x in products
+                ]
+                terms[i] = terms[i] + self.shown(bare * common) * sympy.Add(*inside)
+        return sympy.Matrix(self.nv, 1, terms)
+
+
+def _primitive(poly: Poly) -> tuple[Fraction, Poly]:
+    """A number and a polynomial of whole coefficients without common factor, the leading one positive."""
+    terms = poly.normalized().terms
+    content = math.gcd(*terms.values()) * (1 if terms[max(terms)] > 0 else -1)
+    return Fraction(content, poly.den), Poly(poly.ring, {k: v // content for k, v in terms.items()})
+
+
+def _gcd(a: Fraction, b: Fraction) -> Fraction:
+    """The largest positive number of which both are whole multiples."""
+    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
