@@ -11,7 +11,7 @@ import numpy as np
 
 from sixd.engine.functions import Function
 from sixd.engine.kernel import Kernel
-from sixd.simulation.doubts import divergence_doubt, tell
+from sixd.simulation.diagnostics import divergence_doubt, tell
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.fixed import Records, Runner, Sheets
 from sixd.simulation.stepping.interruption import finished

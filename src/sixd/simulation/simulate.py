@@ -12,7 +12,7 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
 from sixd.simulation.checks import positive, require_countable, whole
 from sixd.simulation.collect import collect
-from sixd.simulation.doubts import friction_doubt, step_doubt, tell
+from sixd.simulation.diagnostics import friction_doubt, step_doubt, tell
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup

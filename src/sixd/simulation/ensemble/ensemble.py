@@ -16,11 +16,11 @@ from sixd.model.system import System, require_system
 from sixd.runtime.threads import available
 from sixd.simulation.checks import positive, whole
 from sixd.simulation.controller_memory import remembers
-from sixd.simulation.doubts import friction_doubt, step_doubt, tell
+from sixd.simulation.diagnostics import friction_doubt, step_doubt, tell
 from sixd.simulation.ensemble.chunks import KEEP, SHORT, chunk_size, records, seconds
 from sixd.simulation.ensemble.draws import WHERE, Rows, assembled, make_rows
 from sixd.simulation.ensemble.job import Job, Result, packed, run
-from sixd.simulation.ensemble.sheet import Sheet
+from sixd.simulation.ensemble.results import Sheet
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup

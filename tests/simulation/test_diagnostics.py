@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 
 import sixd
-from sixd.simulation import doubts
+from sixd.simulation import diagnostics
 from sixd.simulation.setup import make_setup
 from sixd.simulation.stepping import stability
 from sixd.simulation.stepping.fixed import Runner
@@ -174,7 +174,7 @@ def test_single_precision_and_force_elements():
 
 
 def test_nothing_is_looked_at_where_no_force_has_a_slope(monkeypatch):
-    monkeypatch.setattr(doubts, "step_limit", None)
+    monkeypatch.setattr(diagnostics, "step_limit", None)
     sixd.simulate(sixd.zoo.pendulum(), [1.0], None, 0.01)
     sixd.simulate(sixd.zoo.pendulum(), [1.0], None, 0.01, controller=[1.0])
     with pytest.raises(TypeError):

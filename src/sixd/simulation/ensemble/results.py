@@ -11,7 +11,7 @@ import numpy as np
 
 from sixd.errors import SimulationWarning
 from sixd.simulation.collect import make_trajectory
-from sixd.simulation.doubts import first_gone
+from sixd.simulation.diagnostics import first_gone
 from sixd.simulation.ensemble.job import PER_ROW, Result
 from sixd.simulation.setup import Setup
 from sixd.spatial.scalar import Array
