@@ -347,8 +347,8 @@ def test_interrupted_before_anything(monkeypatch):
 def test_interrupted_when_it_is_complete(method, monkeypatch):
     """Ctrl-C when the controller's forces at the records are computed loses nothing."""
     collect = sys.modules["sixd.simulation.collect"]
-    law = collect._law
-    monkeypatch.setattr(collect, "_law", lambda setup: Pressed(law(setup), 1))
+    law = collect._compiled_law
+    monkeypatch.setattr(collect, "_compiled_law", lambda setup: Pressed(law(setup), 1))
     with pytest.warns(sixd.SimulationWarning, match="^simulate: interrupted at t = 0.5 s; what was computed is kept"):
         motion = sixd.simulate(PENDULUM, [1.0], None, 0.5, method=method, controller=lambda t, q, qd: -q)
     assert motion.interrupted

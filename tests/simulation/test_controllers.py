@@ -292,7 +292,7 @@ def test_a_sequence_of_a_batch():
     close(controller.sample(0.6, np.zeros((7, 3, 5)), None), np.broadcast_to(table[:, 1], (7, 3, 2)))
     close(controllers.Sequence(table[0], 0.5).sample(1.0, np.zeros((6, 2)), None), np.tile(table[0, 2], (6, 1)))
     with pytest.raises(
-        sixd.ShapeError, match=r"Sequence: tau has the batch \(3,\), expected one that spreads over \(4,\)"
+        sixd.ShapeError, match=r"Sequence: tau has the batch \(3,\), expected one that broadcasts to \(4,\)"
     ):
         controller.sample(0.0, np.zeros((4, 2)), None)
     with pytest.raises(

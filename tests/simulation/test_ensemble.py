@@ -17,7 +17,7 @@ import sympy as sp
 
 import sixd
 from control_laws import Integral, Unspeakable, deadly, falls, flaky, hopeless, law, noisy, stepped
-from sixd.simulation.controller_memory import row_seed
+from sixd.simulation.controller import row_seed
 from sixd.simulation.ensemble.cluster import require_distributed
 from sixd.simulation.ensemble.job import packed, run_packed
 

@@ -161,7 +161,7 @@ def test_sampled_controllers(result):
 def test_sampling_what_is_no_function():
     for controller in (None, [1.0]):
         with pytest.raises(
-            sixd.ScalarTypeError, match="sample_time is given, but controller is no function. Leave it out"
+            sixd.ScalarTypeError, match="sample_time is given, but controller is not a function. Leave it out"
         ):
             run(controller=controller, sample_time=0.1)
     with pytest.raises(

@@ -9,7 +9,7 @@ import sympy as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
-from sixd.simulation.controller_memory import fresh, remembers
+from sixd.simulation.controller import independent_copy, may_remember
 from sixd.spatial import sin
 
 ARM = sixd.zoo.get("double_pendulum")
@@ -110,9 +110,9 @@ def test_systems_are_never_copied():
     for system in (ARM, sixd.equations(ARM), sixd.zoo.double_elbow().reduce()):
         assert copy.deepcopy(system) is system
     law = sixd.controllers.GravityCompensation(ARM)
-    assert fresh(law).model is ARM
-    assert remembers(law)
-    assert not remembers(lambda t, q, qd: q)
+    assert independent_copy(law).model is ARM
+    assert may_remember(law)
+    assert not may_remember(lambda t, q, qd: q)
 
 
 def test_trying_to_trace_leaves_no_trace():

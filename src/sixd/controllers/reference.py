@@ -155,9 +155,7 @@ def carried_velocity(system: System | None, q: Array, q_target: Array, qd_target
     w = np.zeros(len(qd_target), dtype=common_dtype([q, q_target, qd_target]))
     w[:] = qd_target
     for _, joint, iq, iv in curved:
-        X = joint.transform(q[iq]) @ inverse_transform(
-            joint.transform(q_target[iq])
-        )  # from the target's axes to those at q
+        X = joint.transform(q[iq]) @ inverse_transform(joint.transform(q_target[iq]))  # target's axes to ours
         S, v = joint.subspace(q[iq]), X @ (joint.subspace(q_target[iq]) @ qd_target[iv])
         w[iv] = inverse_small(S.T @ S) @ (S.T @ v)
     return w

@@ -77,7 +77,7 @@ class Sequence:
             return np.broadcast_to(force, (*batch, force.shape[-1])).copy()
         except ValueError:
             raise ShapeError(
-                f"Sequence: tau has the batch {force.shape[:-1]}, expected one that spreads over {batch}, that of q."
+                f"Sequence: tau has the batch {force.shape[:-1]}, expected one that broadcasts to {batch}, that of q."
             ) from None
 
     def _line(self, t: Any) -> int:

@@ -24,7 +24,7 @@ _SHAPES = ((3,), (4, 4))
 @final
 @dataclass(frozen=True, eq=False)
 class TaskSpacePD:
-    """tau = Jᵀ(kp e + kd ė): a wrench that pulls a frame to the target pose; plus gravity compensation and joint damping.
+    """tau = Jᵀ(kp e + kd ė): a wrench that pulls a frame to the target pose; plus gravity and joint damping.
 
     Parameters
     ----------
