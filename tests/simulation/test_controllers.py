@@ -134,8 +134,8 @@ def test_orientation_errors_do_not_see_the_sign_of_a_quaternion(rng):
     model = samples.single_joint("free")
     q, qd = model.random_configuration(rng), rng.normal(size=model.nv)
     target = model.random_configuration(rng)
-    other, place = target.copy(), next(model.iq[i] for i in model.bodies if isinstance(model.joints[i], sixd.Free))
-    other[place.start : place.start + 4] *= -1
+    other, index = target.copy(), next(model.iq[i] for i in model.bodies if isinstance(model.joints[i], sixd.Free))
+    other[index.start : index.start + 4] *= -1
     pd = [controllers.PD(x, 3.0, 1.0, model=model)(0.0, q, qd) for x in (target, other)]
     close(pd[0], pd[1])
 

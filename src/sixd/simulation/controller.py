@@ -169,7 +169,7 @@ def can_be_compiled(problem: Problem) -> bool:
         law = independent_copy(problem.law)  # a trial must not change the controller's memory
     except Exception:
         law = problem.law
-    alone = replace(problem, law=law, held=False, f_ext=None, pushed=False, forces=(), parameters=())
+    alone = replace(problem, law=law, has_tau=False, f_ext=None, has_f_ext=False, forces=(), parameters=())
     try:
         first = _force_text(alone)
     except TraceError as error:
@@ -182,7 +182,7 @@ def can_be_compiled(problem: Problem) -> bool:
         return False
     if not _traces_to(alone, first):
         raise ScalarTypeError(
-            f"{problem.where}: the controller gives another law when it is asked again: it keeps a memory, or draws "
+            f"{problem.where}: the controller gives another law when it is traced again: it keeps a memory, or draws "
             f"random numbers. Give sample_time, so that it is called as it is, with numbers."
         )
     return True
@@ -191,11 +191,11 @@ def can_be_compiled(problem: Problem) -> bool:
 def require_pure(problem: Problem) -> None:
     """Raise if f_ext, or a force element that is not sixd's, does not depend on its arguments alone."""
     own = tuple(force for force in problem.forces if not type(force).__module__.startswith("sixd."))
-    alone = replace(problem, law=None, held=False, pushed=False, forces=own)
+    alone = replace(problem, law=None, has_tau=False, has_f_ext=False, forces=own)
     if (problem.f_ext is not None or own) and not _traces_to(alone, _force_text(alone)):
         raise ScalarTypeError(
-            f"{problem.where}: f_ext, or an element of forces, gives another result when it is asked again: it keeps a "
-            f"memory, or draws random numbers. It must depend on its arguments alone; states belong into a Force's u."
+            f"{problem.where}: f_ext, or an element of forces, gives another result when it is traced again: it keeps "
+            f"a memory, or draws random numbers. It must depend on its arguments alone; states belong into a Force's u."
         )
 
 

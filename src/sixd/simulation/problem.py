@@ -39,15 +39,15 @@ class Problem:
     """A system and the forces on it.
 
     ``law(t, q, qd)`` is a controller that is part of the equations, ``f_ext`` a function of the same arguments;
-    ``held`` says whether forces tau (nv,) are given as a constant, ``pushed`` whether f_ext (nb, 6) is.
+    ``has_tau`` is whether forces tau (nv,) are among the constants, ``has_f_ext`` whether an array f_ext (nb, 6) is.
     """
 
     where: str
     system: System
     law: Callable[..., Any] | None = None
-    held: bool = False
+    has_tau: bool = False
     f_ext: Callable[..., Any] | None = None
-    pushed: bool = False
+    has_f_ext: bool = False
     forces: tuple[Force, ...] = ()
     parameters: tuple[str, ...] = ()
     constraints: str = PROJECTED
@@ -74,13 +74,13 @@ class Problem:
         if self.law is not None or self.f_ext is not None or self.forces:
             return None
         limits = self.limits is COARSE
-        return (self.held, self.pushed, self.parameters, self.constraints, self.stabilisation, limits)
+        return (self.has_tau, self.has_f_ext, self.parameters, self.constraints, self.stabilisation, limits)
 
     @property
     def constants(self) -> dict[str, Shape]:
         """Names and shapes of the constants."""
-        found: dict[str, Shape] = {"tau": (self.system.nv,)} if self.held else {}
-        if self.pushed:
+        found: dict[str, Shape] = {"tau": (self.system.nv,)} if self.has_tau else {}
+        if self.has_f_ext:
             found["f_ext"] = (self.system.nb, 6)
         return found | {name: parameter_shape(self.where, self.system, name) for name in self.parameters}
 
@@ -94,8 +94,8 @@ class Problem:
         self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
     ) -> TotalForce:
         """Return the sum of all forces on the system."""
-        tau = constants["tau"] if self.held else np.zeros(system.nv, dtype=int)
-        f_ext = constants["f_ext"] if self.pushed else None
+        tau = constants["tau"] if self.has_tau else np.zeros(system.nv, dtype=int)
+        f_ext = constants["f_ext"] if self.has_f_ext else None
         if self.law is not None:
             tau = tau + self._shaped("the controller's result", self.law(t, q, qd), (system.nv,))
         if self.f_ext is not None:

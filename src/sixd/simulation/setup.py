@@ -51,7 +51,7 @@ class Setup:
 
     @property
     def rows(self) -> int:
-        """Number of rollouts."""
+        """Number of rows."""
         return len(self.q)
 
 
@@ -79,7 +79,7 @@ def make_setup(
     q = _configuration(where, system, q, rng)
     qd = np.zeros(system.nv, np.float32 if getattr(q, "dtype", None) == np.float32 else float) if qd is None else qd
     interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
-    law, sampled, held = classify_controller(where, controller, interval, seed)
+    law, sampled, constant = classify_controller(where, controller, interval, seed)
     given = _parameters(where, parameters)
     if constraints not in (PROJECTED, STABILISED):
         raise unknown_name(f"{where}: constraints", "choice", constraints, (PROJECTED, STABILISED))
@@ -87,18 +87,18 @@ def make_setup(
         where,
         system,
         law=law,
-        held=held is not None or sampled is not None,
+        has_tau=constant is not None or sampled is not None,
         f_ext=f_ext if callable(f_ext) else None,
-        pushed=f_ext is not None and not callable(f_ext),
+        has_f_ext=f_ext is not None and not callable(f_ext),
         forces=elements(where, forces),
         parameters=tuple(given),
         constraints=constraints,
         stabilisation=positive(where, "stabilisation", stabilisation, "1/s"),
     )
     if law is not None and not can_be_compiled(problem):
-        problem, sampled = replace(problem, law=None, held=True), SampledController(where, law, None)
+        problem, sampled = replace(problem, law=None, has_tau=True), SampledController(where, law, None)
     require_pure(problem)
-    arrays, batch, dtype = _arrays(problem, q, qd, held, f_ext, given)
+    arrays, batch, dtype = _arrays(problem, q, qd, constant, f_ext, given)
     problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT)
     rows = len(arrays["q"])
     if sampled is not None:
@@ -116,7 +116,7 @@ def make_setup(
 
 
 def _arrays(
-    problem: Problem, q: Any, qd: Any, held: Any, f_ext: Any, parameters: Mapping[str, Any]
+    problem: Problem, q: Any, qd: Any, constant: Any, f_ext: Any, parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Array], tuple[int, ...], str]:
     """Return the rows of all arguments that are arrays, the batch's shape and the dtype; q and qd have all rows."""
     where, system = problem.where, problem.system
@@ -124,9 +124,9 @@ def _arrays(
         Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
         Argument("qd", qd, (system.nv,), f"nv of {system.name!r}"),
     ]
-    if held is not None:
-        arguments.append(Argument("controller", held, (system.nv,), "nv, constant forces"))
-    if problem.pushed:
+    if constant is not None:
+        arguments.append(Argument("controller", constant, (system.nv,), "nv, constant forces"))
+    if problem.has_f_ext:
         arguments.append(Argument("f_ext", f_ext, (system.nb, 6), "nb, 6"))
     arguments += [Argument(name, x, parameter_shape(where, system, name)) for name, x in parameters.items()]
     found, batch, kind = prepare(where, arguments)
@@ -141,7 +141,7 @@ def _arrays(
             arrays[name] = np.ascontiguousarray(np.broadcast_to(x, (rows, x.shape[1])))
         elif not np.isfinite(x).all():
             raise ScalarTypeError(f"{where}: {name} holds NaN or infinity, expected finite numbers.")
-    if held is not None:
+    if constant is not None:
         arrays["tau"] = arrays.pop("controller")
     return arrays, batch, dtype
 
