@@ -41,7 +41,7 @@ def collect(
         for t, piece in pieces:
             if on_chunk is not None:
                 kept = [(t[-1:], piece.last)]
-                on_chunk(_trajectory(setup, [(t, piece)], facts, law, False, None))
+                on_chunk(_trajectory(setup, [(t, piece)], facts, law, None))
             else:
                 kept.append((t, piece))
     except KeyboardInterrupt:
@@ -49,18 +49,17 @@ def collect(
             raise
         interrupted = True
     # the controller's forces at the records are computed here
-    found, late = finish(lambda: _trajectory(setup, kept, facts, law, interrupted, buffer), interrupted)
-    if late and not interrupted:
+    found, interrupted = finish(lambda: _trajectory(setup, kept, facts, law, buffer), interrupted)
+    if interrupted:
         found = replace(found, interrupted=True)
-    if found.interrupted:
         warn(where, _interruption(found, runner), 3)
-    if runner is not None or not found.interrupted:
+    if runner is not None or not interrupted:
         warn(where, divergence_warning(found, runner), 3)
     return found
 
 
 def _interruption(found: Trajectory, runner: Runner | None) -> str:
-    """Return the text of the warning."""
+    """Return the text of the warning of an interruption."""
     if runner is None and found.batch:  # row by row: those that were not reached are NaN
         rows = math.prod(found.batch)
         return f"interrupted when {rows - found.failed} of {rows} rows were complete; what was computed is kept."
@@ -84,9 +83,9 @@ def _trajectory(
     pieces: list[tuple[Array, Records]],
     facts: Mapping[str, Any],
     law: Callable[..., Array] | None,
-    interrupted: bool,
     buffer: RecordBuffer | None,
 ) -> Trajectory:
+    """Return the trajectory of some pieces (t, records), with the controller's forces at the records."""
     t = np.concatenate([t for t, _ in pieces])
     if buffer is None:
         q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
@@ -97,7 +96,7 @@ def _trajectory(
         tau = law(t.astype(setup.dtype), q, qd)
     elif setup.sampled is not None:
         tau = _joined([p.tau for _, p in pieces if p.tau is not None])
-    return make_trajectory(setup, t, q, qd, u if setup.problem.nu else None, tau, interrupted, facts)
+    return make_trajectory(setup, t, q, qd, u if setup.problem.nu else None, tau, facts)
 
 
 def make_trajectory(
@@ -107,8 +106,8 @@ def make_trajectory(
     qd: Array,
     internal: Array | None,
     tau: Array | None,
-    interrupted: bool,
     facts: Mapping[str, Any],
+    interrupted: bool = False,
 ) -> Trajectory:
     """Return the trajectory of a setup's rows from arrays (rows, r, n); without ``tau`` forces are constant."""
     problem, batch = setup.problem, setup.batch
@@ -126,7 +125,7 @@ def make_trajectory(
         tau=_shaped(tau, batch),
         internal=None if internal is None else _shaped(internal, batch),
         forces=problem.forces,
-        parameters={name: x.reshape((*batch, *x.shape[1:])) for name, x in parameters.items()},
+        parameters={name: _shaped(x, batch) for name, x in parameters.items()},
         interrupted=interrupted,
         facts=dict(facts),
     )

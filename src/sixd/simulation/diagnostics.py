@@ -24,7 +24,7 @@ from sixd.trajectory.labels import labels_of, tree_behind
 from sixd.trajectory.trajectory import Trajectory
 
 # rad/s or m/s, or times the speed at the start if that is above 1: a joint that runs away, and one that has diverged
-FAST, HUGE = 1e3, 1e9
+_FAST, _HUGE = 1e3, 1e9
 _MOST_NAMES = 3
 _NEAR_REST = {
     "midpoint": "its iterations find no solution where a joint sticks, and the motion ends in NaN",
@@ -106,6 +106,7 @@ def _has_slopes(setup: Setup) -> bool:
 
 
 def _excess(runner: Runner, limit: Limit) -> str:
+    """Return a text that compares the step with its limit, and names the mode."""
     kind = "oscillates" if abs(limit.mode.imag) > abs(limit.mode.real) else "decays"
     unit = "rad/s" if kind == "oscillates" else "1/s"
     name = _joint_of(runner.setup.problem.system, limit.freedom)
@@ -119,6 +120,7 @@ def _excess(runner: Runner, limit: Limit) -> str:
 
 
 def _remedy(runner: Runner, limit: Limit) -> str:
+    """Return a text with the advised step."""
     stiff = "" if runner.setup.sampled is not None else ', or method="stiff"'
     return f"Use dt ≤ {_below(limit.step * MARGIN)}{stiff}."
 
@@ -144,7 +146,7 @@ def divergence_warning(found: Trajectory, runner: Runner | None) -> str | None:
         return None
     rows = math.prod(found.batch)
     what = f"{first.rows} of {rows} rows {'is' if first.rows == 1 else 'are'}" if found.batch else "the motion is"
-    state = "not finite" if found.failed else f"faster than {HUGE:g} rad/s or m/s"
+    state = "not finite" if found.failed else f"faster than {_HUGE:g} rad/s or m/s"
     count = " trajectory.failed counts them." if found.failed else ""
     if not first.t:
         return f"{what} {state} from t = 0 s on: the start is not finite.{count}"
@@ -165,14 +167,14 @@ def first_divergence(found: Trajectory) -> Divergence | None:
     """Return the first divergence among the rows that end infinite, NaN or huge."""
     if not len(found) or not found.q.size:
         return None
-    if np.isfinite(found.q[..., -1, :]).all() and (np.abs(found.qd[..., -1, :]) <= HUGE).all():
+    if np.isfinite(found.q[..., -1, :]).all() and (np.abs(found.qd[..., -1, :]) <= _HUGE).all():
         return None  # 6 us; the lines below take 40
     q, qd = (x.reshape(-1, *x.shape[-2:]) for x in (found.q, found.qd))
-    good = _is_bounded(q, qd, math.inf if found.failed else HUGE)
+    good = _is_bounded(q, qd, math.inf if found.failed else _HUGE)
     rows = np.flatnonzero(~good[:, -1])
     if not len(rows):
         return None
-    first = np.argmin(good[rows], axis=1)  # bad record of each row
+    first = np.argmin(good[rows], axis=1)  # bad record of each of them
     k = int(np.argmin(first))
     row, record = int(rows[k]), int(first[k])
     joint = _first_joint(found, qd[row], record) if record and found.system is not None else ""
@@ -183,10 +185,12 @@ def _first_joint(found: Trajectory, qd: Array, record: int) -> str:
     """Return a text that names the joint that ran away first in a row that diverged at a record."""
     assert found.system is not None
     speed = np.abs(qd[:record])
-    fast = (speed > FAST * max(1.0, speed[0].max(initial=0.0))).any(axis=1)
+    fast = (speed > _FAST * max(1.0, speed[0].max(initial=0.0))).any(axis=1)
     k = int(np.argmax(fast)) if fast.any() else record - 1
     name = _joint_of(found.system, int(np.argmax(speed[k])))
-    return f", joint {name!r} first" + (f", beyond {FAST:g} rad/s or m/s at t = {found.t[k]:g} s" if fast.any() else "")
+    return f", joint {name!r} first" + (
+        f", beyond {_FAST:g} rad/s or m/s at t = {found.t[k]:g} s" if fast.any() else ""
+    )
 
 
 def _is_bounded(q: Array, qd: Array, most: float) -> Array:
@@ -201,7 +205,8 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
     if runner is not None and first.record and _has_slopes(runner.setup):
         has_friction = bool(_joints_with_friction(runner.setup))
         for record in dict.fromkeys([0, first.record - 1]):
-            limit = step_limit(_at(runner, found, first.row, record), np.array([0]), has_friction=has_friction)
+            there = _restarted_at(runner, found, first.row, record)
+            limit = step_limit(there, np.array([0]), has_friction=has_friction)
             if limit is not None:
                 name = _joint_of(runner.setup.problem.system, limit.freedom)
                 return (
@@ -214,7 +219,7 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
     return hint
 
 
-def _at(runner: Runner, found: Trajectory, row: int, record: int) -> Runner:
+def _restarted_at(runner: Runner, found: Trajectory, row: int, record: int) -> Runner:
     """Return the runner restarted at a record of a row."""
     setup = runner.setup
     n = len(found)

@@ -30,23 +30,23 @@ def on_cluster(
     import cloudpickle  # comes with dask; it also pickles lambdas and functions of a notebook
 
     payload = packed(job, cloudpickle.dumps)
-    attempts, running = Attempts(retries), {}  # type: Attempts, dict[Any, Span]
+    attempts, submitted = Attempts(retries), {}  # type: Attempts, dict[Any, Span]
     with _client(distributed, cluster) as client:
         left = iter(spans)
         finished: Queue[Any] = Queue()
 
         def submit(span: Span) -> None:
             future = client.submit(run_packed, payload, span[0], cut(*span), pure=False)
-            running[future] = span
+            submitted[future] = span
             future.add_done_callback(finished.put)
 
         try:
-            # two for each thread of the cluster: one running, one queued; so results do not pile up there
+            # two for each thread of the cluster: one running, one waiting; so results do not pile up there
             for span in islice(left, 2 * _threads(client, cluster)):
                 submit(span)
-            while running:
+            while submitted:
                 future = _next(finished, client, cluster)
-                span = running.pop(future)
+                span = submitted.pop(future)
                 try:
                     found = future.result()
                 except (distributed.KilledWorker, CancelledError) as error:
@@ -62,8 +62,8 @@ def on_cluster(
                 for span in islice(left, 1):
                     submit(span)
         finally:
-            if running:
-                client.cancel(list(running))
+            if submitted:
+                client.cancel(list(submitted))
 
 
 def _next(finished: Queue[Any], client: Any, cluster: Any) -> Any:

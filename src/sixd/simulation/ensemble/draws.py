@@ -40,7 +40,7 @@ class Rows:
 PARAMETER = "parameter "
 
 
-def assembled(common: Mapping[str, Any], own: Mapping[str, Array], order: tuple[str, ...]) -> dict[str, Any]:
+def simulate_arguments(common: Mapping[str, Any], own: Mapping[str, Array], order: tuple[str, ...]) -> dict[str, Any]:
     """Return the arguments of ``simulate`` from the common ones and those of some rows; parameters in ``order``."""
     given = {**common, **own}
     found = {name: x for name, x in given.items() if not name.startswith(PARAMETER)}

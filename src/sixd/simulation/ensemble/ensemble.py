@@ -20,7 +20,7 @@ from sixd.runtime.rollout import VECTOR
 from sixd.runtime.threads import available
 from sixd.simulation.controller import may_remember
 from sixd.simulation.diagnostics import friction_warning, step_warning, warn
-from sixd.simulation.ensemble.draws import WHERE, Rows, assembled, make_rows
+from sixd.simulation.ensemble.draws import WHERE, Rows, make_rows, simulate_arguments
 from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run
 from sixd.simulation.ensemble.results import Results
 from sixd.simulation.problem import PROJECTED
@@ -87,8 +87,7 @@ def ensemble(
         1: in this process, on its threads.
     cluster : the address of a dask scheduler ("tcp://…"), or a ``distributed.Client``, instead of processes.
     chunk : rows of a task; by default so many that a task takes half a second.
-    retries : how often the rows of a lost worker are tried again. Errors in the simulation itself are raised
-        at once.
+    retries : how often the rows of a lost worker are tried again. Errors in the simulation itself are raised at once.
     keep : "all" records, or only the start and the "end".
     dt … progress : as for ``sixd.simulate``.
 
@@ -131,7 +130,7 @@ def ensemble(
     shared: dict[str, Any] = {
         "sample_time": sample_time, "forces": forces, "constraints": constraints, "stabilisation": stabilisation,
     }  # fmt: skip
-    setup = make_setup(WHERE, system, **assembled(rows.common, rows.own, names), **shared, seed=0)
+    setup = make_setup(WHERE, system, **simulate_arguments(rows.common, rows.own, names), **shared, seed=0)
 
     options = {**shared, "method": method, "events": tuple(events), "rtol": rtol, "atol": atol}
     options |= _recording(method, duration, step, record_every, keep)
@@ -175,6 +174,7 @@ def _recording(method: str, duration: float, step: float | None, every: int, kee
 def _job(
     setup: Setup, duration: float, options: dict[str, Any], rows: Rows, names: tuple[str, ...], entropy: Any
 ) -> Job:
+    """Return the job that all chunks share."""
     control, sampled = rows.common.get("controller"), setup.sampled
     batched = hasattr(control, "sample")  # called for all rows at once
     return Job(
@@ -192,7 +192,7 @@ def _job(
 
 
 def _rehearse(job: Job, rows: Rows, step: float | None) -> None:
-    """Simulate the begin of the first row: errors are raised here, and workers find the compiled code on the disk."""
+    """Simulate the first steps of the first row: errors are raised here, and workers find compiled code on disk."""
     moment = job.duration / 1000 if job.options["method"] in ADAPTIVE else step or STEP
     run(replace(job, duration=min(job.duration, moment)), 0, rows.cut(0, 1))
 
@@ -201,7 +201,7 @@ def _rehearse(job: Job, rows: Rows, step: float | None) -> None:
 
 
 def _seconds_per_row(setup: Setup, method: str, duration: float, step: float | None, alone: bool) -> float | None:
-    """Return about the time [s] of one core for a row, in a batch or ``alone``; None if it cannot be estimated."""
+    """Return the approximate time [s] of one core for a row, in a batch or ``alone``; None if it is unknown."""
     if method in ADAPTIVE:
         return None
     steps = duration / (step or STEP)

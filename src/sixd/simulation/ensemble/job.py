@@ -21,7 +21,7 @@ from sixd.errors import ScalarTypeError, SimulationWarning, WorkerError
 from sixd.model.system import System
 from sixd.runtime.threads import set_num_threads
 from sixd.simulation.controller import independent_copy, row_seed
-from sixd.simulation.ensemble.draws import WHERE, assembled
+from sixd.simulation.ensemble.draws import WHERE, simulate_arguments
 from sixd.simulation.simulate import simulate
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
@@ -69,7 +69,7 @@ def run(job: Job, first: int, own: dict[str, Array]) -> ChunkResult:
     parts = []
     for cut in cuts:
         seed = row_seed(job.entropy, first + cut.start) if job.alone else None
-        given = assembled(job.common, {name: x[cut] for name, x in own.items()}, job.parameters)
+        given = simulate_arguments(job.common, {name: x[cut] for name, x in own.items()}, job.parameters)
         parts.append(_simulated(job, given, seed))
     facts = dict(parts[0].facts)
     for name in PER_ROW:

@@ -61,7 +61,7 @@ class Results:
         q, qd = self.arrays["q"], self.arrays["qd"]
         internal, tau = (self.arrays.get(name) for name in ("internal", "tau"))
         facts = {**self.facts, **facts}
-        found = make_trajectory(self.setup, self.t, q, qd, internal, tau, self.interrupted, facts)
+        found = make_trajectory(self.setup, self.t, q, qd, internal, tau, facts, self.interrupted)
         for text in self._warnings(found):
             warn(self.setup.problem.where, text, 3)
         return found

@@ -53,30 +53,30 @@ def in_processes(
     payload = packed(job)
     needs_main = b"__main__" in payload and _has_source(sys.modules["__main__"])
     hint = " Call sixd.ensemble under 'if __name__ == \"__main__\":' in a script." if needs_main else ""
-    queued, attempts = deque(spans), Attempts(retries)
-    running: dict[Future[ChunkResult], tuple[Span, _Pool]] = {}
+    pending, attempts = deque(spans), Attempts(retries)
+    submitted: dict[Future[ChunkResult], tuple[Span, _Pool]] = {}
     pool: _Pool | None = None
     try:
-        while queued or running:
-            # two for each worker: one running, one queued
-            while queued and len(running) < 2 * processes:
+        while pending or submitted:
+            # two for each worker: one running, one waiting
+            while pending and len(submitted) < 2 * processes:
                 pool = pool or _Pool(min(processes, len(spans)), needs_main)
                 try:
-                    future = pool.executor.submit(run_packed, payload, queued[0][0], cut(*queued[0]))
+                    future = pool.executor.submit(run_packed, payload, pending[0][0], cut(*pending[0]))
                 except BrokenProcessPool:
                     pool.stop()
                     pool = None
                     continue
-                running[future] = queued.popleft(), pool
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
+                submitted[future] = pending.popleft(), pool
+            done, _ = wait(submitted, return_when=FIRST_COMPLETED)
             for future in done:
-                span, its_pool = running.pop(future)
+                span, its_pool = submitted.pop(future)
                 error = future.exception()
                 if error is None:
                     yield span, future.result()
                     continue
                 attempts.failure(span, error, hint)
-                queued.appendleft(span)
+                pending.appendleft(span)
                 if isinstance(error, BrokenProcessPool) and its_pool is pool:
                     its_pool.stop()
                     pool = None

@@ -49,12 +49,7 @@ class Runner:
         self._step = h  # one for all rows, or one for each
         problem, method = setup.problem, self.method
         q = setup.q if problem.system.nq == problem.system.nv else self._normalized()
-        self.state: dict[str, Array] = {
-            "steps": np.zeros(setup.rows, setup.dtype),
-            "q": q,
-            "qd": setup.qd,
-            "u": setup.u,
-        }
+        self.state = {"steps": np.zeros(setup.rows, setup.dtype), "q": q, "qd": setup.qd, "u": setup.u}
         self.constants = {name: x.copy() for name, x in setup.constants.items()}
         self._now = 0  # steps done
         self._velocity: Callable[..., Array] | None = None
@@ -79,7 +74,7 @@ class Runner:
 
     @property
     def velocity(self) -> Array:
-        """qd (rows, nv) now."""
+        """Present velocity qd (rows, nv)."""
         if self._velocity is None:
             return self.state["qd"]
         return self._velocity(self.state["q"], self.state["p"], *self._parameters())
@@ -91,7 +86,9 @@ class Runner:
         counts = np.diff([self._now, *marks])
         numbers = [np.array(x, dtype, ndmin=1) for x in (self._step, self.start)]
         constants = [*numbers, *(self.constants[name] for name in problem.constants)]
-        out = [None if buffer is None else buffer.next(name, len(marks)) for name in names]
+        out = [
+            buffer.next(name, len(marks)) if buffer is not None and name in buffer.arrays else None for name in names
+        ]
         found = dict(zip(names, self.rollout(counts, [self.state[n] for n in names], constants, out), strict=True))
         self.state |= {name: x[:, -1].copy() for name, x in found.items()}
         self._now = marks[-1]
@@ -99,7 +96,7 @@ class Runner:
         if self._velocity is not None:
             qd = self._velocity(q, found["p"][:, :kept], *(x[:, None] for x in self._parameters()))
             if buffer is not None:
-                buffer.arrays["qd"][:, buffer.used : buffer.used + kept] = qd
+                buffer.next("qd", kept)[:] = qd
         else:
             qd = found["qd"][:, :kept]
         u = found["u"][:, :kept] if problem.nu else np.zeros((*qd.shape[:2], 0), dtype)

@@ -24,8 +24,8 @@ class Records(NamedTuple):
     @property
     def last(self) -> Records:
         """A copy of the last record."""
-        q, qd, u, tau = (None if x is None else x[:, -1:].copy() for x in self[1:])
-        return Records(self.steps[-1:], q, qd, u, tau)
+        q, qd, u = (x[:, -1:].copy() for x in (self.q, self.qd, self.u))
+        return Records(self.steps[-1:], q, qd, u, None if self.tau is None else self.tau[:, -1:].copy())
 
 
 class RecordBuffer:
@@ -43,12 +43,10 @@ class RecordBuffer:
             ) from None
         self.records, self.used = records, 0
 
-    def next(self, name: str, count: int) -> Array | None:
-        """Return the view for the next ``count`` records of an array, or None if the buffer does not hold it.
+    def next(self, name: str, count: int) -> Array:
+        """Return the view for the next ``count`` records of an array.
 
         They count as used only when ``used`` is raised: a state that is not recorded is overwritten by the next call.
         """
-        if name not in self.arrays:
-            return None
         assert self.used + count <= self.records
         return self.arrays[name][:, self.used : self.used + count]
