@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.constrained.rows import constraint_error
-from sixd.engine.functions import LIBRARY, Function
+from sixd.api.dynamics import energy
+from sixd.engine.functions import Function
 from sixd.engine.kernel import compile
 from sixd.engine.parameters import parameter_shape
+from sixd.engine.public import declaration
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum
 from sixd.trajectory.rows import on_rows
 
 # a rollout that blew up has finite states of infinite energy: that is a result here, no error
-_ENERGY = replace(LIBRARY["energy"], judged=False)
+_ENERGY = replace(declaration(energy), judged=False)
 
 
 def parameter_core(system: System, name: str) -> tuple[int, ...]:
@@ -44,7 +46,7 @@ def energies(system: System, q: Array, qd: Array, parameters: Mapping[str, Array
 
 def energy_of_state(system: System, q: Array, qd: Array) -> float:
     """Total energy [J] of one state by the plain algorithm: nothing is compiled for it."""
-    kinetic, potential = LIBRARY["energy"].row(system, (), (np.asarray(q, dtype=float), np.asarray(qd, dtype=float)))
+    kinetic, potential = _ENERGY.row(system, (), (np.asarray(q, dtype=float), np.asarray(qd, dtype=float)))
     return float(kinetic) + float(potential)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.evaluate import evaluate
-from sixd.engine.functions import Function
+from sixd.engine.functions import Function, Shape
 from sixd.engine.kernel import compile
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
@@ -48,7 +48,7 @@ def _slope(function: Callable[[Array, Array], Array], fixed: Array, x: Array, di
     return parts(function(duals(fixed, np.zeros(len(fixed), dtype=int)), duals(x, direction)))
 
 
-_SHAPES: dict[str, tuple[int, ...]] = {"duration": (), "part": ()}
+_SHAPES: dict[str, Shape] = {"qd0": ("nv",), "qd1": ("nv",), "duration": (), "part": ()}
 _ARRAYS = ("q0", "qd0", "q1", "qd1", "duration", "part")
 _HERMITE = Function("at", hermite, _ARRAYS, named=False, judged=False, shapes=_SHAPES)
 
@@ -60,8 +60,8 @@ def interpolate(system: System, t: Array, q: Array, qd: Array, times: Array, val
     arrays = [np.asarray(x, dtype=float) for x in (q[..., k, :], qd[..., k, :], q[..., k + 1, :], qd[..., k + 1, :])]
     arrays += [h, (times - t[k]) / h]
     if system.symbols:  # their values do not matter to the joints' spaces, but must be there
-        n = {"q0": (system.nq,), "q1": (system.nq,), "qd0": (system.nv,), "qd1": (system.nv,)}
-        kernel = compile(hermite, system, parameters=tuple(values), shapes={**_SHAPES, **n})
+        cores = {name: _HERMITE.core(system, name) for name in _ARRAYS}
+        kernel = compile(hermite, system, parameters=tuple(values), shapes=cores)
         between = kernel(*arrays, *values.values())
     else:
         between = evaluate(_HERMITE, system, (), tuple(arrays))

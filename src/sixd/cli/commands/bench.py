@@ -17,7 +17,7 @@ from sixd.cli.group import command
 from sixd.cli.output import console, count, digits, duration, print_json, printable
 from sixd.cli.rivals import Pinocchio, find_pinocchio
 from sixd.cli.timing import ROUNDS, Contender, medians
-from sixd.engine.functions import LIBRARY, find
+from sixd.engine.functions import LIBRARY
 from sixd.errors import ModelError, SixdError
 from sixd.model import Model
 from sixd.spatial.scalar import Array
@@ -135,17 +135,17 @@ def _states(model: Model, rows: int) -> dict[str, Array]:
 def _measure(
     model: Model, name: str, states: dict[str, Array], frame: str | None, pinocchio: Pinocchio | None, rounds: int
 ) -> Row:
-    made = find(name, model)
+    made = LIBRARY[name].for_system(model)
     last = model.body_names[-1] if model.nb else "world"
     static: dict[str, Any] = {"frame": frame or last} if "frame" in made.choices else {}
-    settled = made.settle(model, tuple((made.choices | static).values()))
+    choices = made.check_choices(model, tuple({**made.choices, **static}.values()))
     many = [states[a] for a in made.arrays]
     one = [x[0].copy() for x in many]
     start = perf_counter()
     kernel = sixd.compile(getattr(sixd, name), model, **static)
     out = kernel(*many)
     ready = perf_counter() - start
-    plain = partial(made.row, model, settled, one)
+    plain = partial(made.row, model, choices, one)
     contenders = [
         Contender("batch", partial(kernel, *many, out=out), len(states["q"])),
         Contender("single", partial(kernel, *one)),

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.engine.functions import LIBRARY, Function
+from sixd.api.manifold import integrate
+from sixd.engine.functions import Function
+from sixd.engine.public import declaration
 from sixd.runtime.rollout import Rollout
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
@@ -27,7 +29,7 @@ _LONGEST = 4096  # records of a call
 STEP = 1e-3  # s, the default
 
 _MOMENTUM = Function("momentum", midpoint.momentum, ("q", "qd"), named=False, judged=False)
-_VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), named=False, judged=False)
+_VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), {"p": ("nv",)}, named=False, judged=False)
 
 
 class Runner:
@@ -66,7 +68,7 @@ class Runner:
         """Return q with quaternions of unit length: moved by zero with the group's exponential."""
         # without symbols it does not depend on parameters
         names = self.setup.problem.parameters if self.setup.problem.system.symbols else ()
-        move = self._on_rows(LIBRARY["integrate"], names)
+        move = self._on_rows(declaration(integrate), names)
         return move(self.setup.q, np.zeros_like(self.setup.qd), *(self.setup.constants[name] for name in names))
 
     def _parameters(self) -> list[Array]:
