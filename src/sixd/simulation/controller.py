@@ -1,7 +1,8 @@
 """How a simulation uses its controller: as constant forces, compiled into the step, or called with numbers ("sampled").
 
 :func:`can_be_compiled` decides about functions (t, q, qd) without a sample time: those that can be traced are compiled,
-the others are called at every step. A sampled controller may keep a memory: each row has a copy, and random numbers, of its own.
+the others are called at every step. A sampled controller may keep a memory: each row has a copy of it, and random
+numbers of its own.
 """
 
 from __future__ import annotations
