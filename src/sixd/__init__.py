@@ -1,6 +1,6 @@
 """sixd: robot dynamics written once. Read it as the textbook, run it at speed, print it as equations."""
 
-from sixd import controllers, interop, spatial, spatial_v2, symbolic, zoo
+from sixd import controllers, interop, spatial, spatial_v2, zoo
 from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
 from sixd.api.checking import check
@@ -243,7 +243,6 @@ __all__ = [
     "spatial_v2",
     "sphere",
     "step",
-    "symbolic",
     "to_urdf",
     "tube",
     "velocity",

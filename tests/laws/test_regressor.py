@@ -109,7 +109,7 @@ def test_reduced_models(rng):
 
 
 def test_in_c(rng, tmp_path):
-    from test_codegen_c import CC, build
+    from c_compiler import CC, build
 
     if CC is None:
         pytest.skip("no C compiler")

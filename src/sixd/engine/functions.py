@@ -18,6 +18,7 @@ from sixd.algorithms.constrained.least_norm import COARSE
 from sixd.algorithms.constrained.rows import is_timed, row_counts
 from sixd.engine.targets import Target, cpu
 from sixd.errors import ScalarTypeError, unknown_name
+from sixd.model.memo import remember
 from sixd.model.model import require_model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, is_number
@@ -84,7 +85,7 @@ class Function:
 
     def for_system(self, system: System) -> Function:
         """Return the function with the time as its last array, if it is ``timed`` and so is a constraint."""
-        return _with_time(self) if self.timed and is_timed(system) else self
+        return _with_time(self) if self.timed and takes_time(system) else self
 
     def row(
         self,
@@ -142,8 +143,15 @@ def _with_time(function: Function) -> Function:
     return replace(function, arrays=(*function.arrays, "t"), timed=False)
 
 
+def takes_time(system: System) -> bool:
+    """Whether a constraint of the system prescribes a rate that depends on time."""
+    return bool(system.constraints) and remember(system, "takes time", lambda: is_timed(system))
+
+
 def _size(system: System, name: str) -> int:
-    return getattr(system, name) if name in ("nq", "nv", "nb") else sum(k for k, _ in row_counts(system))
+    if name in ("nq", "nv", "nb"):
+        return getattr(system, name)
+    return remember(system, name, lambda: sum(k for k, _ in row_counts(system)))
 
 
 # choices ----------------------------------------------------------------------------------------

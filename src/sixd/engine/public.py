@@ -16,9 +16,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from sixd.algorithms.constrained.rows import is_timed
 from sixd.engine.evaluate import call
-from sixd.engine.functions import CHOICES, LIBRARY, Function, Shape
+from sixd.engine.functions import CHOICES, LIBRARY, Function, Shape, takes_time
 from sixd.model.memo import new_index
 from sixd.model.system import register, require_system
 
@@ -96,12 +95,12 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
         source += ["            if result is not None: return result"]
     if declared.timed:
         source += [f"    require_system({declared.name!r}, {system})"]
-    given = f"({row},) if is_timed({system}) else ({', '.join(arrays[:-1])},)" if declared.timed else f"({row},)"
+    given = f"({row},) if takes_time({system}) else ({', '.join(arrays[:-1])},)" if declared.timed else f"({row},)"
     force, out = ("f_ext" if declared.force else "None"), ("out" if "out" in names else "None")
     choices = "".join(f"{name}, " for name in declared.choices)
     source += [f"    return call(declared, {system}, {given}, {force}, {out}, ({choices}), entries)"]
     space: dict[str, Any] = {f"default_{p.name}": p.default for p in parameters if p.name in options}
-    space |= {"declared": declared, "call": call, "is_timed": is_timed, "require_system": require_system}
+    space |= {"declared": declared, "call": call, "takes_time": takes_time, "require_system": require_system}
     space["entries"] = new_index()
     exec("\n".join(source), space)
     return wraps(function)(space["front"])

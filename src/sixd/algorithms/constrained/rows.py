@@ -46,10 +46,6 @@ def row_slices(system: System) -> list[slice]:
 
 def is_timed(system: System) -> bool:
     """Whether a constraint prescribes a rate b(t)."""
-    return bool(system.constraints) and remember(system, "is timed", lambda: _is_timed(system))
-
-
-def _is_timed(system: System) -> bool:
     return any(c.target(0.0) is not None for c in system.constraints)
 
 
