@@ -81,7 +81,7 @@ def _operations(robot: Robot) -> int:
     from sixd.simulation.problem import Problem
     from sixd.simulation.stepping.recipes import make_recipe
 
-    return make_recipe(Problem("benchmarks", robot.model, held=True), "rk4").operations
+    return make_recipe(Problem("benchmarks", robot.model, has_tau=True), "rk4").operations
 
 
 def _ours(case: Case, word: str, threads: int = 1) -> Contender:

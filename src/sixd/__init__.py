@@ -67,8 +67,8 @@ from sixd.errors import (
 )
 from sixd.forces.elements import Applied, Force
 from sixd.forces.ground import Ground
-from sixd.forces.limits import JointLimits
-from sixd.forces.springs import SpringDamper
+from sixd.forces.joint_limits import JointLimits
+from sixd.forces.spring_damper import SpringDamper
 from sixd.io import from_dh, load, to_urdf
 from sixd.model import (
     Constraint,

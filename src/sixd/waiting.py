@@ -1,7 +1,7 @@
-"""Work that takes longer than a moment: the commands tell the user; the library by itself is silent.
+"""Notices of slow work: the commands report it to the user; without a listener the library is silent.
 
-Compiling is the one thing that a user does not see coming. It is done under :func:`watched`, which calls the listener,
-if there is one, once the work has taken ``PATIENCE`` and is still under way.
+Compiling is the work that a user does not expect to be slow. It runs under :func:`watched`, which calls the listener,
+if there is one, when the work has taken ``PATIENCE`` and is not finished.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _listener: Callable[[str], None] | None = None
 
 @contextmanager
 def listening(listener: Callable[[str], None]) -> Iterator[None]:
-    """Have ``listener`` called, from another thread, with what takes long, once for each; for the whole process."""
+    """Call ``listener``, from another thread, with the description of each piece of slow work in the process, once."""
     global _listener
-    told: set[str] = set()
+    reported: set[str] = set()
 
-    def tell(what: str) -> None:
-        if what not in told:  # a function is compiled for one row and for batches
-            told.add(what)
+    def report(what: str) -> None:
+        if what not in reported:  # a function is compiled for one row and for batches
+            reported.add(what)
             listener(what)
 
-    before, _listener = _listener, tell
+    before, _listener = _listener, report
     try:
         yield
     finally:
@@ -35,7 +35,7 @@ def listening(listener: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def watched(what: str) -> Iterator[None]:
-    """Work that the listener hears of if it takes long: ``what`` in words, as "compiling … for …"."""
+    """Run the block; if it is slow, report ``what`` to the listener, such as "compiling … for …"."""
     listener = _listener
     if listener is None or PATIENCE >= threading.TIMEOUT_MAX:
         yield

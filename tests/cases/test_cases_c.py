@@ -18,7 +18,7 @@ import sixd
 from sixd import spatial_v2 as sv
 from sixd.algorithms.aba import aba
 from sixd.forces.ground import contact_law
-from sixd.simulation.stepping.explicit import rk4
+from sixd.simulation.stepping.runge_kutta import rk4
 from sixd.spatial import quaternion_from_vector, quaternion_multiply, quaternion_to_rotation, sin
 
 both_targets = pytest.mark.parametrize("target", ["compiled", "plain"], indirect=True)

@@ -134,8 +134,8 @@ def test_orientation_errors_do_not_see_the_sign_of_a_quaternion(rng):
     model = samples.single_joint("free")
     q, qd = model.random_configuration(rng), rng.normal(size=model.nv)
     target = model.random_configuration(rng)
-    other, place = target.copy(), next(model.iq[i] for i in model.bodies if isinstance(model.joints[i], sixd.Free))
-    other[place.start : place.start + 4] *= -1
+    other, index = target.copy(), next(model.iq[i] for i in model.bodies if isinstance(model.joints[i], sixd.Free))
+    other[index.start : index.start + 4] *= -1
     pd = [controllers.PD(x, 3.0, 1.0, model=model)(0.0, q, qd) for x in (target, other)]
     close(pd[0], pd[1])
 
@@ -292,7 +292,7 @@ def test_a_sequence_of_a_batch():
     close(controller.sample(0.6, np.zeros((7, 3, 5)), None), np.broadcast_to(table[:, 1], (7, 3, 2)))
     close(controllers.Sequence(table[0], 0.5).sample(1.0, np.zeros((6, 2)), None), np.tile(table[0, 2], (6, 1)))
     with pytest.raises(
-        sixd.ShapeError, match=r"Sequence: tau has the batch \(3,\), expected one that spreads over \(4,\)"
+        sixd.ShapeError, match=r"Sequence: tau has the batch \(3,\), expected one that broadcasts to \(4,\)"
     ):
         controller.sample(0.0, np.zeros((4, 2)), None)
     with pytest.raises(

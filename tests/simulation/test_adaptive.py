@@ -252,7 +252,7 @@ def test_a_hard_spring():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_that_cannot_go_on(method):
-    """A force that grows without end: told, counted, and the records before are kept."""
+    """A force that grows without end: reported, counted, and the records before are kept."""
 
     def explosive(t, q, qd):
         return qd * qd * qd * 10
@@ -294,14 +294,14 @@ def pressed(way, number, monkeypatch):
     if way in ("progress", "event"):
         hook = Pressed(lambda *_: 1.0, number)
         return {"progress": hook} if way == "progress" else {"events": [hook]}, hook
-    place, name = {
+    owner, name = {
         "rate": (adaptive._Row, "_rate"),  # inside SciPy's step
         "step": (adaptive, "_stepped"),
         "dense output": (scipy.integrate.DOP853, "dense_output"),
         "record": (adaptive._Row, "_between"),
     }[way]
-    hook = Pressed(getattr(place, name), number)
-    monkeypatch.setattr(place, name, lambda *args: hook(*args))
+    hook = Pressed(getattr(owner, name), number)
+    monkeypatch.setattr(owner, name, lambda *args: hook(*args))
     return {}, hook
 
 
@@ -317,16 +317,16 @@ def test_interruption(way, rows, monkeypatch):
         sixd.simulate(PENDULUM, [1.0], None, 2.0, **options, **given)
     middle = counter.calls // 2 + (0 if rows is None else counter.calls)
     given, _ = pressed(way, middle, monkeypatch)
-    with pytest.warns(sixd.SimulationWarning, match="^simulate: interrupted ") as told:
+    with pytest.warns(sixd.SimulationWarning, match="^simulate: interrupted ") as caught:
         part = sixd.simulate(PENDULUM, q, None, 2.0, **options, **given)
-    assert len(told) == 1
+    assert len(caught) == 1
     assert part.interrupted
     if rows is None:
         assert 0.5 < part.t[-1] < 1.5
         assert_array_equal(part.q, whole.q[: len(part)])
         assert 0 < part.facts["steps"] < whole.facts["steps"]
     else:
-        assert "interrupted when 1 of 3 rows were complete; what was computed is kept." in str(told[0].message)
+        assert "interrupted when 1 of 3 rows were complete; what was computed is kept." in str(caught[0].message)
         assert_array_equal(part.q[0], whole.q[0])
         done = np.isfinite(part.q[1, :, 0])
         assert 50 < done.sum() < 150
@@ -347,8 +347,8 @@ def test_interrupted_before_anything(monkeypatch):
 def test_interrupted_when_it_is_complete(method, monkeypatch):
     """Ctrl-C when the controller's forces at the records are computed loses nothing."""
     collect = sys.modules["sixd.simulation.collect"]
-    law = collect._law
-    monkeypatch.setattr(collect, "_law", lambda setup: Pressed(law(setup), 1))
+    law = collect._compiled_law
+    monkeypatch.setattr(collect, "_compiled_law", lambda setup: Pressed(law(setup), 1))
     with pytest.warns(sixd.SimulationWarning, match="^simulate: interrupted at t = 0.5 s; what was computed is kept"):
         motion = sixd.simulate(PENDULUM, [1.0], None, 0.5, method=method, controller=lambda t, q, qd: -q)
     assert motion.interrupted

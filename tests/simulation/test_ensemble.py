@@ -17,7 +17,7 @@ import sympy as sp
 
 import sixd
 from control_laws import Integral, Unspeakable, deadly, falls, flaky, hopeless, law, noisy, stepped
-from sixd.simulation.controller_memory import row_seed
+from sixd.simulation.controller import row_seed
 from sixd.simulation.ensemble.cluster import require_distributed
 from sixd.simulation.ensemble.job import packed, run_packed
 
@@ -36,7 +36,7 @@ def tops(count, **options):
 
 
 def same(a, b):
-    """Equal bits, and equal in all else that is told of rows."""
+    """Equal bits, and equal facts of the rows."""
     for name in ("t", "q", "qd", "tau", "internal"):
         x, y = getattr(a, name), getattr(b, name)
         assert (x is None) == (y is None)
@@ -103,11 +103,11 @@ def test_tops_with_random_spin(count, cluster):
         {"cluster": cluster, "progress": Killer(lambda: list(cluster.run(os.getpid).values()))},
     ):
         same(here, tops(count, chunk=chunk, **options))
-        told = options["progress"]
-        assert told.killed
-        assert told.seen == sorted(told.seen)
-        assert told.seen[0] < 0.1
-        assert told.seen[-1] == 1
+        reported = options["progress"]
+        assert reported.killed
+        assert reported.seen == sorted(reported.seen)
+        assert reported.seen[0] < 0.1
+        assert reported.seen[-1] == 1
 
 
 def test_any_chunks_and_simulate_itself():
@@ -303,20 +303,20 @@ def test_events_of_every_row():
         assert np.array_equal(a[0], b[0])
 
 
-def test_rows_that_fail_are_told_of_once():
+def test_rows_that_fail_are_reported_once():
     q = np.array([[0.1, 0.0]] * 6)
     q[4] = np.nan
-    with pytest.warns(sixd.SimulationWarning, match="^ensemble: 1 of 6 rows are not finite at the end") as told:
+    with pytest.warns(sixd.SimulationWarning, match="^ensemble: 1 of 6 rows are not finite at the end") as caught:
         found = sixd.ensemble(ARM, q, None, 0.01, processes=1, chunk=2)
-    assert len(told) == 1
+    assert len(caught) == 1
     assert found.failed == 1
 
 
-def test_a_law_that_cannot_be_traced_is_told_of_once():
+def test_a_law_that_cannot_be_traced_is_reported_once():
     options = {"controller": stepped, "count": 4, "processes": 1, "chunk": 1}
-    with pytest.warns(sixd.SimulationWarning, match="^ensemble: the controller cannot be part") as told:
+    with pytest.warns(sixd.SimulationWarning, match="^ensemble: the controller cannot be part") as caught:
         found = sixd.ensemble(ARM, [0.1, 0], None, 0.01, **options)
-    assert len(told) == 1
+    assert len(caught) == 1
     assert (found.tau[..., 0] == 0.1).all()
 
 
@@ -371,7 +371,7 @@ def iter_of(function):
 
 
 def test_errors_inside_workers():
-    """Errors of the work are raised at once, as they are; losses are tried again, then told of."""
+    """Errors of the work are raised at once, as they are; lost chunks are tried again, then reported."""
     run = {"dt": 1e-3, "sample_time": 1e-3, "count": 4, "processes": 2, "chunk": 2}
     with rehearsed(), pytest.raises(ZeroDivisionError, match="^the law$"):
         sixd.ensemble(ARM, None, None, 0.1, controller=hopeless, retries=50, **run)
@@ -447,11 +447,11 @@ def test_workers_end_with_their_parent(tmp_path):
     """A parent that is killed leaves no process behind."""
     text = """
         import multiprocessing, os, signal, sixd
-        def tell(fraction):
+        def report(fraction):
             print(*[p.pid for p in multiprocessing.active_children()], flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
     """
-    code, out, _ = script(textwrap.dedent(text) + CALL.format(", progress=tell"), tmp_path / "killed.py")
+    code, out, _ = script(textwrap.dedent(text) + CALL.format(", progress=report"), tmp_path / "killed.py")
     assert code == -signal.SIGKILL
     pids = [int(x) for x in out.split()]
     assert pids

@@ -64,8 +64,8 @@ def free_tree(rng, gravity=(0, 0, 0)):
         points = [
             sixd.Inertia(m, p) for m, p in zip(rng.uniform(0.2, 1, 4), rng.uniform(-0.4, 0.4, (4, 3)), strict=True)
         ]
-        place = sixd.spatial.placement(rng.uniform(-0.3, 0.3, 3))
-        builder.add_body(name, parent, joints[name], placement=place, inertia=sum(points, sixd.Inertia(0.0)))
+        pose = sixd.spatial.placement(rng.uniform(-0.3, 0.3, 3))
+        builder.add_body(name, parent, joints[name], placement=pose, inertia=sum(points, sixd.Inertia(0.0)))
     return builder.build()
 
 
@@ -227,7 +227,7 @@ def test_single_precision(rng):
     assert_allclose(motion.q, exact.q, atol=1e-4)  # some thousand roundings of 6e-8
 
 
-def test_rows_that_do_not_settle_are_nan_and_counted():
+def test_rows_that_do_not_converge_are_nan_and_counted():
     """A spring that the iterations cannot follow: 1e6 N/m on 1 kg, steps of 10 ms."""
     builder = sixd.ModelBuilder("spring", (0, 0, 0))
     builder.add_body("mass", "world", sixd.Prismatic("z"), inertia=sixd.Inertia(1.0), stiffness=1e6)

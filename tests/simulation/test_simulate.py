@@ -32,7 +32,7 @@ def distance(model, a, b):
     return max(np.abs(model.difference(a.q, b.q)).max(), np.abs(a.qd - b.qd).max())
 
 
-# what rubs is told of; here it does not matter that steps get it wrong
+# dry friction is reported; here its errors do not matter
 rubbing = pytest.mark.filterwarnings("ignore:.*has dry friction:sixd.SimulationWarning")
 
 
@@ -265,7 +265,7 @@ def _parameters(model):
 @pytest.mark.parametrize("method", ["rk4", "midpoint"])
 @pytest.mark.parametrize("name", ["m", "h", "p", "t", "steps"])
 def test_symbols_per_row_whatever_they_are_called(name, method):
-    """Names of the step's own places among them; a symbol itself is as good as its name."""
+    """Also by names that the step uses itself; a symbol may be given in place of its name."""
     symbol = sp.Symbol(name)
     builder = sixd.ModelBuilder("rod")
     inertia = sixd.Inertia(symbol, [0, 0, -1], np.diag([0.1, 0.1, 0.1]))
@@ -607,7 +607,7 @@ def test_progress_rises_to_one(monkeypatch):
         assert seen[-1] == pytest.approx(1.0, abs=1e-12)
 
 
-def test_no_bar_where_nobody_looks(capsys):
+def test_no_bar_without_a_terminal(capsys):
     sixd.simulate(PENDULUM, [0.5], None, 0.1, progress=False)
     sixd.simulate(PENDULUM, [0.5], None, 0.1)
     assert capsys.readouterr().err == ""
@@ -686,7 +686,7 @@ def test_many_records(rng):
 
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "adaptive", "stiff"])
 def test_bad_rows_stay_alone(method, rng):
-    """NaN and infinity in states: these rows are NaN, told and counted, the others untouched."""
+    """NaN and infinity in states: these rows are NaN, reported and counted, the others untouched."""
     q = np.linspace(0.1, 1, 11)[:, None]
     qd = np.zeros((11, 1))
     good = sixd.simulate(PENDULUM, q, qd, 0.02, method=method, dt=1e-3)
@@ -701,7 +701,7 @@ def test_bad_rows_stay_alone(method, rng):
 
 @pytest.mark.parametrize("method", ["rk4", "midpoint", "adaptive", "stiff"])
 def test_no_mass_and_no_number(method):
-    """A joint that moves no mass is named; a controller that gives NaN is told; no hanging, no traceback."""
+    """A joint that moves no mass is named; a controller that gives NaN is reported; no hanging, no traceback."""
     builder = sixd.ModelBuilder("massless")
     builder.add_body("a", "world", sixd.Revolute("y"), inertia=sixd.Inertia(0.0))
     with pytest.raises(
@@ -714,7 +714,7 @@ def test_no_mass_and_no_number(method):
     assert np.isnan(motion.q[-1]).all()
 
 
-def test_a_motion_that_explodes_is_told():
+def test_a_motion_that_explodes_is_reported():
     """From the record on at which it did."""
     with pytest.warns(
         sixd.SimulationWarning, match=r"not finite from t = \S+ s on, joint 'rod1' first, beyond .*: a step"

@@ -143,7 +143,7 @@ def test_states_that_do_not_broadcast():
         (lambda t, q, qd: None, "the controller's result has shape"),
         (lambda t, q, qd: ["a"], "the controller's result holds <U1 values, expected real numbers"),
         (lambda t, q, qd: [1j], "the controller's result holds complex128 values"),
-        (Memory(), "the controller gives another law when it is asked again: it keeps a memory"),
+        (Memory(), "the controller gives another law when it is traced again: it keeps a memory"),
         (lambda t, q, qd: q * np.random.default_rng().normal(), "it keeps a memory, or draws random numbers. Give sample_time"),
     ],
 )  # fmt: skip
@@ -161,7 +161,7 @@ def test_sampled_controllers(result):
 def test_sampling_what_is_no_function():
     for controller in (None, [1.0]):
         with pytest.raises(
-            sixd.ScalarTypeError, match="sample_time is given, but controller is no function. Leave it out"
+            sixd.ScalarTypeError, match="sample_time is given, but controller is not a function. Leave it out"
         ):
             run(controller=controller, sample_time=0.1)
     with pytest.raises(

@@ -9,7 +9,7 @@ import sympy as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
-from sixd.simulation.controller_memory import fresh, remembers
+from sixd.simulation.controller import independent_copy, may_remember
 from sixd.spatial import sin
 
 ARM = sixd.zoo.get("double_pendulum")
@@ -74,7 +74,7 @@ def test_each_row_has_a_memory_of_its_own(make):
 
 
 def test_one_row_uses_the_controller_itself():
-    """So that what it remembers can be looked at."""
+    """So that its memory can be examined."""
     controller = Integral()
     sixd.simulate(ARM, STARTS[0], None, 0.1, controller=controller, sample_time=0.02)
     assert controller.sum != 0
@@ -110,9 +110,9 @@ def test_systems_are_never_copied():
     for system in (ARM, sixd.equations(ARM), sixd.zoo.double_elbow().reduce()):
         assert copy.deepcopy(system) is system
     law = sixd.controllers.GravityCompensation(ARM)
-    assert fresh(law).model is ARM
-    assert remembers(law)
-    assert not remembers(lambda t, q, qd: q)
+    assert independent_copy(law).model is ARM
+    assert may_remember(law)
+    assert not may_remember(lambda t, q, qd: q)
 
 
 def test_trying_to_trace_leaves_no_trace():
@@ -248,7 +248,7 @@ def test_tolerances_above_zero():
         sixd.simulate(ARM, STARTS[0], None, 0.01, method="adaptive", atol=0)
 
 
-def test_a_start_that_is_not_finite_is_told_so():
+def test_a_start_that_is_not_finite_is_reported():
     with pytest.warns(sixd.SimulationWarning, match="not finite from t = 0 s on: the start is not finite"):
         sixd.simulate(ARM, [np.nan, 0], None, 0.01)
 
@@ -260,7 +260,7 @@ def test_tables_for_batches_of_several_dimensions():
     assert_array_equal(motion.tau[..., ::10, :][..., :4, :], table)
 
 
-def test_long_work_is_told_before(monkeypatch):
+def test_long_work_is_announced(monkeypatch):
     monkeypatch.setattr(sys.modules["sixd.engine.artifact"], "_LONG", 10)
     with pytest.warns(sixd.CompileWarning, match="simulate: compiling .* operations for .* takes about"):
         sixd.simulate(sixd.zoo.planar(3), None, None, 0.002, controller=lambda t, q, qd: q * 0.123456)

@@ -177,7 +177,7 @@ def problems():
     four_bar = sixd.zoo.four_bar()
     return {
         "rk4": (Problem("test", tree), "rk4"),
-        "euler, forces": (Problem("test", tree, held=True, pushed=True), "euler"),
+        "euler, forces": (Problem("test", tree, has_tau=True, has_f_ext=True), "euler"),
         "midpoint, gravity": (Problem("test", samples.single_joint("spherical"), parameters=("gravity",)), "midpoint"),
         "projected": (Problem("test", four_bar), "rk4"),
         "stabilised": (Problem("test", four_bar, constraints=STABILISED, stabilisation=20.0), "rk4"),

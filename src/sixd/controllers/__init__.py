@@ -1,7 +1,7 @@
 """Controllers: functions tau = controller(t, q, qd) of one state, ready for ``sixd.simulate``.
 
-Each is a frozen record that can be pickled, and is written for any scalar: a simulation traces it into its kernel. A
-function of your own, ``def controller(t, q, qd)``, serves as well.
+Each is a frozen dataclass that can be pickled, and is written for any scalar type: a simulation traces it into its
+kernel. Any function ``def controller(t, q, qd)`` can be used in the same way.
 """
 
 from sixd.controllers.computed_torque import ComputedTorque

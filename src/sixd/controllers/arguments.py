@@ -1,4 +1,4 @@
-"""What the controllers are given, checked: gains, states, and effort limits."""
+"""Checks of the arguments of controllers: gains, states, models; and the effort limits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sixd.spatial.scalar import Array, is_object, maximum, minimum, require_scal
 
 
 def read_gain(where: str, name: str, value: Any, *sizes: int, hint: str = "") -> Array:
-    """A gain as a read-only array: one number, or as many as one of ``sizes`` (any number of them, without).
+    """Return a gain as a read-only array: a scalar, or (n,) with n among ``sizes``; without sizes, of any length.
 
-    ``hint`` ends the message on a wrong number of them.
+    ``hint`` is appended to the message on a wrong shape.
     """
     require_scalars(f"{where}: {name}", value)
     array = np.array(value)
@@ -31,14 +31,14 @@ def read_gain(where: str, name: str, value: Any, *sizes: int, hint: str = "") ->
 
 
 def require_gains(where: str, n: int, **gains: Array) -> None:
-    """Raise unless each gain is one number or n of them."""
+    """Raise unless each gain is a scalar or has the shape (n,)."""
     for name, gain in gains.items():
         if gain.shape not in ((), (n,)):
             raise ShapeError(f"{where}: {name} has shape {gain.shape}, expected a number or ({n},).")
 
 
 def read_state(where: str, q: Any, qd: Any, system: System | None) -> tuple[Array, Array]:
-    """q and qd of one state as arrays that fit the system."""
+    """Return q and qd of one state as arrays that fit the system."""
     arrays = np.asarray(q), np.asarray(qd)
     if system is None and arrays[0].ndim == arrays[1].ndim == 1 and arrays[0].size != arrays[1].size:
         raise ShapeError(
@@ -54,7 +54,7 @@ def read_state(where: str, q: Any, qd: Any, system: System | None) -> tuple[Arra
 
 
 def read_model(where: str, model: Any, *, saturate: Any = False) -> None:
-    """Raise unless ``model`` is a system, with effort limits if these are to be kept."""
+    """Raise unless ``model`` is a system, with effort limits if ``saturate`` is set."""
     require_system(where, model)
     if not isinstance(saturate, bool):
         raise ScalarTypeError(f"{where}: saturate is {saturate!r}, expected True or False.")
@@ -63,7 +63,7 @@ def read_model(where: str, model: Any, *, saturate: Any = False) -> None:
 
 
 def saturated(model: Any, tau: Array) -> Array:
-    """tau (nv,) cut to ±model.effort_limit, where that is finite."""
+    """Return tau (nv,) cut to ±model.effort_limit, where that is finite."""
     limits = model.effort_limit
     pairs = zip(tau, limits, strict=True)
     return np.array([minimum(maximum(x, -limit), limit) if np.isfinite(limit) else x for x, limit in pairs])

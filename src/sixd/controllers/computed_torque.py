@@ -20,8 +20,8 @@ class ComputedTorque:
 
     Parameters
     ----------
-    model : what is controlled, as well as it is known: passive forces and armature are made up for too. It is this
-        very model in all rows, also where ``parameters`` of ``sixd.simulate`` give a row other numbers.
+    model : the model of the mechanism; its passive forces and armature are compensated too. All rows use this model,
+        also where ``parameters`` of ``sixd.simulate`` give a row other numbers.
     target : (nq,), or a function t -> (nq,) written with the functions of ``sixd.spatial``.
     kp, kd : gains [1/s²] and [1/s], a number or (nv,); kd = 2 √kp damps critically.
     velocity, acceleration : (nv,) of the target, or functions of t; None: exact derivatives of the target.
@@ -29,10 +29,10 @@ class ComputedTorque:
 
     Notes
     -----
-    Of a spherical or free joint e is the rotation vector (and displacement) from q to the target in the axes of the
+    For a spherical or free joint e is the rotation vector (and displacement) from q to the target in the axes of the
     body, and ė is v - qd with v the target's velocity carried over to these axes; its componentwise rate is the ë of
     the law.
-    Constraints of the model are not seen: control ``model.reduce()`` where they are explicit.
+    Constraints of the model are ignored: control ``model.reduce()`` where they are explicit.
     """
 
     model: System
@@ -59,7 +59,7 @@ class ComputedTorque:
         return Reference("ComputedTorque", self.model, self.target, self.velocity, self.acceleration)
 
     def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
-        """tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
+        """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("ComputedTorque", q, qd, self.model)
         e, e_rate = self._reference.errors(t, q, qd)
         qdd = self._reference.carried_acceleration(t, q, qd) + e_rate * self.kd + e * self.kp

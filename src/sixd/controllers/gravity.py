@@ -1,4 +1,4 @@
-"""Gravity compensation."""
+"""Gravity compensation: the joint forces that hold a model in place."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sixd.spatial.scalar import Array, Scalar
 @final
 @dataclass(frozen=True, eq=False)
 class GravityCompensation:
-    """tau = g(q): the joint forces that hold the model against gravity, and nothing else. ``saturate`` cuts them to the
-    model's effort limits.
+    """tau = g(q): the joint forces that hold the model against gravity. ``saturate`` cuts them to the model's effort
+    limits.
 
-    The model is this very one in all rows: ``parameters`` of ``sixd.simulate`` that give a row another gravity or other
-    inertias change what moves, not what the controller believes.
+    All rows use this model: ``parameters`` of ``sixd.simulate`` that give a row another gravity or other inertias
+    change the simulated mechanism, not the model of the controller.
     """
 
     model: System
@@ -29,7 +29,7 @@ class GravityCompensation:
         read_model("GravityCompensation", self.model, saturate=self.saturate)
 
     def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
-        """tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
+        """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("GravityCompensation", q, qd, self.model)
         tau = api.gravity_force(self.model, q)
         return saturated(self.model, tau) if self.saturate else tau

@@ -17,24 +17,24 @@ from sixd.spatial.scalar import Array, Scalar
 @final
 @dataclass(frozen=True, eq=False)
 class PD:
-    """tau = kp e + kd ė, with e the way from q to the target; plus gravity, if asked.
+    """tau = kp e + kd ė, with e the displacement from q to the target; plus gravity compensation, if ``gravity``.
 
     Parameters
     ----------
     target : (nq,), or a function t -> (nq,) written with the functions of ``sixd.spatial``.
-    kp, kd : gains [N m/rad or N/m] and [N m s/rad or N s/m], a number or (nv,). Where a base floats, zeros for its six
-        freedoms leave it alone: no motor holds it.
+    kp, kd : gains [N m/rad or N/m] and [N m s/rad or N s/m], a number or (nv,). For a floating base, which
+        has no motor, give zeros for its six freedoms.
     velocity : (nv,) of the target, or a function of t; None: the target's exact derivative.
     model : needed for spherical and free joints, whose errors are rotations, for gravity and for effort limits. Without
         it q and the target are plain numbers.
-    gravity : adds the joint forces that hold the model against gravity: this very model, in all rows, also where
+    gravity : adds the joint forces that hold the model against gravity; all rows use this model, also where
         ``parameters`` of ``sixd.simulate`` give a row another gravity or other inertias.
     saturate : cuts tau to the model's effort limits.
 
     Notes
     -----
-    Of a spherical or free joint e is the rotation vector (and displacement) in the axes of the body, and ė the target's
-    velocity, carried over to these axes, less qd.
+    For a spherical or free joint e is the rotation vector (and displacement) in the axes of the body, and ė the
+    target's velocity, carried over to these axes, minus qd.
 
     >>> import sixd
     >>> sixd.controllers.PD([1.0, 0.5], kp=10.0, kd=2.0)(0.0, [0.0, 0.0], [0.1, 0.0])
@@ -68,7 +68,7 @@ class PD:
         return Reference("PD", self.model, self.target, self.velocity)
 
     def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
-        """tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
+        """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("PD", q, qd, self.model)
         e, e_rate = self._reference.errors(t, q, qd)
         require_gains("PD", len(e), kp=self.kp, kd=self.kd)

@@ -1,8 +1,8 @@
-"""A target in configuration space: where to be, how fast, and the error of a state against it.
+"""A target in configuration space: its configuration, velocity and acceleration, and the error of a state.
 
-A target given as a function of time is differentiated exactly, by dual numbers. Errors live on the configuration
+A target given as a function of time is differentiated exactly, by dual numbers. Errors are on the configuration
 manifold: e is the dq that leads from q to the target. Velocities of spherical and free joints are in the axes of
-the body; that of the target is carried over to the axes of the body where it is now.
+the body; the velocity of the target is carried over to the present axes of the body.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Reference:
 
     @property
     def nv(self) -> int | None:
-        """Number of velocities; None where only a call of the target can tell."""
+        """Number of velocities; None where only a call of the target determines it."""
         if self.system is not None:
             return self.system.nv
         return None if callable(self.target) else len(self.target)
@@ -73,18 +73,18 @@ class Reference:
             object.__setattr__(self, name, finite_vector(self.where, name, value, n, wanted))
 
     def at(self, t: Scalar) -> Motion:
-        """The target's motion at time t [s], of any scalar."""
+        """Return the target's motion at time t [s], of any scalar type."""
         return Motion(self._position(t), self._velocity(t), self._acceleration(t))
 
     def errors(self, t: Scalar, q: Array, qd: Array) -> tuple[Array, Array]:
-        """e (nv,), and the target's velocity, carried over to q, less qd."""
+        """Return e (nv,), and the target's velocity, carried over to q, minus qd."""
         q_t, qd_t = self._position(t), self._velocity(t)
-        if q_t.shape != q.shape:  # without a system only now known
+        if q_t.shape != q.shape:  # known only now, without a system
             raise ShapeError(f"{self.where}: target has shape {q_t.shape}, expected {q.shape}, that of q.")
         return self._difference(q, q_t), carried_velocity(self.system, q, q_t, qd_t) - qd
 
     def carried_acceleration(self, t: Scalar, q: Array, qd: Array) -> Array:
-        """The rate (nv,) of the target's velocity carried over to q, while q moves with qd."""
+        """Return the rate (nv,) of the target's velocity carried over to q, while q moves with qd."""
         to, system = self.at(t), self.system
         assert system is not None
         moving = duals(q, system.configuration_rate(q, qd)), duals(to.q, system.configuration_rate(to.q, to.qd))
@@ -128,13 +128,13 @@ class Reference:
 
 
 def as_numbers(value: Any) -> Array:
-    """``value`` as an array, of floats if it holds nothing but numbers: a function may build it as one of objects."""
+    """Return ``value`` as an array, of floats if it holds only numbers: a function may build an array of objects."""
     array = np.asarray(value)
     return array.astype(float) if is_object(array) and all(map(is_number, array.ravel())) else array
 
 
 def differentiable(where: str, name: str, function: Callable[[Any], Any], t: Dual) -> Array:
-    """``function`` at a dual number; a function that cannot be run on one is told so."""
+    """Return ``function`` at a dual number; raise if it cannot be run on one."""
     try:
         return np.asarray(function(t), dtype=object)
     except (TypeError, AttributeError, ValueError) as error:
@@ -145,9 +145,9 @@ def differentiable(where: str, name: str, function: Callable[[Any], Any], t: Dua
 
 
 def carried_velocity(system: System | None, q: Array, q_target: Array, qd_target: Array) -> Array:
-    """The velocity (nv,) at q of a mechanism that keeps its place against the moving target.
+    """Return the velocity (nv,) at q of a mechanism at rest relative to the moving target.
 
-    The target's own, but in the axes of the body at q where these are not those of the target.
+    It is the target's own, expressed in the axes of the body at q where these differ from the target's.
     """
     curved = curved_joints(system)
     if not curved:
@@ -155,14 +155,14 @@ def carried_velocity(system: System | None, q: Array, q_target: Array, qd_target
     w = np.zeros(len(qd_target), dtype=common_dtype([q, q_target, qd_target]))
     w[:] = qd_target
     for _, joint, iq, iv in curved:
-        X = joint.transform(q[iq]) @ inverse_transform(joint.transform(q_target[iq]))  # from the target's to ours
+        X = joint.transform(q[iq]) @ inverse_transform(joint.transform(q_target[iq]))  # target's axes to ours
         S, v = joint.subspace(q[iq]), X @ (joint.subspace(q_target[iq]) @ qd_target[iv])
         w[iv] = inverse_small(S.T @ S) @ (S.T @ v)
     return w
 
 
 def curved_joints(system: System | None) -> list[tuple[str, Joint, slice, slice]]:
-    """Joints whose coordinates are no vector space, by name, with their places in q and qd."""
+    """Return (name, joint, slice of q, slice of qd) of the joints whose coordinates are not a vector space."""
     tree = system.model if isinstance(system, Reduced) else system
     if system is None or not isinstance(tree, Model):
         return []
@@ -175,7 +175,7 @@ def curved_joints(system: System | None) -> list[tuple[str, Joint, slice, slice]
 
 
 def _target_of_joints(system: System | None) -> str:
-    """What the message on a wrong number of coordinates says where a joint has several of them."""
+    """Return the end of the message on a wrong number of coordinates, for systems with curved joints; else ''."""
     curved = curved_joints(system)
     if system is None or not curved:
         return ""
@@ -186,7 +186,7 @@ def _target_of_joints(system: System | None) -> str:
 
 
 def gains_of_joints(system: System | None, gain: str) -> str:
-    """What the message on a wrong number of gains says where a joint has several freedoms; else nothing."""
+    """Return the end of the message on a wrong number of gains, for systems with curved joints; else ''."""
     curved = curved_joints(system)
     if system is None or not curved:
         return ""

@@ -1,4 +1,4 @@
-"""Open loop: joint forces from a table, each held for a sample time."""
+"""Open-loop control: joint forces from a table, each held for a sample time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.spatial.scalar import Array, Scalar, is_number, is_object, require_scalars, where
 
-# a sample's instant k·Ts that was added up from steps may lie this part of Ts before it
+# the time of a sample, k·Ts, that is a sum of steps may be too early by this part of Ts
 _EARLY = 1e-6
 _LONGEST_TRACE = 1000  # numbers; each is an operation of the kernel, and 10⁴ of them take a second to compile
 
@@ -18,7 +18,7 @@ _LONGEST_TRACE = 1000  # numbers; each is an operation of the kernel, and 10⁴ 
 @final
 @dataclass(frozen=True, eq=False)
 class Sequence:
-    """tau from a table, row k from t = k Ts on until the next; the last row is held for ever.
+    """tau from a table: line k is held from t = k Ts until the next one, the last line to the end.
 
     Parameters
     ----------
@@ -27,10 +27,10 @@ class Sequence:
 
     Notes
     -----
-    ``sixd.simulate`` takes the sample time from the object, and asks ``sample`` once each Ts; the batch of the tables
-    is that of the states, such as tables (2, 3, n, nv) for states q (2, 3, nq), or one that spreads over it. Inside a
-    controller of your own a short table (n, nv) can also be traced; a step that ends on a multiple of Ts then sees the
-    next force in its last stage.
+    ``sixd.simulate`` takes the sample time from the object, and calls ``sample`` once each Ts; the batch of the tables
+    is that of the states, such as tables (2, 3, n, nv) for states q (2, 3, nq), or one that broadcasts to it. Inside
+    another controller a short table (n, nv) can also be traced; a step that ends on a multiple of Ts then uses the next
+    force in its last stage.
     """
 
     tau: Any
@@ -52,34 +52,34 @@ class Sequence:
         object.__setattr__(self, "sample_time", float(Ts))
 
     def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
-        """tau (nv,) at time t [s]; the state does not matter."""
+        """Return tau (nv,) at time t [s]; it does not depend on the state."""
         if self.tau.ndim > 2:
             raise ShapeError(
                 f"Sequence: tau has shape {self.tau.shape}, a table for each row of a batch, expected (n, nv) for one "
                 f"state. Give the Sequence itself to sixd.simulate, as its controller."
             )
         if is_number(t):
-            return self.tau[self._row(t)].copy()
+            return self.tau[self._line(t)].copy()
         if self.tau.size > _LONGEST_TRACE:
             raise ModelError(
                 f"Sequence: tau has {self.tau.size} numbers, expected at most {_LONGEST_TRACE} in a traced controller. "
                 f"Give the Sequence itself to sixd.simulate, or sample_time={self.sample_time:g} with your controller."
             )
         force: Any = self.tau[0]
-        for k, row in enumerate(self.tau[1:], 1):
-            force = where(t >= (k - _EARLY) * self.sample_time, row, force)
+        for k, line in enumerate(self.tau[1:], 1):
+            force = where(t >= (k - _EARLY) * self.sample_time, line, force)
         return np.asarray(force)
 
     def sample(self, t: float, q: Any, qd: Any) -> Array:
-        """tau (…, nv) at time t [s] for a batch of states q (…, nq), qd (…, nv)."""
-        force, batch = self.tau[..., self._row(t), :], np.shape(q)[:-1]
+        """Return tau (…, nv) at time t [s] for a batch of states q (…, nq), qd (…, nv)."""
+        force, batch = self.tau[..., self._line(t), :], np.shape(q)[:-1]
         try:
             return np.broadcast_to(force, (*batch, force.shape[-1])).copy()
         except ValueError:
             raise ShapeError(
-                f"Sequence: tau has the batch {force.shape[:-1]}, expected one that spreads over {batch}, that of q."
+                f"Sequence: tau has the batch {force.shape[:-1]}, expected one that broadcasts to {batch}, that of q."
             ) from None
 
-    def _row(self, t: Any) -> int:
+    def _line(self, t: Any) -> int:
         k = float(t) / self.sample_time + _EARLY
         return int(min(max(k, 0), self.tau.shape[-2] - 1))

@@ -1,4 +1,4 @@
-"""Proportional and derivative control of a frame: a spring and damper that draw it to a place."""
+"""Proportional and derivative control of a frame: a spring and a damper that pull it to a target pose."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _SHAPES = ((3,), (4, 4))
 @final
 @dataclass(frozen=True, eq=False)
 class TaskSpacePD:
-    """tau = Jᵀ(kp e + kd ė): a wrench that draws a frame to the target pose; plus gravity and joint damping, if asked.
+    """tau = Jᵀ(kp e + kd ė): a wrench that pulls a frame to the target pose; plus gravity and joint damping.
 
     Parameters
     ----------
-    model, frame : what is controlled, by the name of a frame.
+    model, frame : the mechanism, and the name of the frame that is controlled.
     target : pose (4, 4) in the world, or a position (3,), which leaves the orientation free; or a function of t that
         returns one, written with the functions of ``sixd.spatial``.
     kp, kd : gains in world axes, a number or (6,): [N m/rad] and [N m s/rad] thrice, then [N/m] and [N s/m]. For a
         position: a number or (3,).
     velocity : [ω; v] (6,) of the target in world axes, for a position v (3,), or a function of t; None: its exact
         derivative.
-    gravity : adds the joint forces that hold the model against gravity: this very model, in all rows, also where
+    gravity : adds the joint forces that hold the model against gravity; all rows use this model, also where
         ``parameters`` of ``sixd.simulate`` give a row another gravity or other inertias.
-    joint_damping : [N m s/rad or N s/m], a number or (nv,): calms joint motions that do not move the frame.
+    joint_damping : [N m s/rad or N s/m], a number or (nv,): damps joint motions that do not move the frame.
     saturate : cuts tau to the model's effort limits.
 
     Notes
     -----
     e = [rotation vector of R_target Rᵀ; p_target - p], both in world axes; the rotation is the shortest, and jumps
-    where the frame is half a turn away. No inverse is taken, so singular poses do no harm.
+    where the frame is half a turn away. No inverse is taken, so singular poses are harmless.
     """
 
     model: System
@@ -74,7 +74,7 @@ class TaskSpacePD:
         object.__setattr__(self, "joint_damping", damping)
 
     def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
-        """tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
+        """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("TaskSpacePD", q, qd, self.model)
         target, v = self._target(t)
         T = pose(self.model, q, self.frame)
@@ -92,7 +92,7 @@ class TaskSpacePD:
         return saturated(self.model, tau) if self.saturate else tau
 
     def _target(self, t: Scalar) -> tuple[Array, Array]:
-        """The target (3,) or (4, 4), and its velocity (3,) or (6,)."""
+        """Return the target (3,) or (4, 4), and its velocity (3,) or (6,)."""
         target = self.target
         if callable(target):
             target = as_numbers(target(t))

@@ -1,1 +1,1 @@
-"""Force elements: springs, joint limits, compliant ground."""
+"""Force elements: spring-dampers, joint limits, compliant ground."""

@@ -1,7 +1,7 @@
-"""Force elements: what acts on a mechanism beside its joints' own forces.
+"""Force elements: forces on a mechanism beside those of its joints, and the checks of their arguments.
 
-An element is a frozen record of numbers. ``apply`` is physics like the algorithms: one state of any scalar, no ``if``
-on values, because a simulation traces it into its kernel. Knows models, neither time steps nor batches.
+An element is a frozen dataclass of numbers. ``apply`` is written like the algorithms: one state of any scalar type, no
+``if`` on values, because a simulation traces it into its kernel. Knows models, neither time steps nor batches.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, is_number, is_object, require_scalars
 
 NO_STATE = np.zeros(0, dtype=int)
+ZERO_WRENCH = np.zeros(6, dtype=int)
 
 
 class Applied(NamedTuple):
-    """What an element does in a state: joint forces, external forces, and the rate of its internal state.
+    """The effect of an element in one state: joint forces, external forces, and the rate of its internal state.
 
     tau : (nv,) [N m or N], or None.
-    f_ext : (nb, 6) wrenches on the bodies, world axes, moment about the world's origin, as everywhere; or None.
+    f_ext : (nb, 6) wrenches on the bodies, world axes, moment about the world's origin; or None.
     rate : (size,) du/dt.
     """
 
@@ -35,13 +36,13 @@ class Applied(NamedTuple):
 
 
 class Force(ABC):
-    """Base of all force elements; a new one needs ``apply``, and ``size`` if it has an internal state u.
+    """Base class of all force elements; a subclass defines ``apply``, and ``size`` if it has an internal state u.
 
-    What ``apply`` returns must follow from its arguments and the element's own fields alone: it is traced, once for
-    all steps and rows, and what it reads or remembers elsewhere (a counter, a clock, random numbers) stays as it was
-    then. A memory is what u is for.
+    The result of ``apply`` must depend on its arguments and on the element's fields alone: ``apply`` is traced once
+    for all steps and rows, so a value read from elsewhere (a counter, a clock, random numbers) would stay constant.
+    Keep changing values in u.
 
-    Example: a drag on the first body's origin, against its velocity::
+    Example: a drag force on a frame, against its velocity::
 
         @dataclass(frozen=True)
         class Drag(sixd.Force):
@@ -55,34 +56,34 @@ class Force(ABC):
     """
 
     def size(self, model: System) -> int:
-        """Number of entries of the internal state; raises if the element does not fit the model."""
+        """Return the number of entries of the internal state; raise if the element does not fit the model."""
         return 0
 
     def start(self, model: System) -> Array:
-        """The internal state (size,) at the beginning of a simulation."""
+        """Return the internal state (size,) at the start of a simulation."""
         return np.zeros(self.size(model))
 
     @abstractmethod
     def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:
-        """What the element does at time t [s], configuration q (nq,), velocity qd (nv,), internal state u (size,)."""
+        """Return the effect at time t [s], configuration q (nq,), velocity qd (nv,) and internal state u (size,)."""
 
 
 def finite_number(where: str, name: str, value: Any, unit: str = "") -> float:
-    """``value`` as a finite float."""
+    """Return ``value`` as a finite float."""
     if isinstance(value, bool) or not is_number(value) or not np.isfinite(float(value)):
         raise ModelError(f"{where}: {name} is {value!r}, expected a finite number{unit and f' [{unit}]'}.")
     return float(value)
 
 
 def nonnegative(where: str, name: str, value: Any, unit: str = "") -> float:
-    """``value`` as a finite float of at least 0."""
+    """Return ``value`` as a finite float of at least 0."""
     if finite_number(where, name, value, unit) < 0:
         raise ModelError(f"{where}: {name} is {value!r}, expected at least 0{unit and f' [{unit}]'}.")
     return float(value)
 
 
 def elements(where: str, forces: Any) -> tuple[Force, ...]:
-    """The elements that are given, or the only one, as a tuple."""
+    """Return the given force elements, or the only one, as a tuple."""
     every = tuple(forces) if isinstance(forces, Iterable) else (forces,)
     for force in every:
         if not isinstance(force, Force):
@@ -91,7 +92,7 @@ def elements(where: str, forces: Any) -> tuple[Force, ...]:
 
 
 def finite_vector(where: str, name: str, value: Any, n: int | None, wanted: str = "") -> Array:
-    """``value`` as a read-only array of n finite floats, or of any number of them; ``wanted``: these in words."""
+    """Return ``value`` as a read-only array of n finite floats (None: any number); ``wanted`` describes its shape."""
     require_scalars(f"{where}: {name}", value)
     array = np.array(value)
     if array.ndim != 1 or (n is not None and len(array) != n):
@@ -104,7 +105,7 @@ def finite_vector(where: str, name: str, value: Any, n: int | None, wanted: str 
 
 
 def tree_of(where: str, system: System) -> Model:
-    """The tree of bodies behind a system: a Model, or that of a reduced one."""
+    """Return the tree of bodies behind a system: the Model itself, or the one that a reduced model was made from."""
     tree = system.model if isinstance(system, Reduced) else system
     if not isinstance(tree, Model):
         raise ModelError(f"{where}: {system.name!r} is a system without bodies and joints, expected a sixd.Model.")

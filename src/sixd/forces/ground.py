@@ -1,7 +1,7 @@
-"""Compliant ground: a plane of springs, dampers and friction under points of bodies.
+"""Compliant ground: a plane of springs, dampers and friction under points of bodies, or of their shapes.
 
-The ground gives way in its normal and, under each point, in its tangent directions; the tangential deformation u is a
-state of its own, so that a point at rest on a slope stays there. The law is Featherstone's (his simulation software,
+The ground deforms along its normal and, under each point, along its tangents; the tangential deformation u is an
+internal state, so that a point at rest on a slope stays there. The law is Featherstone's (his simulation software,
 ``gcontact``). Rigid contact and impacts are not offered.
 """
 
@@ -10,31 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from sixd.algorithms import kinematics
 from sixd.errors import ModelError, ShapeError
-from sixd.forces.elements import (
-    Applied,
-    Force,
-    finite_number,
-    finite_vector,
-    nonnegative,
-    tree_of,
-)
-from sixd.forces.ground_points import shape_points
+from sixd.forces.elements import ZERO_WRENCH, Applied, Force, finite_number, finite_vector, nonnegative, tree_of
+from sixd.model.model import Model
+from sixd.model.parts import Shape
 from sixd.model.system import System
 from sixd.spatial.points import force_at_point
 from sixd.spatial.rotation import skew, unit_vector
 from sixd.spatial.scalar import Array, Scalar, maximum, require_scalars, sqrt, where
 
-ZERO6 = np.zeros(6, dtype=int)
-
 
 class Contact(NamedTuple):
-    """Forces of the ground on a point [N], the rate of its deformation [m/s], and what friction is asked for.
+    """Forces of the ground on a point [N], the rate of its deformation [m/s], and the friction.
 
     ``demand`` is the size of the force that would make the point stick, ``limit`` = μ fn: it slips if demand > limit.
     """
@@ -47,12 +40,12 @@ class Contact(NamedTuple):
 
 
 def normal_pressure(K: Any, D: Any, z: Any, zd: Any) -> tuple[Any, Any]:
-    """s = √max(0, -z), and the pressure p ≥ 0 with fn = s p; p = 0 while the point is free."""
+    """Return s = √max(0, -z), and the pressure p ≥ 0 with fn = s p; p = 0 while the point is free."""
     return sqrt(maximum(0, -z)), where(z >= 0, 0, maximum(0, -(z * K) - zd * D))
 
 
 def contact_law(K: Any, D: Any, mu: Any, z: Any, zd: Any, v_t: Array, u: Array) -> Contact:
-    """The ground's answer to a point at height z [m], of any scalar; or, of floats, to points side by side.
+    """Return the ground's reaction to a point at height z [m], of any scalar; or, of floats, to several points at once.
 
     fn = s max(0, -K z - D ż) with s = √max(0, -z). Sticking takes ft = -s (K u + D v_t), slipping that
     force scaled to μ fn; du/dt = -(ft + s K u)/(s D), and -(K/D) u where the point is free.
@@ -72,16 +65,16 @@ def contact_law(K: Any, D: Any, mu: Any, z: Any, zd: Any, v_t: Array, u: Array) 
     e = u * K + v_t * D
     size, grip = sqrt((e * e).sum(axis=0)), pressure * mu
     sticks = size <= grip
-    # both branches are evaluated: the divisor is 1 where the quotient is not wanted
+    # both branches are computed: the divisor is 1 where the quotient is not used
     c = where(sticks, 1, grip / where(sticks, 1, size))
     return Contact(pressure * s, e * (-(s * c)), v_t * c - u * ((1 - c) * (K / D)), size * s, grip * s)
 
 
 class _Touch(NamedTuple):
-    """A point of a body: the body's number, place and force (3,) in world axes, rate of its deformation."""
+    """A point of a body: the body's number, position and force (3,) in world axes, rate of its deformation."""
 
     body: int
-    place: Array
+    position: Array
     force: Array
     rate: Array
 
@@ -94,7 +87,7 @@ class Ground(Force):
     Parameters
     ----------
     points : name of a frame or body -> its points (k, 3), or one (3,), in that frame [m]. A fourth number is the radius
-        of a ball about the point: then its lowest point touches. None: corners of boxes, rims of cylinders,
+        of a ball about the point, whose lowest point touches the ground. None: corners of boxes, rims of cylinders,
         balls of spheres and capsules among the model's visual shapes.
     stiffness, damping : K [N/m^1.5] and D [N s/m^1.5]: fn = √d (K d + D ḋ) at depth d, so K = F/d^1.5 for a force F at
         depth d. A body that rests on n points sinks by (m g/(n K))^(2/3).
@@ -143,16 +136,17 @@ class Ground(Force):
 
     @classmethod
     def of(cls, model: System, *, rim: int = 8, **options: Any) -> Ground:
-        """Ground under the model's visual shapes, each rim of a cylinder by ``rim`` points."""
-        return cls(shape_points(tree_of("Ground", model), rim), **options)
+        """Return the ground under the model's visual shapes, with ``rim`` points on each rim of a cylinder."""
+        return cls(_shape_points(tree_of("Ground", model), rim), **options)
 
     def time_step(self, mass: float, *, speed: float = 0.0, gravity: float = 9.81) -> float:
-        """A time step [s] for explicit methods: a tenth of √(m/k), and at most D/(4K) beside friction.
+        """Return a time step [s] for explicit methods: a tenth of √(m/k), and at most D/(4K) beside friction.
 
-        ``mass`` [kg] is what one point carries: of a body on n points, an n-th. k = 1.5 K √d at the depth d where the
-        point rests, (m g/K)^(2/3), or to which it falls with ``speed`` [m/s], (1.25 m v²/K)^(2/5). Measured with RK4 on
-        balls of 0.1 g to 50 kg that hit the ground at 1 m/s: speeds afterwards are within 1.2 %, mostly 0.4 %, of the
-        true ones; twice the step doubles that, and from eight times the step on light balls fly off.
+        ``mass`` [kg] is the mass that one point carries: a body on n points has an n-th on each. k = 1.5 K √d at the
+        depth d where the point rests, (m g/K)^(2/3), or to which it falls with ``speed`` [m/s], (1.25 m v²/K)^(2/5).
+        Measured with RK4 on balls of 0.1 g to 50 kg that hit the ground at 1 m/s: speeds afterwards are within 1.2 %,
+        mostly 0.4 %, of the true ones; twice the step doubles that, and from eight times the step on light balls fly
+        off.
         """
         m, K = nonnegative("time_step", "mass", mass, "kg"), self.stiffness
         if not m:
@@ -166,6 +160,7 @@ class Ground(Force):
         return min(step, self.damping / (4 * K)) if self.friction else step
 
     def size(self, model: System) -> int:
+        """Return two entries a point, none without friction; raise unless all frames are of moving bodies."""
         tree = tree_of("Ground", model)
         for name in self._points(model):
             if tree.frame(name, "Ground").body == 0:
@@ -173,19 +168,21 @@ class Ground(Force):
         return 2 * sum(len(points) for points in self._points(model).values()) if self.friction else 0
 
     def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
-        f_ext = [ZERO6] * model.nb
+        """Return the ground's forces on the bodies, and the rates of the deformations."""
+        f_ext = [ZERO_WRENCH] * model.nb
         rates = [np.zeros(0, dtype=int)]
         for touch in self._touches(model, q, qd, u):
-            f_ext[touch.body - 1] = f_ext[touch.body - 1] + force_at_point(touch.force, touch.place)
+            f_ext[touch.body - 1] = f_ext[touch.body - 1] + force_at_point(touch.force, touch.position)
             rates.append(touch.rate)
         return Applied(None, np.array(f_ext), np.concatenate(rates))
 
     def contacts(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> tuple[Array, Array]:
-        """Points (k, 3) [m] and the ground's forces on them (k, 3) [N], world axes."""
+        """Return points (k, 3) [m] and the ground's forces on them (k, 3) [N], world axes."""
         touches = list(self._touches(model, q, qd, u))
-        return np.array([x.place for x in touches]), np.array([x.force for x in touches])
+        return np.array([x.position for x in touches]), np.array([x.force for x in touches])
 
     def _touches(self, model: System, q: Any, qd: Any, u: Any) -> Iterator[_Touch]:
+        """Yield each point with the ground's force on it."""
         q, qd, u = np.asarray(q), np.asarray(qd), np.asarray(u)
         n, tangents = self._axes
         start = 0
@@ -195,24 +192,24 @@ class Ground(Force):
             v = model.apply("velocity", kinematics.velocity, q, qd, frame=name, expressed_in="aligned")
             for point in points:
                 arm = T[:3, :3] @ point[:3] - n * point[3]
-                place, speed = T[:3, 3] + arm, v[3:] + skew(v[:3]) @ arm
-                z, zd = n @ place - self.height, n @ speed
+                position, speed = T[:3, 3] + arm, v[3:] + skew(v[:3]) @ arm
+                z, zd = n @ position - self.height, n @ speed
                 if self.friction:
                     K, D, mu = self.stiffness, self.damping, self.friction
                     c = contact_law(K, D, mu, z, zd, tangents @ speed, u[start : start + 2])
-                    yield _Touch(body, place, n * c.normal + tangents.T @ c.tangential, c.rate)
+                    yield _Touch(body, position, n * c.normal + tangents.T @ c.tangential, c.rate)
                 else:
                     s, pressure = normal_pressure(self.stiffness, self.damping, z, zd)
-                    yield _Touch(body, place, n * (pressure * s), u[:0])
+                    yield _Touch(body, position, n * (pressure * s), u[:0])
                 start += 2
 
     def _points(self, model: System) -> Mapping[str, Array]:
-        """name -> (k, 4): places and radii."""
-        return shape_points(tree_of("Ground", model)) if self.points is None else self.points
+        """Return name -> (k, 4), positions and radii."""
+        return _shape_points(tree_of("Ground", model)) if self.points is None else self.points
 
     @cached_property
     def _axes(self) -> tuple[Array, Array]:
-        """The normal (3,), and two tangents (2, 3), of which the first is x where that lies in the plane."""
+        """Return the normal (3,), and two tangents (2, 3), of which the first is x where that lies in the plane."""
         n = np.array(self.normal)
         along = np.eye(3)[0 if abs(n[0]) < 0.9 else 1]
         first = unit_vector(along - n * (n @ along))
@@ -220,7 +217,7 @@ class Ground(Force):
 
 
 def _read_points(points: Any) -> dict[str, Array]:
-    """name -> (k, 4), read-only; points without a radius get 0."""
+    """Return name -> (k, 4), read-only; points without a radius get 0."""
     if not isinstance(points, Mapping):
         raise ModelError(f"Ground: points is a {type(points).__name__}, expected {{frame: points (k, 3)}}.")
     table: dict[str, Array] = {}
@@ -238,3 +235,53 @@ def _read_points(points: Any) -> dict[str, Array]:
     if not table:
         raise ModelError("Ground: points is empty, expected {frame: points (k, 3)}.")
     return table
+
+
+# points of shapes ------------------------------------------------------------------------------
+
+
+def _shape_points(model: Model, rim: int = 8) -> dict[str, Array]:
+    """Return name of a joint's frame -> (k, 4), positions in it and radii [m]: the contact points of the boxes,
+    cylinders, cones, spheres, capsules and ellipsoids among the visuals of the body that the joint carries.
+
+    ``rim`` is the number of points on each rim of a cylinder or cone. An ellipsoid gives the ends of its axes.
+    """
+    if isinstance(rim, bool) or not isinstance(rim, (int, np.integer)) or rim < 3:
+        raise ModelError(f"Ground: rim is {rim!r}, expected a whole number of at least 3.")
+    table: dict[str, list[Array]] = {}
+    for visual in model.visuals:
+        points = _local_points(visual.shape, int(rim))
+        if visual.body and len(points):
+            # poses of shapes are given in the joint's frame, which every body has under this name
+            name = f"joint:{model.joint_names[visual.body - 1]}"
+            T = np.asarray(visual.pose, dtype=float)
+            positions = points[:, :3] @ T[:3, :3].T + T[:3, 3]
+            table.setdefault(name, []).append(np.concatenate([positions, points[:, 3:]], axis=1))
+    if not table:
+        raise ModelError(
+            f"Ground: model {model.name!r} has no boxes, cylinders, spheres or capsules on its moving bodies to take "
+            f"points from, expected some. Give points={{frame: (k, 3)}}."
+        )
+    return {name: np.unique(np.concatenate(parts).round(12), axis=0) for name, parts in table.items()}
+
+
+def _local_points(shape: Shape, rim: int) -> Array:
+    """Return the points (k, 4), positions and radii, in the shape's own axes."""
+    size, kind = shape.size, shape.kind
+    rows: list[Any] = []
+    if kind == "box":
+        rows = [(*corner, 0) for corner in product(*((-a / 2, a / 2) for a in size))]
+    elif kind == "cylinder":
+        angles = 2 * np.pi * np.arange(rim) / rim
+        rows = [(size[0] * np.cos(a), size[0] * np.sin(a), z, 0) for z in (-size[1] / 2, size[1] / 2) for a in angles]
+    elif kind == "cone":
+        angles = 2 * np.pi * np.arange(rim) / rim
+        rows = [(size[0] * np.cos(a), size[0] * np.sin(a), -size[1] / 4, 0) for a in angles]
+        rows.append((0, 0, 3 * size[1] / 4, 0))
+    elif kind == "sphere":
+        rows = [(0, 0, 0, size[0])]
+    elif kind == "capsule":
+        rows = [(0, 0, z, size[0]) for z in (-size[1] / 2, size[1] / 2)]
+    elif kind == "ellipsoid":
+        rows = [(*end, 0) for a, axis in zip(size, np.eye(3), strict=True) for end in (axis * a, axis * -a)]
+    return np.array(rows, dtype=float).reshape(-1, 4)

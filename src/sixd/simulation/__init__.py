@@ -1,1 +1,1 @@
-"""Simulation: how systems move in time, and what is kept of it."""
+"""Simulation: the motion of systems in time. ``simulate.py`` is the start, and says in which order the others work."""

@@ -1,4 +1,4 @@
-"""From records as they come to a Trajectory: joined, streamed, interrupted, and looked at for rows that went wrong."""
+"""From records to a Trajectory: pieces are joined or streamed, interruptions handled, diverged rows reported."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from sixd.engine.functions import Function
 from sixd.engine.kernel import Kernel
-from sixd.simulation.doubts import divergence_doubt, tell
+from sixd.simulation.diagnostics import divergence_warning, warn
+from sixd.simulation.progress import finish
 from sixd.simulation.setup import Setup
-from sixd.simulation.stepping.fixed import Records, Runner, Sheets
-from sixd.simulation.stepping.interruption import finished
+from sixd.simulation.stepping.fixed import Runner
+from sixd.simulation.stepping.records import RecordBuffer, Records
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 
@@ -24,20 +25,23 @@ def collect(
     pieces: Iterator[tuple[Array, Records]],
     facts: dict[str, Any],
     on_chunk: Callable[[Trajectory], Any] | None,
-    sheets: Sheets | None,
-    runner: Runner | None,
+    buffer: RecordBuffer | None = None,
+    runner: Runner | None = None,
 ) -> Trajectory:
-    """All pieces (t, records) joined, if they are not in sheets already; ``on_chunk`` gets each, and then the last
-    record alone is kept."""
+    """Return the trajectory of all pieces (t, records), which are in the buffer already if there is one.
+
+    ``on_chunk`` is called with each piece; then only the last record is kept. ``runner`` made the pieces, if steps are
+    fixed.
+    """
     where = setup.problem.where
-    law = None if setup.problem.law is None else _law(setup)
+    law = None if setup.problem.law is None else _compiled_law(setup)
     kept: list[tuple[Array, Records]] = []
     interrupted = False
     try:
         for t, piece in pieces:
             if on_chunk is not None:
-                kept = [(t[-1:], piece.chosen(np.array([len(t) - 1])))]
-                on_chunk(_trajectory(setup, [(t, piece)], facts, law, False, None))
+                kept = [(t[-1:], piece.last)]
+                on_chunk(_trajectory(setup, [(t, piece)], facts, law, None))
             else:
                 kept.append((t, piece))
     except KeyboardInterrupt:
@@ -45,26 +49,25 @@ def collect(
             raise
         interrupted = True
     # the controller's forces at the records are computed here
-    found, late = finished(lambda: _trajectory(setup, kept, facts, law, interrupted, sheets), interrupted)
-    if late and not interrupted:
+    found, interrupted = finish(lambda: _trajectory(setup, kept, facts, law, buffer), interrupted)
+    if interrupted:
         found = replace(found, interrupted=True)
-    if found.interrupted:
-        tell(where, _interruption(found, runner), 3)
-    doubt = None if found.interrupted and runner is None else divergence_doubt(found, runner)
-    if doubt is not None:
-        tell(where, doubt, 3)
+        warn(where, _interruption(found, runner), 3)
+    if runner is not None or not interrupted:
+        warn(where, divergence_warning(found, runner), 3)
     return found
 
 
 def _interruption(found: Trajectory, runner: Runner | None) -> str:
+    """Return the text of the warning of an interruption."""
     if runner is None and found.batch:  # row by row: those that were not reached are NaN
         rows = math.prod(found.batch)
         return f"interrupted when {rows - found.failed} of {rows} rows were complete; what was computed is kept."
     return f"interrupted at t = {found.t[-1]:g} s; what was computed is kept."
 
 
-def _law(setup: Setup) -> Callable[..., Array]:
-    """The controller's forces on batches."""
+def _compiled_law(setup: Setup) -> Callable[..., Array]:
+    """Return the controller as a compiled function on batches."""
     law, system = setup.problem.law, setup.problem.system
     assert law is not None
     cores = {"t": (), "q": (system.nq,), "qd": (system.nv,)}
@@ -80,20 +83,20 @@ def _trajectory(
     pieces: list[tuple[Array, Records]],
     facts: Mapping[str, Any],
     law: Callable[..., Array] | None,
-    interrupted: bool,
-    sheets: Sheets | None,
+    buffer: RecordBuffer | None,
 ) -> Trajectory:
+    """Return the trajectory of some pieces (t, records), with the controller's forces at the records."""
     t = np.concatenate([t for t, _ in pieces])
-    if sheets is None:
+    if buffer is None:
         q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
     else:
-        q, qd, u = (sheets.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
+        q, qd, u = (buffer.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
     tau = None
     if law is not None:
         tau = law(t.astype(setup.dtype), q, qd)
     elif setup.sampled is not None:
         tau = _joined([p.tau for _, p in pieces if p.tau is not None])
-    return make_trajectory(setup, t, q, qd, u if setup.problem.nu else None, tau, interrupted, facts)
+    return make_trajectory(setup, t, q, qd, u if setup.problem.nu else None, tau, facts)
 
 
 def make_trajectory(
@@ -103,10 +106,10 @@ def make_trajectory(
     qd: Array,
     internal: Array | None,
     tau: Array | None,
-    interrupted: bool,
     facts: Mapping[str, Any],
+    interrupted: bool = False,
 ) -> Trajectory:
-    """The trajectory of a setup's rows, from arrays (rows, r, n); without ``tau`` the forces are the constant ones."""
+    """Return the trajectory of a setup's rows from arrays (rows, r, n); without ``tau`` forces are constant."""
     problem, batch = setup.problem, setup.batch
     if tau is None:
         tau = setup.constants["tau"][:, None] if "tau" in setup.constants else np.zeros((1, 1, 1))
@@ -122,7 +125,7 @@ def make_trajectory(
         tau=_shaped(tau, batch),
         internal=None if internal is None else _shaped(internal, batch),
         forces=problem.forces,
-        parameters={name: x.reshape((*batch, *x.shape[1:])) for name, x in parameters.items()},
+        parameters={name: _shaped(x, batch) for name, x in parameters.items()},
         interrupted=interrupted,
         facts=dict(facts),
     )

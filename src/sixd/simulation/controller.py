@@ -1,9 +1,16 @@
-"""Controllers by their kind: constant forces, laws that become part of the step, functions that are sampled."""
+"""How a simulation uses its controller: as constant forces, compiled into the step, or called with numbers ("sampled").
+
+:func:`can_be_compiled` decides about functions (t, q, qd) without a sample time: those that can be traced are compiled,
+the others are called at every step. A sampled controller may keep a memory: each row has a copy of it, and random
+numbers of its own.
+"""
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
+import types
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -14,18 +21,21 @@ import numpy as np
 
 from sixd.engine.artifact import graph_text
 from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning, TraceError
-from sixd.simulation.checks import positive
-from sixd.simulation.controller_memory import fresh, remembers, row_seed
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.recipes import traced
 from sixd.spatial.scalar import Array
 
+_CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller; draws use the row's key alone
+
+
+# sampled controllers ----------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampledController:
     """A controller that is called with numbers, every ``interval`` [s]; None: every step.
 
-    Of several rows each has a copy of it, and its own random numbers, made of ``seed``.
+    Of several rows each has a copy of it, and its own random numbers, made from ``seed``.
     """
 
     where: str
@@ -37,11 +47,12 @@ class Sampled:
 
     @cached_property
     def _rows(self) -> list[Callable[..., Any]]:
+        """The function that each row calls."""
         rows = math.prod(self.batch)
         functions = [self.function] * rows
-        if rows > 1 and remembers(self.function):
+        if rows > 1 and may_remember(self.function):
             try:
-                functions = [fresh(self.function) for _ in range(rows)]
+                functions = [independent_copy(self.function) for _ in range(rows)]
             except Exception as error:
                 raise ScalarTypeError(
                     f"{self.where}: the controller cannot be copied, expected one that can, since each of {rows} rows "
@@ -55,11 +66,11 @@ class Sampled:
         return [partial(f, rng=np.random.default_rng(row_seed(entropy, k))) for k, f in enumerate(functions)]
 
     def __call__(self, t: float, q: Array, qd: Array) -> Array:
-        """Forces (rows, nv) for all rows."""
+        """Return the forces (rows, nv) at time t [s] for all rows."""
         if hasattr(self.function, "sample"):
             states = [x.reshape((*self.batch, x.shape[1])) for x in (q, qd)]
             found = np.asarray(self.function.sample(t, *states), dtype=float)
-            if found.shape[-1:] != qd.shape[1:]:  # one number would be spread over all freedoms
+            if found.shape[-1:] != qd.shape[1:]:  # one number would be broadcast to all freedoms
                 raise ShapeError(
                     f"{self.where}: controller returns forces of shape {found.shape} at t = {t:g}, expected "
                     f"{qd.shape[1]} numbers, one for each freedom."
@@ -77,14 +88,43 @@ class Sampled:
         return out
 
 
-def kind_of_controller(
-    where: str, controller: Any, sample_time: float | None, seed: Any
-) -> tuple[Callable[..., Any] | None, Sampled | None, Any]:
-    """(law to trace, controller to sample, constant forces): at most one of them is something."""
-    interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
+def row_seed(entropy: Any, row: int) -> np.random.SeedSequence:
+    """Return the seed of the random numbers that a row's controller gets."""
+    return np.random.SeedSequence(entropy, spawn_key=(row, _CONTROLLER_STREAM))
+
+
+def may_remember(controller: Any) -> bool:
+    """Return whether a controller can keep a memory: all can, except functions without closure and defaults."""
+    if isinstance(controller, types.FunctionType):
+        return bool(controller.__closure__ or controller.__defaults__ or controller.__kwdefaults__)
+    return not isinstance(controller, types.BuiltinFunctionType)
+
+
+def independent_copy(controller: Any) -> Any:
+    """Return a copy with a memory of its own; systems, which never change, stay the same objects."""
+    memo: dict[int, Any] = {}
+    if not isinstance(controller, types.FunctionType) or not may_remember(controller):
+        return copy.deepcopy(controller, memo)
+    cells = tuple(types.CellType(copy.deepcopy(c.cell_contents, memo)) for c in controller.__closure__ or ())
+    defaults = copy.deepcopy(controller.__defaults__, memo)
+    made = types.FunctionType(controller.__code__, controller.__globals__, controller.__name__, defaults, cells)
+    made.__kwdefaults__ = copy.deepcopy(controller.__kwdefaults__, memo)
+    return made
+
+
+# kinds ------------------------------------------------------------------------------------------
+
+
+def classify_controller(
+    where: str, controller: Any, interval: float | None, seed: Any
+) -> tuple[Callable[..., Any] | None, SampledController | None, Any]:
+    """Return (function to compile, controller to sample, constant forces), of which at most one is not None.
+
+    ``interval`` is the sample time [s], if one is given.
+    """
     if controller is None or not (callable(controller) or hasattr(controller, "sample")):
         if interval is not None:
-            raise ScalarTypeError(f"{where}: sample_time is given, but controller is no function. Leave it out.")
+            raise ScalarTypeError(f"{where}: sample_time is given, but controller is not a function. Leave it out.")
         return None, None, controller
     if hasattr(controller, "sample"):
         if interval is not None and interval != controller.sample_time:
@@ -92,19 +132,19 @@ def kind_of_controller(
                 f"{where}: sample_time is {interval:g} s, but the controller's own is {controller.sample_time:g} s. "
                 f"Leave one out."
             )
-        return None, Sampled(where, controller, float(controller.sample_time)), None
+        return None, SampledController(where, controller, float(controller.sample_time)), None
     _require_arguments(where, controller)
     takes_rng = _takes_rng(controller)
     if interval is None and not takes_rng:
         return controller, None, None
-    return None, Sampled(where, controller, interval, seed, takes_rng), None
+    return None, SampledController(where, controller, interval, seed, takes_rng), None
 
 
 def _require_arguments(where: str, controller: Callable[..., Any]) -> None:
     """Raise if a controller cannot be called with (t, q, qd)."""
     try:
         signature = inspect.signature(controller)
-    except (TypeError, ValueError):  # some of C have none
+    except (TypeError, ValueError):  # some builtin functions have none
         return
     try:
         signature.bind(0.0, None, None, **({"rng": None} if "rng" in signature.parameters else {}))
@@ -117,59 +157,63 @@ def _require_arguments(where: str, controller: Callable[..., Any]) -> None:
 def _takes_rng(controller: Callable[..., Any]) -> bool:
     try:
         return "rng" in inspect.signature(controller).parameters
-    except (TypeError, ValueError):  # some of C have none
+    except (TypeError, ValueError):  # some builtin functions have none
         return False
 
 
-def can_be_traced(problem: Problem) -> bool:
-    """Whether the controller can be part of the equations; if not, a warning tells that it is called every step."""
+# compilation ------------------------------------------------------------------------------------
+
+
+def can_be_compiled(problem: Problem) -> bool:
+    """Return whether the controller can be part of the compiled step; if not, warn that it is called at every step."""
     try:
-        law = fresh(problem.law)  # what is tried may leave traces
+        law = independent_copy(problem.law)  # a trial must not change the controller's memory
     except Exception:
         law = problem.law
-    alone = replace(problem, law=law, held=False, f_ext=None, pushed=False, forces=(), parameters=())
+    alone = replace(problem, law=law, has_tau=False, f_ext=None, has_f_ext=False, forces=(), parameters=())
     try:
-        first = _text(alone)
+        first = _force_text(alone)
     except TraceError as error:
         warnings.warn(
             f"{problem.where}: the controller cannot be part of the compiled step, so it is called every step, and its "
-            f"force is held over it. Give sample_time to choose how often, or mend it: {error}",
+            f"force is held over it. Give sample_time to choose how often, or fix it: {error}",
             SimulationWarning,
             stacklevel=4,
         )
         return False
-    if not _is_again(alone, first):
+    if not _traces_to(alone, first):
         raise ScalarTypeError(
-            f"{problem.where}: the controller gives another law when it is asked again: it keeps a memory, or draws "
+            f"{problem.where}: the controller gives another law when it is traced again: it keeps a memory, or draws "
             f"random numbers. Give sample_time, so that it is called as it is, with numbers."
         )
     return True
 
 
 def require_pure(problem: Problem) -> None:
-    """Raise if f_ext, or a force element of the user's own, is no function of its arguments alone."""
+    """Raise if f_ext, or a force element that is not sixd's, does not depend on its arguments alone."""
     own = tuple(force for force in problem.forces if not type(force).__module__.startswith("sixd."))
-    alone = replace(problem, law=None, held=False, pushed=False, forces=own)
-    if (problem.f_ext is not None or own) and not _is_again(alone, _text(alone)):
+    alone = replace(problem, law=None, has_tau=False, has_f_ext=False, forces=own)
+    if (problem.f_ext is not None or own) and not _traces_to(alone, _force_text(alone)):
         raise ScalarTypeError(
-            f"{problem.where}: f_ext, or an element of forces, gives another result when it is asked again: it keeps a "
-            f"memory, or draws random numbers. It must depend on its arguments alone; states belong into a Force's u."
+            f"{problem.where}: f_ext, or an element of forces, gives another result when it is traced again: it keeps "
+            f"a memory, or draws random numbers. It must depend on its arguments alone; states belong into a Force's u."
         )
 
 
-def _text(problem: Problem) -> bytes:
-    """The forces of a problem as a graph's text."""
+def _force_text(problem: Problem) -> bytes:
+    """Return the traced forces of a problem as the text of their graph."""
     nq, nv, nu = problem.system.nq, problem.system.nv, problem.nu
 
     def total(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Any:
-        found = problem.applied(problem.settled(constants), t, q, qd, u, constants)
+        found = problem.total_force(problem.system_with(constants), t, q, qd, u, constants)
         return tuple(x for x in found if x is not None)
 
     return graph_text(traced(problem, total, {"t": (), "q": (nq,), "qd": (nv,), "u": (nu,)}))
 
 
-def _is_again(problem: Problem, text: bytes) -> bool:
+def _traces_to(problem: Problem, text: bytes) -> bool:
+    """Return whether the forces, traced once more, have this text."""
     try:
-        return _text(problem) == text
+        return _force_text(problem) == text
     except TraceError:
         return False

@@ -1,7 +1,7 @@
-"""What moves a system: its dynamics with controller, external forces, force elements and constraints, row by row.
+"""The equations of motion of a simulation: a system with controller, external forces, force elements and constraints.
 
-Written for any scalar: the same lines run on floats and are traced into kernels. Numbers that differ from row to row
-without changing in time (held forces, constant ``f_ext``, parameters) are its constants.
+Written for one row of any scalar type: the same lines run on floats and are traced into kernels. Numbers that may
+differ from row to row but not in time (held forces, constant ``f_ext``, parameters) are the constants of a problem.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Shape = tuple[int, ...]
 PROJECTED, STABILISED = "projected", "stabilised"
 
 
-class Total(NamedTuple):
-    """All forces: tau (nv,), f_ext (nb, 6) or None; and the rates (nu,) of the force elements' states."""
+class TotalForce(NamedTuple):
+    """The sum of all forces: tau (nv,), f_ext (nb, 6) or None; and the rates (nu,) of the force elements' states."""
 
     tau: Array
     f_ext: Array | None
@@ -36,18 +36,18 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A system and all that acts on it.
+    """A system and the forces on it.
 
     ``law(t, q, qd)`` is a controller that is part of the equations, ``f_ext`` a function of the same arguments;
-    ``held`` says whether forces tau (nv,) are given as a constant, ``pushed`` whether f_ext (nb, 6) is.
+    ``has_tau`` is whether forces tau (nv,) are among the constants, ``has_f_ext`` whether an array f_ext (nb, 6) is.
     """
 
     where: str
     system: System
     law: Callable[..., Any] | None = None
-    held: bool = False
+    has_tau: bool = False
     f_ext: Callable[..., Any] | None = None
-    pushed: bool = False
+    has_f_ext: bool = False
     forces: tuple[Force, ...] = ()
     parameters: tuple[str, ...] = ()
     constraints: str = PROJECTED
@@ -60,40 +60,42 @@ class Problem:
 
     @property
     def nu(self) -> int:
-        """Entries of the force elements' states."""
+        """Number of entries of the force elements' states."""
         return sum(self.sizes)
 
     @property
     def is_projected(self) -> bool:
-        """Whether steps end by a projection onto the constraints."""
+        """Whether each step ends with a projection onto the constraints."""
         return bool(self.system.constraints) and self.constraints == PROJECTED
 
     @property
     def key(self) -> Any:
-        """What tells problems of one system apart, or None if a function or an element takes part, which may change."""
+        """A key that is unique among problems of one system; None if it has functions or elements, which may change."""
         if self.law is not None or self.f_ext is not None or self.forces:
             return None
         limits = self.limits is COARSE
-        return (self.held, self.pushed, self.parameters, self.constraints, self.stabilisation, limits)
+        return (self.has_tau, self.has_f_ext, self.parameters, self.constraints, self.stabilisation, limits)
 
     @property
     def constants(self) -> dict[str, Shape]:
         """Names and shapes of the constants."""
-        found: dict[str, Shape] = {"tau": (self.system.nv,)} if self.held else {}
-        if self.pushed:
+        found: dict[str, Shape] = {"tau": (self.system.nv,)} if self.has_tau else {}
+        if self.has_f_ext:
             found["f_ext"] = (self.system.nb, 6)
         return found | {name: parameter_shape(self.where, self.system, name) for name in self.parameters}
 
-    def settled(self, constants: Mapping[str, Any]) -> System:
-        """The system with its parameters among the constants put in."""
+    def system_with(self, constants: Mapping[str, Any]) -> System:
+        """Return the system with the parameters that are among the constants."""
         if not self.parameters:
             return self.system
         return with_parameters(self.system, {name: constants[name] for name in self.parameters})
 
-    def applied(self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Total:
-        """All forces on the system."""
-        tau = constants["tau"] if self.held else np.zeros(system.nv, dtype=int)
-        f_ext = constants["f_ext"] if self.pushed else None
+    def total_force(
+        self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
+    ) -> TotalForce:
+        """Return the sum of all forces on the system."""
+        tau = constants["tau"] if self.has_tau else np.zeros(system.nv, dtype=int)
+        f_ext = constants["f_ext"] if self.has_f_ext else None
         if self.law is not None:
             tau = tau + self._shaped("the controller's result", self.law(t, q, qd), (system.nv,))
         if self.f_ext is not None:
@@ -112,9 +114,10 @@ class Problem:
                 more = self._shaped(f"f_ext of {name}", found.f_ext, (system.nb, 6))
                 f_ext = more if f_ext is None else f_ext + more
             rates.append(self._shaped(f"rate of {name}", found.rate, (size,)))
-        return Total(tau, f_ext, np.concatenate(rates))
+        return TotalForce(tau, f_ext, np.concatenate(rates))
 
     def _shaped(self, name: str, value: Any, shape: Shape) -> Array:
+        """Return a result of a user's function as an array; raise unless it has this shape and real numbers."""
         array = np.asarray(value)
         if array.shape != shape:
             raise ShapeError(f"{self.where}: {name} has shape {array.shape}, expected {shape} for one state.")
@@ -125,9 +128,9 @@ class Problem:
     def acceleration(
         self, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
     ) -> tuple[Array, Array]:
-        """qdd (nv,), and the rates (nu,) of the force elements' states."""
-        system = self.settled(constants)
-        tau, f_ext, rate = self.applied(system, t, q, qd, u, constants)
+        """Return qdd (nv,), and the rates (nu,) of the force elements' states."""
+        system = self.system_with(constants)
+        tau, f_ext, rate = self.total_force(system, t, q, qd, u, constants)
         force = {} if f_ext is None else {"f_ext": f_ext}
         if not system.constraints:
             return system.apply("forward_dynamics", aba, q, qd, tau, **force), rate
@@ -136,11 +139,11 @@ class Problem:
         return constrained_dynamics(system, q, qd, tau, t, **options)[0], rate
 
     def on_constraints(self, q: Array, constants: Mapping[str, Any]) -> Array:
-        """q (nq,) one Newton step nearer to the constraints, the smallest in the mass metric."""
-        system = self.settled(constants)
+        """Return q (nq,) after one Newton step towards the constraints, the smallest in the mass metric."""
+        system = self.system_with(constants)
         return system.integrate_row(q, correction(system, q, -padded_error(system, q), self.limits))
 
     def along_constraints(self, t: Scalar, q: Array, qd: Array, constants: Mapping[str, Any]) -> Array:
-        """The velocity (nv,) with A qd = b(t) that differs least from qd in the mass metric."""
-        system = self.settled(constants)
+        """Return the velocity (nv,) with A qd = b(t) that differs least from qd in the mass metric."""
+        system = self.system_with(constants)
         return qd - correction(system, q, constraint_velocity(system, q, qd, t), self.limits)

@@ -1,17 +1,19 @@
-"""A progress bar for long work: shown on a terminal when it takes longer than a moment."""
+"""Long-running work: its progress bar, shown on a terminal, and Ctrl-C when it is nearly done."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-_PATIENCE = 1.0  # s, before a bar appears by itself
+T = TypeVar("T")
+
+_PATIENCE = 1.0  # s, before a bar appears unasked
 
 
 class Progress:
-    """Tells how far work has come. ``show``: True, False, None (on a terminal, if it takes long), or a function that is
+    """Shows the progress of work. ``show``: True, False, None (on a terminal, if it takes long), or a function that is
     called with the fraction done. Use it in a ``with`` statement."""
 
     def __init__(self, title: str, total: float, show: bool | Callable[[float], Any] | None) -> None:
@@ -26,7 +28,7 @@ class Progress:
             self._bar.stop()
 
     def update(self, done: float) -> None:
-        """So much is done of the total."""
+        """Show that ``done`` of the total is done."""
         if callable(self.show):
             self.show(min(done / self.total, 1.0))
             return
@@ -44,3 +46,17 @@ class Progress:
         if self.show is not None:
             return bool(self.show)
         return done < self.total and time.monotonic() - self._start > _PATIENCE and sys.stderr.isatty()
+
+
+def finish(work: Callable[[], T], interrupted: bool) -> tuple[T, bool]:
+    """Return the result of short work that ends a longer one, and whether Ctrl-C was pressed by then.
+
+    ``interrupted``: it was pressed before. If it is pressed for the first time, the work begins anew, and its result
+    is kept; a second time ends it.
+    """
+    try:
+        return work(), interrupted
+    except KeyboardInterrupt:
+        if interrupted:
+            raise
+        return work(), True

@@ -1,4 +1,7 @@
-"""What a user gives to ``sixd.simulate``, checked: states and constants as rows, the controller by its kind."""
+"""The setup of a simulation: the checked arguments of ``sixd.simulate`` as a problem and rows of states and constants.
+
+Here are also the checks of numbers and of the start; ``sixd.ensemble`` uses them too.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,32 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.constrained.least_norm import COARSE, EXACT
+from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
+from sixd.algorithms.singular import singular_joints
+from sixd.engine.evaluate import require_regular
+from sixd.engine.functions import Function
 from sixd.engine.parameters import parameter_shape
-from sixd.errors import ScalarTypeError, unknown_name
+from sixd.errors import AssemblyError, ScalarTypeError, unknown_name
 from sixd.forces.elements import elements
+from sixd.model.model import Model
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, prepare
-from sixd.simulation.checks import positive
-from sixd.simulation.controller import Sampled, can_be_traced, kind_of_controller, require_pure
+from sixd.simulation.controller import SampledController, can_be_compiled, classify_controller, require_pure
 from sixd.simulation.problem import PROJECTED, STABILISED, Problem
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar, is_number
+from sixd.trajectory.batching import batched
 
-_OWN = ("q", "qd", "tau", "controller", "f_ext")  # names of arguments, which no symbol can have
+_ARGUMENTS = ("q", "qd", "tau", "controller", "f_ext")  # names that no symbol can have
+_MOST_RECORDS = 1e9
+_UNASSEMBLED = 1e-6  # in a constraint's own unit: a start with larger errors is refused, the first step corrects others
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A problem with its start: rows of states, and of constants (one row for all, or as many)."""
+    """A problem and its start: rows of states, and of constants (one row for all, or as many).
+
+    ``batch`` is the shape of the batch, whose entries are the rows.
+    """
 
     problem: Problem
     batch: tuple[int, ...]
@@ -34,11 +47,11 @@ class Setup:
     u: Array
     constants: dict[str, Array]
     dtype: str
-    sampled: Sampled | None
+    sampled: SampledController | None
 
     @property
     def rows(self) -> int:
-        """Number of rollouts."""
+        """Number of rows."""
         return len(self.q)
 
 
@@ -56,15 +69,17 @@ def make_setup(
     constraints: str,
     stabilisation: float,
     seed: Any,
+    start: float = 0.0,
 ) -> Setup:
+    """Return the setup of a simulation that begins at the time ``start`` [s]; raise if it cannot begin."""
     require_system(where, system)
     if not system.nv:
         raise ScalarTypeError(f"{where}: {system.name!r} has no freedoms, expected a system that can move.")
     rng = _generator(where, seed)
-    q = _start(where, system, q, rng)
+    q = _configuration(where, system, q, rng)
     qd = np.zeros(system.nv, np.float32 if getattr(q, "dtype", None) == np.float32 else float) if qd is None else qd
-    law, sampled, held = kind_of_controller(where, controller, sample_time, seed)
-    push = f_ext if f_ext is None or callable(f_ext) else "array"
+    interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
+    law, sampled, constant = classify_controller(where, controller, interval, seed)
     given = _parameters(where, parameters)
     if constraints not in (PROJECTED, STABILISED):
         raise unknown_name(f"{where}: constraints", "choice", constraints, (PROJECTED, STABILISED))
@@ -72,18 +87,18 @@ def make_setup(
         where,
         system,
         law=law,
-        held=held is not None or sampled is not None,
-        f_ext=push if callable(push) else None,
-        pushed=push == "array",
+        has_tau=constant is not None or sampled is not None,
+        f_ext=f_ext if callable(f_ext) else None,
+        has_f_ext=f_ext is not None and not callable(f_ext),
         forces=elements(where, forces),
         parameters=tuple(given),
         constraints=constraints,
         stabilisation=positive(where, "stabilisation", stabilisation, "1/s"),
     )
-    if law is not None and not can_be_traced(problem):
-        problem, sampled = replace(problem, law=None, held=True), Sampled(where, law, None)
+    if law is not None and not can_be_compiled(problem):
+        problem, sampled = replace(problem, law=None, has_tau=True), SampledController(where, law, None)
     require_pure(problem)
-    arrays, batch, dtype = _arrays(problem, q, qd, held, f_ext, given)
+    arrays, batch, dtype = _arrays(problem, q, qd, constant, f_ext, given)
     problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT)
     rows = len(arrays["q"])
     if sampled is not None:
@@ -92,21 +107,26 @@ def make_setup(
     parts = [force.start(system) for force in problem.forces]
     u = np.tile(np.concatenate([np.zeros(0), *parts]).astype(dtype), (rows, 1))
     constants = {name: arrays[name] for name in problem.constants}
-    return Setup(problem, batch, arrays["q"], arrays["qd"], u, constants, dtype, sampled)
+    setup = Setup(problem, batch, arrays["q"], arrays["qd"], u, constants, dtype, sampled)
+    _require_start(setup, start)
+    return setup
+
+
+# arguments --------------------------------------------------------------------------------------
 
 
 def _arrays(
-    problem: Problem, q: Any, qd: Any, held: Any, f_ext: Any, parameters: Mapping[str, Any]
+    problem: Problem, q: Any, qd: Any, constant: Any, f_ext: Any, parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Array], tuple[int, ...], str]:
-    """(rows of everything that is an array, the batch's shape, the dtype); q and qd have all rows."""
+    """Return the rows of all arguments that are arrays, the batch's shape and the dtype; q and qd have all rows."""
     where, system = problem.where, problem.system
     arguments = [
         Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
         Argument("qd", qd, (system.nv,), f"nv of {system.name!r}"),
     ]
-    if held is not None:
-        arguments.append(Argument("controller", held, (system.nv,), "nv, constant forces"))
-    if problem.pushed:
+    if constant is not None:
+        arguments.append(Argument("controller", constant, (system.nv,), "nv, constant forces"))
+    if problem.has_f_ext:
         arguments.append(Argument("f_ext", f_ext, (system.nb, 6), "nb, 6"))
     arguments += [Argument(name, x, parameter_shape(where, system, name)) for name, x in parameters.items()]
     found, batch, kind = prepare(where, arguments)
@@ -121,20 +141,20 @@ def _arrays(
             arrays[name] = np.ascontiguousarray(np.broadcast_to(x, (rows, x.shape[1])))
         elif not np.isfinite(x).all():
             raise ScalarTypeError(f"{where}: {name} holds NaN or infinity, expected finite numbers.")
-    if held is not None:
+    if constant is not None:
         arrays["tau"] = arrays.pop("controller")
     return arrays, batch, dtype
 
 
 def _rows(array: Array, core: tuple[int, ...], batch: tuple[int, ...], dtype: str) -> Array:
-    """One row for all, if the array has no batch, else all rows; the caller's array may change later."""
+    """Return a copy: one row for all, if the array has no batch, else all rows."""
     array = array.astype(dtype)
     if array.ndim == len(core):
         return array.reshape((1, *core))
     return np.ascontiguousarray(np.broadcast_to(array, batch + core)).reshape((math.prod(batch), *core))
 
 
-def _start(where: str, system: System, q: Any, rng: np.random.Generator) -> Any:
+def _configuration(where: str, system: System, q: Any, rng: np.random.Generator) -> Any:
     if q is None:
         return system.neutral()
     if isinstance(q, str):
@@ -154,11 +174,75 @@ def _generator(where: str, seed: Any) -> np.random.Generator:
 
 
 def _parameters(where: str, parameters: Any) -> dict[str, Any]:
-    """By names; a symbol stands for its own."""
+    """Return the parameters by name, symbols by their own."""
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ScalarTypeError(f"{where}: parameters is {parameters!r}, expected a mapping of names to arrays.")
     given = {str(name): x for name, x in (parameters or {}).items()}
-    for name in _OWN:
+    for name in _ARGUMENTS:
         if name in given:
             raise ScalarTypeError(f"{where}: parameters has {name!r}, which means something else. Rename the symbol.")
     return given
+
+
+# start ------------------------------------------------------------------------------------------
+
+
+def _require_start(setup: Setup, t: float) -> None:
+    """Raise if the mass matrix is singular, or if the start violates the constraints at the time t."""
+    system, problem = setup.problem.system, setup.problem
+    if isinstance(system, Model) and not problem.parameters:
+        names = singular_joints(system)
+        require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
+    if system.constraints and setup.rows:
+        errors = batched(problem.where, _ERRORS, system, problem.parameters, setup.dtype)
+        times = np.full(setup.rows, t, setup.dtype)
+        error, rate = errors(setup.q, setup.qd, times, *(setup.constants[name] for name in problem.parameters))
+        _require_small(setup, "q", error, 1.0, "sixd.assemble(model, q)")
+        _require_small(setup, "qd", rate, np.abs(setup.qd).max(axis=-1), "sixd.assemble(model, q, qd)")
+
+
+def _constraint_errors(system: System, q: Array, qd: Array, t: Scalar) -> tuple[Array, Array]:
+    """Return the errors (k,) of the constraints of one row, and of their rates."""
+    return padded_error(system, q), constraint_velocity(system, q, qd, t)
+
+
+_ERRORS = Function("start", _constraint_errors, ("q", "qd", "t"), named=False, judged=False)
+
+
+def _require_small(setup: Setup, name: str, error: Array, scale: Any, hint: str) -> None:
+    size = np.abs(error).max(axis=-1, initial=0.0) / np.maximum(1.0, scale)
+    worst = int(np.argmax(np.where(np.isfinite(size), size, -1)))
+    if size[worst] > _UNASSEMBLED * (1e3 if setup.dtype == "float32" else 1):
+        row = f" in row {worst}" if setup.batch else ""
+        raise AssemblyError(
+            f"{setup.problem.where}: {name} does not satisfy the constraints of {setup.problem.system.name!r}{row}: "
+            f"they are off by {np.abs(error[worst]).max():.3g}, expected 0. Start from {hint}."
+        )
+
+
+# numbers ----------------------------------------------------------------------------------------
+
+
+def positive(where: str, name: str, value: Any, unit: str, *, zero: bool = True) -> float:
+    """Return a finite number of at least 0, or above 0 if not ``zero``, as a float."""
+    if isinstance(value, bool) or not is_number(value) or not (0 <= value < np.inf) or (not zero and value == 0):
+        raise ScalarTypeError(
+            f"{where}: {name} is {value!r}, expected a finite number {'of at least' if zero else 'above'} 0 [{unit}]."
+        )
+    return float(value)
+
+
+def whole(where: str, name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number of at least ``least`` as an int."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ScalarTypeError(f"{where}: {name} is {value!r}, expected a whole number of at least {least}.")
+    return int(value)
+
+
+def require_countable(where: str, records: float) -> None:
+    """Raise if there are more records than a simulation can be meant to have."""
+    if records > _MOST_RECORDS:
+        raise ScalarTypeError(
+            f"{where}: these are {records:.2g} records, expected at most {_MOST_RECORDS:.0e}. Give a longer dt, or "
+            f"record_every."
+        )

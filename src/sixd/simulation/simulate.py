@@ -1,4 +1,9 @@
-"""``sixd.simulate`` and ``sixd.step``: from a state to a motion."""
+"""``sixd.simulate`` and ``sixd.step``: the motion of a system from a state.
+
+The order of the work: ``setup`` checks the arguments (``controller`` decides whether the controller is compiled),
+``problem`` has the equations of motion, ``diagnostics`` warns, ``stepping`` advances the state, ``collect`` makes the
+Trajectory. ``ensemble`` does this for many rows, on processes and clusters.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +15,19 @@ import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
-from sixd.simulation.checks import positive, require_countable, whole
 from sixd.simulation.collect import collect
-from sixd.simulation.doubts import friction_doubt, step_doubt, tell
+from sixd.simulation.diagnostics import friction_warning, step_warning, warn
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
-from sixd.simulation.setup import Setup, make_setup
-from sixd.simulation.starts import require_start
+from sixd.simulation.setup import Setup, make_setup, positive, require_countable, whole
 from sixd.simulation.stepping.adaptive import ADAPTIVE, integrate_adaptively
-from sixd.simulation.stepping.fixed import STEP, Records, Runner, Sheets
+from sixd.simulation.stepping.fixed import STEP, Runner
 from sixd.simulation.stepping.recipes import FIXED_STEP
+from sixd.simulation.stepping.records import RecordBuffer, Records
 from sixd.spatial.scalar import Array, is_number
 from sixd.trajectory.trajectory import Trajectory
 
-_MOST_IN_FLOAT32 = 2**24  # steps: whole numbers beyond are not all floats
+_MOST_IN_FLOAT32 = 2**24  # steps: not all larger whole numbers are floats
 METHODS = (*FIXED_STEP, *ADAPTIVE)
 
 
@@ -50,48 +54,48 @@ def simulate(
     progress: bool | Callable[[float], Any] | None = None,
     on_chunk: Callable[[Trajectory], Any] | None = None,
 ) -> Trajectory:
-    """The motion of a system from a state, or of many at once.
+    """Simulate the motion of a system from a state, or from many states at once.
 
     Parameters
     ----------
-    system : a Model (its constraints are honoured), a reduced model, or equations of motion (``sixd.lagrange``).
-    q, qd : (…, nq), (…, nv), the start; None is the neutral configuration, or rest; q="random" draws one with ``seed``.
+    system : a Model (its constraints are satisfied), a reduced model, or equations of motion (``sixd.lagrange``).
+    q, qd : (…, nq), (…, nv), the start; None: the neutral configuration, and rest; q="random" draws one with ``seed``.
     duration : [s].
     dt : the step [s], 1e-3 if omitted; it is shortened to divide the duration, or ``sample_time``. For adaptive methods
-        the distance of records; if omitted, those of one row lie at the method's own steps, those of a batch at 200
+        the interval of records; if omitted, one row has a record at each step of the method, a batch at the ends of 200
         intervals.
     method : "rk4", fourth order, on the group for quaternions; "euler", semi-implicit, first order, and not symplectic
         when M depends on q; "midpoint", implicit, second order, symplectic: no drift of energy over long times, but no
         constraints, and no dry friction at rest, where the implicit equation has no solution; "adaptive", SciPy's
         DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol`` and ``atol``.
-    controller : forces (…, nv) that stay the same, or a function ``controller(t, q, qd) -> tau (nv,)`` of one state.
-        Written in NumPy's style with the functions of ``sixd.spatial`` it becomes part of the compiled step; it must
-        then depend on its arguments alone. With ``sample_time`` [s] it is called as it is, with numbers, at every
-        sample of each row, and its force is held until the next: then it may do anything, and keep a memory, of
-        which each row of a batch has a copy. An argument named ``rng`` gets a random generator made of ``seed``, one
-        for each row. Ready ones are in ``sixd.controllers``.
-    f_ext : (…, nb, 6) that stays the same, or a function (t, q, qd) -> (nb, 6), compiled as a controller is.
+    controller : constant forces (…, nv), or a function ``controller(t, q, qd) -> tau (nv,)`` of one state. Written with
+        NumPy's operators and the functions of ``sixd.spatial`` it becomes part of the compiled step; it must then
+        depend on its arguments alone. With ``sample_time`` [s] it is called with numbers, at every sample of each row,
+        and its force is held until the next: then it may contain any code, and keep a memory, of which each row of a
+        batch has a copy. An argument named ``rng`` gets a random generator made from ``seed``, one for each row.
+        Ready-made controllers are in ``sixd.controllers``.
+    f_ext : constant (…, nb, 6), or a function (t, q, qd) -> (nb, 6), compiled as a controller is.
     forces : elements such as ``sixd.Ground`` (compliant contact with friction) and ``sixd.JointLimits``. Rigid contact
         and impacts are not offered.
     parameters : name -> (…, core) array, per row: "inertia", "gravity", "damping" … as in ``sixd.compile``, or symbols.
-    constraints : "projected" puts every step's end back onto the constraints; "stabilised" adds terms that let errors
-        die out at the rate ``stabilisation`` [1/s] (Baumgarte's).
-    record_every : a record each so many steps; the start and the end are always recorded.
+    constraints : "projected" projects the state onto the constraints after each step; "stabilised" adds Baumgarte's
+        terms, by which errors decay at the rate ``stabilisation`` [1/s].
+    record_every : number of steps between records; the start and the end are always recorded.
     events : for adaptive methods: functions (t, q, qd) -> number whose zeros are found, listed in ``facts["events"]``;
-        the attribute ``terminal = True`` ends the motion there, ``direction`` (1, -1) picks rising or falling ones. One
-        that is zero at the start is listed at t = 0, and ends nothing.
+        the attribute ``terminal = True`` ends the motion there, ``direction`` (1, -1) selects rising or falling zeros.
+        An event that is zero at the start is listed at t = 0, and does not end the motion.
     progress : a bar on long runs on a terminal (None), always, never, or a function of the fraction done.
-    on_chunk : called with pieces of the trajectory as they are computed; they are not kept, and the result holds the
-        last record alone. So memory stays bounded however long it runs. Adaptive methods give one piece.
+    on_chunk : called with pieces of the trajectory as they are computed; they are not kept, and the result holds only
+        the last record. So memory stays bounded however long it runs. Adaptive methods give one piece.
 
     Returns
     -------
-    ``Trajectory``: t (r,), q (…, r, nq), qd (…, r, nv), tau, energy, constraint_error. Rows that went wrong (a singular
-    state, an iteration without end) are NaN from there on, and told of by a ``SimulationWarning``, which names the
-    joint that went first and when. So are dry friction, which no method gets right near rest, and a step beyond 90 % of
-    what its method bears at the start (damping, stiffness, force elements and a traced controller counted; of a batch
-    some rows are looked at). Interrupted by the keyboard it returns what was computed, with a warning, and
-    ``interrupted`` is True.
+    ``Trajectory``: t (r,), q (…, r, nq), qd (…, r, nv), tau, energy, constraint_error. Rows that fail (a singular
+    state, an iteration that does not converge) are NaN from there on, and a ``SimulationWarning`` names the joint that
+    diverged first and when. Warnings are also given of dry friction, which no method gets right near rest, and of a
+    step beyond 90 % of the stability limit of its method at the start (by damping, stiffness, force elements and a
+    traced controller; of a batch some rows are examined). Interrupted by Ctrl-C it returns the computed part, with a
+    warning, and ``interrupted`` is True.
 
     Notes
     -----
@@ -115,32 +119,25 @@ def simulate(
         where, system, q, qd, controller=controller, sample_time=sample_time, f_ext=f_ext, forces=forces,
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
     )  # fmt: skip
-    require_start(setup)
     facts: dict[str, Any] = {"method": method, "record_every": every}
-    sheets: Sheets | None = None
-    runner: Runner | None = None
-    doubt = friction_doubt(setup, method)
-    if doubt is not None:
-        tell(where, doubt, 2)
+    warn(where, friction_warning(setup, method), 2)
     with Progress(f"{where} {system.name}", duration, progress) as bar:
         if method in ADAPTIVE:
-            step = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every
-            pieces = integrate_adaptively(setup, method, duration, step, events, rtol, atol, bar, facts)
-        else:
-            if events:
-                raise ScalarTypeError(f"{where}: events need an adaptive method, got {method!r}. Use 'adaptive'.")
-            steps, h, rest = _grid(where, duration, STEP if dt is None else dt, setup)
-            facts["dt"] = h
-            require_countable(where, steps / every)
-            marks = np.arange(0, steps + 1, every)
-            marks = marks if marks[-1] == steps else np.append(marks, steps)
-            runner = Runner(setup, method, h)
-            doubt = step_doubt(runner)
-            if doubt is not None:
-                tell(where, doubt, 2)
-            sheets = None if on_chunk is not None else _sheets(where, setup, len(marks))
-            pieces = _timed(runner.run(marks, lambda done: bar.update(done * h), sheets, rest), h, steps, duration)
-        return collect(setup, pieces, facts, on_chunk, sheets, runner)
+            interval = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every
+            pieces = integrate_adaptively(setup, method, duration, interval, events, rtol, atol, bar, facts)
+            return collect(setup, pieces, facts, on_chunk)
+        if events:
+            raise ScalarTypeError(f"{where}: events need an adaptive method, got {method!r}. Use 'adaptive'.")
+        steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)
+        facts["dt"] = h
+        require_countable(where, steps / every)
+        marks = np.arange(0, steps + 1, every)
+        marks = marks if marks[-1] == steps else np.append(marks, steps)
+        runner = Runner(setup, method, h)
+        warn(where, step_warning(runner), 2)
+        buffer = None if on_chunk is not None else RecordBuffer(setup, len(marks))
+        records = runner.run(marks, lambda done: bar.update(done * h), buffer, last_step)
+        return collect(setup, _timed(records, h, steps, duration), facts, on_chunk, buffer, runner)
 
 
 def step(
@@ -158,9 +155,9 @@ def step(
     constraints: str = PROJECTED,
     stabilisation: float = 20.0,
 ) -> tuple[Array, Array]:
-    """The state (q, qd) one step of dt [s] later, of one row or of a batch; arguments as for ``sixd.simulate``.
+    """Return the state (q, qd) one step of dt [s] later, of one row or of a batch; arguments as for ``sixd.simulate``.
 
-    A method with fixed steps: "rk4", "euler" or "midpoint". A controller that is a function is traced at every call;
+    ``method`` has fixed steps: "rk4", "euler" or "midpoint". A controller that is a function is traced at every call;
     for many steps use ``sixd.simulate``, or pass the forces themselves.
 
     >>> import sixd
@@ -170,62 +167,47 @@ def step(
     if method not in FIXED_STEP:
         raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
     h = positive(where, "dt", dt, "s", zero=False)
+    if isinstance(t, bool) or not is_number(t) or not np.isfinite(t):
+        raise ScalarTypeError(f"{where}: t is {t!r}, expected a finite number [s].")
     setup = make_setup(
         where, system, q, qd, controller=controller, sample_time=None, f_ext=f_ext, forces=forces,
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=None,
+        start=float(t),
     )  # fmt: skip
     if setup.problem.nu:
         raise ScalarTypeError(f"{where}: an element of forces has a state of its own. Use sixd.simulate.")
-    start = _moment(where, t)
-    require_start(setup, start)
-    runner = Runner(setup, method, h, start)
+    runner = Runner(setup, method, h, float(t))
     *_, last = runner.run(np.array([1]), lambda done: None)
     q, qd = (x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
     return q, qd
 
 
-def _sheets(where: str, setup: Setup, records: int) -> Sheets:
-    """Arrays for all records, or an error if there is no room for them."""
-    try:
-        return Sheets(setup, records)
-    except MemoryError:
-        raise ScalarTypeError(
-            f"{where}: {setup.rows} rows of {records} records do not fit into memory, expected fewer. Give "
-            f"record_every, or take the records in pieces by on_chunk."
-        ) from None
-
-
-def _moment(where: str, t: Any) -> float:
-    if isinstance(t, bool) or not is_number(t) or not np.isfinite(t):
-        raise ScalarTypeError(f"{where}: t is {t!r}, expected a finite number [s].")
-    return float(t)
-
-
 def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, float, float]:
-    """(number of steps, step [s], length of the last if it is a shorter one, else 0).
+    """Return (number of steps, step [s], length of the last step if it is shorter, else 0).
 
     Steps are at most dt long, and divide the duration evenly, or the sampling interval; then the last may be shorter.
     """
     longest = positive(where, "dt", dt, "s", zero=False)
-    whole = duration
+    divided = duration
     if setup.sampled is not None and setup.sampled.interval is not None:
-        whole = min(setup.sampled.interval, duration)
-    pieces = whole / longest
-    if not pieces < 1e15:
-        raise ScalarTypeError(f"{where}: dt is {dt!r} for {whole:g} s, expected fewer than 1e15 steps.")
-    h = whole / max(1, math.ceil(pieces - 1e-9)) if whole else longest
-    steps, rest = round(duration / h), 0.0
+        divided = min(setup.sampled.interval, duration)
+    count = divided / longest
+    if not count < 1e15:
+        raise ScalarTypeError(f"{where}: dt is {dt!r} for {divided:g} s, expected fewer than 1e15 steps.")
+    h = divided / max(1, math.ceil(count - 1e-9)) if divided else longest
+    steps, last_step = round(duration / h), 0.0
     if abs(steps * h - duration) > 1e-6 * h:
         steps = math.ceil(duration / h)
-        rest = duration - (steps - 1) * h
+        last_step = duration - (steps - 1) * h
     if setup.dtype == "float32" and steps > _MOST_IN_FLOAT32:
         raise ScalarTypeError(
             f"{where}: these are {steps} steps, expected at most {_MOST_IN_FLOAT32} in float32. Use float64."
         )
-    return steps, h, rest
+    return steps, h, last_step
 
 
 def _timed(pieces: Iterator[Records], h: float, steps: int, duration: float) -> Iterator[tuple[Array, Records]]:
-    # the last record is at the duration to the bit, so that at(duration) is within
+    """Yield (times, records) of each piece."""
+    # the last record is at the duration to the bit, so that at(duration) is in range
     for piece in pieces:
         yield np.where(piece.steps == steps, duration, piece.steps * h), piece

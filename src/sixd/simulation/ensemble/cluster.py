@@ -1,4 +1,4 @@
-"""Chunks of an ensemble on a dask cluster; lost workers' chunks are done again by others."""
+"""Chunks of an ensemble on a dask cluster; the chunks of a lost worker are repeated on others."""
 
 from __future__ import annotations
 
@@ -11,39 +11,42 @@ from typing import Any
 
 from sixd.errors import MissingPackageError, ScalarTypeError, WorkerError
 from sixd.simulation.ensemble.draws import WHERE
-from sixd.simulation.ensemble.job import Job, Result, packed, run_packed
-from sixd.simulation.ensemble.workers import Attempts, Span
+from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run_packed
+from sixd.simulation.ensemble.workers import Attempts
 from sixd.spatial.scalar import Array
 
 _CONNECT = 10.0  # s, for a scheduler to answer, and for a worker to be there
-_LOOK = 2.0  # s, after which somebody looks whether there are workers at all
+_CHECK = 2.0  # s, after which the cluster is asked whether it has workers
 
 
 def on_cluster(
     job: Job, spans: list[Span], cut: Callable[[int, int], dict[str, Array]], cluster: Any, retries: int
-) -> Iterator[tuple[Span, Result]]:
-    """Results as they come, in any order. ``cluster``: an address, a ``distributed.Client``, or a dask cluster."""
+) -> Iterator[tuple[Span, ChunkResult]]:
+    """Yield the results of the chunks, in any order.
+
+    ``cluster`` is an address, a ``distributed.Client``, or a dask cluster.
+    """
     distributed = require_distributed()
-    import cloudpickle  # comes with dask; it takes lambdas and functions of a notebook too
+    import cloudpickle  # comes with dask; it also pickles lambdas and functions of a notebook
 
     payload = packed(job, cloudpickle.dumps)
-    attempts, flying = Attempts(retries), {}  # type: Attempts, dict[Any, Span]
+    attempts, submitted = Attempts(retries), {}  # type: Attempts, dict[Any, Span]
     with _client(distributed, cluster) as client:
         left = iter(spans)
         finished: Queue[Any] = Queue()
 
         def submit(span: Span) -> None:
             future = client.submit(run_packed, payload, span[0], cut(*span), pure=False)
-            flying[future] = span
+            submitted[future] = span
             future.add_done_callback(finished.put)
 
         try:
-            # two for each thread of the cluster: one under way, one at hand; so results do not pile up there
+            # two for each thread of the cluster: one running, one waiting; so results do not pile up there
             for span in islice(left, 2 * _threads(client, cluster)):
                 submit(span)
-            while flying:
+            while submitted:
                 future = _next(finished, client, cluster)
-                span = flying.pop(future)
+                span = submitted.pop(future)
                 try:
                     found = future.result()
                 except (distributed.KilledWorker, CancelledError) as error:
@@ -59,18 +62,18 @@ def on_cluster(
                 for span in islice(left, 1):
                     submit(span)
         finally:
-            if flying:
-                client.cancel(list(flying))
+            if submitted:
+                client.cancel(list(submitted))
 
 
 def _next(finished: Queue[Any], client: Any, cluster: Any) -> Any:
-    """A future that is done; raises if there is nobody to do them."""
+    """Return a future that is done; raise if the cluster has no workers any more."""
     alone = 0.0
     while True:
         try:
-            return finished.get(timeout=_LOOK)
+            return finished.get(timeout=_CHECK)
         except Empty:
-            alone = 0.0 if client.nthreads() else alone + _LOOK
+            alone = 0.0 if client.nthreads() else alone + _CHECK
             if alone > _CONNECT:
                 raise WorkerError(
                     f"{WHERE}: the workers of the cluster {cluster!r} are gone, and none has come in {alone:.0f} s."
@@ -78,7 +81,7 @@ def _next(finished: Queue[Any], client: Any, cluster: Any) -> Any:
 
 
 def require_distributed() -> Any:
-    """The package, or an error that says how to get it."""
+    """Return the package ``distributed``; raise with the command that installs it."""
     try:
         import distributed
     except ImportError:
@@ -90,7 +93,7 @@ def require_distributed() -> Any:
 
 @contextlib.contextmanager
 def _client(distributed: Any, cluster: Any) -> Iterator[Any]:
-    """A client of the cluster; closed at the end if it was made here."""
+    """Yield a client of the cluster; close it at the end if it was made here."""
     if isinstance(cluster, distributed.Client):
         if cluster.asynchronous:
             raise ScalarTypeError(f"{WHERE}: cluster is an asynchronous Client, expected a plain one.")
@@ -111,7 +114,7 @@ def _client(distributed: Any, cluster: Any) -> Iterator[Any]:
 
 
 def _threads(client: Any, cluster: Any) -> int:
-    """How many chunks the cluster can do at once."""
+    """Return the number of chunks that the cluster can run at once."""
     if not client.nthreads():
         try:
             client.wait_for_workers(1, timeout=_CONNECT)

@@ -1,6 +1,6 @@
-"""What differs from row to row of an ensemble: sweeps, draws from random generators, and grids of both.
+"""The arguments that differ from row to row of an ensemble: sweeps, draws from random generators, and grids of values.
 
-Row i's generator is made of the seed and of i alone, so that a row is the same in every company.
+Row i's generator is made from the seed and i alone, so that a row does not depend on the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from sixd.engine.parameters import parameter_shape
 from sixd.errors import ShapeError
 from sixd.model.system import System
-from sixd.simulation.checks import whole
+from sixd.simulation.setup import whole
 from sixd.spatial.scalar import Array
 
 WHERE = "ensemble"
@@ -23,9 +23,9 @@ WHERE = "ensemble"
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Arguments of ``simulate`` for all rows: those that are one for all, and arrays (count, core) of the others.
+    """Arguments of ``simulate`` for all rows: those that are common to all, and arrays (count, core) of the others.
 
-    Names are those of the arguments; a parameter's has the mark ``PARAMETER`` before it.
+    Names are those of the arguments; the name of a parameter has the prefix ``PARAMETER``.
     """
 
     count: int
@@ -33,15 +33,15 @@ class Rows:
     own: dict[str, Array]
 
     def cut(self, first: int, stop: int) -> dict[str, Array]:
-        """The arrays of some rows."""
+        """Return the arrays of the rows first … stop − 1."""
         return {name: np.ascontiguousarray(x[first:stop]) for name, x in self.own.items()}
 
 
 PARAMETER = "parameter "
 
 
-def assembled(common: Mapping[str, Any], own: Mapping[str, Array], order: tuple[str, ...]) -> dict[str, Any]:
-    """Arguments of ``simulate`` from those for all rows and those of some; parameters in the order of their names."""
+def simulate_arguments(common: Mapping[str, Any], own: Mapping[str, Array], order: tuple[str, ...]) -> dict[str, Any]:
+    """Return the arguments of ``simulate`` from the common ones and those of some rows; parameters in ``order``."""
     given = {**common, **own}
     found = {name: x for name, x in given.items() if not name.startswith(PARAMETER)}
     found["parameters"] = {name: given[PARAMETER + name] for name in order} or None
@@ -61,7 +61,7 @@ def make_rows(
     count: int | None,
     entropy: Any,
 ) -> Rows:
-    """Find how many rows there are, and draw what is random: q, qd, parameters, controller, f_ext, in that order."""
+    """Return the arguments of all rows; random ones are drawn in the order q, qd, parameters, controller, f_ext."""
     if q is None:
         q = system.neutral()
     elif isinstance(q, str) and q == "random":
@@ -96,7 +96,9 @@ def make_rows(
 
 
 def grid(**axes: Any) -> dict[str, Array]:
-    """All combinations of values, for the ``parameters`` of ``sixd.ensemble``: name -> (count, …), the last fastest.
+    """Return all combinations of values, for the ``parameters`` of ``sixd.ensemble``: name -> (count, …).
+
+    The last axis varies fastest.
 
     >>> import sixd
     >>> {name: x.tolist() for name, x in sixd.grid(mass=[1, 2], length=[0.5, 0.7]).items()}
@@ -111,7 +113,7 @@ def grid(**axes: Any) -> dict[str, Array]:
 
 
 def _takes_one(function: Callable[..., Any]) -> bool:
-    """Whether a function is one of a generator alone, and so draws a row."""
+    """Return whether a function takes one argument, the generator, and so draws a row."""
     try:
         given = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -121,7 +123,7 @@ def _takes_one(function: Callable[..., Any]) -> bool:
 
 
 def _sort(name: str, x: Any, core: tuple[int, ...], common: dict[str, Any], own: dict[str, Array]) -> None:
-    """Put an array among those for all rows, or those with a row for each."""
+    """Add an array to the common ones, or to those with a row for each."""
     want = f"({', '.join(map(str, ('count', *core)))}), or one row for all"
     try:
         array = np.asarray(x)
@@ -144,8 +146,8 @@ def _count(count: int | None, own: Mapping[str, Array], draws: Mapping[str, Any]
         raise ShapeError(f"{WHERE}: {what}, and count is not given, expected how many rows to simulate. Give count=….")
     many = {name: n for name, n in lengths.items() if n != 1 or name == "count"}
     if len(set(many.values())) > 1:
-        told = ", ".join(f"{_plain(name)} {n}" for name, n in many.items())
-        raise ShapeError(f"{WHERE}: numbers of rows are {told}, expected the same for all. For a full grid: sixd.grid.")
+        each = ", ".join(f"{_plain(name)} {n}" for name, n in many.items())
+        raise ShapeError(f"{WHERE}: numbers of rows are {each}, expected the same for all. For a full grid: sixd.grid.")
     found = next(iter(many.values()), 1)
     if not found:
         raise ShapeError(f"{WHERE}: {_plain(next(iter(many)))} has no rows, expected at least one.")
@@ -155,6 +157,7 @@ def _count(count: int | None, own: Mapping[str, Array], draws: Mapping[str, Any]
 def _drawn(
     draws: Mapping[str, Callable[..., Any]], cores: Mapping[str, tuple[int, ...]], count: int, entropy: Any
 ) -> dict[str, Array]:
+    """Return the arrays (count, core) of all draws; row i's generator is made from (seed, i)."""
     rows: dict[str, list[Any]] = {name: [] for name in draws}
     for i in range(count) if draws else ():
         rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(i,)))
@@ -169,4 +172,5 @@ def _drawn(
 
 
 def _plain(name: str) -> str:
+    """Return the name of an argument as the user knows it."""
     return name.removeprefix(PARAMETER)

@@ -1,10 +1,13 @@
 """``sixd.ensemble``: many simulations, of random draws or of a sweep, on processes or on a cluster, with one result.
 
-Rows are drawn here, cut into chunks, and each chunk is one call of ``simulate`` somewhere.
+Rows are drawn in this process (``draws.py``) and cut into chunks. Each chunk is one call of ``simulate`` (``job.py``)
+in this process, in a worker process (``workers.py``) or on a cluster (``cluster.py``); ``results.py`` joins the
+results, which do not depend on the chunks.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,23 +16,33 @@ import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System, require_system
+from sixd.runtime.rollout import VECTOR
 from sixd.runtime.threads import available
-from sixd.simulation.checks import positive, whole
-from sixd.simulation.controller_memory import remembers
-from sixd.simulation.doubts import friction_doubt, step_doubt, tell
-from sixd.simulation.ensemble.chunks import KEEP, SHORT, chunk_size, records, seconds
-from sixd.simulation.ensemble.draws import WHERE, Rows, assembled, make_rows
-from sixd.simulation.ensemble.job import Job, Result, packed, run
-from sixd.simulation.ensemble.sheet import Sheet
+from sixd.simulation.controller import may_remember
+from sixd.simulation.diagnostics import friction_warning, step_warning, warn
+from sixd.simulation.ensemble.draws import WHERE, Rows, make_rows, simulate_arguments
+from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run
+from sixd.simulation.ensemble.results import Results
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
-from sixd.simulation.setup import Setup, make_setup
+from sixd.simulation.setup import Setup, make_setup, positive, whole
 from sixd.simulation.simulate import METHODS
-from sixd.simulation.starts import require_start
 from sixd.simulation.stepping.adaptive import ADAPTIVE
 from sixd.simulation.stepping.fixed import STEP, Runner
+from sixd.simulation.stepping.recipes import rollout
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
+
+_KEEP = ("all", "end")
+_SHORT = 3.0  # s, below which starting processes does not pay: two took 1.4 s on a busy machine with two cores
+
+# measured on one core: operations a second, 1.2e10 for a double pendulum to 3.1e10 for a six-axis arm, batch 4096
+_SPEED = 2e10
+# s, for a controller that is called with numbers and the step after it: 7e-6 in a batch of 50, 2e-4 for a row alone
+_CALL, _CALL_ALONE = 1e-5, 2e-4
+_CHUNK = 0.5  # s, that a chunk should take: long beside the 3 ms measured for sending it, short enough to show progress
+_BYTES = 3e7  # of a chunk's result
+_NEVER = 10**15  # steps, more than there can be: only the start and the end are recorded
 
 
 def ensemble(
@@ -60,30 +73,29 @@ def ensemble(
     atol: float = 1e-12,
     progress: bool | Callable[[float], Any] | None = None,
 ) -> Trajectory:
-    """Many motions of a system: random draws, sweeps of parameters, or both; one row each, in order.
+    """Simulate many motions of a system: random draws, sweeps of parameters, or both; one row each, in order.
 
     Parameters
     ----------
     q, qd, parameters, controller, f_ext : each q, qd, entry of parameters, constant force and constant f_ext is one row
         for all; an array with ``count`` rows; or a function of a ``numpy.random.Generator`` that draws one row.
         q="random" draws configurations. A control law, a function (t, q, qd), is the same for all rows.
-    count : how many rows; it need not be given if an array tells.
-    seed : row i's generator is made of (seed, i) alone; it draws q, qd, the parameters in their order, the controller's
-        force, f_ext. None: another seed each time, in ``facts["seed"]``.
-    processes : worker processes on this machine; by default one for each core, or this process alone if the work is
-        short. 1: in this process, on its threads.
-    cluster : the address of a dask scheduler ("tcp://…"), or a ``distributed.Client``, in the place of processes.
-    chunk : rows of a task; by default as many as take half a second.
-    retries : how often the rows of a worker that was lost are tried again. Errors in the simulation itself are raised
-        at once.
-    keep : "all" records, or the start and the "end" alone.
+    count : number of rows; it may be omitted if an argument is an array with as many.
+    seed : row i's generator is made from (seed, i) alone; it draws q, qd, the parameters in their order, the
+        controller's force, f_ext. None: another seed each time, in ``facts["seed"]``.
+    processes : worker processes on this machine; by default one for each core, or this process if the work is short.
+        1: in this process, on its threads.
+    cluster : the address of a dask scheduler ("tcp://…"), or a ``distributed.Client``, instead of processes.
+    chunk : rows of a task; by default so many that a task takes half a second.
+    retries : how often the rows of a lost worker are tried again. Errors in the simulation itself are raised at once.
+    keep : "all" records, or only the start and the "end".
     dt … progress : as for ``sixd.simulate``.
 
     Returns
     -------
     ``Trajectory`` with the batch (count,). The same bits as ``sixd.simulate`` gives for all rows at once, whatever the
-    chunks, processes and machines, if these have one kind of processor. Interrupted by the keyboard it returns what is
-    complete, the other rows NaN, with a warning, and ``interrupted`` is True.
+    chunks, processes and machines, if these have one kind of processor. Interrupted by Ctrl-C it returns the complete
+    rows, the others NaN, with a warning, and ``interrupted`` is True.
 
     Notes
     -----
@@ -97,7 +109,7 @@ def ensemble(
     >>> spins.q.shape
     (100, 101, 3)
     """
-    for name, choice, known in (("method", method, METHODS), ("keep", keep, KEEP)):
+    for name, choice, known in (("method", method, METHODS), ("keep", keep, _KEEP)):
         if choice not in known:
             raise unknown_name(f"{WHERE}: {name}", "choice", choice, known)
     if processes is not None and cluster is not None:
@@ -118,37 +130,30 @@ def ensemble(
     shared: dict[str, Any] = {
         "sample_time": sample_time, "forces": forces, "constraints": constraints, "stabilisation": stabilisation,
     }  # fmt: skip
-    setup = make_setup(WHERE, system, **assembled(rows.common, rows.own, names), **shared, seed=0)
-    require_start(setup)
+    setup = make_setup(WHERE, system, **simulate_arguments(rows.common, rows.own, names), **shared, seed=0)
 
     options = {**shared, "method": method, "events": tuple(events), "rtol": rtol, "atol": atol}
-    options |= records(method, duration, step, record_every, keep)
+    options |= _recording(method, duration, step, record_every, keep)
     job = _job(setup, duration, options, rows, names, entropy)
     _rehearse(job, rows, step)
-    _tell_doubts(setup, method, step or STEP)
-    cost = seconds(setup, method, duration, step, job.alone)
+    warn(WHERE, friction_warning(setup, method), 2)
+    if method not in ADAPTIVE:
+        warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
+    cost = _seconds_per_row(setup, method, duration, step, job.alone)
     if cluster is None and processes is None:
         packed(job)  # whether it can be sent must not depend on how long it takes
-        processes = 1 if cost is not None and cost * rows.count < SHORT else available()
-    size = chunk or chunk_size(setup, cost, duration, options, rows.count, processes)
+        processes = 1 if cost is not None and cost * rows.count < _SHORT else available()
+    size = chunk or _chunk_size(setup, cost, duration, options, rows.count, processes)
     spans = [(first, min(first + size, rows.count)) for first in range(0, rows.count, size)]
 
-    sheet = Sheet(setup, rows.count)
+    results = Results(setup, rows.count)
     with Progress(f"{WHERE} {system.name}", rows.count, progress) as bar:
-        sheet.fill(_results(job, spans, rows, processes, cluster, retries), bar.update)
-    return sheet.trajectory({"seed": entropy, "keep": keep, "record_every": record_every})
-
-
-def _tell_doubts(setup: Setup, method: str, step: float) -> None:
-    """Of the method and its step, once for all rows."""
-    found = [friction_doubt(setup, method), None if method in ADAPTIVE else step_doubt(Runner(setup, method, step))]
-    for doubt in found:
-        if doubt is not None:
-            tell(WHERE, doubt, 3)
+        results.collect(_results(job, spans, rows, processes, cluster, retries), bar.update)
+    return results.trajectory({"seed": entropy, "keep": keep, "record_every": record_every})
 
 
 def _entropy(seed: Any) -> Any:
-    """The seed as numbers: whole ones, from which all generators are made."""
+    """Return the seed as whole numbers, from which all generators are made."""
     try:
         return np.random.SeedSequence(seed).entropy
     except (TypeError, ValueError):
@@ -157,11 +162,21 @@ def _entropy(seed: Any) -> Any:
         ) from None
 
 
+def _recording(method: str, duration: float, step: float | None, every: int, keep: str) -> dict[str, Any]:
+    """Return the options dt and record_every of ``simulate``."""
+    if keep == "all":
+        return {"dt": step, "record_every": every}
+    if method in ADAPTIVE:
+        return {"dt": duration or None, "record_every": 1}
+    return {"dt": step, "record_every": _NEVER}
+
+
 def _job(
     setup: Setup, duration: float, options: dict[str, Any], rows: Rows, names: tuple[str, ...], entropy: Any
 ) -> Job:
+    """Return the job that all chunks share."""
     control, sampled = rows.common.get("controller"), setup.sampled
-    batched = hasattr(control, "sample")  # asked for all rows at once
+    batched = hasattr(control, "sample")  # called for all rows at once
     return Job(
         setup.problem.system,
         duration,
@@ -170,28 +185,57 @@ def _job(
         names,
         entropy,
         sampled=sampled is not None,
-        alone=sampled is not None and not batched and (sampled.takes_rng or remembers(control)),
+        alone=sampled is not None and not batched and (sampled.takes_rng or may_remember(control)),
         forced=sampled is not None or setup.problem.law is not None,
         version=__version__,
     )
 
 
 def _rehearse(job: Job, rows: Rows, step: float | None) -> None:
-    """A moment of the first row: errors come up here, and code is compiled that workers then find on the disk."""
+    """Simulate the first steps of the first row: errors are raised here, and workers find compiled code on disk."""
     moment = job.duration / 1000 if job.options["method"] in ADAPTIVE else step or STEP
     run(replace(job, duration=min(job.duration, moment)), 0, rows.cut(0, 1))
 
 
+# chunks -----------------------------------------------------------------------------------------
+
+
+def _seconds_per_row(setup: Setup, method: str, duration: float, step: float | None, alone: bool) -> float | None:
+    """Return the approximate time [s] of one core for a row, in a batch or ``alone``; None if it is unknown."""
+    if method in ADAPTIVE:
+        return None
+    steps = duration / (step or STEP)
+    cost = rollout(setup.problem, method, setup.dtype).operations * steps / _SPEED
+    if setup.sampled is not None:
+        interval = setup.sampled.interval
+        calls = steps if interval is None else duration / interval
+        cost += calls * (_CALL_ALONE if alone else _CALL)
+    return cost
+
+
+def _chunk_size(
+    setup: Setup, cost: float | None, duration: float, options: dict[str, Any], count: int, processes: int | None
+) -> int:
+    """Return the number of rows of a chunk: half a second of work, with some chunks for every worker."""
+    fair = math.ceil(count / (4 * (processes or 8)))
+    if cost is None:
+        return max(1, min(fair, VECTOR))
+    numbers = max(1, duration / (options["dt"] or STEP) / options["record_every"]) * setup.problem.system.nv * 3
+    size = int(min(_CHUNK / cost if cost else count, fair, _BYTES / (8 * numbers)))
+    # whole vectors of rows: an incomplete vector at the end of a chunk computes rows twice
+    return max(VECTOR, size // VECTOR * VECTOR) if setup.sampled is None else max(1, size)
+
+
 def _results(
-    job: Job, spans: list[tuple[int, int]], rows: Rows, processes: int | None, cluster: Any, retries: int
-) -> Iterator[tuple[tuple[int, int], Result]]:
-    """(rows first and last + 1, their result), in any order."""
+    job: Job, spans: list[Span], rows: Rows, processes: int | None, cluster: Any, retries: int
+) -> Iterator[tuple[Span, ChunkResult]]:
+    """Return an iterator over the rows and results of the chunks, in any order."""
     if cluster is not None:
         from sixd.simulation.ensemble.cluster import on_cluster
 
         return on_cluster(job, spans, rows.cut, cluster, retries)
     if processes == 1:
         return ((span, run(job, span[0], rows.cut(*span))) for span in spans)
-    from sixd.simulation.ensemble.workers import in_processes  # brings in multiprocessing
+    from sixd.simulation.ensemble.workers import in_processes  # imports multiprocessing
 
     return in_processes(job, spans, rows.cut, processes or available(), retries)

@@ -1,6 +1,6 @@
-"""The work of an ensemble: what every row shares, and how a chunk of rows is simulated, here or in another process.
+"""The work of an ensemble: what all rows share, and the simulation of a chunk of rows, in this or another process.
 
-A row comes out the same whatever chunk it is in: a controller that is called with numbers may keep a memory, so each
+The result of a row does not depend on its chunk: a controller that is called with numbers may keep a memory, so each
 row gets a copy of its own, and its own random numbers.
 """
 
@@ -20,23 +20,24 @@ from sixd.engine.targets import cpu
 from sixd.errors import ScalarTypeError, SimulationWarning, WorkerError
 from sixd.model.system import System
 from sixd.runtime.threads import set_num_threads
-from sixd.simulation.controller_memory import fresh, row_seed
-from sixd.simulation.ensemble.draws import WHERE, assembled
+from sixd.simulation.controller import independent_copy, row_seed
+from sixd.simulation.ensemble.draws import WHERE, simulate_arguments
 from sixd.simulation.simulate import simulate
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
 
-_HERE = os.urandom(16)  # a name of this process
+Span = tuple[int, int]  # rows first … stop − 1
+_THIS_PROCESS = os.urandom(16)
 PER_ROW = ("steps", "events")  # facts that are lists with an entry for each row
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What all chunks share.
+    """The data that all chunks share.
 
-    ``sampled``: the controller is called with numbers; ``alone``: and each row by itself; ``forced``: there are forces
-    tau to be sent back.
+    ``sampled``: the controller is called with numbers; ``alone``: and each row is simulated alone; ``forced``: results
+    include forces tau; ``home``: the process that made the job.
     """
 
     system: System
@@ -49,11 +50,11 @@ class Job:
     alone: bool
     forced: bool
     version: str
-    home: bytes = _HERE
+    home: bytes = _THIS_PROCESS
 
 
-class Result(NamedTuple):
-    """Rows done: arrays (rows, r, n), the times (r,), what ``simulate`` told, and the kind of processor."""
+class ChunkResult(NamedTuple):
+    """The result of some rows: times (r,), arrays (rows, r, n), facts of ``simulate``, and the kind of processor."""
 
     t: Array
     arrays: dict[str, Array]
@@ -61,14 +62,14 @@ class Result(NamedTuple):
     processor: str
 
 
-def run(job: Job, first: int, own: dict[str, Array]) -> Result:
-    """Simulate rows first, first + 1, … that have these arrays."""
+def run(job: Job, first: int, own: dict[str, Array]) -> ChunkResult:
+    """Return the result of rows first, first + 1, … that have these arrays."""
     size = len(own["q"])
     cuts = [slice(i, i + 1) for i in range(size)] if job.alone else [slice(0, size)]
     parts = []
     for cut in cuts:
         seed = row_seed(job.entropy, first + cut.start) if job.alone else None
-        given = assembled(job.common, {name: x[cut] for name, x in own.items()}, job.parameters)
+        given = simulate_arguments(job.common, {name: x[cut] for name, x in own.items()}, job.parameters)
         parts.append(_simulated(job, given, seed))
     facts = dict(parts[0].facts)
     for name in PER_ROW:
@@ -76,14 +77,14 @@ def run(job: Job, first: int, own: dict[str, Array]) -> Result:
             facts[name] = [x for part in parts for x in part.facts[name]]
     names = ["q", "qd"] + ["tau"] * job.forced + ["internal"] * (parts[0].internal is not None)
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return Result(parts[0].t, arrays, facts, cpu.machine_key())
+    return ChunkResult(parts[0].t, arrays, facts, cpu.machine_key())
 
 
 def _simulated(job: Job, given: dict[str, Any], seed: Any) -> Trajectory:
     if job.sampled:
-        given["controller"] = fresh(given["controller"])
+        given["controller"] = independent_copy(given["controller"])
     with warnings.catch_warnings():
-        # told of once, for all rows
+        # the ensemble warns once for all rows
         warnings.simplefilter("ignore", SimulationWarning)
         found = simulate(job.system, duration=job.duration, seed=seed, progress=False, **job.options, **given)
     if found.interrupted:
@@ -91,11 +92,11 @@ def _simulated(job: Job, given: dict[str, Any], seed: Any) -> Trajectory:
     return found
 
 
-# to other processes -----------------------------------------------------------------------------
+# in other processes -----------------------------------------------------------------------------
 
 
 def packed(job: Job, dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
-    """The job as bytes."""
+    """Return the job as bytes."""
     try:
         return dumps(job)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -105,11 +106,11 @@ def packed(job: Job, dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
         ) from error
 
 
-def run_packed(payload: bytes, first: int, own: dict[str, Array]) -> Result:
+def run_packed(payload: bytes, first: int, own: dict[str, Array]) -> ChunkResult:
     """:func:`run` in a process that got the job as bytes."""
     job = _unpacked(payload)
-    if job.home != _HERE:
-        set_num_threads(1)
+    if job.home != _THIS_PROCESS:
+        set_num_threads(1)  # a worker process has one core
     try:
         return run(job, first, own)
     except Exception as error:
@@ -121,7 +122,7 @@ def run_packed(payload: bytes, first: int, own: dict[str, Array]) -> Result:
 
 @lru_cache(maxsize=4)
 def _unpacked(payload: bytes) -> Job:
-    """The job of these bytes; kept, since compiled code belongs to the very system in it."""
+    """Return the job of these bytes; cached, since compiled code is kept with the system object in it."""
     try:
         job: Job = pickle.loads(payload)
     except (AttributeError, ImportError) as error:
@@ -137,7 +138,7 @@ def _unpacked(payload: bytes) -> Job:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error, if another process can read it, else one with its text."""
+    """Return the error, if another process can unpickle it, else a WorkerError with its text."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

@@ -1,4 +1,7 @@
-"""Chunks of an ensemble on worker processes of this machine; a lost worker is replaced and its chunks done again."""
+"""Worker processes of an ensemble on this machine; a lost worker is replaced, and its chunks are repeated.
+
+:func:`in_processes` starts the workers and distributes the chunks.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,22 @@ from typing import Any
 
 from sixd.errors import SixdError, WorkerError
 from sixd.simulation.ensemble.draws import WHERE
-from sixd.simulation.ensemble.job import Job, Result, packed, run_packed
+from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run_packed
 from sixd.spatial.scalar import Array
 
-Span = tuple[int, int]  # rows first … stop − 1
-# what may go well another time; SixdError never is
-PASSING = (BrokenProcessPool, OSError, EOFError, MemoryError)
+# errors after which another attempt may succeed
+_TEMPORARY = (BrokenProcessPool, OSError, EOFError, MemoryError)
 
 
 class Attempts:
-    """Counts how often each chunk was tried."""
+    """Counts the failed attempts of each chunk."""
 
     def __init__(self, retries: int) -> None:
         self.retries, self.failed = retries, Counter[Span]()
 
     def failure(self, span: Span, error: BaseException, hint: str = "") -> None:
-        """Note that a chunk failed; raise if that was its last attempt, or if another is of no use."""
-        if isinstance(error, SixdError) or not isinstance(error, PASSING):
+        """Count a failure of a chunk; raise if it was the last attempt, or if another cannot succeed."""
+        if isinstance(error, SixdError) or not isinstance(error, _TEMPORARY):
             raise error
         self.failed[span] += 1
         if self.failed[span] > self.retries:
@@ -46,52 +48,52 @@ class Attempts:
 
 def in_processes(
     job: Job, spans: list[Span], cut: Callable[[int, int], dict[str, Array]], processes: int, retries: int
-) -> Iterator[tuple[Span, Result]]:
-    """Results as they come, in any order."""
+) -> Iterator[tuple[Span, ChunkResult]]:
+    """Start worker processes and yield the results of the chunks, in any order."""
     payload = packed(job)
     needs_main = b"__main__" in payload and _has_source(sys.modules["__main__"])
     hint = " Call sixd.ensemble under 'if __name__ == \"__main__\":' in a script." if needs_main else ""
-    waiting, attempts = deque(spans), Attempts(retries)
-    flying: dict[Future[Result], tuple[Span, _Crew]] = {}
-    crew: _Crew | None = None
+    pending, attempts = deque(spans), Attempts(retries)
+    submitted: dict[Future[ChunkResult], tuple[Span, _Pool]] = {}
+    pool: _Pool | None = None
     try:
-        while waiting or flying:
-            # two for each worker: one under way, one at hand
-            while waiting and len(flying) < 2 * processes:
-                crew = crew or _Crew(min(processes, len(spans)), needs_main)
+        while pending or submitted:
+            # two for each worker: one running, one waiting
+            while pending and len(submitted) < 2 * processes:
+                pool = pool or _Pool(min(processes, len(spans)), needs_main)
                 try:
-                    future = crew.executor.submit(run_packed, payload, waiting[0][0], cut(*waiting[0]))
+                    future = pool.executor.submit(run_packed, payload, pending[0][0], cut(*pending[0]))
                 except BrokenProcessPool:
-                    crew.end()
-                    crew = None
+                    pool.stop()
+                    pool = None
                     continue
-                flying[future] = waiting.popleft(), crew
-            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                submitted[future] = pending.popleft(), pool
+            done, _ = wait(submitted, return_when=FIRST_COMPLETED)
             for future in done:
-                span, its_crew = flying.pop(future)
+                span, its_pool = submitted.pop(future)
                 error = future.exception()
                 if error is None:
                     yield span, future.result()
                     continue
                 attempts.failure(span, error, hint)
-                waiting.appendleft(span)
-                if isinstance(error, BrokenProcessPool) and its_crew is crew:
-                    its_crew.end()
-                    crew = None
+                pending.appendleft(span)
+                if isinstance(error, BrokenProcessPool) and its_pool is pool:
+                    its_pool.stop()
+                    pool = None
     finally:
-        if crew is not None:
-            crew.end()
+        if pool is not None:
+            pool.stop()
 
 
-class _Crew:
-    """Worker processes. Without ``needs_main`` they do not import the program that runs here, so that a script needs
-    no ``if __name__ == "__main__":``."""
+class _Pool:
+    """A pool of worker processes. Without ``needs_main`` they do not import the main program, so that a script does not
+    need ``if __name__ == "__main__":``."""
 
     def __init__(self, size: int, needs_main: bool) -> None:
         self.context = _Context(needs_main)
-        self.executor = ProcessPoolExecutor(size, self.context, initializer=_begin)
+        self.executor = ProcessPoolExecutor(size, self.context, initializer=_initialize_worker)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Stop the workers at once."""
         self.executor.shutdown(wait=False, cancel_futures=True)
         for process in self.context.started:
@@ -99,7 +101,7 @@ class _Crew:
 
 
 class _Context(SpawnContext):
-    """Starts fresh interpreters, and keeps a list of them."""
+    """Starts new interpreters, and keeps a list of them."""
 
     def __init__(self, needs_main: bool) -> None:
         super().__init__()
@@ -107,7 +109,7 @@ class _Context(SpawnContext):
         self.started: list[SpawnProcess] = []
 
     def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]
-        """A process yet to be started."""
+        """Return a process that is not yet started."""
         process = SpawnProcess(*args, **options) if self.needs_main else _LeanProcess(*args, **options)
         self.started.append(process)
         return process
@@ -117,13 +119,13 @@ class _LeanProcess(SpawnProcess):
     """A process that does not import the main program."""
 
     def start(self) -> None:
-        """Start it; multiprocessing looks at the main module to tell the child what to import."""
-        with _START, _other_main():
+        """Start it with an empty main module, from which multiprocessing derives the imports of the child."""
+        with _START, _empty_main():
             super().start()
 
 
 def _has_source(main: types.ModuleType) -> bool:
-    """Whether a worker can import the main program; what is typed at a prompt it cannot."""
+    """Return whether a worker can import the main program: not if it was typed at a prompt."""
     return main.__spec__ is not None or os.path.exists(getattr(main, "__file__", None) or "")
 
 
@@ -131,7 +133,7 @@ _START = threading.Lock()
 
 
 @contextlib.contextmanager
-def _other_main() -> Iterator[None]:
+def _empty_main() -> Iterator[None]:
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:
@@ -140,13 +142,13 @@ def _other_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _begin() -> None:
-    """A worker's first act: the keyboard interrupts the parent alone, and without a parent there is no work."""
+def _initialize_worker() -> None:
+    """Ignore Ctrl-C, which the parent handles, and exit when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

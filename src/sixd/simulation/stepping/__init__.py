@@ -1,1 +1,1 @@
-"""Steps in time: fixed and adaptive methods, their compiled code, and how long a step may be."""
+"""Steps in time: RK4, Euler, midpoint and adaptive methods, their compiled code, and the stability limits of steps."""

@@ -1,7 +1,7 @@
 """Adaptive steps: SciPy's methods on compiled rates, row by row, with dense output, events and constraints.
 
-A row's state is y = [q; qd; u] with dq/dt from the joints, so quaternions are integrated as four numbers and brought
-back to unit length after each accepted step; so is whatever strays from the constraints.
+A row's state is y = [q; qd; u] with dq/dt from the joints, so quaternions are integrated as four numbers. After each
+accepted step they are normalized, and the state is projected onto the constraints.
 """
 
 from __future__ import annotations
@@ -15,18 +15,16 @@ import numpy as np
 from sixd.engine.functions import Function
 from sixd.engine.kernel import Kernel
 from sixd.errors import ScalarTypeError
-from sixd.simulation.checks import positive, require_countable
 from sixd.simulation.problem import Problem
-from sixd.simulation.progress import Progress
-from sixd.simulation.setup import Setup
-from sixd.simulation.stepping.fixed import Records
-from sixd.simulation.stepping.interruption import finished
+from sixd.simulation.progress import Progress, finish
+from sixd.simulation.setup import Setup, positive, require_countable
 from sixd.simulation.stepping.recipes import PROJECTIONS
+from sixd.simulation.stepping.records import Records
 from sixd.spatial.scalar import Array, is_number
 
 ADAPTIVE = {"adaptive": "DOP853", "stiff": "Radau"}
-_INTERVALS = 200  # of records of a batch
-_LOOKS = 8  # at events within a step
+_INTERVALS = 200  # between records of a batch
+_EVENT_CHECKS = 8  # within a step
 
 
 def integrate_adaptively(
@@ -40,7 +38,7 @@ def integrate_adaptively(
     bar: Progress,
     facts: dict[str, Any],
 ) -> Iterator[tuple[Array, Records]]:
-    """(t, records) in one piece; ``facts`` gets what the methods tell."""
+    """Yield (t, records) in one piece; add tolerances, numbers of steps and events to ``facts``."""
     where = setup.problem.where
     tolerances = {name: positive(where, name, x, "1", zero=False) for name, x in (("rtol", rtol), ("atol", atol))}
     if setup.sampled is not None:
@@ -68,7 +66,7 @@ def integrate_adaptively(
     facts["steps"] = steps if setup.batch else steps[0]
     if events:
         facts["events"] = zeros if setup.batch else zeros[0]
-    joined, interrupted = finished(lambda: _joined(setup, rows, times), interrupted)
+    joined, interrupted = finish(lambda: _joined(setup, rows, times), interrupted)
     yield joined
     if interrupted:
         raise KeyboardInterrupt
@@ -83,7 +81,7 @@ def _run_rows(
     events: Sequence[Callable[..., Any]],
     bar: Progress,
 ) -> tuple[list[_Row], bool]:
-    """The rows, one after the other, up to an interruption by the keyboard, and whether there was one."""
+    """Return the rows, simulated one after the other up to a Ctrl-C, and whether there was one."""
     flow = _Flow(setup.problem)
     rows: list[_Row] = []
     try:
@@ -91,7 +89,7 @@ def _run_rows(
             rows.append(_Row(flow, setup, k, method, duration, tolerances, events))
             rows[-1].run(times, lambda t: bar.update((k * duration + t) / setup.rows))  # noqa: B023 (called at once)
     except KeyboardInterrupt:
-        # wherever it came, in SciPy's step too: each row holds what it has recorded
+        # at any point, also within a step of SciPy: each row keeps its records
         if not any(row.steps for row in rows):
             raise
         return rows, True
@@ -99,25 +97,25 @@ def _run_rows(
 
 
 def _joined(setup: Setup, rows: list[_Row], times: Array | None) -> tuple[Array, Records]:
-    """(t, records) of all rows; what is missing is NaN."""
+    """Return (t, records) of all rows; missing records are NaN."""
     nq, nv = setup.problem.system.nq, setup.problem.system.nv
     made = [row.recorded() for row in rows]
     t = made[0][0] if times is None else times
     if times is not None and not setup.batch:  # an event may have ended it
         own, y = made[0]
         t = times[: len(y)] if not rows[0].ended else np.append(times[: len(y) - 1], own[-1])
-    all_ = np.full((setup.rows, len(t), nq + nv + setup.problem.nu), np.nan)
+    y_all = np.full((setup.rows, len(t), nq + nv + setup.problem.nu), np.nan)
     for k, (row, (_, y)) in enumerate(zip(rows, made, strict=True)):
-        all_[k, : min(len(y), len(t))] = y[: len(t)]
-        if row.ended:  # by an event: among others it stays in its last state
-            all_[k, len(y) :] = y[-1]
-    all_ = all_.astype(setup.dtype, copy=False)
-    q, qd, u = all_[..., :nq], all_[..., nq : nq + nv], all_[..., nq + nv :]
+        y_all[k, : min(len(y), len(t))] = y[: len(t)]
+        if row.ended:  # by an event: in a batch it stays in its last state
+            y_all[k, len(y) :] = y[-1]
+    y_all = y_all.astype(setup.dtype, copy=False)
+    q, qd, u = y_all[..., :nq], y_all[..., nq : nq + nv], y_all[..., nq + nv :]
     return t, Records(np.arange(len(t)), q, qd, u, None)
 
 
 class _Flow:
-    """Compiled: dy/dt, and y brought back to the configuration space and the constraints."""
+    """Compiled functions: dy/dt, and the projection of y onto the configuration space and the constraints."""
 
     def __init__(self, problem: Problem) -> None:
         system = problem.system
@@ -128,7 +126,7 @@ class _Flow:
             qdd, ud = problem.acceleration(t, q, qd, u, dict(zip(problem.constants, given, strict=True)))
             return np.concatenate([system.configuration_rate(q, qd), qdd, ud])
 
-        def settle(_: Any, t: Any, y: Array, *given: Array) -> Array:
+        def project(_: Any, t: Any, y: Array, *given: Array) -> Array:
             q, qd, u = y[:nq], y[nq : nq + nv], y[nq + nv :]
             constants = dict(zip(problem.constants, given, strict=True))
             q = system.integrate_row(q, np.zeros(nv, dtype=int))
@@ -141,17 +139,18 @@ class _Flow:
         # names with a blank, as a model's symbol may be called t or y
         cores = {"the t": (), "the y": (nq + nv + nu,), **problem.constants}
         functions = [
-            Function(f.__name__, f, tuple(cores), named=False, judged=False, shapes=cores) for f in (rate, settle)
+            Function(f.__name__, f, tuple(cores), named=False, judged=False, shapes=cores) for f in (rate, project)
         ]
-        self.rate, self._settle = (Kernel(f, system, (), "float64") for f in functions)
-        self.strays = nq != nv or problem.is_projected
+        self.rate, self._project = (Kernel(f, system, (), "float64") for f in functions)
+        self.needs_projection = nq != nv or problem.is_projected
 
-    def settle(self, t: float, y: Array, constants: list[Array]) -> Array:
-        return self._settle(np.float64(t), y, *constants) if self.strays else y
+    def project(self, t: float, y: Array, constants: list[Array]) -> Array:
+        """Return y with unit quaternions, and on the constraints."""
+        return self._project(np.float64(t), y, *constants) if self.needs_projection else y
 
 
 class _Row:
-    """One rollout."""
+    """The simulation of one row."""
 
     def __init__(
         self,
@@ -164,29 +163,31 @@ class _Row:
         events: Sequence[Callable[..., Any]],
     ) -> None:
         self.flow, self.method, self.duration, self.tolerances = flow, method, duration, tolerances
-        self.where, self.watch = setup.problem.where, events
+        self.where, self.watched_events = setup.problem.where, events
         self.nq, self.nv = setup.problem.system.nq, setup.problem.system.nv
         self.constants = [np.array(x[min(k, len(x) - 1)], dtype=float) for x in setup.constants.values()]
         start = np.concatenate([setup.q[k], setup.qd[k], setup.u[k]]).astype(float)
-        self.start = flow.settle(0.0, start, self.constants)
+        self.start = flow.project(0.0, start, self.constants)
         self.events: list[Array] = [np.zeros(0) for _ in events]
         self.steps, self.ended = 0, False
         self._records: list[tuple[float, Array]] = [(0.0, self.start)]
 
     def recorded(self) -> tuple[Array, Array]:
-        """t (r,) and y (r, n)."""
+        """Return t (r,) and y (r, n) of the records."""
         t, y = zip(*self._records, strict=True)
         return np.array(t), np.array(y)
 
     def _rate(self, t: float, y: Array) -> Array:
         return self.flow.rate(np.float64(t), y, *self.constants)
 
-    def run(self, times: Array | None, told: Callable[[float], Any]) -> None:
-        """Record states at the times, or at the method's own steps. It may be left anywhere by an exception, and then
-        holds what was recorded."""
+    def run(self, times: Array | None, on_progress: Callable[[float], Any]) -> None:
+        """Record states at the times, or at the method's own steps; call ``on_progress(t)`` after each step.
+
+        An exception at any point leaves the records up to there.
+        """
         import scipy.integrate
 
-        values = [self._event(e, 0.0, self.start) for e in self.watch]
+        values = [self._event(e, 0.0, self.start) for e in self.watched_events]
         self._note_start(values)
         if not self.duration:
             return
@@ -195,25 +196,25 @@ class _Row:
             if not _stepped(solver):
                 break
             values = self._record(solver, times, values)
-            if self.flow.strays:
-                solver.y = self.flow.settle(solver.t, solver.y, self.constants)
+            if self.flow.needs_projection:
+                solver.y = self.flow.project(solver.t, solver.y, self.constants)
                 solver.f = self._rate(solver.t, solver.y)
-            told(solver.t)
-        if not self.ended:  # what is missing failed: told by NaN
+            on_progress(solver.t)
+        if not self.ended:  # records after a failure are NaN
             ends = np.array([self.duration]) if times is None else times
             rest = ends[ends > self._records[-1][0]].tolist()
             self._records += [(t, np.full_like(self.start, np.nan)) for t in rest]
 
     def _record(self, solver: Any, times: Array | None, values: list[float]) -> list[float]:
-        """Note what happened in the solver's last step; the events' values at its end."""
+        """Record the solver's last step and its events; return the events' values at its end."""
         end, dense = solver.t, solver.dense_output()
-        found, after = self._look(solver.t_old, end, dense, values)
-        stop = min((t for t, k in found if t and getattr(self.watch[k], "terminal", False)), default=None)
+        found, after = self._find_events(solver.t_old, end, dense, values)
+        stop = min((t for t, k in found if t and getattr(self.watched_events[k], "terminal", False)), default=None)
         upto = end if stop is None else stop
-        new = [(t, self.flow.settle(t, dense(t), self.constants)) for t in self._between(times, upto)]
+        new = [(t, self.flow.project(t, dense(t), self.constants)) for t in self._between(times, upto)]
         if (stop is not None or times is None) and (not new or new[-1][0] != upto):
-            new.append((upto, self.flow.settle(upto, dense(upto) if stop is not None else solver.y, self.constants)))
-        # all at once: an interruption comes before or after
+            new.append((upto, self.flow.project(upto, dense(upto) if stop is not None else solver.y, self.constants)))
+        # all at once: a Ctrl-C comes before or after
         self._records += new
         for t, k in sorted(found):
             if t <= upto:
@@ -223,13 +224,13 @@ class _Row:
         return after
 
     def _between(self, times: Array | None, upto: float) -> list[float]:
-        """Those of the times that are not yet recorded, up to one."""
+        """Return the times up to ``upto`` that are not yet recorded."""
         if times is None:
             return []
         return times[len(self._records) : int(np.searchsorted(times, upto, side="right"))].tolist()
 
     def _solver(self, method: Any) -> Any:
-        """SciPy's, or None if there is nowhere to go: it looks for its first step for ever where a rate is NaN."""
+        """Return SciPy's solver, or None where a rate is NaN: its search for the first step would not end."""
         if not (np.isfinite(self.start).all() and np.isfinite(self._rate(0.0, self.start)).all()):
             return None
         try:
@@ -240,7 +241,7 @@ class _Row:
     # events --------------------------------------------------------------------------------------------
 
     def _event(self, event: Callable[..., Any], t: float, y: Array) -> float:
-        q, qd = y[: self.nq].copy(), y[self.nq : self.nq + self.nv].copy()  # what it may change is its own
+        q, qd = y[: self.nq].copy(), y[self.nq : self.nq + self.nv].copy()  # the event may change them
         value = event(t, q, qd)
         if not is_number(value):
             raise ScalarTypeError(f"{self.where}: an event returns {value!r} at t = {t:g}, expected a number.")
@@ -252,38 +253,38 @@ class _Row:
         def value(t: float) -> float:
             return self._event(event, t, dense(t))
 
-        # the sign may have changed when the last step's end was put back onto the constraints: that is at the left
+        # the sign may have changed when the last step's end was projected onto the constraints: that is at the left
         if value(left) * value(right) > 0:
             return float(left)
         return float(brentq(value, left, right, xtol=1e-14, rtol=1e-14))
 
     def _note_start(self, values: list[float]) -> None:
-        """List the events that are zero at the start, whatever comes; those of one direction are seen to in _look."""
-        for k, (event, value) in enumerate(zip(self.watch, values, strict=True)):
+        """List the events that are zero at the start; those with a direction are found in ``_find_events``."""
+        for k, (event, value) in enumerate(zip(self.watched_events, values, strict=True)):
             if value == 0 and not getattr(event, "direction", 0):
                 self.events[k] = np.zeros(1)
 
-    def _look(
+    def _find_events(
         self, before: float, end: float, dense: Any, values: list[float]
     ) -> tuple[list[tuple[float, int]], list[float]]:
-        """(times and numbers of the events in this step; all events' values at its end)."""
+        """Return (times and indices of the events in this step; all events' values at its end)."""
         found: list[tuple[float, int]] = []
-        # a smooth motion is crossed in long steps: an event may rise and fall again within one
-        for left, right in pairwise(np.linspace(before, end, _LOOKS + 1)) if self.watch else ():
-            after = [self._event(e, right, dense(right)) for e in self.watch]
-            for k, (event, a, b) in enumerate(zip(self.watch, values, after, strict=True)):
+        # steps are long where a motion is smooth: an event may rise and fall again within one
+        for left, right in pairwise(np.linspace(before, end, _EVENT_CHECKS + 1)) if self.watched_events else ():
+            after = [self._event(e, right, dense(right)) for e in self.watched_events]
+            for k, (event, a, b) in enumerate(zip(self.watched_events, values, after, strict=True)):
                 direction = getattr(event, "direction", 0)
                 rises, falls = a < 0 <= b, a > 0 >= b
                 if (rises and direction >= 0) or (falls and direction <= 0):
                     found.append((self._root(event, left, right, dense), k))
-                elif left == 0 and a == 0 and direction * b > 0:  # it starts on the event, and leaves it that way
+                elif left == 0 and a == 0 and direction * b > 0:  # zero at the start, then in that direction
                     found.append((0.0, k))
             values = after
         return found, values
 
 
 def _stepped(solver: Any) -> bool:
-    """Take SciPy's solver one step on; False if it cannot."""
+    """Advance SciPy's solver by one step; return False if it fails."""
     try:
         with np.errstate(all="ignore"):
             solver.step()

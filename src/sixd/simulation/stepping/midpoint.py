@@ -1,10 +1,10 @@
 """The implicit midpoint rule in canonical variables: the variational integrator of L_d = h L(q_m, v).
 
 v is the constant velocity that leads from q0 to q1 = q0 ⊕ h v in the time h, q_m = q0 ⊕ h v/2. The momenta at both ends
-are the slopes of L_d, so that a step is symplectic and keeps the momenta of symmetries [J. E. Marsden, M. West,
-"Discrete mechanics and variational integrators", *Acta Numerica* 10 (2001)]; forces act at the middle. On groups
-(quaternions) the slopes contain those of exponential and logarithm. On coordinates of lines it is the midpoint rule of
-Hamilton's equations. Momenta p (nv,) are M qd, in the axes of qd.
+are the derivatives of L_d, so that a step is symplectic and conserves the momenta of symmetries [J. E. Marsden, M.
+West, "Discrete mechanics and variational integrators", *Acta Numerica* 10 (2001)]; forces act at the midpoint. On
+groups (quaternions) the derivatives contain those of exponential and logarithm. In a vector space it is the midpoint
+rule of Hamilton's equations. Momenta p (nv,) are M qd, in the axes of qd.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ from sixd.simulation.problem import Problem
 from sixd.spatial.dual import duals, gradient
 from sixd.spatial.scalar import Array, Scalar, where
 
-MOST = 60  # iterations; each gains the factor h |v| or so
-# what may be left of the change of v when iterations no longer shrink it: energy of the change over that of the motion
+MOST = 60  # iterations; each reduces the error by a factor of about h |v|
+# largest change of v when iterations no longer shrink it: energy of the change over that of the motion
 TOLERANCE = 1e-20
 COARSE_TOLERANCE = 1e-11  # the same in float32
 FLOOR = 1e-26  # J, of motions that come to rest
 
 
 def momentum(system: System, q: Array, qd: Array) -> Array:
-    """p (nv,) = M qd."""
+    """Return the momentum p (nv,) = M qd."""
     return system.apply("mass_matrix", crba, q) @ qd
 
 
 def velocity(system: System, q: Array, p: Array) -> Array:
-    """qd (nv,) = M⁻¹ p."""
+    """Return the velocity qd (nv,) = M⁻¹ p."""
     return mass_metric(system, q).solve(p)
 
 
 def ends(problem: Problem, t: Scalar, h: Scalar, q: Array, v: Array, u: Array, constants: Mapping[str, Any]) -> Any:
-    """(p0, p1, energy's scale, rates of u): the momenta at both ends of the step with velocity v from q."""
-    system = problem.settled(constants)
+    """Return (p0, p1, p·v, rates of u): the momenta at both ends of the step with velocity v from q, and 2 T."""
+    system = problem.system_with(constants)
     middle, end = system.integrate_row(q, v * (h / 2)), system.integrate_row(q, v * h)
     p = momentum(system, middle, v)
     time = t + h / 2
     if problem.nu:  # states of force elements by the explicit midpoint rule
-        u = u + problem.applied(system, time, middle, v, u, constants).rate * (h / 2)
-    tau, f_ext, rate = problem.applied(system, time, middle, v, u, constants)
+        u = u + problem.total_force(system, time, middle, v, u, constants).rate * (h / 2)
+    tau, f_ext, rate = problem.total_force(system, time, middle, v, u, constants)
     force = {} if f_ext is None else {"f_ext": f_ext}
 
-    # slope of L in q, and forces: (dM/dt) v - h + tau, without what turns with the axes of v
+    # derivative of L in q, and forces: (dM/dt) v - h + tau, minus the part that turns with the axes of v
     C = system.apply("coriolis_matrix", coriolis_matrix, middle, v)
     slope = C @ v + C.T @ v - system.apply("bias_force", bias_force, middle, v, **force) + tau
     slope = slope - system.coadjoint_row(middle, v, p)
 
     def action(q0: Array, q1: Array) -> Scalar:
-        """Its slopes are those of L_d in small displacements of the ends."""
+        """Return a function whose derivatives are those of L_d in small displacements of the ends."""
         dq = system.difference_row(q0, q1)
         return dq @ p + system.difference_row(_fixed(middle), system.integrate_row(q0, dq / 2)) @ slope * h
 
@@ -68,12 +68,12 @@ def ends(problem: Problem, t: Scalar, h: Scalar, q: Array, v: Array, u: Array, c
 
 
 def _fixed(q: Array) -> Array:
-    """A configuration that does not move, among those that do."""
+    """Return a constant configuration as dual numbers."""
     return duals(q, np.zeros(len(q), dtype=int))
 
 
 def _rates(system: System, q: Array) -> Array:
-    """(nv, nq): how the configuration moves with each freedom."""
+    """Return (nv, nq): the rate of the configuration with each freedom."""
     return np.array([system.configuration_rate(q, e) for e in np.eye(system.nv, dtype=int)])
 
 
@@ -89,18 +89,18 @@ def iterate(
     u: Array,
     constants: Mapping[str, Any],
 ) -> tuple[Array, Scalar, Scalar]:
-    """(v, left, done): the next guess of the velocity, the energy of its change, and 1 when that shrinks no more.
+    """Return (v, left, done): the next guess of the velocity, the energy of its change, and 1 if that has not shrunk.
 
-    Newton's method with the mass matrix in the place of the exact slope. What is done stays as it is, so that a row
-    does not depend on its neighbours.
+    Newton's method with the mass matrix instead of the exact derivative. A row that is done does not change any more,
+    so that it does not depend on its neighbours.
     """
-    system = problem.settled(constants)
+    system = problem.system_with(constants)
     p0, _, _, _ = ends(problem, t, h, q, v, u, constants)
     metric = mass_metric(system, system.integrate_row(q, v * (h / 2)))
-    lack = p - p0
-    change = metric.solve(lack)
-    # in J, not as a part of the motion's energy, which changes with the guess and may do so faster than what is left
-    size = change @ lack
+    residual = p - p0
+    change = metric.solve(residual)
+    # in J, not relative to the motion's energy: that changes with the guess, and may change faster than the residual
+    size = change @ residual
     size = where(size < 0, 0, size)
     shrinks = (size < left) & (size > 0)
     before = done > 0
@@ -117,8 +117,8 @@ def finish(
     u: Array,
     constants: Mapping[str, Any],
 ) -> tuple[Array, Array, Array]:
-    """(q, p, u) at the end of the step; NaN if the iterations have not come to rest."""
-    system = problem.settled(constants)
+    """Return (q, p, u) at the end of the step; NaN if the iterations have not converged."""
+    system = problem.system_with(constants)
     _, p1, energy, rate = ends(problem, t, h, q, v, u, constants)
     end = system.integrate_row(q, v * h)
     tolerance = COARSE_TOLERANCE if problem.limits is COARSE else TOLERANCE

@@ -14,7 +14,7 @@ from sixd.model.memo import remember
 from sixd.runtime.rollout import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
-from sixd.simulation.stepping.explicit import EXPLICIT
+from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe, Stages, trace_stages

@@ -1,9 +1,9 @@
-"""Whether a step is too long: the slopes of the motion beside a state, and the longest step that a method bears there.
+"""Stability limits: the linearized motion at a state, and the longest step for which a fixed-step method is stable.
 
-Beside a state x = [q; qd; u] small changes obey dx/dt = A x. A method with the step h makes a map of x of it, and what
-decays or swings must not grow by that. For a single mode λ the limits of h |λ| are the known ones: rk4 2.78 (decay) and
-2.83 (oscillation), semi-implicit Euler 2. A comes from differences of the compiled step itself, taken with a very short
-step, so that controllers, force elements, constraints and quaternions are all in it, and nothing more is compiled.
+At a state x = [q; qd; u] small changes obey dx/dt = A x. A method with the step h maps x linearly, and modes that decay
+or oscillate must not grow under that map. For a single mode λ the limits of h |λ| are the known ones: rk4 2.78 (decay)
+and 2.83 (oscillation), semi-implicit Euler 2. A comes from differences of the compiled step itself, taken with a very
+short step, so that controllers, force elements, constraints and quaternions are included, and nothing else is compiled.
 """
 
 from __future__ import annotations
@@ -19,69 +19,70 @@ from sixd.simulation.stepping.fixed import Runner
 from sixd.simulation.stepping.recipes import MIDPOINT
 from sixd.spatial.scalar import Array
 
-MARGIN = 0.9  # of the limit: beyond it a step is told of
-_MOST_ROWS = 16  # of a batch that are looked at
-_CALM = 0.5  # |h λ| of modes that no method makes grow: semi-implicit Euler bears 0.83, midpoint's iterations 0.59
-_GROWTH = {"float64": 1e-4, "float32": 1e-2}  # by a step, beside that of the motion itself: what rounding may leave
+MARGIN = 0.9  # part of the limit from which on a step is reported
+_MOST_ROWS = 16  # of a batch that are examined
+_SAFE = 0.5  # |h λ| at which all methods are stable: semi-implicit Euler is to 0.83, midpoint's iterations to 0.59
+_GROWTH = {"float64": 1e-4, "float32": 1e-2}  # of a mode in a step beside its own growth, by rounding
 _SHIFT = 100  # differences: a speed at which dry friction keeps its sign
 
 
 class Limit(NamedTuple):
-    """The longest step [s] at a state, the mode [1/s] that sets it, and the freedom with the largest part in that."""
+    """The longest stable step [s] at a state, the mode [1/s] that limits it, and the freedom that moves most in it."""
 
     step: float
     mode: complex
     freedom: int
 
 
-def step_limit(runner: Runner, rows: Array, *, rubs: bool) -> Limit | None:
-    """The shortest of the limits of some rows of a runner, if its step is beyond ``MARGIN`` of that, else None.
+def step_limit(runner: Runner, rows: Array, *, has_friction: bool) -> Limit | None:
+    """Return the shortest limit of some rows of a runner, if its step is beyond ``MARGIN`` of that, else None.
 
-    ``rubs``: there is dry friction, whose slope is zero but at rest; so look a little beside rest.
+    ``has_friction``: there is dry friction, whose slope is zero except at rest; so linearize near rest, not at rest.
     """
     good = np.isfinite(runner.setup.q[rows]).all(axis=1) & np.isfinite(runner.setup.qd[rows]).all(axis=1)
     rows = rows[good]
     if not len(rows):
         return None
     nq = runner.setup.q.shape[1]
-    with np.errstate(all="ignore"):  # judged by its results
-        slopes = _slopes(runner, rows, rubs)
+    with np.errstate(all="ignore"):  # the results are checked
+        slopes = _slopes(runner, rows, has_friction)
         slopes = slopes[np.isfinite(slopes).all(axis=(1, 2))]
-        found = [_limit(runner, A, nq) for A in slopes[_bound(slopes, nq, runner.h) > _CALM * MARGIN]]
+        found = [_limit(runner, A, nq) for A in slopes[_bound(slopes, nq, runner.h) > _SAFE * MARGIN]]
     return min((x for x in found if x is not None), key=lambda x: x.step, default=None)
 
 
 def some_rows(count: int) -> Array:
-    """Numbers of a few rows, spread over all."""
+    """Return the indices of a few rows, spread evenly over all."""
     return np.unique(np.linspace(0, max(count - 1, 0), min(count, _MOST_ROWS)).astype(int))
 
 
 # slopes -----------------------------------------------------------------------------------------
 
 
-def _slopes(runner: Runner, rows: Array, rubs: bool) -> Array:
-    """A (rows, n, n) by central differences."""
-    # differences of states, the short step as a part of h, and the h |λ| beyond which that was none: rounding leaves
-    # 1e-6 of 1/h in A, and 1e-3 in single precision
+def _slopes(runner: Runner, rows: Array, has_friction: bool) -> Array:
+    """Return A (rows, n, n) by central differences."""
+    # differences of states, the short step as a part of h, and the h |λ| above which it is not short enough: rounding
+    # leaves 1e-6 of 1/h in A, and 1e-3 in single precision
     size, part, most = (1e-5, 1e-5, 1e-3) if runner.setup.dtype == "float64" else (1e-2, 1e-2, 0.1)
     short = runner.h * part
     for _ in range(3):
-        A = _differences(runner, rows, short, size, rubs)
+        A = _differences(runner, rows, short, size, has_friction)
         if not (_bound(A, runner.setup.q.shape[1], short) > most).any():
             break
         short *= 1e-3
     return A
 
 
-def _differences(runner: Runner, rows: Array, short: float, size: float, rubs: bool) -> Array:
+def _differences(runner: Runner, rows: Array, short: float, size: float, has_friction: bool) -> Array:
+    """Return A (rows, n, n) from steps of length ``short`` beside states that differ by ``size``."""
     setup = runner.setup
     nq, nv = setup.q.shape[1], setup.qd.shape[1]
     x = np.concatenate([setup.q[rows], setup.qd[rows], setup.u[rows]], axis=1)
     delta = size * np.maximum(1.0, np.abs(x))
-    if rubs:
+    if has_friction:
         qd, least = x[:, nq : nq + nv], _SHIFT * delta[:, nq : nq + nv]
         x[:, nq : nq + nv] = np.where(np.abs(qd) < least, np.where(qd < 0, -least, least), qd)
-    # (rows, entry that changes, ±, with a short step or with none, state); none tells what projections do by themselves
+    # (rows, entry that changes, ±, with a short step or of length 0, state): length 0 gives the effect of projections
     n = x.shape[1]
     changes = np.eye(n)[:, None] * np.array([1.0, -1.0])[:, None]
     x = (x[:, None, None] + changes * delta[:, None, None])[:, :, :, None].repeat(2, axis=3)
@@ -90,14 +91,14 @@ def _differences(runner: Runner, rows: Array, short: float, size: float, rubs: b
     constants = {k: np.repeat(c[rows], each, axis=0) if len(c) > 1 else c for k, c in setup.constants.items()}
     q, qd, u = (np.ascontiguousarray(part) for part in np.split(flat, [nq, nq + nv], axis=1))
     other = replace(setup, batch=(len(flat),), q=q, qd=qd, u=u, constants=constants, sampled=None)
-    after = runner.elsewhere(other, np.tile([short, 0.0], len(flat) // 2), runner.start).advance([1], 1, None)
+    after = runner.restarted(other, np.tile([short, 0.0], len(flat) // 2), runner.start).advance([1], 1, None)
     y = np.concatenate([after.q[:, 0], after.qd[:, 0], after.u[:, 0]], axis=1, dtype=float).reshape(x.shape)
     change = (y[:, :, 0] - y[:, :, 1]) / (2 * delta[:, :, None, None])
     return np.swapaxes(change[:, :, 0] - change[:, :, 1], 1, 2) / short
 
 
 def _bound(A: Array, nq: int, h: float) -> Array:
-    """A bound (rows,) of h |λ|, from ‖(hA)^16‖: 20 us for six joints, where eigenvalues take 100."""
+    """Return an upper bound (rows,) of h |λ| from ‖(hA)^16‖: 20 us for six joints, where eigenvalues take 100."""
     Z = A * h
     Z[:, :nq, nq:] /= h  # velocities times h
     Z[:, nq:, :nq] *= h
@@ -111,30 +112,32 @@ def _bound(A: Array, nq: int, h: float) -> Array:
 
 
 def _limit(runner: Runner, A: Array, nq: int) -> Limit | None:
+    """Return the limit that A sets, found by bisection, if the step of the runner is beyond ``MARGIN`` of it."""
     nv = runner.setup.qd.shape[1]
     values, vectors = np.linalg.eig(A)
     fastest = np.abs(values).max()
-    bears = _BEARS[runner.method]
+    is_stable = _IS_STABLE[runner.method]
     grows = values.real.max(initial=0.0)
 
     def fits(h: float) -> bool:
-        return bears(A, h, nq, nv, grows, runner.setup.dtype)
+        return is_stable(A, h, nq, nv, grows, runner.setup.dtype)
 
-    low, high = _CALM / fastest, runner.h / MARGIN
+    low, high = _SAFE / fastest, runner.h / MARGIN
     if not low < high or fits(high):
         return None
     for _ in range(30):
         middle = (low * high) ** 0.5
         low, high = (middle, high) if fits(middle) else (low, middle)
     worst = int(np.argmax(np.where(values.real <= fastest * 1e-3, np.abs(values), 0)))
-    # part of a freedom in a mode: whatever the units, the parts sum up to 1
+    # participation of the freedoms in the mode: whatever the units, the sum over all states is 1
     parts = np.abs(vectors[:, worst] * np.linalg.pinv(vectors)[worst])[nq : nq + nv]
     return Limit(low, complex(values[worst]), int(np.argmax(parts)))
 
 
 def _rk4(A: Array, h: float, nq: int, nv: int, grows: float, dtype: str) -> bool:
+    """The map is the Taylor polynomial of order 4."""
     Z, one = A * h, np.eye(len(A))
-    return _is_calm(one + Z @ (one + Z @ (one + Z @ (one + Z / 4) / 3) / 2), h, grows, dtype)
+    return _is_bounded(one + Z @ (one + Z @ (one + Z @ (one + Z / 4) / 3) / 2), h, grows, dtype)
 
 
 def _euler(A: Array, h: float, nq: int, nv: int, grows: float, dtype: str) -> bool:
@@ -143,21 +146,21 @@ def _euler(A: Array, h: float, nq: int, nv: int, grows: float, dtype: str) -> bo
     old = step[:nq].copy()
     old[:, nq : nq + nv] = 0
     step[:nq] = old + A[:nq, nq : nq + nv] * h @ step[nq : nq + nv]
-    return _is_calm(step, h, grows, dtype)
+    return _is_bounded(step, h, grows, dtype)
 
 
-def _is_calm(step: Array, h: float, grows: float, dtype: str) -> bool:
-    """Whether nothing grows faster by a step than by the motion itself, which may be unstable."""
+def _is_bounded(step: Array, h: float, grows: float, dtype: str) -> bool:
+    """Return whether no mode grows faster by a step than the motion itself, which may be unstable."""
     most = (1 + _GROWTH[dtype]) * np.exp(min(h * grows, 700.0))
     return bool(np.abs(np.linalg.eigvals(step)).max() <= most)
 
 
 def _midpoint(A: Array, h: float, nq: int, nv: int, grows: float, dtype: str) -> bool:
-    """Each iteration leaves (h/2) (M⁻¹D + (h/2) M⁻¹K) of what was wrong, and their number is bounded."""
+    """Each iteration multiplies the error by (h/2) (M⁻¹D + (h/2) M⁻¹K), and their number is bounded."""
     qv, vq, vv = A[:nq, nq : nq + nv], A[nq : nq + nv, :nq], A[nq : nq + nv, nq : nq + nv]
     left = np.abs(np.linalg.eigvals((vv + vq @ qv * (h / 2)) * (h / 2))).max()
     tolerance = midpoint.TOLERANCE if dtype == "float64" else midpoint.COARSE_TOLERANCE
-    return bool(left <= tolerance ** (0.5 / midpoint.MOST))  # of energies, so the root for velocities
+    return bool(left <= tolerance ** (0.5 / midpoint.MOST))  # of energies, hence the root for velocities
 
 
-_BEARS: dict[str, Callable[..., bool]] = {"rk4": _rk4, "euler": _euler, MIDPOINT: _midpoint}
+_IS_STABLE: dict[str, Callable[..., bool]] = {"rk4": _rk4, "euler": _euler, MIDPOINT: _midpoint}

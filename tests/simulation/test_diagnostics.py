@@ -1,4 +1,4 @@
-"""What simulations warn of: dry friction, steps beyond a method's limit, and motions that diverge."""
+"""Warnings of simulations: dry friction, steps beyond a method's limit, and motions that diverge."""
 
 import warnings
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 
 import sixd
-from sixd.simulation import doubts
+from sixd.simulation import diagnostics
 from sixd.simulation.setup import make_setup
 from sixd.simulation.stepping import stability
 from sixd.simulation.stepping.fixed import Runner
@@ -16,7 +16,7 @@ from sixd.simulation.stepping.fixed import Runner
 RK4_DECAY = 2.785293563405282  # the real root of |1 + z + z²/2 + z³/6 + z⁴/24| = 1
 RK4_SWING = 2 * np.sqrt(2)
 # midpoint's iteration leaves this part of an error each time, so that 60 of them reach its tolerance
-SETTLES = (1e-20) ** (0.5 / 60)
+CONVERGES = (1e-20) ** (0.5 / 60)
 
 
 def cart(rate=0.0, frequency=0.0, mass=2.0, name="cart", **options):
@@ -27,8 +27,8 @@ def cart(rate=0.0, frequency=0.0, mass=2.0, name="cart", **options):
     return builder.build()
 
 
-def told(*args, **options):
-    """The motion, and the texts of the warnings on the way."""
+def warned(*args, **options):
+    """Return the motion of a simulation, and the texts of its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", sixd.SimulationWarning)
         motion = sixd.simulate(*args, **options)
@@ -44,23 +44,23 @@ LIMITS = [  # method, rate, frequency, limit of h times 1000
     ("euler", 1000.0, 0.0, 2.0),
     ("euler", 0.0, 1000.0, 2.0),
     ("euler", 2000.0, 1000.0, 2 * np.sqrt(2) - 2),  # h²k + 2hd = 4 m
-    ("midpoint", 1000.0, 0.0, 2 * SETTLES),
-    ("midpoint", 0.0, 1000.0, 2 * np.sqrt(SETTLES)),
+    ("midpoint", 1000.0, 0.0, 2 * CONVERGES),
+    ("midpoint", 0.0, 1000.0, 2 * np.sqrt(CONVERGES)),
 ]
 
 
 @pytest.mark.parametrize(("method", "rate", "frequency", "limit"), LIMITS)
 def test_limits_of_steps_are_the_known_ones(method, rate, frequency, limit):
-    """Told from 90 % of the limit on; the step that is advised is below that, and beyond the limit things go wrong."""
+    """Reported from 90 % of the limit on; the advised step is below that, and beyond the limit the motion grows."""
     model, options = cart(rate, frequency), {"method": method}
     limit /= 1000
     for part, wrong in ((0.88, False), (0.92, True), (5.0, True)):
         h = part * limit
-        _, texts = told(model, [0.1], [1.0], 3 * h, dt=h, **options)
+        _, texts = warned(model, [0.1], [1.0], 3 * h, dt=h, **options)
         steps = [text for text in texts if "is beyond" in text]
         assert len(steps) == wrong, texts
         if wrong:
-            # three digits are told; a double mode is known to the root of rounding
+            # the text has three digits; a double mode is known to the root of rounding
             assert float(steps[0].split(f"of method {method!r}, ")[1].split(" s:")[0]) == pytest.approx(limit, rel=1e-2)
             mode = f"a mode mostly of joint 'cart' {'decays' if rate else 'oscillates'} at "
             assert float(steps[0].split(mode)[1].split()[0]) == pytest.approx(1000, rel=1e-2)
@@ -68,24 +68,24 @@ def test_limits_of_steps_are_the_known_ones(method, rate, frequency, limit):
             assert 0.9 * limit * 0.9 <= advised <= 0.9 * limit
             assert steps[0].endswith(', or method="stiff".')
     h = 0.88 * limit
-    settled, _ = told(model, [0.1], [1.0], 300 * h, dt=h, **options)
-    assert np.abs(settled.qd[-1]).max() < 500  # it started with 100 m/s or less, which euler measures roughly
-    grown, _ = told(model, [0.1], [1.0], 300 * 1.05 * limit, dt=1.05 * limit, **options)
+    decayed, _ = warned(model, [0.1], [1.0], 300 * h, dt=h, **options)
+    assert np.abs(decayed.qd[-1]).max() < 500  # it started with 100 m/s or less, which euler measures roughly
+    grown, _ = warned(model, [0.1], [1.0], 300 * 1.05 * limit, dt=1.05 * limit, **options)
     assert not np.abs(grown.qd[-1]).max() < 1e4
 
 
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint"])
 def test_controllers_that_can_be_traced_count(method):
     """Their slopes in q and qd: as a spring and a damper of the same size."""
-    limit = {"rk4": RK4_DECAY, "euler": 2.0, "midpoint": 2 * SETTLES}[method] / 1000
+    limit = {"rk4": RK4_DECAY, "euler": 2.0, "midpoint": 2 * CONVERGES}[method] / 1000
     options = {"controller": lambda t, q, qd: -2000 * qd - q, "method": method}
     for part in (0.88, 0.92):
-        _, texts = told(cart(), [0.0], [1.0], 3 * part * limit, dt=part * limit, **options)
+        _, texts = warned(cart(), [0.0], [1.0], 3 * part * limit, dt=part * limit, **options)
         assert len(texts) == (part > 0.9)
         if texts:
             assert f"beyond 90% of the limit of method {method!r}, {limit:.3g} s: by the controller" in texts[0]
     held = {**options, "sample_time": 0.92 * limit}
-    assert told(cart(), [0.0], [1.0], limit, dt=0.92 * limit, **held)[1] == []  # called with numbers: no slope is known
+    assert warned(cart(), [0.0], [1.0], limit, dt=0.92 * limit, **held)[1] == []  # called with numbers: no known slope
 
 
 def chain():
@@ -108,13 +108,13 @@ def test_the_joint_of_the_mode_is_named():
     def law(gain):
         return lambda t, q, qd: -gain * qd
 
-    _, texts = told(model, q, None, 1e-5, dt=1e-5, controller=law(0.1))
+    _, texts = warned(model, q, None, 1e-5, dt=1e-5, controller=law(0.1))
     assert texts == []
-    _, texts = told(model, q, None, 1e-3, controller=law(0.1))
+    _, texts = warned(model, q, None, 1e-3, controller=law(0.1))
     assert "mostly of joint 'finger' decays at 1e+05 1/s" in texts[0]
     assert "Use dt ≤ 2.5e-05" in texts[0]
-    assert told(model, q, None, 1e-3, dt=1e-3, controller=law(1e-6))[1] == []
-    assert told(sixd.zoo.pendulum(), [np.pi], None, 0.2, dt=0.1, controller=lambda t, q, qd: q * 30)[1] == []
+    assert warned(model, q, None, 1e-3, dt=1e-3, controller=law(1e-6))[1] == []
+    assert warned(sixd.zoo.pendulum(), [np.pi], None, 0.2, dt=0.1, controller=lambda t, q, qd: q * 30)[1] == []
 
 
 def test_slopes_are_those_of_the_exact_linearization():
@@ -141,15 +141,15 @@ def test_slopes_are_those_of_the_exact_linearization():
         assert (np.sort(np.abs(found))[: len(found) - len(exact)] < 1e-2 * largest).all()
 
 
-def test_of_a_batch_some_rows_are_looked_at():
+def test_of_a_batch_some_rows_are_examined():
     damping = np.zeros((40, 1))
     model, options = cart(), {"dt": 1e-3, "parameters": {"damping": damping}}
-    assert told(model, [0.0], [1.0], 2e-3, **options)[1] == []
+    assert warned(model, [0.0], [1.0], 2e-3, **options)[1] == []
     damping[-1] = 2 * 4000.0
-    _, texts = told(model, [0.0], [1.0], 2e-3, **options)
+    _, texts = warned(model, [0.0], [1.0], 2e-3, **options)
     assert len(texts) == 1
     assert "the limit of method 'rk4', 0.000696" in texts[0]
-    assert told(model, np.full((3, 1), np.nan), None, 0.0, **{**options, "parameters": {"damping": [1e9]}})[1] != []
+    assert warned(model, np.full((3, 1), np.nan), None, 0.0, **{**options, "parameters": {"damping": [1e9]}})[1] != []
     with pytest.warns(sixd.SimulationWarning, match="^ensemble: the step dt = 0.001 s is beyond the limit") as caught:
         sixd.ensemble(model, [0.0], [1.0], 2e-3, parameters={"damping": damping}, processes=1, chunk=3)
     assert len(caught) == 1
@@ -162,19 +162,19 @@ def test_single_precision_and_force_elements():
     for kind in (np.float32, np.float64):
         q = np.array([0.5], dtype=kind)
         for part in (0.85, 0.95):
-            _, texts = told(cart(), q, None, 2 * part * limit, dt=part * limit, forces=spring)
+            _, texts = warned(cart(), q, None, 2 * part * limit, dt=part * limit, forces=spring)
             assert len(texts) == (part > 0.9)
     ball = sixd.ModelBuilder("ball")
     ball.add_body("ball", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=1.0))
     ground = sixd.Ground({"ball": (0, 0, 0, 0.1)})
     rest = [1, 0, 0, 0, 0, 0, 0.1 - 4.6e-4]
-    assert told(ball.build(), rest, None, 0.01, dt=ground.time_step(mass=1.0), forces=ground)[1] == []
-    _, texts = told(ball.build(), rest, None, 0.03, dt=0.03, forces=ground)
+    assert warned(ball.build(), rest, None, 0.01, dt=ground.time_step(mass=1.0), forces=ground)[1] == []
+    _, texts = warned(ball.build(), rest, None, 0.03, dt=0.03, forces=ground)
     assert any("is beyond the limit of method 'rk4'" in text for text in texts)
 
 
-def test_nothing_is_looked_at_where_no_force_has_a_slope(monkeypatch):
-    monkeypatch.setattr(doubts, "step_limit", None)
+def test_nothing_is_examined_where_no_force_has_a_slope(monkeypatch):
+    monkeypatch.setattr(diagnostics, "step_limit", None)
     sixd.simulate(sixd.zoo.pendulum(), [1.0], None, 0.01)
     sixd.simulate(sixd.zoo.pendulum(), [1.0], None, 0.01, controller=[1.0])
     with pytest.raises(TypeError):
@@ -201,8 +201,8 @@ def rod(friction=0.1):
         ("stiff", "it takes ever shorter steps where a joint sticks"),
     ],
 )
-def test_dry_friction_is_told_of(method, what):
-    motion, texts = told(rod(), [0.0], [5.0], 5e-4, dt=1e-4, method=method)
+def test_dry_friction_is_reported(method, what):
+    motion, texts = warned(rod(), [0.0], [5.0], 5e-4, dt=1e-4, method=method)
     assert len(texts) == 1
     assert texts[0].startswith(
         f"simulate: 'rod' has dry friction at 'rod', which method {method!r} gets wrong near rest: {what}"
@@ -211,24 +211,24 @@ def test_dry_friction_is_told_of(method, what):
 
 
 def test_where_friction_may_be():
-    """In parameters, symbols, equations; not where it is zero. It does not spoil the look at the step."""
+    """In parameters, symbols, equations; not where it is zero. It does not disturb the check of the step."""
     still = rod(0.0)
     rubs = {"friction": [[0.0], [0.1]]}
-    assert "has dry friction" in told(still, [0.0], [5.0], 1e-3, parameters=rubs)[1][0]
-    assert told(rod(), [0.0], [5.0], 1e-3, parameters={"friction": [0.0]})[1] == []
+    assert "has dry friction" in warned(still, [0.0], [5.0], 1e-3, parameters=rubs)[1][0]
+    assert warned(rod(), [0.0], [5.0], 1e-3, parameters={"friction": [0.0]})[1] == []
     symbol = sp.Symbol("f", real=True)
     for value in (0.0, 0.1):
-        _, texts = told(rod(symbol), [0.0], [5.0], 1e-3, parameters={"f": value})
+        _, texts = warned(rod(symbol), [0.0], [5.0], 1e-3, parameters={"f": value})
         assert len(texts) == (value > 0)
     x, v, m = sp.Symbol("x", real=True), sp.Symbol("xd", real=True), 2
     dry = sixd.lagrange(m * v**2 / 2, 0, [x], qd=[v], dissipation=sp.Abs(v) / 10)
-    assert "has dry friction at 'x'" in told(dry, [0.0], [5.0], 1e-3)[1][0]
+    assert "has dry friction at 'x'" in warned(dry, [0.0], [5.0], 1e-3)[1][0]
     wet = sixd.lagrange(m * v**2 / 2, 0, [x], qd=[v], dissipation=5000 * v**2)
-    assert "mode mostly of joint 'x' decays at 5e+03 1/s" in told(wet, [0.0], [5.0], 1e-3)[1][0]
+    assert "mode mostly of joint 'x' decays at 5e+03 1/s" in warned(wet, [0.0], [5.0], 1e-3)[1][0]
     # at rest, with a soft controller and with a hard one
     arm = replace(cart(), friction=np.array([1.0]))
-    assert len(told(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -20 * qd)[1]) == 1
-    assert len(told(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -1e4 * qd)[1]) == 2
+    assert len(warned(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -20 * qd)[1]) == 1
+    assert len(warned(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -1e4 * qd)[1]) == 2
     with pytest.warns(sixd.SimulationWarning, match="^ensemble: 'rod' has dry friction at 'rod'") as caught:
         sixd.ensemble(rod(), [0.0], [5.0], 1e-3, count=4, processes=1, chunk=1)
     assert len(caught) == 1
@@ -240,7 +240,7 @@ def test_where_friction_may_be():
 def test_the_joint_that_went_first_is_named():
     """With the time, and the step that the controller's limit gives."""
     options = {"controller": lambda t, q, qd: -0.1 * qd - 0.1, "dt": 4e-5, "record_every": 2}
-    motion, texts = told(chain(), None, None, 0.01, **options)
+    motion, texts = warned(chain(), None, None, 0.01, **options)
     assert motion.failed == 1
     text = next(text for text in texts if "not finite" in text)
     lost = motion.t[int(np.argmax(~np.isfinite(motion.qd[:, 0])))]
@@ -250,20 +250,20 @@ def test_the_joint_that_went_first_is_named():
     assert 'Use dt ≤ 2.5e-05, or method="stiff". trajectory.failed counts them.' in text
 
 
-def test_finite_but_huge_is_told_too():
+def test_finite_but_huge_is_reported_too():
     model = cart(1000.0)
     h = 1.2 * RK4_DECAY / 1000
-    motion, texts = told(model, [[0.0]] * 2, [[0.0], [1.0]], 60 * h, dt=h)
+    motion, texts = warned(model, [[0.0]] * 2, [[0.0], [1.0]], 60 * h, dt=h)
     assert motion.failed == 0
     first = motion.t[int(np.argmax(np.abs(motion.qd[1, :, 0]) > 1e9))]
     assert f"1 of 2 rows is faster than 1e+09 rad/s or m/s from t = {first:g} s on, joint 'cart' first" in texts[-1]
     assert "trajectory.failed" not in texts[-1]
     fast = 1e12  # it started so
-    assert told(cart(), [0.0], [fast], 0.01)[1] == []
+    assert warned(cart(), [0.0], [fast], 0.01)[1] == []
 
 
 def test_streamed_and_not_finite():
     """With on_chunk the last record alone is at hand: no joint can be named, and nothing wrong is."""
-    _, texts = told(cart(1e5), [0.0], [1.0], 0.2, on_chunk=lambda piece: None)
+    _, texts = warned(cart(1e5), [0.0], [1.0], 0.2, on_chunk=lambda piece: None)
     assert any("the motion is not finite from t = 0.2 s on: " in text for text in texts)
     assert not any("the start is not finite" in text for text in texts)

@@ -9,13 +9,11 @@ import numpy as np
 
 from sixd.algorithms import kinematics
 from sixd.errors import ModelError
-from sixd.forces.elements import Applied, Force, finite_vector, nonnegative, tree_of
+from sixd.forces.elements import ZERO_WRENCH, Applied, Force, finite_vector, nonnegative, tree_of
 from sixd.model.system import System
 from sixd.spatial.points import force_at_point
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, Scalar, sqrt, where
-
-ZERO6 = np.zeros(6, dtype=int)
 
 
 @final
@@ -27,13 +25,13 @@ class SpringDamper(Force):
     ----------
     frame_a, frame_b : frames of a model, "world" among them.
     stiffness, damping : k [N/m] and c [N s/m].
-    length : of the spring without load [m].
+    length : length of the unloaded spring [m].
     point_a, point_b : (3,) the ends, in their frames [m]; the frames' origins if omitted.
 
     Notes
     -----
-    Where the points coincide the line has no direction, and the force is zero. Mind that a spring with ``length`` > 0
-    can be pushed through that point, where its force jumps.
+    Where the points coincide the line has no direction, and the force is zero. A spring with ``length`` > 0 can be
+    pushed through that point, where its force jumps.
     """
 
     frame_a: str
@@ -51,6 +49,7 @@ class SpringDamper(Force):
             object.__setattr__(self, name, finite_vector("SpringDamper", name, getattr(self, name), 3))
 
     def size(self, model: System) -> int:
+        """Return 0, no internal state; raise unless the frames belong to two bodies of the model."""
         tree = tree_of("SpringDamper", model)
         bodies = {tree.frame(name, "SpringDamper").body for name in (self.frame_a, self.frame_b)}
         if len(bodies) == 1:
@@ -60,21 +59,22 @@ class SpringDamper(Force):
         return 0
 
     def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
+        """Return the opposite forces on both bodies."""
         a, b, f = self._pull(model, np.asarray(q), np.asarray(qd))
-        f_ext = [ZERO6] * model.nb
-        for name, place, force in ((self.frame_a, a, f), (self.frame_b, b, -f)):
+        f_ext = [ZERO_WRENCH] * model.nb
+        for name, position, force in ((self.frame_a, a, f), (self.frame_b, b, -f)):
             body = model.frame(name, "SpringDamper").body
             if body:
-                f_ext[body - 1] = f_ext[body - 1] + force_at_point(force, place)
+                f_ext[body - 1] = f_ext[body - 1] + force_at_point(force, position)
         return Applied(None, np.array(f_ext))
 
     def contacts(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> tuple[Array, Array]:
-        """The two ends (2, 3) [m] and the forces on them (2, 3) [N], world axes."""
+        """Return the two ends (2, 3) [m] and the forces on them (2, 3) [N], world axes."""
         a, b, f = self._pull(model, np.asarray(q), np.asarray(qd))
         return np.array([a, b]), np.array([f, -f])
 
     def _pull(self, model: System, q: Array, qd: Array) -> tuple[Array, Array, Array]:
-        """The places of both ends, and the force on the first."""
+        """Return the positions of both ends, and the force on the first."""
         ends = ((self.frame_a, self.point_a), (self.frame_b, self.point_b))
         (a, va), (b, vb) = (self._end(model, q, qd, name, point) for name, point in ends)
         d, rate = b - a, vb - va
@@ -85,6 +85,7 @@ class SpringDamper(Force):
 
     @staticmethod
     def _end(model: System, q: Array, qd: Array, name: str, point: Array) -> tuple[Array, Array]:
+        """Return the position and velocity (3,) of an end, world axes."""
         T = model.apply("pose", kinematics.pose, q, frame=name)
         v = model.apply("velocity", kinematics.velocity, q, qd, frame=name, expressed_in="aligned")
         arm = T[:3, :3] @ point

@@ -1,25 +1,23 @@
-"""The rows of an ensemble as they come in: written where they belong, and made a Trajectory."""
+"""The results of an ensemble's chunks, joined into one Trajectory."""
 
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import SimulationWarning
 from sixd.simulation.collect import make_trajectory
-from sixd.simulation.doubts import first_gone
-from sixd.simulation.ensemble.job import PER_ROW, Result
+from sixd.simulation.diagnostics import first_divergence, warn
+from sixd.simulation.ensemble.job import PER_ROW, ChunkResult, Span
 from sixd.simulation.setup import Setup
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 
 
-class Sheet:
-    """Room for the results of ``count`` rows; made when the first come in, since they tell the records."""
+class Results:
+    """The results of ``count`` rows; arrays are made for the first chunk, which determines the number of records."""
 
     def __init__(self, setup: Setup, count: int) -> None:
         self.setup, self.count = setup, count
@@ -30,20 +28,20 @@ class Sheet:
         self.facts: dict[str, Any] = {}
         self.processors: set[str] = set()
 
-    def fill(self, results: Iterator[tuple[tuple[int, int], Result]], told: Callable[[float], Any]) -> None:
-        """Write down all results; ``told`` hears how many rows are there. Ctrl-C ends it, if something is there."""
-        with contextlib.closing(results):  # type: ignore[type-var]
+    def collect(self, chunks: Iterator[tuple[Span, ChunkResult]], on_progress: Callable[[float], Any]) -> None:
+        """Store all chunks; call ``on_progress(rows)`` after each. Ctrl-C ends it, once a chunk is stored."""
+        with contextlib.closing(chunks):  # type: ignore[type-var]
             try:
-                for (first, stop), result in results:
-                    self._write(first, stop, result)
-                    told(int(self.done.sum()))
+                for (first, stop), result in chunks:
+                    self._store(first, stop, result)
+                    on_progress(int(self.done.sum()))
                 assert self.done.all()
             except KeyboardInterrupt:
                 if not self.done.any():
                     raise
                 self.interrupted = True
 
-    def _write(self, first: int, stop: int, result: Result) -> None:
+    def _store(self, first: int, stop: int, result: ChunkResult) -> None:
         if not self.arrays:
             self.t = result.t
             self.arrays = {name: np.empty((self.count, *x.shape[1:]), x.dtype) for name, x in result.arrays.items()}
@@ -57,31 +55,32 @@ class Sheet:
         self.done[first:stop] = True
 
     def trajectory(self, facts: Mapping[str, Any]) -> Trajectory:
-        """All rows, in order; those that are missing are NaN."""
+        """Return the trajectory of all rows, in order; missing rows are NaN."""
         for x in self.arrays.values():
             x[~self.done] = np.nan
         q, qd = self.arrays["q"], self.arrays["qd"]
         internal, tau = (self.arrays.get(name) for name in ("internal", "tau"))
-        every = {**self.facts, **facts}
-        found = make_trajectory(self.setup, self.t, q, qd, internal, tau, self.interrupted, every)
-        for text in self._doubts(found):
-            warnings.warn(f"{self.setup.problem.where}: {text}", SimulationWarning, stacklevel=3)
+        facts = {**self.facts, **facts}
+        found = make_trajectory(self.setup, self.t, q, qd, internal, tau, facts, self.interrupted)
+        for text in self._warnings(found):
+            warn(self.setup.problem.where, text, 3)
         return found
 
-    def _doubts(self, found: Trajectory) -> Iterator[str]:
+    def _warnings(self, found: Trajectory) -> Iterator[str]:
+        """Yield the texts of warnings."""
         missing = int(np.sum(~self.done))
         if self.interrupted:
             yield f"interrupted when {self.count - missing} of {self.count} rows were complete; the others are NaN."
         failed = found.failed - missing
         if failed:
-            gone = first_gone(found.row(self.done))
-            first = "" if gone is None or not gone.joint else f", from t = {gone.t:g} s on{gone.joint}"
+            first = first_divergence(found.row(self.done))
+            since = "" if first is None or not first.joint else f", from t = {first.t:g} s on{first.joint}"
             yield (
-                f"{failed} of {self.count} rows are not finite at the end{first}: a step that is too long, a singular "
+                f"{failed} of {self.count} rows are not finite at the end{since}: a step that is too long, a singular "
                 f"state, an event that ended them, or constraints in a dead centre. trajectory.failed counts them."
             )
         if len(self.processors) > 1:
             yield (
-                f"processors of {len(self.processors)} kinds took part, so that last digits may differ from those of "
+                f"processors of {len(self.processors)} kinds were used, so that last digits may differ from those of "
                 f"another run."
             )

@@ -1,7 +1,8 @@
-"""Explicit steps: semi-implicit Euler, and Runge and Kutta's fourth-order method in its form for groups.
+"""Explicit steps: the fourth-order Runge–Kutta method (RK4) on Lie groups, and semi-implicit Euler.
 
-``move`` is the system's ``integrate_row``, the group's exponential; for coordinates on lines it adds, and both methods
-are then the classical ones. ``f(t, q, qd, u)`` gives qdd and the rates of further states u.
+``move(q, dq)`` is the system's ``integrate_row``, the group's exponential. For coordinates in a vector space it is a
+sum, and both methods are the classical ones. ``f(t, q, qd, u)`` returns qdd and the rates of the states u of force
+elements. Both functions return (q, qd, u) after a step of length h [s].
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ def euler(move: Move, f: Rates, t: Scalar, h: Scalar, q: Array, qd: Array, u: Ar
 
 
 def rk4(move: Move, f: Rates, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array) -> State:
-    """Fourth order on groups without commutators: the end is reached by two exponentials.
+    """Commutator-free Runge–Kutta method of fourth order: the configuration moves by two exponentials.
 
     E. Celledoni, A. Marthinsen, B. Owren, "Commutator-free Lie group methods", *Future Generation Computer Systems* 19
-    (2003), equation for order 4 with four stages. In coordinates on lines the two add up to Runge and Kutta's sum.
+    (2003), equation for order 4 with four stages. In a vector space the two add up to the classical Runge–Kutta sum.
     """
     v1 = qd
     a1, r1 = f(t, q, v1, u)

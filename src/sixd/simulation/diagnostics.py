@@ -1,4 +1,7 @@
-"""What a simulation tells its user to doubt: dry friction, steps beyond a method's limit, motions that diverge."""
+"""Warnings of a simulation: dry friction, a step beyond the limit of its method, motions that diverge.
+
+The functions ``…_warning`` return the text of a warning, or None. The limits of steps are in ``stepping/stability.py``.
+"""
 
 from __future__ import annotations
 
@@ -20,55 +23,58 @@ from sixd.spatial.scalar import Array, is_zero
 from sixd.trajectory.labels import labels_of, tree_behind
 from sixd.trajectory.trajectory import Trajectory
 
-# rad/s or m/s, and so many times the speed at the start: a joint that runs away, and one that nothing brings back
-FAST, HUGE = 1e3, 1e9
+# rad/s or m/s, or times the speed at the start if that is above 1: a joint that runs away, and one that has diverged
+_FAST, _HUGE = 1e3, 1e9
 _MOST_NAMES = 3
-_AT_REST = {
+_NEAR_REST = {
     "midpoint": "its iterations find no solution where a joint sticks, and the motion ends in NaN",
     **dict.fromkeys(ADAPTIVE, "it takes ever shorter steps where a joint sticks, and may not come to an end"),
 }
 _EXPLICIT = "an explicit step cannot stick: a joint that should rest chatters or creeps, and may keep moving for ever"
 
 
-def tell(where: str, text: str, stacklevel: int) -> None:
-    """Warn of something, at the call of the user's that many calls up."""
-    warnings.warn(f"{where}: {text}", SimulationWarning, stacklevel + 1)
+def warn(where: str, text: str | None, stacklevel: int) -> None:
+    """Issue a warning, if there is a text; ``stacklevel`` as for ``warnings.warn`` in the caller."""
+    if text is not None:
+        warnings.warn(f"{where}: {text}", SimulationWarning, stacklevel + 1)
 
 
 # friction ---------------------------------------------------------------------------------------
 
 
-def friction_doubt(setup: Setup, method: str) -> str | None:
-    """What dry friction does to a method, if there is some."""
-    names = _rubbing(setup)
+def friction_warning(setup: Setup, method: str) -> str | None:
+    """Return how dry friction, if there is any, disturbs a method."""
+    names = _joints_with_friction(setup)
     if not names:
         return None
     some = ", ".join(map(repr, names[:_MOST_NAMES])) + (" …" if len(names) > _MOST_NAMES else "")
     return (
         f"{setup.problem.system.name!r} has dry friction at {some}, which method {method!r} gets wrong near rest: "
-        f"{_AT_REST.get(method, _EXPLICIT)}. Put damping in the place of friction, or leave it out "
+        f"{_NEAR_REST.get(method, _EXPLICIT)}. Use damping instead of friction, or leave it out "
         f'(parameters={{"friction": np.zeros(nv)}}, or model.without_passive()).'
     )
 
 
-def _rubbing(setup: Setup) -> list[str]:
-    """Names of the joints, or coordinates, with dry friction."""
+def _joints_with_friction(setup: Setup) -> list[str]:
+    """Return the names of the joints, or coordinates, with dry friction."""
     system = setup.problem.system
     model = tree_behind(system)
     if model is None:
-        return _coulomb(system)
+        return _coordinates_with_friction(system)
     friction: Any = model.friction
     if "friction" in setup.problem.parameters:
         friction = np.abs(setup.constants["friction"]).max(axis=0, initial=0.0)
     elif model.symbols and setup.problem.parameters and setup.rows:  # a symbol's number may be zero
         row = {name: setup.constants[name][0] for name in setup.problem.parameters}
-        friction = tree_behind(setup.problem.settled(row)).friction  # type: ignore[union-attr]
-    rubs = [not is_zero(x) for x in friction]
-    return [name for name in model.joint_names if any(rubs[model.v_slice(name)])] if any(rubs) else []
+        friction = tree_behind(setup.problem.system_with(row)).friction  # type: ignore[union-attr]
+    has_friction = [not is_zero(x) for x in friction]
+    if not any(has_friction):
+        return []
+    return [name for name in model.joint_names if any(has_friction[model.v_slice(name)])]
 
 
-def _coulomb(system: Any) -> list[str]:
-    """Coordinates of a Lagrangian system with forces that jump with the sign of a velocity."""
+def _coordinates_with_friction(system: Any) -> list[str]:
+    """Return the coordinates of a Lagrangian system with forces that jump with the sign of a velocity."""
     if not any(getattr(system, "lossy", ())):
         return []
     import sympy
@@ -79,17 +85,17 @@ def _coulomb(system: Any) -> list[str]:
 # steps ------------------------------------------------------------------------------------------
 
 
-def step_doubt(runner: Runner) -> str | None:
-    """What is wrong with the step at the start, or None; costs nothing where no force has a slope."""
+def step_warning(runner: Runner) -> str | None:
+    """Return how far the step is beyond its limit at the start; costs nothing where no force has a slope."""
     setup = runner.setup
     if not setup.rows or not _has_slopes(setup):
         return None
-    found = step_limit(runner, some_rows(setup.rows), rubs=bool(_rubbing(setup)))
-    return None if found is None else f"{_beyond(runner, found)}. {_remedy(runner, found)}"
+    limit = step_limit(runner, some_rows(setup.rows), has_friction=bool(_joints_with_friction(setup)))
+    return None if limit is None else f"{_excess(runner, limit)}. {_remedy(runner, limit)}"
 
 
 def _has_slopes(setup: Setup) -> bool:
-    """Whether forces may depend on q or qd, beside gravity and inertia."""
+    """Return whether forces other than gravity and inertia may depend on q or qd."""
     problem = setup.problem
     if problem.law is not None or problem.f_ext is not None or problem.forces:
         return True
@@ -99,12 +105,13 @@ def _has_slopes(setup: Setup) -> bool:
     return bool(np.any(model.damping) or np.any(model.stiffness))
 
 
-def _beyond(runner: Runner, limit: Limit) -> str:
+def _excess(runner: Runner, limit: Limit) -> str:
+    """Return a text that compares the step with its limit, and names the mode."""
     kind = "oscillates" if abs(limit.mode.imag) > abs(limit.mode.real) else "decays"
     unit = "rad/s" if kind == "oscillates" else "1/s"
-    name = joint_of(runner.setup.problem.system, limit.freedom)
+    name = _joint_of(runner.setup.problem.system, limit.freedom)
     what = "controller" if runner.setup.problem.law is not None else "damping or stiffness"
-    result = "iterations do not settle" if runner.method == MIDPOINT else "it grows instead"
+    result = "iterations do not converge" if runner.method == MIDPOINT else "it grows instead"
     beyond = "beyond" if runner.h > limit.step else f"beyond {MARGIN:.0%} of"
     return (
         f"the step dt = {runner.h:.3g} s is {beyond} the limit of method {runner.method!r}, {limit.step:.3g} s: by the "
@@ -113,40 +120,41 @@ def _beyond(runner: Runner, limit: Limit) -> str:
 
 
 def _remedy(runner: Runner, limit: Limit) -> str:
+    """Return a text with the advised step."""
     stiff = "" if runner.setup.sampled is not None else ', or method="stiff"'
     return f"Use dt ≤ {_below(limit.step * MARGIN)}{stiff}."
 
 
 def _below(x: float) -> str:
-    """A number of two digits, at most x."""
+    """Return the largest number of two digits that is at most x, as text."""
     unit = 10.0 ** (math.floor(math.log10(x)) - 1)
     return f"{math.floor(x / unit * (1 + 1e-12)) * unit:.2g}"
 
 
-def joint_of(system: System, freedom: int) -> str:
-    """The name of the joint that has this entry of qd."""
+def _joint_of(system: System, freedom: int) -> str:
+    """Return the name of the joint that has this entry of qd."""
     return labels_of(system).qd[freedom].joint
 
 
 # divergence -------------------------------------------------------------------------------------
 
 
-def divergence_doubt(found: Trajectory, runner: Runner | None) -> str | None:
-    """Which rows became infinite, NaN or huge, which joint went first and when, and why that may be; or None."""
-    gone = first_gone(found)
-    if gone is None:
+def divergence_warning(found: Trajectory, runner: Runner | None) -> str | None:
+    """Return which rows became infinite, NaN or huge, which joint diverged first and when, and the likely cause."""
+    first = first_divergence(found)
+    if first is None:
         return None
     rows = math.prod(found.batch)
-    what = f"{gone.rows} of {rows} rows {'is' if gone.rows == 1 else 'are'}" if found.batch else "the motion is"
-    state = "not finite" if found.failed else f"faster than {HUGE:g} rad/s or m/s"
+    what = f"{first.rows} of {rows} rows {'is' if first.rows == 1 else 'are'}" if found.batch else "the motion is"
+    state = "not finite" if found.failed else f"faster than {_HUGE:g} rad/s or m/s"
     count = " trajectory.failed counts them." if found.failed else ""
-    if not gone.t:
+    if not first.t:
         return f"{what} {state} from t = 0 s on: the start is not finite.{count}"
-    return f"{what} {state} from t = {gone.t:g} s on{gone.joint}: {_cause(found, runner, gone)}{count}"
+    return f"{what} {state} from t = {first.t:g} s on{first.joint}: {_cause(found, runner, first)}{count}"
 
 
-class Gone(NamedTuple):
-    """How many rows went; of the first its number, the record and time [s], and words that name the joint."""
+class Divergence(NamedTuple):
+    """The number of rows that diverged; of the first its index, the record and time [s], and a text on the joint."""
 
     rows: int
     row: int
@@ -155,60 +163,64 @@ class Gone(NamedTuple):
     joint: str
 
 
-def first_gone(found: Trajectory) -> Gone | None:
-    """The rows that end infinite, NaN or huge."""
+def first_divergence(found: Trajectory) -> Divergence | None:
+    """Return the first divergence among the rows that end infinite, NaN or huge."""
     if not len(found) or not found.q.size:
         return None
-    if np.isfinite(found.q[..., -1, :]).all() and (np.abs(found.qd[..., -1, :]) <= HUGE).all():
-        return None  # 6 us; what is below takes 40
+    if np.isfinite(found.q[..., -1, :]).all() and (np.abs(found.qd[..., -1, :]) <= _HUGE).all():
+        return None  # 6 us; the lines below take 40
     q, qd = (x.reshape(-1, *x.shape[-2:]) for x in (found.q, found.qd))
-    good = _is_good(q, qd, math.inf if found.failed else HUGE)
+    good = _is_bounded(q, qd, math.inf if found.failed else _HUGE)
     rows = np.flatnonzero(~good[:, -1])
     if not len(rows):
         return None
-    first = np.argmin(good[rows], axis=1)  # a record of each
+    first = np.argmin(good[rows], axis=1)  # bad record of each of them
     k = int(np.argmin(first))
     row, record = int(rows[k]), int(first[k])
-    joint = _went_first(found, qd[row], record) if record and found.system is not None else ""
-    return Gone(len(rows), row, record, float(found.t[record]), joint)
+    joint = _first_joint(found, qd[row], record) if record and found.system is not None else ""
+    return Divergence(len(rows), row, record, float(found.t[record]), joint)
 
 
-def _went_first(found: Trajectory, qd: Array, record: int) -> str:
-    """Words for the joint that ran away first in a row that was lost at a record."""
+def _first_joint(found: Trajectory, qd: Array, record: int) -> str:
+    """Return a text that names the joint that ran away first in a row that diverged at a record."""
     assert found.system is not None
     speed = np.abs(qd[:record])
-    fast = (speed > FAST * max(1.0, speed[0].max(initial=0.0))).any(axis=1)
+    fast = (speed > _FAST * max(1.0, speed[0].max(initial=0.0))).any(axis=1)
     k = int(np.argmax(fast)) if fast.any() else record - 1
-    name = joint_of(found.system, int(np.argmax(speed[k])))
-    return f", joint {name!r} first" + (f", beyond {FAST:g} rad/s or m/s at t = {found.t[k]:g} s" if fast.any() else "")
+    name = _joint_of(found.system, int(np.argmax(speed[k])))
+    return f", joint {name!r} first" + (
+        f", beyond {_FAST:g} rad/s or m/s at t = {found.t[k]:g} s" if fast.any() else ""
+    )
 
 
-def _is_good(q: Array, qd: Array, most: float) -> Array:
-    """(rows, records): whether states are finite, and no faster than ``most``, or so many times the start's speed."""
+def _is_bounded(q: Array, qd: Array, most: float) -> Array:
+    """Return (rows, records): whether states are finite, and at most ``most`` fast, or times the speed at the start."""
     with np.errstate(invalid="ignore", over="ignore"):
         speed, start = np.abs(qd).max(axis=-1, initial=0.0), np.abs(qd[:, :1]).max(axis=-1, initial=0.0)
         return np.isfinite(q).all(axis=-1) & np.isfinite(speed) & (speed <= most * np.maximum(1.0, start))
 
 
-def _cause(found: Trajectory, runner: Runner | None, gone: Gone) -> str:
-    """The step, if it is too long at the start or where the motion went, else what there may be."""
-    if runner is not None and gone.record and _has_slopes(runner.setup):
-        for record in dict.fromkeys([0, gone.record - 1]):
-            limit = step_limit(_at(runner, found, gone.row, record), np.array([0]), rubs=bool(_rubbing(runner.setup)))
+def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
+    """Return the cause: the step, if it is too long at the start or before the divergence, else a list of others."""
+    if runner is not None and first.record and _has_slopes(runner.setup):
+        has_friction = bool(_joints_with_friction(runner.setup))
+        for record in dict.fromkeys([0, first.record - 1]):
+            there = _restarted_at(runner, found, first.row, record)
+            limit = step_limit(there, np.array([0]), has_friction=has_friction)
             if limit is not None:
-                name = joint_of(runner.setup.problem.system, limit.freedom)
+                name = _joint_of(runner.setup.problem.system, limit.freedom)
                 return (
                     f"the step is too long for method {runner.method!r}, whose limit by joint {name!r} is "
                     f"{limit.step:.3g} s. {_remedy(runner, limit)}"
                 )
     hint = "a step that is too long, a force that is not finite, a singular state, or constraints in a dead centre."
     if found.facts["method"] == MIDPOINT:
-        return f"iterations that do not settle (a shorter dt helps, but not where dry friction sticks), or {hint}"
+        return f"iterations that do not converge (a shorter dt helps, but not where dry friction sticks), or {hint}"
     return hint
 
 
-def _at(runner: Runner, found: Trajectory, row: int, record: int) -> Runner:
-    """The runner at a record of a row."""
+def _restarted_at(runner: Runner, found: Trajectory, row: int, record: int) -> Runner:
+    """Return the runner restarted at a record of a row."""
     setup = runner.setup
     n = len(found)
     q, qd = (x.reshape(-1, n, x.shape[-1])[row, record][None].copy() for x in (found.q, found.qd))
@@ -217,4 +229,4 @@ def _at(runner: Runner, found: Trajectory, row: int, record: int) -> Runner:
         u = found.internal.reshape(-1, n, u.shape[1])[row, record][None].copy()
     constants = {name: x[row : row + 1] if len(x) > 1 else x for name, x in setup.constants.items()}
     state = replace(setup, batch=(), q=q, qd=qd, u=u, constants=constants)
-    return runner.elsewhere(state, np.array([runner.h]), float(found.t[record]))
+    return runner.restarted(state, np.array([runner.h]), float(found.t[record]))

@@ -1,20 +1,20 @@
-"""Joint limits as one-sided springs and dampers."""
+"""Joint limits as one-sided springs and dampers: the force element ``JointLimits``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from sixd.algorithms import solve
 from sixd.errors import ModelError
 from sixd.forces.elements import Applied, Force, tree_of
+from sixd.model import memo
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, is_object, maximum, require_scalars, sqrt, where
 
-# [1/s]. Ten times the step of 1 ms that simulations start from: 0.1 √(I/k) = 1 ms, whatever the mechanism
+# [1/s]: the default step of simulations, 1 ms, is then 0.1 √(I/k), whatever the mechanism
 _FREQUENCY = 100.0
 
 
@@ -24,7 +24,7 @@ class JointLimits(Force):
     """Springs and dampers that act where a joint is beyond a finite limit, ``model.lower`` or ``model.upper``.
 
     tau = max(0, k d - c q̇) below the lower limit, by the depth d = lower - q; likewise above the upper. Dampers act
-    only beyond the limit, and never hold a joint back that leaves it.
+    only beyond the limit, and never hold back a joint that leaves it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class JointLimits(Force):
     on a limit under its weight sinks in by 1.5 mrad. Explicit steps must be below about 0.1 √(I/k) for a k of your own.
     The damper sets in at once, so a step across a limit is exact to first order only.
     Limits of joints with as many coordinates as freedoms count: all but spherical and free ones. Effort limits
-    are the controllers' matter (``saturate``).
+    are applied by controllers (``saturate``).
     """
 
     stiffness: Any = None
@@ -60,6 +60,7 @@ class JointLimits(Force):
             object.__setattr__(self, name, array)
 
     def size(self, model: System) -> int:
+        """Return 0, no internal state; raise unless stiffness and damping fit the model."""
         tree_of("JointLimits", model)
         for name in ("stiffness", "damping"):
             value = getattr(self, name)
@@ -71,11 +72,12 @@ class JointLimits(Force):
         return 0
 
     def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
+        """Return the joint forces tau (nv,) of the springs and dampers."""
         q, qd = np.asarray(q), np.asarray(qd)
         k, c = self._coefficients(model)
-        lower, upper = tree_limits(model)
+        lower, upper = _limits(model)
         tau: list[Any] = [0] * model.nv
-        for i, j in limited_coordinates(model):
+        for i, j in _limited_coordinates(model):
             for limit, side in ((lower[i], 1), (upper[i], -1)):
                 if np.isfinite(limit):
                     depth, speed = (limit - q[i]) * side, qd[j] * -side
@@ -83,7 +85,7 @@ class JointLimits(Force):
         return Applied(np.array(tau), None)
 
     def _coefficients(self, model: System) -> tuple[Array, Array]:
-        """k and c (nv,)."""
+        """Return stiffness k and damping c (nv,)."""
         k, c = self.stiffness, self.damping
         if k is None:
             k = _felt_inertia(model) * _FREQUENCY**2
@@ -92,8 +94,8 @@ class JointLimits(Force):
         return np.broadcast_to(k, (model.nv,)), np.broadcast_to(c, (model.nv,))
 
 
-def tree_limits(model: System) -> tuple[Array, Array]:
-    """Lower and upper limits (nq,) of a system that has them."""
+def _limits(model: System) -> tuple[Array, Array]:
+    """Return the lower and upper limits (nq,)."""
     tree_of("JointLimits", model)
     lower, upper = model.lower, model.upper  # type: ignore[attr-defined]
     if is_object(lower, upper):
@@ -101,9 +103,9 @@ def tree_limits(model: System) -> tuple[Array, Array]:
     return lower, upper
 
 
-def limited_coordinates(model: System) -> list[tuple[int, int]]:
-    """(place in q, place in qd) of each coordinate that has a finite limit and whose rate is the joint's velocity."""
-    lower, upper = tree_limits(model)
+def _limited_coordinates(model: System) -> list[tuple[int, int]]:
+    """Return (index in q, index in qd) of each coordinate with a finite limit whose rate is the joint's velocity."""
+    lower, upper = _limits(model)
     pairs: list[tuple[int, int]] = []
     for name in model.joint_names:
         iq, iv = range(model.nq)[model.q_slice(name)], range(model.nv)[model.v_slice(name)]
@@ -112,20 +114,14 @@ def limited_coordinates(model: System) -> list[tuple[int, int]]:
     return pairs
 
 
-# the inertia that each joint feels, by system: the same numbers in every stage of every step that is traced
-_FELT: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
-
-
 def _felt_inertia(model: System) -> Array:
-    """1/(M⁻¹)ᵢᵢ (nv,) in the neutral configuration, moved within the limits."""
-    if model in _FELT:
-        return _FELT[model]
-    lower, upper = tree_limits(model)
-    q = model.neutral()
-    for i, _ in limited_coordinates(model):
-        q[i] = min(max(q[i], lower[i]), upper[i])
-    M_inverse = model.apply("inverse_mass_matrix", solve.inverse_mass_matrix, q)
-    inertia = 1 / np.diagonal(M_inverse)
-    if not is_object(inertia):
-        _FELT[model] = inertia
-    return inertia
+    """Return 1/(M⁻¹)ᵢᵢ (nv,) in the neutral configuration, moved within the limits; computed once per system."""
+
+    def compute() -> Array:
+        lower, upper = _limits(model)
+        q = model.neutral()
+        for i, _ in _limited_coordinates(model):
+            q[i] = min(max(q[i], lower[i]), upper[i])
+        return 1 / np.diagonal(model.apply("inverse_mass_matrix", solve.inverse_mass_matrix, q))
+
+    return memo.remember(model, "felt inertia", compute)
