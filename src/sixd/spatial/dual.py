@@ -13,7 +13,31 @@ from typing import Any
 import numpy as np
 
 from sixd.spatial import scalar
+from sixd.spatial.derivative_rules import CHOOSES_FIRST, RULES, Rule
 from sixd.spatial.scalar import Array, Scalar
+
+
+def _function(name: str) -> Callable[[Any], Dual]:
+    """Return the method of ``Dual`` for the function of one argument of that name, by its derivative rule."""
+    function, rule = getattr(scalar, name), RULES[name]
+
+    def method(self: Dual) -> Dual:
+        value = function(self.value)
+        return Dual(value, _divide(*_fraction(rule, (value, self.value), (self.slope,))))
+
+    method.__name__, method.__doc__ = name, function.__doc__
+    return method
+
+
+def _choice(name: str) -> Callable[[Any, Any], Dual]:
+    """Return the method of ``Dual`` for a function that chooses one of two arguments."""
+    chooses_first = CHOOSES_FIRST[name]
+
+    def method(self: Dual, other: Any) -> Dual:
+        return chooses_first(self, other).where(self, other)
+
+    method.__name__, method.__doc__ = name, getattr(scalar, name).__doc__
+    return method
 
 
 class Dual:
@@ -75,55 +99,22 @@ class Dual:
 
     # functions, by the names of sixd.spatial ---------------------------------------------------------
 
-    def sin(self) -> Dual:
-        return Dual(scalar.sin(self.value), _times(self.slope, scalar.cos(self.value)))
-
-    def cos(self) -> Dual:
-        return Dual(scalar.cos(self.value), _times(-self.slope, scalar.sin(self.value)))
-
-    def tan(self) -> Dual:
-        t = scalar.tan(self.value)
-        return Dual(t, _times(self.slope, 1 + t * t))
-
-    def asin(self) -> Dual:
-        return Dual(scalar.asin(self.value), _over(self.slope, scalar.sqrt(1 - self.value * self.value)))
-
-    def acos(self) -> Dual:
-        return Dual(scalar.acos(self.value), _over(-self.slope, scalar.sqrt(1 - self.value * self.value)))
-
-    def atan2(self, x: Any) -> Dual:
-        x = _lift(x)
-        square = self.value * self.value + x.value * x.value
-        slope = _times(self.slope, x.value) - _times(x.slope, self.value)
-        return Dual(scalar.atan2(self.value, x.value), _over(slope, square))
-
-    def ratan2(self, y: Any) -> Dual:
-        return _lift(y).atan2(self)
-
-    def sqrt(self) -> Dual:
-        root = scalar.sqrt(self.value)
-        return Dual(root, _over(self.slope, 2 * root))
-
-    def exp(self) -> Dual:
-        e = scalar.exp(self.value)
-        return Dual(e, _times(self.slope, e))
-
-    def log(self) -> Dual:
-        return Dual(scalar.log(self.value), _over(self.slope, self.value))
-
-    def sign(self) -> Dual:
-        return Dual(scalar.sign(self.value))
-
-    def absolute(self) -> Dual:
-        return Dual(scalar.absolute(self.value), _times(self.slope, scalar.sign(self.value)))
-
+    sin, cos, tan = _function("sin"), _function("cos"), _function("tan")
+    asin, acos = _function("asin"), _function("acos")
+    sqrt, exp, log = _function("sqrt"), _function("exp"), _function("log")
+    sign, absolute = _function("sign"), _function("absolute")
+    minimum, maximum = _choice("minimum"), _choice("maximum")
     __abs__ = absolute
 
-    def minimum(self, other: Any) -> Dual:
-        return (self <= other).where(self, other)
+    def atan2(self, x: Any) -> Dual:
+        """Angle [rad] in (-pi, pi] of the point (x, self)."""
+        x = _lift(x)
+        slope = _fraction(RULES["atan2"], (None, self.value, x.value), (self.slope, x.slope))
+        return Dual(scalar.atan2(self.value, x.value), _divide(*slope))
 
-    def maximum(self, other: Any) -> Dual:
-        return (self >= other).where(self, other)
+    def ratan2(self, y: Any) -> Dual:
+        """``atan2(y, self)`` for a plain number ``y``."""
+        return _lift(y).atan2(self)
 
     # comparisons look at the values alone ------------------------------------------------------------
 
@@ -221,13 +212,29 @@ def _lift(x: Any) -> Dual:
 
 
 def _times(slope: Any, value: Any) -> Any:
-    """slope · value; a constant's slope stays a plain zero, beside which every kind of slope can stand."""
+    """slope · value; a constant's slope stays the int 0, which can be added to every kind of slope."""
     return 0 if type(slope) is int and slope == 0 else slope * value
 
 
 def _over(slope: Any, value: Any) -> Any:
     """slope / value, by the same rule."""
     return 0 if type(slope) is int and slope == 0 else _ratio(slope, value)
+
+
+def _fraction(rule: Rule, given: tuple[Any, ...], slopes: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Σ slope · partial derivative as numerator and denominator (None for 1); ``given``: value and arguments."""
+    sign, slope = rule.signs[0], slopes[0]
+    slope = slope if sign > 0 else -slope if sign else 0
+    below = None if rule.below is None else rule.below(*given)
+    total = slope if rule.above is None else _times(slope, rule.above[0](*given))
+    for k in range(1, len(slopes)):
+        term = slopes[k] if rule.above is None else _times(slopes[k], rule.above[k](*given))
+        total = total + term if rule.signs[k] > 0 else total - term
+    return total, below if rule.divisor == 1 else rule.divisor * below
+
+
+def _divide(numerator: Any, denominator: Any) -> Any:
+    return numerator if denominator is None else _over(numerator, denominator)
 
 
 def _ratio(a: Any, b: Any) -> Any:
