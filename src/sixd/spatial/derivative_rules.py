@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from sixd.spatial.scalar import Scalar, cos, sign, sin, sqrt
 
-
 Part = Callable[..., Scalar]  # of the function's value and its arguments
 
 

@@ -2,7 +2,7 @@
 
 The value and the slope are floats, SymPy expressions, traced scalars, or dual numbers again, which give second
 derivatives. In nested use every variable is lifted to the same depth; only constants may be plain numbers. A slope may
-also be ``Several``, for derivatives in many directions at once; it stands on the left of every product.
+also be ``Several``, for derivatives in many directions at once; it is the left factor of every product.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Dual:
         """``atan2(y, self)`` for a plain number ``y``."""
         return _lift(y).atan2(self)
 
-    # comparisons look at the values alone ------------------------------------------------------------
+    # comparisons use the values only ------------------------------------------------------------
 
     def __lt__(self, other: Any) -> Condition:
         return Condition(self.value < _lift(other).value)
@@ -151,11 +151,12 @@ class Condition:
         self.holds = holds
 
     def where(self, a: Any, b: Any) -> Dual:
+        """``a`` where the condition holds, else ``b``."""
         a, b = _lift(a), _lift(b)
         return Dual(scalar.where(self.holds, a.value, b.value), _choose(self.holds, a.slope, b.slope))
 
     def __bool__(self) -> bool:
-        return bool(self.holds)  # of traced values this raises, and says what to use
+        return bool(self.holds)  # raises for traced values, with a hint what to use
 
     def __and__(self, other: Condition) -> Condition:
         return Condition(self.holds & other.holds)
@@ -168,7 +169,7 @@ class Condition:
 
 
 class Several:
-    """Slopes in several directions, (m,), in the place of one: arrays take it for a scalar."""
+    """Slopes (m,) in several directions instead of one slope; NumPy arrays hold it as a scalar."""
 
     __slots__ = ("values",)
 
@@ -217,7 +218,7 @@ def _times(slope: Any, value: Any) -> Any:
 
 
 def _over(slope: Any, value: Any) -> Any:
-    """slope / value, by the same rule."""
+    """slope / value; a constant's slope stays the int 0."""
     return 0 if type(slope) is int and slope == 0 else _ratio(slope, value)
 
 
@@ -238,7 +239,7 @@ def _divide(numerator: Any, denominator: Any) -> Any:
 
 
 def _ratio(a: Any, b: Any) -> Any:
-    """a / b; inf or NaN where Python's own numbers would refuse, as NumPy's do."""
+    """a / b; inf or NaN where Python's numbers raise ZeroDivisionError, as in NumPy."""
     try:
         return a / b
     except ZeroDivisionError:
@@ -254,7 +255,7 @@ def duals(values: Any, slopes: Any) -> Array:
 
 
 def parts(array: Any) -> tuple[Array, Array]:
-    """Values and slopes of an array in which some are dual numbers, as two arrays."""
+    """Values and slopes, as two arrays, of an array of dual numbers and constants."""
     flat = [_lift(x) for x in np.asarray(array, dtype=object).ravel()]
     shape = np.shape(array)
     return _array([x.value for x in flat], shape), _array([x.slope for x in flat], shape)

@@ -23,7 +23,7 @@ Volume = Callable[[Scalar], Scalar]
 
 
 def _mass(shape: str, mass: Scalar | None, density: Scalar | None, volume: Volume, **dimensions: Scalar) -> Scalar:
-    """The mass given, or density times ``volume(pi)``, pi being exact beside symbols."""
+    """The given mass, or density times ``volume(pi)``; pi is exact if there are symbols."""
     for name, x in {**dimensions, "mass": mass, "density": density}.items():
         if x is not None or name in dimensions:
             require_scalars(f"{shape}: {name}", x)
@@ -168,9 +168,9 @@ def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, den
     if (mass is None) == (density is None):
         raise ModelError("mesh: give exactly one of mass=… [kg] and density=… [kg/m³].")
     if not _is_closed(T):
-        warnings.warn("mesh: the surface is not closed, so its volume is doubtful.", ModelWarning, stacklevel=2)
+        warnings.warn("mesh: the surface is not closed, so its volume is unreliable.", ModelWarning, stacklevel=2)
 
-    # signed tetrahedra from a point amid the vertices (less cancellation than from a far origin)
+    # signed tetrahedra from the mean of the vertices (less cancellation than from a far origin)
     middle = P.mean(axis=0)
     A, B, C = (P[T[:, k]] - middle for k in range(3))
     volumes = np.einsum("ij,ij->i", A, np.cross(B, C)) / 6
@@ -189,7 +189,7 @@ def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, den
 
 
 def _is_closed(triangles: Array) -> bool:
-    """Every directed edge occurs as often as its reverse."""
+    """Whether every directed edge occurs as often as its reverse."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     times = Counter((a, b) for a, b in edges.tolist())
     return all(times[b, a] == n for (a, b), n in times.items())

@@ -37,7 +37,7 @@ def _partials(node: Expr) -> Sequence[Any]:
 
 
 def _numbers(node: Expr) -> list[tuple[Expr, Any]]:
-    """Arguments that are numbers, each with its partial derivative; conditions have none."""
+    """Arguments that are numbers, not conditions, each with the function d ↦ d · partial derivative."""
     if node.op is Op.SELECT:
         c, a, b = node.args
         return [(a, lambda d: c.where(d, 0)), (b, lambda d: c.where(0, d))]
@@ -73,8 +73,8 @@ def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[An
 def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "forward") -> Array:
     """∂outputs/∂inputs (m, n) as an object array; an entry that is zero by structure is the int 0.
 
-    ``mode`` "forward" carries the derivatives by all inputs at once and only where they are not zero; "reverse" sweeps
-    once for each output. Both give the same function.
+    ``mode`` "forward" propagates the derivatives with respect to all inputs at once, where they are not zero; "reverse"
+    does one sweep for each output. Both give the same function.
     """
     if mode == "reverse":
         rows = [vjp([y], inputs, [1]) for y in outputs]
@@ -95,7 +95,7 @@ def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "fo
 
 
 def sparsity(jacobian: Array) -> Array:
-    """Boolean array: where a Jacobian of :func:`jacobian` is not zero by structure."""
+    """Boolean array: True where a Jacobian from :func:`jacobian` is not zero by structure."""
     return np.array([not _is_zero(x) for x in jacobian.ravel()], dtype=bool).reshape(jacobian.shape)
 
 
