@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sixd.spatial.scalar import Scalar, cos, sign, sin, sqrt
 
-Part = Callable[..., Scalar]  # of the function's value and its arguments
+Part = Callable[..., Scalar]  # a function of the value and the arguments
 
 
 class Rule(NamedTuple):
@@ -28,12 +28,14 @@ class Rule(NamedTuple):
 
     def partials(self, value: Scalar, *arguments: Scalar) -> list[Scalar]:
         """Return each partial derivative as one scalar."""
-        above = [f(value, *arguments) for f in self.above] if self.above else [1] * len(self.signs)
-        signed = [x if sign > 0 else -x if sign else 0 for x, sign in zip(above, self.signs, strict=True)]
-        if self.below is None:
-            return signed
-        below = self.below(value, *arguments)
-        return [(x if self.divisor == 1 else x / self.divisor) / below for x in signed]
+        below = None if self.below is None else self.below(value, *arguments)
+        found: list[Scalar] = []
+        for k, sign in enumerate(self.signs):
+            x = 1 if self.above is None else self.above[k](value, *arguments)
+            x = x if sign > 0 else -x if sign else 0
+            x = x if self.divisor == 1 else x / self.divisor
+            found.append(x if below is None else x / below)
+        return found
 
 
 RULES: dict[str, Rule] = {

@@ -224,6 +224,7 @@ def _over(slope: Any, value: Any) -> Any:
 
 def _fraction(rule: Rule, given: tuple[Any, ...], slopes: tuple[Any, ...]) -> tuple[Any, Any]:
     """Σ slope · partial derivative as numerator and denominator (None for 1); ``given``: value and arguments."""
+    # over traced scalars the order of these lines is the order of nodes, and so of the generated code
     sign, slope = rule.signs[0], slopes[0]
     slope = slope if sign > 0 else -slope if sign else 0
     below = None if rule.below is None else rule.below(*given)
