@@ -14,7 +14,7 @@ Part = Callable[..., Scalar]  # a function of the value and the arguments
 
 
 class Rule(NamedTuple):
-    """Partial derivatives sign · above / (divisor · below) of a function; what is left out is 1.
+    """Partial derivatives sign · above / (divisor · below) of a function; omitted parts are 1.
 
     ``signs`` (1, -1 or 0) and ``above`` have an entry for each argument. Signs, the common denominator and its
     whole-number factor are kept apart: a dual number then needs one division and stays exact over SymPy
@@ -30,9 +30,9 @@ class Rule(NamedTuple):
         """Return each partial derivative as one scalar."""
         below = None if self.below is None else self.below(value, *arguments)
         found: list[Scalar] = []
-        for k, sign in enumerate(self.signs):
+        for k, direction in enumerate(self.signs):
             x = 1 if self.above is None else self.above[k](value, *arguments)
-            x = x if sign > 0 else -x if sign else 0
+            x = x if direction > 0 else -x if direction else 0
             x = x if self.divisor == 1 else x / self.divisor
             found.append(x if below is None else x / below)
         return found

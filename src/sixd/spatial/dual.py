@@ -23,7 +23,7 @@ def _function(name: str) -> Callable[[Any], Dual]:
 
     def method(self: Dual) -> Dual:
         value = function(self.value)
-        return Dual(value, _divide(*_fraction(rule, (value, self.value), (self.slope,))))
+        return Dual(value, _over(*_fraction(rule, (value, self.value), (self.slope,))))
 
     method.__name__, method.__doc__ = name, function.__doc__
     return method
@@ -110,7 +110,7 @@ class Dual:
         """Angle [rad] in (-pi, pi] of the point (x, self)."""
         x = _lift(x)
         slope = _fraction(RULES["atan2"], (None, self.value, x.value), (self.slope, x.slope))
-        return Dual(scalar.atan2(self.value, x.value), _divide(*slope))
+        return Dual(scalar.atan2(self.value, x.value), _over(*slope))
 
     def ratan2(self, y: Any) -> Dual:
         """``atan2(y, self)`` for a plain number ``y``."""
@@ -218,8 +218,10 @@ def _times(slope: Any, value: Any) -> Any:
 
 
 def _over(slope: Any, value: Any) -> Any:
-    """slope / value; a constant's slope stays the int 0."""
-    return 0 if type(slope) is int and slope == 0 else _ratio(slope, value)
+    """slope / value (None for 1); a constant's slope stays the int 0."""
+    if value is None or (type(slope) is int and slope == 0):
+        return slope
+    return _ratio(slope, value)
 
 
 def _fraction(rule: Rule, given: tuple[Any, ...], slopes: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -227,16 +229,12 @@ def _fraction(rule: Rule, given: tuple[Any, ...], slopes: tuple[Any, ...]) -> tu
     # over traced scalars the order of these lines is the order of nodes, and so of the generated code
     sign, slope = rule.signs[0], slopes[0]
     slope = slope if sign > 0 else -slope if sign else 0
-    below = None if rule.below is None else rule.below(*given)
+    below: Any = None if rule.below is None else rule.below(*given)
     total = slope if rule.above is None else _times(slope, rule.above[0](*given))
     for k in range(1, len(slopes)):
         term = slopes[k] if rule.above is None else _times(slopes[k], rule.above[k](*given))
         total = total + term if rule.signs[k] > 0 else total - term
     return total, below if rule.divisor == 1 else rule.divisor * below
-
-
-def _divide(numerator: Any, denominator: Any) -> Any:
-    return numerator if denominator is None else _over(numerator, denominator)
 
 
 def _ratio(a: Any, b: Any) -> Any:

@@ -22,8 +22,8 @@ class Graph:
     """Nodes of one trace; equal operations on equal arguments are one node. ``dtype`` is that of the compiled code."""
 
     def __init__(self, dtype: str = "float64") -> None:
-        range = np.finfo(dtype)
-        self._smallest, self._largest = float(range.tiny), float(range.max)
+        limits = np.finfo(dtype)
+        self._smallest, self._largest = float(limits.tiny), float(limits.max)
         self.nodes: list[Expr] = []
         self._table: dict[tuple[Any, ...], Expr] = {}
 

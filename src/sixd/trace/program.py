@@ -72,8 +72,8 @@ class Program:
 
 
 def _gather(entries: list[Any], shape: tuple[int, ...], batch: tuple[int, ...]) -> Array:
-    rows = [np.broadcast_to(np.asarray(x, dtype=float), batch) for x in entries]
-    return np.stack(rows, axis=-1).reshape(batch + shape) if rows else np.zeros(batch + shape)
+    columns = [np.broadcast_to(np.asarray(x, dtype=float), batch) for x in entries]
+    return np.stack(columns, axis=-1).reshape(batch + shape) if columns else np.zeros(batch + shape)
 
 
 def trace(
