@@ -29,17 +29,6 @@ def _function(name: str) -> Callable[[Any], Dual]:
     return method
 
 
-def _choice(name: str) -> Callable[[Any, Any], Dual]:
-    """Return the method of ``Dual`` for a function that chooses one of two arguments."""
-    chooses_first = CHOOSES_FIRST[name]
-
-    def method(self: Dual, other: Any) -> Dual:
-        return chooses_first(self, other).where(self, other)
-
-    method.__name__, method.__doc__ = name, getattr(scalar, name).__doc__
-    return method
-
-
 class Dual:
     """value + slope ε. Arithmetic, comparison and the functions of ``sixd.spatial`` carry the slope along."""
 
@@ -103,7 +92,6 @@ class Dual:
     asin, acos = _function("asin"), _function("acos")
     sqrt, exp, log = _function("sqrt"), _function("exp"), _function("log")
     sign, absolute = _function("sign"), _function("absolute")
-    minimum, maximum = _choice("minimum"), _choice("maximum")
     __abs__ = absolute
 
     def atan2(self, x: Any) -> Dual:
@@ -115,6 +103,14 @@ class Dual:
     def ratan2(self, y: Any) -> Dual:
         """``atan2(y, self)`` for a plain number ``y``."""
         return _lift(y).atan2(self)
+
+    def minimum(self, other: Any) -> Dual:
+        """The smaller of two."""
+        return CHOOSES_FIRST["minimum"](self, other).where(self, other)
+
+    def maximum(self, other: Any) -> Dual:
+        """The larger of two."""
+        return CHOOSES_FIRST["maximum"](self, other).where(self, other)
 
     # comparisons use the values only ------------------------------------------------------------
 
