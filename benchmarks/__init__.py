@@ -1,8 +1,8 @@
-"""How fast sixd is, beside Pinocchio, MuJoCo and CasADi: ``python -m benchmarks`` (or ``make bench``).
+"""The speed of sixd beside Pinocchio, MuJoCo, CasADi and SymPy: ``python -m benchmarks`` (or ``make bench``).
 
 One run measures everything in one process, contenders taking turns, and writes ``RESULTS.md``. A contender whose
-results differ from sixd's stops the run. Files: ``robots``, ``tasks`` (what is computed), ``ours`` and ``with_*`` (who
-computes it), ``timing`` and ``agreement`` (how it is measured), one file for each section of the report, ``targets``.
+results differ from sixd's stops the run. ``robots`` and ``tasks`` are what is computed, ``contenders`` who computes it,
+``sections`` the parts of the report; ``sixd.cli.timing`` and ``agreement`` measure and compare.
 """
 
 import os

@@ -20,10 +20,10 @@ CHAINS = (1, 2, 5, 10, 20, 50, 100, 200)
 
 METHOD = """\
 - One process, one thread, except where threads are compared. Contenders take turns: each of {rounds} rounds runs every
-  one of them once, repeating it for about {goal:.0f} ms, so that a noisy moment hits all alike. Medians are compared.
+  one of them once, repeating it for about {turn:.0f} ms, so that noise affects all alike. Medians are compared.
   Arrays that fit stay in the cache between repetitions; those of 100,000 rows are 10 MB and more.
 - sixd and the batch calls work on row-major (rows, n) arrays of {rows} distinct random states, with preallocated
-  results. Pinocchio's batch call takes the same memory as its own column-major (n, rows): nobody copies. Single calls
+  results. Pinocchio's batch call takes the same memory as its own column-major (n, rows), without copies. Single calls
   repeat one state; Pinocchio's ABA among them runs in its faster convention, WORLD.
 - Before anything is timed, each contender's results for the same states are compared with sixd's; a difference above
   1e-9 of the norm (float32: 1e-3) ends the run.
@@ -49,18 +49,17 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace, folder: Path) -> int:
-    from benchmarks import (
+    import sixd
+    from benchmarks import machine, targets
+    from benchmarks.sections import (
         batches,
         closed_form,
         constrained,
         growth,
-        machine,
         operations,
-        ours,
         rollouts,
         single,
         startup,
-        targets,
         threads,
     )
     from benchmarks.session import Session
@@ -74,15 +73,15 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         sizes=_sizes(options),
         chains=tuple(n for n in CHAINS if n <= (10 if options.quick else 200)),
         rounds=options.rounds or (3 if options.quick else 15),
-        goal=0.002 if options.quick else 0.008,
+        turn=0.002 if options.quick else 0.008,
         folder=folder,
     )  # fmt: skip
-    ours.set_threads(1)
+    sixd.set_num_threads(1)
     report = session.report
     report.heading("Benchmarks", 1)
     today = datetime.datetime.now(datetime.UTC).date()
     report.paragraph(f"Measured on {today} by `python -m benchmarks`{_arguments()}. Written by the run; do not edit.")
-    report.paragraph(METHOD.format(rounds=session.rounds, goal=1e3 * session.goal, rows=session.rows))
+    report.paragraph(METHOD.format(rounds=session.rounds, turn=1e3 * session.turn, rows=session.rows))
     report.table(["machine and versions", ""], machine.describe().items(), left=2)
     measures: dict[str, Callable[[Session], None]] = {
         "batch": batches.measure, "sizes": batches.measure_sizes, "single": single.measure,
@@ -105,7 +104,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="sixd beside its peers")
-    parser.add_argument("--quick", action="store_true", help="few rounds, the ur5 alone, short chains: for trying")
+    parser.add_argument("--quick", action="store_true", help="few rounds, the ur5 alone, short chains: a trial")
     parser.add_argument("--only", nargs="+", default=[], choices=FUNCTIONS + SECTIONS, metavar="NAME",
                         help=f"functions ({', '.join(FUNCTIONS)}) or sections ({', '.join(SECTIONS)})")  # fmt: skip
     parser.add_argument("--robots", nargs="+", metavar="NAME", choices=("ur5", "panda", "anymal", "talos"),

@@ -1,4 +1,4 @@
-"""Whether contenders compute the same thing: looked at before anything is timed."""
+"""Contenders must compute the same results; this is checked before anything is timed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.robots import Robot
 from benchmarks.tasks import Array, States, Task
-from benchmarks.timing import Contender
+from sixd.cli.timing import Contender
 
 
 class Disagreement(Exception):
@@ -23,18 +23,18 @@ class Conversion:
         self._to, self._back, self._model, self._theirs = to, back, robot.model, theirs
 
     def states(self, ours: States) -> States:
-        """The states over there, row-major and contiguous."""
+        """Return the states in the other program's coordinates, row-major and contiguous."""
         arrays = self._to(self._model, *(ours[name] for name in ("q", "qd", "qdd", "tau")), **self._theirs)
         return {name: np.ascontiguousarray(x) for name, x in zip(("q", "qd", "qdd", "tau"), arrays, strict=True)}
 
     def result(self, task: Task, ours: States, theirs: States, raw: Array) -> Array:
-        """Results ``raw`` (rows, …) of the first rows, over here; a Jacobian comes in body axes, angular rows first."""
+        """Return results ``raw`` in sixd's coordinates; a Jacobian is in body axes, angular rows first."""
         q, qd = theirs["q"][: len(raw)], theirs["qd"][: len(raw)]
         if task.word == "rnea":
             return self._back(self._model, q, qd, tau=raw, **self._theirs)[-1]
         if task.word == "aba":
             return self._back(self._model, q, qd, raw, **self._theirs)[-1]
-        # row k of B is the velocity over there of our k-th freedom
+        # row k of B is the other program's velocity of our k-th freedom
         B = self._to(self._model, ours["q"][: len(raw), None], np.eye(self._model.nv), **self._theirs)[1]
         B_T = B.swapaxes(-1, -2)
         return raw @ B_T if task.word == "jacobian" else B @ raw @ B_T
@@ -54,7 +54,7 @@ def require_agreement(contenders: Iterable[Contender], reference: Array, what: s
         if not deviation <= contender.tolerance:
             raise Disagreement(
                 f"{what}: {contender.name} differs from sixd by {deviation:.1e} of the norm, "
-                f"expected at most {contender.tolerance:.0e}. Nothing is timed that computes something else."
+                f"expected at most {contender.tolerance:.0e}. Contenders must compute the same."
             )
         deviations[contender.name] = deviation
     return deviations

@@ -1,4 +1,4 @@
-"""What the numbers were measured on: processor, caches and versions; nothing that names a machine or a person."""
+"""The machine of a run: processor, caches and versions, without names of machines or people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDEST = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("asimd", "NEON"))
 
 
 def describe() -> dict[str, str]:
-    """Rows of the table on machine and versions."""
+    """Return the lines of the table on machine and versions."""
     versions = {name: _version(name) for name in _PACKAGES}
     if versions["mujoco-core"]:  # `mujoco` is then the same library with more around it
         versions["mujoco"] = ""
@@ -82,7 +82,7 @@ def _llvm() -> str:
 
 def _compiler() -> str:
     try:
-        from benchmarks.with_casadi import COMPILER, FLAGS
+        from benchmarks.contenders.with_casadi import COMPILER, FLAGS
     except ImportError:
         return "not used"
     if COMPILER is None:

@@ -1,30 +1,30 @@
-"""The report: Markdown that is printed as it comes and written to a file, whole or not at all, at the end."""
+"""The report: Markdown that is printed part by part, and written to a file at the end, whole or not at all."""
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from sixd.atomic import write_together
+
 
 class Report:
-    """Headings, paragraphs and tables in the order in which they were made."""
+    """Headings, paragraphs and tables, in order."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
 
     def heading(self, text: str, level: int = 2) -> None:
-        """A section's title."""
+        """Add a heading."""
         self._add(f"{'#' * level} {text}")
 
     def paragraph(self, text: str) -> None:
-        """Text."""
+        """Add a paragraph."""
         self._add(text)
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-        """A table that can be read as it is: the first ``left`` columns are words, the others numbers."""
+        """Add a table, aligned for reading as text: the first ``left`` columns are text, the others numbers."""
         lines = [list(head), *(list(row) for row in rows)]
         if len(lines) == 1:
             return
@@ -34,16 +34,8 @@ class Report:
         self._add("\n".join(body))
 
     def write(self, path: Path) -> None:
-        """Replace the file at once: a reader sees the old report or the new one."""
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write("\n\n".join(self._parts) + "\n")
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        """Write the report to a file, whole or not at all."""
+        write_together({path: "\n\n".join(self._parts) + "\n"})
 
     def _add(self, text: str) -> None:
         self._parts.append(text)
@@ -51,7 +43,7 @@ class Report:
 
 
 def progress(text: str) -> None:
-    """A line for who waits, beside the report."""
+    """Print progress on standard error."""
     print(f"… {text}", file=sys.stderr, flush=True)
 
 

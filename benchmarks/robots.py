@@ -1,6 +1,6 @@
 """The robots of the benchmarks: four files of example-robot-data, and chains of any length.
 
-Only sixd is imported, so that a fresh process can load a robot without its rivals.
+Only sixd is imported, so that a fresh process can load a robot without the other programs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Robot:
 
     @property
     def title(self) -> str:
-        """How tables call it."""
+        """The name in tables."""
         return f"{self.name}, floating" if self.floating else self.name
 
 

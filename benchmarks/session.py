@@ -1,4 +1,4 @@
-"""What the sections share: what is to be measured, for how long, what was measured so far, and the report."""
+"""One run of the benchmarks, which all sections share: settings, results so far, and the report."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from benchmarks import robots
 from benchmarks.report import Report
 from benchmarks.robots import Robot
 from benchmarks.tasks import States, Task, random_states
-from benchmarks.timing import Contender, Timing, digits, interleave
+from sixd.cli.output import digits
+from sixd.cli.timing import Contender, Timing, interleave
 
 Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """One run. ``measured`` holds what the targets are checked against, by section, function, robot and contender."""
+    """One run. ``measured`` holds the values for the targets, by section, function, robot and contender."""
 
     tasks: tuple[Task, ...]
     robot_names: tuple[tuple[str, bool], ...]
@@ -25,7 +26,7 @@ class Session:
     sizes: tuple[int, ...]
     chains: tuple[int, ...]
     rounds: int
-    goal: float
+    turn: float
     folder: Path
     report: Report = field(default_factory=Report)
     measured: dict[Key, float] = field(default_factory=dict)
@@ -33,7 +34,7 @@ class Session:
 
     @property
     def quick(self) -> bool:
-        """Whether numbers are for trying only."""
+        """Whether the run is a trial, with too few rounds for a verdict."""
         return self.rounds < 10
 
     def robots(self) -> list[Robot]:
@@ -46,12 +47,12 @@ class Session:
 
     def time(self, key: Key, contenders: list[Contender], rounds: int | None = None) -> dict[str, Timing]:
         """Time contenders in turns, and keep the medians under ``key`` and their names."""
-        timings = interleave(contenders, rounds or self.rounds, self.goal)
+        timings = interleave(contenders, rounds or self.rounds, self.turn)
         self.measured.update({(*key, name): timing.median for name, timing in timings.items()})
         return timings
 
     def note(self, text: str) -> None:
-        """Something that a reader of the results must know, said once."""
+        """Add a note to the end of the report, once."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -60,7 +61,7 @@ _load = lru_cache(maxsize=None)(robots.load)
 
 
 def ratio(slow: float | None, fast: float | None) -> str:
-    """``slow / fast`` in words of a table; a dash where one is missing."""
+    """``slow / fast`` as text for a table; a dash if one is missing."""
     return f"{digits(slow / fast)}×" if slow is not None and fast else "–"
 
 

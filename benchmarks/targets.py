@@ -1,4 +1,4 @@
-"""Targets: what the compiler was asked to reach, beside what this run measured."""
+"""Targets: the required speed beside the measured one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from benchmarks.session import Key, Session
 from benchmarks.tasks import ALL
-from benchmarks.timing import digits
+from sixd.cli.output import digits
 
 ROWS = 4096
 _BATCH = {"ur5": 30.0, "panda": 25.0, "talos": 15.0}
@@ -37,12 +37,12 @@ class Target(NamedTuple):
 
 
 def show(session: Session) -> bool:
-    """The table of targets; whether all were measured and reached."""
+    """Add the table of targets; return whether all were measured and reached."""
     targets = [*_batches(session), *_singles(session), *_starts(session), *_threads(session), *_operations(session)]
     targets += [*_constrained(session), *_rollouts(session), *_equations(session)]
     session.report.heading("Targets")
     if session.quick:
-        session.report.paragraph(f"Only {session.rounds} rounds: for trying, the verdicts mean little.")
+        session.report.paragraph(f"Only {session.rounds} rounds: a trial, whose verdicts mean little.")
     rows = [[t.what, t.required, t.measured or "not measured", _verdict(t)] for t in targets]
     session.report.table(["what", "required", "measured", "reached"], rows)
     return all(t.reached for t in targets)
@@ -53,7 +53,7 @@ def _verdict(target: Target) -> str:
 
 
 def _batches(session: Session) -> list[Target]:
-    """Asked for batches of 4096 rows: another size says nothing."""
+    """Targets for batches of 4096 rows; other sizes are not compared."""
     found = []
     for word in ("rnea", "aba"):
         for robot, least in _BATCH.items():

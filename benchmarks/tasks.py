@@ -1,4 +1,4 @@
-"""What is computed: four functions, and random states for them."""
+"""The four functions that are measured, and random states for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ States = dict[str, Array]
 
 @dataclass(frozen=True)
 class Task:
-    """A public function of sixd, the arrays that it takes, and what else it is given."""
+    """A public function of sixd, the arrays that it takes, and its other arguments."""
 
     word: str
     title: str
@@ -26,7 +26,7 @@ class Task:
     framed: bool = False
 
     def static(self, robot: Robot) -> dict[str, str]:
-        """Arguments that are no arrays."""
+        """Return the arguments that are not arrays."""
         return {"frame": robot.frame} if self.framed else {}
 
     def result_shape(self, model: sixd.Model) -> tuple[int, ...]:

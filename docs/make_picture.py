@@ -98,7 +98,7 @@ def equations(width: int, height: int) -> Image.Image:
     canvas = FigureCanvasAgg(figure)
 
     def write(x: float, y: float, text: str, size: float = 19, color: str = INK, **options: str) -> float:
-        """Text at a place in pixels from the upper left; its right end."""
+        """Write text at a position in pixels from the upper left; return its right end."""
         placed = figure.text(
             x / width, 1 - y / height, text, size=size * scale * 0.72, color=color, va="center", **options
         )

@@ -1,4 +1,4 @@
-"""Build a mechanism body by body: a two-wheeled cart with an arm, and what it takes to hold it.
+"""Build a mechanism body by body: a two-wheeled cart with an arm, and the forces that hold it.
 
 ``ModelBuilder.add_body`` takes a name, what the body hangs on, a joint, where the joint sits, and the inertia. Inertias
 come from shapes; a wheel that is fixed would be merged into what carries it.

@@ -1,4 +1,4 @@
-"""A joint of your own in a few lines: a bead on a parabola, and its small oscillations.
+"""Your own joint in a few lines: a bead on a parabola, and its small oscillations.
 
 A joint gives its transform X (from the predecessor's to the successor's frame), its motion subspace S and, since S
 depends on q here, S°. The builder checks that the three describe one and the same motion.

@@ -1,4 +1,4 @@
-"""Compiled functions: batches, kernels, a controller of your own, parameters as inputs, and C.
+"""Compiled functions: batches, kernels, your own controller, parameters as inputs, and C.
 
 Every public function compiles for a model at its first call. ``sixd.compile`` gives the kernel itself: it joins
 functions, takes yours, and turns numbers of the model into inputs. The times printed vary from run to run.

@@ -1,4 +1,4 @@
-"""Is a matrix positive definite? Its determinant and trace do not tell.
+"""Is a matrix positive definite? Its determinant and trace do not decide.
 
 Kinetic energy ½ q̇ᵀM q̇ is positive for every motion, so a mass matrix is positive definite. For 2×2 matrices, det > 0
 and trace > 0 prove it. A book says so for any size, but from 3×3 on two negative eigenvalues multiply to something

@@ -16,7 +16,7 @@ from sixd.symbolic import canonical
 m = sp.Symbol("m", positive=True)
 r, theta, rd, thetad = sp.symbols("r theta rd thetad")
 
-# kinetic energy from the place: p = r (cos θ, sin θ), ṗ = ∂p/∂q q̇
+# kinetic energy from the position: p = r (cos θ, sin θ), ṗ = ∂p/∂q q̇
 p = sp.Matrix([r * sp.cos(theta), r * sp.sin(theta)])
 v = p.jacobian([r, theta]) * sp.Matrix([rd, thetad])
 point = sixd.lagrange(m * v.dot(v) / 2, 0, [r, theta], name="point")

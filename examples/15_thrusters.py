@@ -7,7 +7,7 @@ that the joints see, u·q̇; and since v = J q̇ for every motion, u = Jᵀf. Wi
          [    cos q1       sin q1]
 
 det Jᵀ = -q2: with the slide drawn in to the axis (q2 = 0) no thrust turns the arm, and f can no longer be chosen
-for every u. Elsewhere it can: thrusters in the place of motors.
+for every u. Elsewhere it can: thrusters instead of motors.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ assert all(canonical(x) == 0 for x in T - book)
 assert canonical(T.det() + q2) == 0
 assert T.subs(q2, 0).rank() == 1
 
-# by hand: the place of the thrusters, differentiated
+# by hand: the position of the thrusters, differentiated
 assert all(canonical(x) == 0 for x in sixd.point_forces((q2 * sp.cos(q1), q2 * sp.sin(q1)), q) - book)
 
 # numbers: hold the arm against gravity without motors, but not with the slide drawn in

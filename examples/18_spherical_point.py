@@ -1,13 +1,13 @@
 """A point on a sphere, twice: held there by a constraint force, and in latitude and longitude.
 
 First it is a free particle p in space with the constraint ½(p·p - 1) = 0. The rate of that is p·ṗ = 0, so A = pᵀ, and
-the sphere pushes along p with the multiplier λ. To stay on it, the path must be bent inwards by ‖ṗ‖², which settles λ:
+the sphere pushes along p with the multiplier λ. To stay on it, the path must be bent inwards by ‖ṗ‖², which gives λ:
 
     λ = -(p·u + m‖ṗ‖²)/‖p‖²,   p̈ = (1 - p pᵀ) u/m - ‖ṗ‖² p   where ‖p‖ = 1
 
-P = 1 - p pᵀ takes from a force what the sphere bears. Then q1 is the latitude and q2 the longitude, and no constraint
-is left. Circles of latitude shrink towards the poles: M = m diag(1, cos² q1), and a point that runs along one is
-drawn to the equator by m sin q1 cos q1 q̇2², which is how a great circle leads it.
+P = 1 - p pᵀ removes from a force the part that the sphere supports. Then q1 is the latitude and q2 the longitude, and
+no constraint is left. Circles of latitude shrink towards the poles: M = m diag(1, cos² q1), and a point that runs along
+one is drawn to the equator by m sin q1 cos q1 q̇2², which is how a great circle leads it.
 """
 
 import sympy as sp
@@ -24,7 +24,7 @@ accelerations, lam = particle.constrained(u)
 P, P_u = particle.projections()
 print(particle.latex("M", "A"), "\n\n\\lambda =", particle.latex(lam[0]), "\nP =", particle.latex(P))
 
-# ‖p‖ is 1 on the sphere; beside it, the same with p/‖p‖ in the place of p
+# ‖p‖ is 1 on the sphere; beside it, the same with p/‖p‖ instead of p
 n = p / sp.sqrt(p.dot(p))
 across = sp.eye(3) - n * n.T
 assert particle.A == p.T
@@ -46,7 +46,7 @@ assert canonical(globe.Gamma[0, 1, 1] - m * s1 * c1) == 0  # Γ¹₂₂
 assert canonical(globe.Gamma[1, 0, 1] + m * s1 * c1) == 0  # Γ²₁₂, and by symmetry Γ²₂₁
 assert globe.Gamma[1, 0, 1] == globe.Gamma[1, 1, 0]
 
-# both tell the same motion: forces u in space act on the globe by Jᵀ, and its motion goes back by ṗ = J q̇
+# both give the same motion: forces u in space act on the globe by Jᵀ, and its motion goes back by ṗ = J q̇
 J = globe.input_matrix.T
 J_dot = J.diff(q1) * qd1 + J.diff(q2) * qd2
 there = J * globe.M.inv() * (J.T * u - globe.h) + J_dot * globe.qd

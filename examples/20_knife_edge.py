@@ -2,13 +2,13 @@
 
 The body is at (q1, q2), its blade at the angle q3. No sideways velocity means q̇1 sin q3 - q̇2 cos q3 = 0, one row of
 A(q) q̇ = 0. The blade answers with a sideways force λ Aᵀ, just enough to turn the velocity along with the blade. What
-is left of a force u after what the blade bears is P_u u, and for a mass matrix diag(m, m, I)
+remains of a force u without the part that the blade supports is P_u u, and for a mass matrix diag(m, m, I)
 
     P = P_u = [cos² q3         sin q3 cos q3   0]
               [sin q3 cos q3   sin² q3         0]
               [0               0               1]
 
-the projection onto the blade's direction. Three velocities are bound by one equation, yet any place and heading can
+the projection onto the blade's direction. Three velocities are bound by one equation, yet any position and heading can
 be reached: the constraint is not holonomic (see 21_holonomic_or_not.py).
 """
 

@@ -3,10 +3,10 @@
 x ẋ + y ẏ = 0 is half the rate of x² + y², so it integrates to x² + y² = R²: the point stays on a circle, and one of
 its two coordinates can be removed. (A book prints R on the right. It cannot be: the left is a length squared.)
 
-The knife edge ẋ sin θ - ẏ cos θ = 0 does not integrate: by turning and gliding, every place and heading can be
+The knife edge ẋ sin θ - ẏ cos θ = 0 does not integrate: by turning and gliding, every position and heading can be
 reached, as one parks a car into a gap beside it. So three coordinates stay, though only two velocities are free.
 
-Frobenius' test tells the two apart. The allowed velocities are spanned by vector fields. Go along one, then another,
+Frobenius' test distinguishes the two. The allowed velocities are spanned by vector fields. Go along one, then another,
 back along the first and back along the second: if that (their Lie bracket) leads out of what they span, the constraint
 is not holonomic. For one row a on three coordinates this is a · curl a ≠ 0.
 """

@@ -37,7 +37,7 @@ def running(speed):
     qd[FORWARD] = speed
     # the base runs, the handlebars are straight: how fast the wheels turn follows
     q, qd = sixd.assemble(model, model.neutral(), qd, fixed=["base", "steer"])
-    # place, heading and wheel angles do not matter, and to first order lean and steer leave the speed alone
+    # position, heading and wheel angles do not matter, and to first order lean and steer leave the speed alone
     return sixd.linearize(model, q, qd, positions=[LEAN, STEER], speeds=[LEAN, STEER])
 
 
@@ -77,7 +77,7 @@ def eigenvalues(speed):
 
 
 def growth(speed):
-    """The fastest growth [1/s]: below zero, the bicycle stays up by itself."""
+    """The fastest growth [1/s]: below zero, the bicycle balances itself."""
     return eigenvalues(speed).real.max()
 
 

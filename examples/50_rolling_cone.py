@@ -1,4 +1,4 @@
-"""A cone that rolls on a table, in coordinates that do not move: its orientation, its place, its acceleration.
+"""A cone that rolls on a table, in coordinates that do not move: its orientation, position and acceleration.
 
 A cone of half angle 30° rolls about its apex P = (0, 1, 0), once round the vertical per second. It turns about the
 line on which it touches the table, at the speed 2π/tan 30°:
@@ -10,7 +10,7 @@ simply the derivative of that, a = [ω̇; P×ω̇], without a word about centrip
 ṙ = v_O - r×ω.
 
 Here the cone is handed to the simulator as a free body under the force [n; f] that gives it this acceleration (inverse
-dynamics; which inertia it has does not matter), and nothing else is told: velocity, orientation and place are
+dynamics; which inertia it has does not matter), and nothing else is given: velocity, orientation and position are
 integrals. In closed form the orientation is a turn about the vertical after one about the cone's axis,
 R = Rz(2πt) R(a, -4πt), a = (√3/2, 0, 1/2). As a quaternion it returns to -q after one round, which is the same
 orientation: at t = 0.5 integration gives (0, 0, 0, -1), where (0, 0, 0, 1) is printed.

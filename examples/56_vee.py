@@ -9,7 +9,7 @@ turn the *shape* is what it was; is the orientation?
   from outside has ever acted. What is kept is a velocity constraint, h = 0, that does not
   integrate to one of position (see 21_holonomic_or_not.py). Cats and divers live by it.
 
-The motor is told a velocity, not a torque: ``sixd.hybrid_dynamics`` gives the torque that keeps the hinge at q̈ = 0
+The motor is given a velocity, not a torque: ``sixd.hybrid_dynamics`` gives the torque that keeps the hinge at q̈ = 0
 while the base is free. It is a controller like any other, traced into the step.
 
     python 56_vee.py            # prints

@@ -1,4 +1,4 @@
-"""Debian's Chromium driven by Playwright, with WebGL computed in software: what the tests of the page share."""
+"""Chromium driven by Playwright, with WebGL computed in software, for the tests of the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLAGS = (
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
-    # the browser itself asks nobody anything
+    # no requests by the browser itself
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -40,7 +40,7 @@ def chromium() -> Iterator[Any]:
 
 
 class Watched:
-    """A page with what it complained about and what it asked for outside of itself."""
+    """A page, its errors and warnings, and its requests."""
 
     def __init__(self, browser: Any, *, width: int = 560, height: int = 360, before: str = "", **options: Any) -> None:
         self.page = browser.new_page(viewport={"width": width, "height": height}, **options)
@@ -53,14 +53,14 @@ class Watched:
             self.page.add_init_script(before)
 
     def open(self, path: Path) -> Watched:
-        """Loads a file and waits for its first picture."""
+        """Load a file and wait for its first picture."""
         self.page.goto(path.as_uri())
         self.page.evaluate("sixd.ready")
         self.outside = [url for url in self.requests if url != path.as_uri() and not url.startswith("data:")]
         return self
 
     def until(self, condition: str) -> None:
-        """Waits until a condition in JavaScript holds; the driver's own way of waiting needs what the page forbids."""
+        """Wait until a condition in JavaScript holds; the driver's own function needs ``eval``, which the page forbids."""
         self.page.evaluate(
             f"""new Promise((done, fail) => {{
               const last = performance.now() + 30000;
@@ -75,4 +75,5 @@ class Watched:
         return str(address).encode()
 
     def set(self, name: str, value: Any) -> None:
+        """Set an option of the page."""
         self.page.evaluate("([name, value]) => { sixd.options[name] = value; }", [name, value])

@@ -16,7 +16,7 @@ BOTH = ("compiled", "plain")
 
 
 def pytest_configure(config):
-    """A cache of compiled code for this run alone, shared by its processes."""
+    """Make a cache of compiled code for this run, shared by its processes."""
     if "SIXD_CACHE_DIR" not in os.environ:
         config.sixd_cache = tempfile.TemporaryDirectory(prefix="sixd-test-")
         os.environ["SIXD_CACHE_DIR"] = config.sixd_cache.name
@@ -29,28 +29,28 @@ def pytest_generate_tests(metafunc):
 
 
 def targets_of(item):
-    """The targets that a test asks for by its mark: ``pytestmark = pytest.mark.targets("compiled", "plain")``."""
+    """Return the targets that a test asks for by its mark: ``pytestmark = pytest.mark.targets("compiled", "plain")``."""
     mark = item.get_closest_marker("targets")
     return mark.args if mark else ()
 
 
-# compiled laws run every day on one tree that has every joint type; on these, with ``make long``. Compiling is nearly all
-# that they cost: of 100 s of laws, the plain algorithms took 6
+# compiled laws run in ``make test`` on one tree that has every joint type, on these in ``make long``. Compiling is nearly
+# all of their time: of 100 s of laws, the plain algorithms took 6
 REPEATS = {*JOINT_KINDS, "line", "tree1", "tree2", "random_tree1", "random_tree2"}
-# of processes, and of a browser, that take seconds to start
+# fixtures that start processes or a browser, which takes seconds
 SLOW_FIXTURES = {"cluster", "browser"}
 
 
 def takes_long(item):
-    """Whether a test is left to ``make long`` by what it is given."""
+    """Whether a test belongs to ``make long`` by its parameters and fixtures."""
     words = set(item.callspec.id.split("-")) if hasattr(item, "callspec") else set()
     return ("compiled" in words and words & REPEATS) or SLOW_FIXTURES & set(item.fixturenames)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """The two largest of dm_control's models are left to the plain algorithms: compiling for them takes a minute, and
-    talos, of the same size, is compiled."""
+    """Mark long tests, and leave the two largest models of dm_control to the plain algorithms: compiling for them takes
+    a minute, and talos, of the same size, is compiled."""
     for item in filter(takes_long, items):
         item.add_marker(pytest.mark.long)
     large = [i for i in items if "compiled-dog.xml" in i.name or "compiled-humanoid_CMU.xml" in i.name]
@@ -68,7 +68,7 @@ def target(request):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """A test that passed on the plain algorithms has run them: a law that holds for compiled code twice shows nothing."""
+    """Fail a test of the plain algorithms that did not run them: it would test compiled code twice."""
     result = yield
     asked = targets_of(pyfuncitem) == BOTH and pyfuncitem.funcargs.get("target") == "plain"
     if asked and not PlainRoutine.rows and not pyfuncitem.get_closest_marker("one_target"):
@@ -78,7 +78,7 @@ def pytest_pyfunc_call(pyfuncitem):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """A test that stops because an optional package is not installed is skipped."""
+    """Skip a test that stops because an optional package is not installed."""
     try:
         return (yield)
     except BaseException as error:
@@ -90,7 +90,7 @@ def pytest_runtest_call(item):
 
 
 def causes(error):
-    """An exception and those that led to it: pytest.warns and others raise one of their own."""
+    """Yield an exception and those that led to it: pytest.warns and others raise one of their own."""
     while error is not None:
         yield error
         error = error.__context__
@@ -102,7 +102,7 @@ def rng():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """One table of what the walk over all robot files saw."""
+    """Print a table of the differences from Pinocchio over all robot files."""
     reports = [r for key in ("passed", "failed") for r in terminalreporter.stats.get(key, [])]
     rows = sorted(text for r in reports for key, text in getattr(r, "user_properties", []) if key == "urdf")
     if rows:

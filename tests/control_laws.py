@@ -1,4 +1,4 @@
-"""Control laws for tests of processes: of a module of their own, which workers import in no time."""
+"""Control laws for tests of worker processes, in a module of their own that workers import quickly."""
 
 import os
 

@@ -1,40 +1,27 @@
 """The plain algorithms in the place of compiled code: every law and oracle holds for both."""
 
 import contextlib
-import importlib
 import math
 
 import numpy as np
 
 from sixd.algorithms.singular import singular_joints
-from sixd.model import Model
+from sixd.engine import artifact
+from sixd.model import Model, memo
 from sixd.runtime.routine import Part
-
-evaluate = importlib.import_module("sixd.engine.evaluate")
-junction = importlib.import_module("sixd.engine.artifact")
 
 
 @contextlib.contextmanager
 def plain_algorithms():
-    """The public functions run the plain algorithms, whatever was compiled before for the same models.
-
-    Calls of one row find their code by model and function, in tables that the functions hold: these are emptied in
-    place, and filled again at the end. Models with code are kept meanwhile, so that no other gets their place in memory.
-    """
-    alive = [reference() for reference in junction._ALIVE.values()]
-    entries = {name: dict(table) for name, table in junction.ENTRIES.items()}
-    routine, shortcuts, PlainRoutine.rows = evaluate.routine, evaluate.SHORTCUTS, 0
-    for table in junction.ENTRIES.values():
-        table.clear()
-    evaluate.routine, evaluate.SHORTCUTS = PlainRoutine, {}
+    """The public functions run the plain algorithms, whatever was compiled before for the same models."""
+    routine, PlainRoutine.rows = artifact.routine, 0
+    memo.clear()
+    artifact.routine = PlainRoutine
     try:
         yield
     finally:
-        evaluate.routine, evaluate.SHORTCUTS = routine, shortcuts
-        for name, table in junction.ENTRIES.items():
-            table.clear()
-            table.update(entries.get(name, {}))
-        del alive
+        artifact.routine = routine
+        memo.clear()
 
 
 class PlainRoutine:

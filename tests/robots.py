@@ -31,14 +31,14 @@ def all_urdfs() -> list[Path]:
 
 
 def require_file(path: Path) -> Path:
-    """The path, if the file is there; a test that needs a robot file which is not installed is skipped."""
+    """Return the path, or skip the test if the robot file is not installed."""
     if not path.exists():
         pytest.skip(f"{path.relative_to(SITE)} is not installed: pip install example-robot-data rtb-data dm-control")
     return path
 
 
 def quiet_load(source, **options) -> sixd.Model:
-    """Load a file whose findings are not the matter of the test."""
+    """Load a file without its warnings."""
     if isinstance(source, Path) and source.is_relative_to(SITE):
         require_file(source)
     with warnings.catch_warnings():
@@ -47,7 +47,7 @@ def quiet_load(source, **options) -> sixd.Model:
 
 
 def pinocchio_model(path: Path, *, floating: bool = False):
-    """Pinocchio's default load, or None if it cannot; its parser's complaints on stderr are swallowed."""
+    """Return Pinocchio's model of a file, or None if it cannot load it; its messages on stderr are dropped."""
     saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 2)
     try:

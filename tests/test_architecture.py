@@ -1,6 +1,11 @@
-"""The shape of the project: imports go one way, and physics knows nothing of targets, batches or files."""
+"""The structure of the project: imports go one way, without cycles; files are small and documented."""
 
 import ast
+import importlib
+import subprocess
+import sys
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -8,6 +13,7 @@ import pytest
 import sixd
 
 SOURCE = Path(sixd.__file__).parent
+TESTS = Path(__file__).parent
 
 # each layer may import from itself and from those before it
 LAYERS = [
@@ -40,33 +46,58 @@ LAYERS = [
     "cli",
     "__main__",
 ]
-# `runtime` and `trace` are below them in that order, and must not be seen all the same
+# these are above `runtime` and `trace` in that order, but must not import them
 PHYSICS = ("spatial", "model/joints", "algorithms")
+MOST_LINES, MOST_FILES = 400, 13
 
 
-def imports(path):
-    """Names of the sixd layers that a file imports."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sixd":
-            parts = node.module.split(".")
-            yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+def module_name(path):
+    """The dotted name of a source file."""
+    return ".".join(("sixd", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+FILES = [path for path in MODULES.values() if path != SOURCE / "__init__.py"]
+each_file = pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+
+
+def nodes(tree, *, typing=True):
+    """All nodes of a syntax tree; without ``typing``, blocks under ``if TYPE_CHECKING`` are left out."""
+    for child in ast.iter_child_nodes(tree):
+        if typing or not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+            yield child
+            yield from nodes(child, typing=typing)
+
+
+def imports(path, *, typing=True):
+    """Names of the modules that a file imports, also inside functions."""
+    for node in nodes(ast.parse(path.read_text(encoding="utf-8")), typing=typing):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in MODULES else node.module for name in names)
         elif isinstance(node, ast.Import):
-            yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("sixd."))
+            yield from (alias.name for alias in node.names)
 
 
-def layer_of(path):
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def layers(path):
+    """Names of the layers that a file imports."""
+    return {name.split(".")[1] for name in imports(path) if name.startswith("sixd.")}
 
 
-FILES = [p for p in sorted(SOURCE.rglob("*.py")) if p != SOURCE / "__init__.py"]
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+@each_file
 def test_imports_go_one_way(path):
-    layer = layer_of(path)
-    assert layer in LAYERS, f"{layer} is in no layer: name it in LAYERS"
-    allowed = set(LAYERS[: LAYERS.index(layer) + 1])
-    assert set(imports(path)) <= allowed
+    layer = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    assert layer in LAYERS, f"{layer} is not in a layer: name it in LAYERS"
+    assert layers(path) <= set(LAYERS[: LAYERS.index(layer) + 1])
+
+
+def test_no_import_cycles():
+    """Imports inside functions count, those for type checkers do not."""
+    graph = {name: set(imports(path, typing=False)) & MODULES.keys() - {name} for name, path in MODULES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail("import cycle: " + " <- ".join(error.args[1]))
 
 
 @pytest.mark.parametrize(
@@ -75,25 +106,58 @@ def test_imports_go_one_way(path):
     ids=lambda p: str(p.relative_to(SOURCE)),
 )
 def test_physics_knows_no_batches_and_no_traces(path):
-    assert not {"runtime", "trace"} & set(imports(path))
+    assert not {"runtime", "trace"} & layers(path)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_no_module_is_hidden_by_an_object():
+    """``sixd.a.b`` is the module of that name, not a function or class that its package imports under the same name."""
+    inner = [name for name in MODULES if name not in ("sixd", "sixd.__main__")]
+    modules = {name: importlib.import_module(name) for name in inner}
+    parents = {name: name.rpartition(".") for name in inner}
+    hidden = [name for name, (p, _, last) in parents.items() if getattr(sys.modules[p], last) is not modules[name]]
+    assert hidden == []
+
+
+@each_file
 def test_files_say_what_they_are_for(path):
     """Every module has a header and is small enough to read at one sitting."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert ast.get_docstring(ast.parse(text))
-    assert len(text.splitlines()) <= 370  # api.py, which is mostly docstrings, is the longest
+    assert len(text.splitlines()) <= MOST_LINES
+
+
+def test_folders_are_small():
+    sizes = Counter(str(path.parent.relative_to(SOURCE)) for path in FILES if path.name != "__init__.py")
+    assert {folder: n for folder, n in sizes.items() if n > MOST_FILES} == {}
+
+
+def public_definitions(tree):
+    """Functions, classes and methods whose names, and whose classes' names, do not begin with an underscore."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if not node.name.startswith("_"):
+                yield node
+                yield from public_definitions(node) if isinstance(node, ast.ClassDef) else ()
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            yield from public_definitions(node)
+
+
+def test_public_definitions_have_docstrings():
+    found = {path: public_definitions(ast.parse(path.read_text(encoding="utf-8"))) for path in MODULES.values()}
+    bare = [f"{p.relative_to(SOURCE)}: {d.name}" for p, ds in found.items() for d in ds if not ast.get_docstring(d)]
+    assert bare == []
+
+
+def test_no_test_file_imports_another():
+    """Shared code lies in helper modules beside this file."""
+    found = {path: set(imports(path)) for path in TESTS.rglob("*.py")}
+    tests = {path.stem for path in found if path.stem.startswith("test_")}
+    assert {str(path.relative_to(TESTS)): names & tests for path, names in found.items() if names & tests} == {}
 
 
 def test_import_is_light():
-    """``import sixd`` brings in neither SymPy nor SciPy nor any optional package."""
-    import subprocess
-    import sys
-
-    code = (
-        "import sixd, sys; print([m for m in ('sympy', 'scipy', 'mujoco', 'trimesh', 'pinocchio') if m in sys.modules])"
-    )
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
-    )
+    """``import sixd`` imports neither SymPy nor SciPy nor any optional package."""
+    heavy = ("sympy", "scipy", "mujoco", "trimesh", "pinocchio")
+    code = f"import sixd, sys; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

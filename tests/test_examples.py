@@ -48,7 +48,7 @@ def test_docstrings(name):
 
 @pytest.mark.parametrize("file", ["README.md", "docs/tour.md"])
 def test_snippets_run(file, tmp_path, monkeypatch):
-    """Every block of Python runs by itself, as printed."""
+    """Every block of Python runs alone, as printed."""
     monkeypatch.setenv("SIXD_VIEW", "off")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -1,6 +1,6 @@
 """sixd: robot dynamics written once. Read it as the textbook, run it at speed, print it as equations."""
 
-from sixd import controllers, interop, spatial, spatial_v2, symbolic, zoo
+from sixd import controllers, interop, spatial, spatial_v2, zoo
 from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
 from sixd.api.checking import check
@@ -15,27 +15,30 @@ from sixd.api.constraints import (
     projections,
 )
 from sixd.api.dynamics import (
-    acceleration,
     bias_force,
-    body_poses,
     center_of_mass,
     centroidal_matrix,
     christoffel,
     composite_inertia,
     coriolis_matrix,
     energy,
-    external_force,
     forward_dynamics,
     gravity_force,
     hybrid_dynamics,
     inverse_dynamics,
     inverse_mass_matrix,
-    inverse_operational_inertia,
-    jacobian,
-    jacobian_rate,
+    joint_torque_regressor,
     mass_matrix,
     mass_matrix_solve,
     momentum,
+)
+from sixd.api.frames import (
+    acceleration,
+    body_poses,
+    external_force,
+    inverse_operational_inertia,
+    jacobian,
+    jacobian_rate,
     operational_inertia,
     pose,
     velocity,
@@ -218,6 +221,7 @@ __all__ = [
     "is_holonomic",
     "jacobian",
     "jacobian_rate",
+    "joint_torque_regressor",
     "lagrange",
     "linearize",
     "load",
@@ -239,7 +243,6 @@ __all__ = [
     "spatial_v2",
     "sphere",
     "step",
-    "symbolic",
     "to_urdf",
     "tube",
     "velocity",

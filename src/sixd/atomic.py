@@ -1,8 +1,8 @@
 """Files written whole or not at all.
 
-What is written goes to a draft beside the file, ``.NAME.HEX.tmp``, which then takes its place. A process that is killed
-leaves its draft; the next that writes the same file removes it. A process holds a lock on its draft, which ends with it
-however it ends, so that drafts without a lock are nobody's.
+The contents are written to a draft beside the file, ``.NAME.HEX.tmp``, which is then renamed to the file. A killed
+process leaves its draft behind; the next process that writes the same file removes it. A process holds a lock on its
+draft as long as it lives, so a draft without a lock is abandoned.
 """
 
 from __future__ import annotations
@@ -23,31 +23,30 @@ except ImportError:  # Windows: drafts of killed processes stay
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """An open file beside ``path`` that takes its place when all is written, and vanishes if not. Raises OSError."""
+    """Open a draft that replaces ``path`` at the end of the block, and is removed on an error. Raises OSError."""
     path = Path(os.path.realpath(path))
     with _draft(path) as draft:
         with open(draft, "wb") as file:
             yield file
-        _take_place(draft, path)
+        _replace(draft, path)
 
 
 def write_together(texts: Mapping[Path, str]) -> None:
-    """Write each text to its path: all to temporary files beside them first, then each renamed. Raises OSError."""
+    """Write each text to its path: first all drafts, then rename each. Raises OSError."""
     with ExitStack() as stack:
-        places = [(stack.enter_context(_draft(path)), path, text) for path, text in _behind_links(texts)]
-        for draft, _, text in places:
+        drafts = []
+        for path, text in texts.items():
+            target = Path(os.path.realpath(path))
+            drafts.append((stack.enter_context(_draft(target)), target, text))
+        for draft, _, text in drafts:
             draft.write_text(text, encoding="utf-8", newline="\n")
-        for draft, path, _ in places:
-            _take_place(draft, path)
-
-
-def _behind_links(texts: Mapping[Path, str]) -> Iterator[tuple[Path, str]]:
-    return ((Path(os.path.realpath(path)), text) for path, text in texts.items())
+        for draft, target, _ in drafts:
+            _replace(draft, target)
 
 
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
-    """An empty file beside ``path``, locked; it is gone in the end, if it has not taken a place."""
+    """An empty, locked file beside ``path``; it is removed in the end, unless it was renamed."""
     _remove_abandoned(path)
     draft, lock = _locked(path)
     try:
@@ -59,27 +58,27 @@ def _draft(path: Path) -> Iterator[Path]:
 
 
 def _locked(path: Path) -> tuple[Path, int | None]:
-    """A new draft, and the descriptor that holds its lock, where there are locks."""
+    """A new draft, and the file descriptor that holds its lock, None where there are no locks."""
     while True:
         draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
         lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         if fcntl is None:
             os.close(lock)  # an open file could not be renamed
             return draft, None
-        with suppress(OSError):  # a file system without locks: nobody can take it for abandoned
+        with suppress(OSError):  # on a file system without locks no process can find it abandoned
             fcntl.flock(lock, fcntl.LOCK_EX)
-        # between its making and its lock another process may have removed it
+        # another process may have removed it before it was locked
         if os.fstat(lock).st_nlink:
             return draft, lock
         os.close(lock)
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove the drafts of processes that are no more."""
+    """Remove the drafts of processes that have ended."""
     if fcntl is None:
         return
     form = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.tmp")
-    with suppress(OSError):  # what cannot be seen or removed stays
+    with suppress(OSError):  # drafts that cannot be listed or removed stay
         for name in filter(form.fullmatch, os.listdir(path.parent)):
             _remove_unlocked(path.parent / name)
 
@@ -94,8 +93,8 @@ def _remove_unlocked(draft: Path) -> None:
             os.close(file)
 
 
-def _take_place(draft: Path, path: Path) -> None:
-    """Rename the draft; a file that was there leaves its permissions. A device or a pipe is written to, and stays."""
+def _replace(draft: Path, path: Path) -> None:
+    """Rename the draft, with the permissions of an existing file; a device or a pipe is written to instead."""
     if path.exists() and not path.is_file():
         with open(draft, "rb") as source, open(path, "wb") as sink:
             shutil.copyfileobj(source, sink)

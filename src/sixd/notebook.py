@@ -1,7 +1,7 @@
-"""What notebooks show: whether this is one, and small HTML tables.
+"""Notebooks: whether the program runs in one, and small HTML tables.
 
-Tables set no colours, so that they are read in light and dark notebooks alike; texts are escaped, and long tables are
-cut. Knows nothing of what is in them.
+Tables set no colours, so that they are readable in light and dark notebooks; texts are escaped, and long tables are
+truncated. Knows nothing of their contents.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-MOST_ROWS = 60  # of a table
-MOST_COLUMNS = 16  # of a matrix
-_LONGEST = 80  # characters of a text
+MOST_ROWS = 60  # lines of a table that are shown
+MOST_COLUMNS = 16  # rows and columns of a matrix that are shown
+_LONGEST = 80  # characters of a text that are shown
 _CELL = "text-align: left; padding: 1px 12px 1px 0"
 
 
 def ipython() -> Any:
-    """IPython's shell, or None; it is not imported for this."""
+    """Return IPython's shell, or None; IPython is not imported for this."""
     module = sys.modules.get("IPython")
     return module.get_ipython() if module is not None and hasattr(module, "get_ipython") else None
 
 
 def kernel() -> Any:
-    """The shell of the notebook whose kernel this is, or None."""
+    """Return the notebook's shell if this process is a notebook's kernel, else None."""
     shell = ipython()
     return shell if getattr(shell, "kernel", None) is not None else None
 
 
 def number(x: Any, digits: int = 4) -> str:
-    """A number with so many digits that matter; anything else as text."""
+    """Return a number as text with so many significant digits; anything else by ``str``."""
     try:
         text = f"{float(x):.{digits}g}"
     except (TypeError, ValueError):
@@ -39,9 +39,9 @@ def number(x: Any, digits: int = 4) -> str:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], *, note: str = "") -> str:
-    """A table with a line above it, whose first word is bold, and one below; rows beyond 60 are counted alone.
+    """Return an HTML table below a title, which is bold up to its colon, and above a note.
 
-    ``head`` may be empty. Numbers are written with four digits.
+    ``head`` may be empty. Numbers have four digits. Of more than 60 rows the rest is only counted.
     """
     name, _, rest = title.partition(":")
     parts = [f"<div><b>{_text(name)}</b>{_text(':' + rest) if rest else ''}"]
@@ -59,23 +59,23 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], *, not
 
 
 def matrix_rows(A: Any) -> list[list[str]]:
-    """The rows of a matrix (n, m) as texts, what is beyond 16 rows or columns left out."""
+    """Return the rows of a matrix (n, m) as texts, at most 16 rows and columns."""
     n, m = A.shape
     rows = [[number(x) for x in row[:MOST_COLUMNS]] + ["…"] * (m > MOST_COLUMNS) for row in A[:MOST_COLUMNS].tolist()]
     return rows + [["⋮"]] * (n > MOST_COLUMNS)
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:
-    """Names with commas between, the first of them and how many more."""
+    """Return the first ``most`` names separated by commas, and how many more there are."""
     names = list(names)
     return ", ".join(names[:most]) + (f", … and {len(names) - most} more" if len(names) > most else "")
 
 
 def _row(cells: Sequence[Any]) -> str:
-    return "<tr>" + "".join(f'<td style="{_CELL}">{_text(_written(x))}</td>' for x in cells) + "</tr>"
+    return "<tr>" + "".join(f'<td style="{_CELL}">{_text(_cell(x))}</td>' for x in cells) + "</tr>"
 
 
-def _written(x: Any) -> str:
+def _cell(x: Any) -> str:
     return x if isinstance(x, str) else str(x) if isinstance(x, int) else number(x)
 
 

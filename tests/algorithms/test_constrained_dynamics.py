@@ -8,9 +8,11 @@ import sympy as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
+from c_compiler import CC, build
 from peers import pin
 from robots import FIVE, pinocchio_model, quiet_load
 from samples import constrained, states
+from scalars import hide, reveal
 from sixd.algorithms.constrained.rows import constraint_bias, constraint_target
 from sixd.algorithms.momentum import energy
 from sixd.spatial.dual import duals, parts
@@ -445,8 +447,6 @@ def test_kernels(rng, target):
 
 def test_exported_c(tmp_path):
     """The generated C gives the same, NaN in dead centres included."""
-    from test_codegen_c import CC, build
-
     if CC is None:
         pytest.skip("no C compiler")
     model, dead, alive = FLAT["redundant"]
@@ -493,8 +493,6 @@ def test_bad_input(call, error, message):
 
 def test_scalars_that_cannot_be_looked_at(rng):
     """Independent constraints need no comparison: any scalar with arithmetic will do."""
-    from opaque import hide, reveal
-
     model = constrained(sixd.zoo.four_bar(), sixd.Mimic("rocker", "crank", 0.3))
     q, qd, tau = rng.normal(size=(3, 3))
     expected = sixd.constrained_dynamics(model, q, qd, tau, stabilisation=2.0)

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import sixd
 from sixd.model.sparsity import ltdl
 from sixd.spatial import skew
-from sixd.symbolic.ring.ring import canonical
+from sixd.symbolic.ring.normal_form import canonical
 
 m, m1, m2, I, I1, I2, r1, r2, L1, L2, R, a_g = sp.symbols("m m1 m2 I I1 I2 r1 r2 L1 L2 R a_g", positive=True)
 q1, q2, q3, qd1, qd2, qd3, qdd1, qdd2, qdd3 = sp.symbols("q1:4 qd1:4 qdd1:4")

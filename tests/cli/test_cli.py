@@ -1,4 +1,4 @@
-"""The commands: what they print, how they fail, and that their help tells the truth."""
+"""The commands: what they print, how they fail, and that their help is true."""
 
 import json
 import os
@@ -16,9 +16,9 @@ import pytest
 
 import sixd
 from commands import caller, fails, find
-from sixd.cli import border, group, output
-from sixd.cli.advice import advice
+from sixd.cli import entry_point, group, output
 from sixd.cli.commands.bench import measure
+from sixd.cli.commands.check import advice
 from sixd.codegen.llvm import machine
 from sixd.model.parts import Finding
 
@@ -47,7 +47,7 @@ WRONG = """<robot name="wrong">
 </robot>"""
 
 
-# the border ----------------------------------------------------------------------------------------
+# the entry point -----------------------------------------------------------------------------------
 
 
 def test_help_names_every_command(call):
@@ -235,7 +235,7 @@ def test_output_keeps_to_the_width(call, monkeypatch, arguments, width):
 
 
 def test_a_pipe_gets_every_column(call, monkeypatch, tmp_path):
-    """No terminal, nothing that tells a width: no column is left out, no line is broken."""
+    """Without a terminal and without COLUMNS no column is left out and no line is broken."""
     monkeypatch.delenv("COLUMNS")
     names = {"link": "a_rather_long_name_of_a_link_of_an_arm", "joint": "another_long_name_for_the_joint_of_an_arm"}
     text = sixd.to_urdf(sixd.zoo.panda_arm())
@@ -349,7 +349,7 @@ def test_floating_base(call, tmp_path):
     assert "expected a URDF file" in fails(call("info", "panda_arm", "--floating-base"))
 
 
-def test_doubtful_robots_are_told_in_a_line(call, tmp_path):
+def test_doubtful_robots_give_one_warning(call, tmp_path):
     status, out, err = call("equations", urdf(tmp_path, WRONG), "--what", "g")
     assert status == 0
     assert out.startswith("# wrong")
@@ -528,8 +528,8 @@ def test_long_equations_are_announced(call, monkeypatch):
 
 
 def test_long_compiling_is_announced(call, monkeypatch):
-    """While it is under way, on standard error, which is no terminal here."""
-    told, assemble, note = threading.Event(), machine.assemble, border._note
+    """While it is under way, on standard error, which is not a terminal here."""
+    told, assemble, note = threading.Event(), machine.assemble, entry_point._note
 
     def tell(what):
         note(what)
@@ -540,7 +540,7 @@ def test_long_compiling_is_announced(call, monkeypatch):
         return assemble(*arguments)
 
     monkeypatch.setenv("SIXD_CACHE_DIR", "off")
-    monkeypatch.setattr(border, "_note", tell)
+    monkeypatch.setattr(entry_point, "_note", tell)
     monkeypatch.setattr(machine, "assemble", slow)
     monkeypatch.setattr("sixd.waiting.PATIENCE", 0.01)
     monkeypatch.setattr("sixd.simulation.stepping.recipes._BY_TEXT", {})  # what other tests have compiled
@@ -562,7 +562,7 @@ def test_the_library_by_itself_says_nothing(monkeypatch, capfd):
 def test_what_is_kept_is_said(capsys, monkeypatch):
     for folder, kept in (("off", ""), ("somewhere", ": once, the code is kept on disk")):
         monkeypatch.setenv("SIXD_CACHE_DIR", folder)
-        border._note("compiling x for 'a\x1b[1mb'")
+        entry_point._note("compiling x for 'a\x1b[1mb'")
         assert capsys.readouterr().err == f"compiling x for 'a?[1mb'{kept} …\n"
 
 
@@ -638,7 +638,7 @@ def test_export_with_external_forces(call, tmp_path):
 
 
 def test_pipes_are_written_to_and_stay(call, tmp_path):
-    """A device or a pipe in the place of a file is never replaced, with --force or without."""
+    """A device or a pipe is never replaced, with --force or without."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for more in ([], ["--force"]):
@@ -651,8 +651,8 @@ def test_pipes_are_written_to_and_stay(call, tmp_path):
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-def test_places_where_nobody_may_write(call, monkeypatch):
-    """Told before the work."""
+def test_folders_that_are_not_writable(call, monkeypatch):
+    """The error comes before the work."""
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     monkeypatch.setattr(sixd, "equations", None)
     assert "'x.txt' cannot be written" in fails(call("equations", "pendulum", "-o", "x.txt"))
@@ -674,7 +674,7 @@ def test_cache(call, tmp_path, monkeypatch):
 
 
 def test_bench(call, monkeypatch):
-    monkeypatch.setattr("sixd.cli.timing.TURN", 1e-3)
+    monkeypatch.setattr("sixd.cli.commands.bench.TURN", 1e-3)
     _, out, err = call("bench", "pendulum", "--rounds", "2", "--batch", "256")
     assert err == ""
     assert "inverse_dynamics" in out
@@ -712,7 +712,7 @@ def test_bench_refuses_results_that_differ(monkeypatch):
         measure(sixd.zoo.planar(), ["mass_matrix"], 4, rounds=1)
 
 
-def test_the_guide_tells_the_truth(call):
+def test_the_guide_is_true(call):
     """Its commands run, and print what is shown after them."""
     text = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)

@@ -12,7 +12,7 @@ import pytest
 import sixd
 from browser import Watched, chromium
 from commands import caller, fails, find
-from sixd.cli import stage
+from sixd.cli import demo_scene
 from sixd.cli.arguments.state import parse_number, parse_state, random_states
 from sixd.simulation.progress import Progress
 
@@ -24,7 +24,7 @@ def _call(capsys, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["simulate", "view", "bench", "cache", "demo"])
 def test_examples_run(call, name, monkeypatch, tmp_path):
-    monkeypatch.setattr("sixd.cli.timing.TURN", 1e-3)
+    monkeypatch.setattr("sixd.cli.commands.bench.TURN", 1e-3)
     if name == "cache":  # that of the tests is not to be cleared
         monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path / "cache"))
     if name == "demo":  # the tour of ten seconds of motion differs by a number from the quick one
@@ -98,7 +98,7 @@ def test_constrained_robots_start_assembled(call):
 
 
 def test_named_joints_keep_their_values(call):
-    """Constraints move the other joints; what they do not allow is told."""
+    """Constraints move the other joints; a note says which values they do not allow."""
     start = ["simulate", "four_bar", "--duration", 0.01, "--json"]
     _, out, err = call(*start, "--q", "crank=1", "--qd", "crank=2")
     facts = json.loads(out)
@@ -118,9 +118,9 @@ def test_named_joints_keep_their_values(call):
     assert "note: --qd was changed" in err
 
 
-def test_long_assembly_is_told_before(call, monkeypatch):
-    monkeypatch.setattr("sixd.cli.arguments.start._LONG", 0.0)
-    monkeypatch.setattr("sixd.cli.arguments.start._MANY", 10)
+def test_long_assembly_is_announced(call, monkeypatch):
+    monkeypatch.setattr("sixd.cli.arguments.initial_state._LONG", 0.0)
+    monkeypatch.setattr("sixd.cli.arguments.initial_state._MANY", 10)
     _, _, err = call("simulate", "four_bar", "--batch", 10, "--duration", 0.01)
     assert err.startswith("note: assembling 10 states one by one takes some ")
 
@@ -144,7 +144,7 @@ def test_random_states_are_those_of_the_joints():
     assert random_states(arm, 0, None)[0].shape == (7,)
 
 
-def test_the_seed_is_told(call):
+def test_the_seed_is_reported(call):
     arguments = ["simulate", "planar", "--batch", 4, "--duration", 0.01]
     assert "seed 0" in call(*arguments)[1]
     assert json.loads(call(*arguments, "--random", 7, "--json")[1])["seed"] == 7
@@ -264,7 +264,7 @@ def test_simulate_refused(call, arguments, message):
 
 
 def test_a_motion_that_fails(call):
-    """A damper far too stiff for the step: told, and the exit status says so."""
+    """A damper far too stiff for the step is reported, also by the exit status."""
     status, out, err = call(
         "simulate", "pendulum", "--q", 1, "--controller", "pd:0,1e6", "--target", 0, "--duration", 0.5
     )
@@ -308,7 +308,7 @@ def test_interrupted_by_the_keyboard(call, method, monkeypatch, tmp_path):
     assert np.isfinite(motion.q).all()
 
 
-def test_friction_is_told_in_a_line(call):
+def test_friction_is_reported_in_a_line(call):
     status, _, err = call("simulate", "puma560", "--duration", 0.01)
     assert status == 0
     assert err.startswith(
@@ -370,7 +370,7 @@ def test_view_refused(call, tmp_path):
 
 
 def test_demo(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("sixd.cli.timing.TURN", 1e-3)
+    monkeypatch.setattr("sixd.cli.commands.bench.TURN", 1e-3)
     page = tmp_path / "sixd_demo.html"
     page.write_text("of a tour before")  # is replaced
     status, out, err = call("demo", "--quick")
@@ -395,18 +395,21 @@ def test_the_stage_keeps_the_energy_and_its_parts_apart():
     """What the tour claims of its motions holds, and the arm meets neither the gantry nor the top."""
     from sixd.cli.commands.demo import ARM_START, TOP_SPIN, TOP_START, simulated
 
-    arm, top = stage.hung_arm(), stage.standing_top()
+    arm, top = demo_scene.hung_arm(), demo_scene.standing_top()
     swing, _ = simulated(arm, ARM_START, np.zeros(6), 10.0)
     spin, _ = simulated(top, TOP_START, np.array(TOP_SPIN), 10.0)
     for motion in (swing, spin):
         assert np.ptp(motion.energy) < 1e-9 * motion.kinetic.max()  # RK4 at 1 ms
     places = sixd.body_poses(arm, swing.q)[..., :3, 3].reshape(len(swing), -1, 3)[:, -4:]
-    assert places[..., 2].max() < stage.GANTRY - 0.1
-    assert np.linalg.norm(places - np.add(stage.PEDESTAL, (0, 0, stage.HEIGHT)), axis=-1).min() > stage.RADIUS + 0.1
+    assert places[..., 2].max() < demo_scene.GANTRY - 0.1
+    assert (
+        np.linalg.norm(places - np.add(demo_scene.PEDESTAL, (0, 0, demo_scene.HEIGHT)), axis=-1).min()
+        > demo_scene.RADIUS + 0.1
+    )
 
 
-def test_a_start_beyond_the_limits_is_told(call):
-    """Degrees in the place of radians, most often; the motion is simulated all the same."""
+def test_a_start_beyond_the_limits_is_reported(call):
+    """Degrees instead of radians, most often; the motion is simulated all the same."""
     status, _, err = call("simulate", "panda_arm", "--q", "joint1=45,joint4=-1", "--duration", "0.01", "--json")
     assert status == 0
     assert "the start is far beyond the limits of joint1 (`sixd info` lists them). Degrees are written 45deg." in err

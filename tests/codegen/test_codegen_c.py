@@ -1,9 +1,7 @@
 """C code: what it computes against ``Program.evaluate``, compiled without a warning as C and as C++."""
 
-import ctypes
 import os
 import re
-import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
+from c_compiler import CC, COMPILERS, CXX, STRICT, build, call, needs_cc, pointer
 from samples import states
 from sixd.algorithms.aba import aba
 from sixd.algorithms.crba import crba
@@ -23,12 +22,6 @@ from sixd.spatial import acos, asin, atan2, cos, exp, log, maximum, minimum, sig
 from sixd.spatial.scalar import absolute
 from sixd.trace import Op, trace
 
-CC = next(filter(None, map(shutil.which, ("gcc", "clang", "cc"))), None)
-CXX = next(filter(None, map(shutil.which, ("g++", "clang++", "c++"))), None)
-STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
-COMPILERS = {"C99": [CC, "-std=c99"], "C++": [CXX, "-x", "c++"]}
-
-needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler: neither gcc nor clang nor cc is on the PATH")
 LANGUAGES = [
     pytest.param("C99", marks=needs_cc),
     pytest.param(
@@ -43,31 +36,6 @@ def cut(request, monkeypatch):
     if request.param == "parts":
         monkeypatch.setattr(c, "WHOLE", 0)
         monkeypatch.setattr(c, "PART", 3)
-
-
-def build(code, folder, language="C99", optimize="-O2"):
-    """The compiled function, to be called with pointers."""
-    source, _ = code.save(folder)
-    library = folder / f"{code.name}.so"
-    command = [*COMPILERS[language], *STRICT, optimize, "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    function = getattr(ctypes.CDLL(str(library)), code.name)
-    function.restype = None
-    return function
-
-
-def call(function, program, *arrays, dtype=np.float64):
-    """The outputs; numbers beside them must not be written."""
-    inputs = [np.array(a, dtype=dtype, order="C") for a in arrays]
-    padded = [np.full(len(slot.entries) + 2, 77.0, dtype=dtype) for slot in program.outputs]
-    function(*(pointer(a) for a in inputs), *(pointer(a[1:-1]) for a in padded))
-    assert all(a[0] == a[-1] == 77.0 for a in padded)
-    return tuple(a[1:-1].reshape(slot.shape) for a, slot in zip(padded, program.outputs, strict=True))
-
-
-def pointer(array):
-    return ctypes.c_void_p(array.ctypes.data if array.size else None)
 
 
 def compare(code, program, folder, samples, *, dtype=np.float64, rtol=1e-12, **how):

@@ -1,6 +1,5 @@
 """Compiled code and the world around it: processes that race, interruptions, broken disks, and what is kept on disk."""
 
-import importlib
 import itertools
 import os
 import pickle
@@ -17,11 +16,11 @@ from numpy.testing import assert_allclose
 import sixd
 from sixd.algorithms import rnea
 from sixd.codegen.llvm import machine as machines
+from sixd.engine import artifact, targets
 from sixd.engine.functions import LIBRARY
 from sixd.runtime import cache
 from sixd.spatial import placement
 
-junction = importlib.import_module("sixd.engine.artifact")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits are POSIX")
 STATE = np.array([[0.3, -0.5], [1.0, 2.0], [-1.0, 0.25]])
 ROWS = np.linspace(-2, 2, 3 * 11 * 2).reshape(3, 11, 2)
@@ -48,8 +47,8 @@ def compilations(monkeypatch):
 @pytest.fixture
 def traces(monkeypatch):
     """A list that grows by one for each trace."""
-    made, trace = [], junction.trace
-    monkeypatch.setattr(junction, "trace", lambda *args, **options: made.append(args) or trace(*args, **options))
+    made, trace = [], artifact.trace
+    monkeypatch.setattr(artifact, "trace", lambda *args, **options: made.append(args) or trace(*args, **options))
     return made
 
 
@@ -125,12 +124,12 @@ def test_a_model_in_another_process(tmp_path, home):
 # interrupted and failed compilations -----------------------------------------------------------------------------
 
 STEPS = {
-    "trace": (junction, "trace"),
+    "trace": (artifact, "trace"),
     "assembly": (machines, "assemble"),
-    "linking": (junction, "make_image"),
+    "linking": (targets, "make_image"),
     "reading": (cache, "read"),
     "writing": (cache, "write"),
-    "loading": (importlib.import_module("sixd.runtime.routine"), "Loaded"),
+    "loading": (targets, "Loaded"),
 }
 
 
@@ -355,9 +354,9 @@ WARM = """
     import numpy as np
     import sixd
     from sixd.spatial import sin
-    junction = importlib.import_module("sixd.engine.artifact")
-    traces, trace = [], junction.trace
-    junction.trace = lambda *a, **k: traces.append(a) or trace(*a, **k)
+    from sixd.engine import artifact
+    traces, trace = [], artifact.trace
+    artifact.trace = lambda *a, **k: traces.append(a) or trace(*a, **k)
     model = sixd.zoo.panda_arm()
     x = np.linspace(-1, 1, 63).reshape(9, 7)
     results = [sixd.inverse_dynamics(model, x, x, x), sixd.inverse_dynamics(model, *x[:3])]

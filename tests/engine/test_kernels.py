@@ -6,7 +6,6 @@ import ctypes
 import dataclasses
 import functools
 import gc
-import importlib
 import itertools
 import multiprocessing
 import os
@@ -31,13 +30,13 @@ from sixd.codegen.llvm.entry import emit_entry
 from sixd.codegen.llvm.loop import emit_loop
 from sixd.codegen.llvm.machine import Machine, assemble, host
 from sixd.engine.functions import LIBRARY
+from sixd.model import memo
 from sixd.runtime.image import Image, make_image
 from sixd.runtime.routine import Part, Routine
 from sixd.spatial import absolute, acos, asin, atan2, cos, exp, log, maximum, minimum, sign, sin, sqrt, tan, where
 from sixd.trace import Expr, Op, trace
 from sixd.trace import jacobian as derivative
 
-junction = importlib.import_module("sixd.engine.artifact")
 MODEL = single_joint("spherical")
 ARM = sixd.zoo.planar(2)
 each_dtype = pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -691,8 +690,8 @@ def test_a_warm_kernel_runs_no_algorithm(rng):
 
 
 def tables():
-    """Tables of the junction, those inside others too."""
-    found, rest = [], [x for name, x in vars(junction).items() if isinstance(x, dict) and not name.startswith("__")]
+    """Tables of the memo, those inside others too."""
+    found, rest = [], [memo.KNOWN, memo._ALIVE, *memo._INDEXES]
     while rest:
         found.append(rest.pop())
         rest.extend(x for x in found[-1].values() if isinstance(x, dict))
@@ -719,7 +718,7 @@ def test_a_model_that_dies_is_forgotten(cyclic):
         sixd.forward_dynamics(model, q, q, q, f_ext=np.zeros((2, 6)))
         sixd.jacobian(model, q.astype("f4"), model.frame_names[-1])
     key, gone = id(model), weakref.ref(model)
-    routine = weakref.ref(next(iter(junction._ROUTINES[key].values())))
+    routine = weakref.ref(next(x for x in memo.KNOWN[key].values() if isinstance(x, Routine)))
     assert known(key) > 2
     if cyclic:
         loop = [model]
@@ -850,9 +849,9 @@ def test_models_come_and_go_in_many_threads():
 
     at_once(3, task)
     gc.collect()
-    assert all(reference() is not None for reference in junction._ALIVE.values())
+    assert all(reference() is not None for reference in memo._ALIVE.values())
     for table in tables():
-        assert {k for k in models_in(table) if isinstance(k, int)} <= set(junction._ALIVE)
+        assert {k for k in models_in(table) if isinstance(k, int)} <= set(memo._ALIVE)
 
 
 COPIES = {

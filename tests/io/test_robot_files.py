@@ -8,11 +8,11 @@ import os
 import zipfile
 
 import pytest
-from test_urdf import CHAIN, fails, joint, link, robot
 
 import sixd
 from commands import caller
 from commands import fails as command_fails
+from urdf_text import CHAIN, fails, joint, link, robot
 
 
 def archive():

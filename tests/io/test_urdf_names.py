@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from test_urdf import CHAIN, fails, joint, link, robot
 
 import sixd
 from robots import ROBOTS, all_urdfs, require_file
 from sixd.io.urdf.names import edits, name_findings, nearest
 from sixd.io.xml import parse
+from urdf_text import CHAIN, fails, joint, link, robot
 
 
 def told(text, **options):

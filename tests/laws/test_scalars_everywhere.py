@@ -6,8 +6,8 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import sixd
-from opaque import Opaque, hide, reveal
 from samples import KINDS, single_joint
+from scalars import Opaque, hide, reveal
 
 pytestmark = pytest.mark.targets("plain")  # compiling for each model would take minutes and show no more
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import sympy as sp
 from scipy.linalg import expm
-from test_scalar import Algebraic, Foreign, values
 
 import sixd
+from scalars import Algebraic, Foreign, values
 from sixd import Cylindrical, Fixed, Free, Helical, ModelBuilder, ModelError, Planar, Prismatic, RackAndPinion
 from sixd.model.joints import BUILT_IN, Revolute, Spherical, Universal, verify_joint
 from sixd.spatial import crm, plucker, pose_from_transform, quaternion_multiply, quaternion_to_rotation, rotz, skew, xlt

@@ -762,3 +762,16 @@ def test_kernels_come_from_the_disk(tmp_path):
     (first, cold), (second, warm) = (run.stdout.split() for run in runs)
     assert first == second
     assert (cold, warm) == ("True", "False")
+
+
+@pytest.mark.long
+def test_a_million_pendulums():
+    """Each row is what it is alone, to the last bit; none depends on where it stands in the batch."""
+    pendulum = sixd.zoo.pendulum()
+    angles = np.linspace(-3, 3, 10**6)[:, None]
+    motion = sixd.simulate(pendulum, angles, None, 10.0, dt=0.01, record_every=1000)
+    assert motion.failed == 0
+    for k in (0, 1, 123_457, 999_999):
+        alone = sixd.simulate(pendulum, angles[k], None, 10.0, dt=0.01, record_every=1000)
+        assert np.array_equal(alone.q, motion.q[k])
+    assert_allclose(motion.q[:, -1], -motion.q[::-1, -1], rtol=0, atol=1e-9)  # left and right

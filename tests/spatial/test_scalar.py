@@ -7,82 +7,13 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from scalars import BINARY, UNARY, Algebraic, Foreign, value, values
 from sixd import ScalarTypeError, SixdError, spatial
 from sixd.spatial import scalar
 from sixd.spatial.scalar import where
 
-UNARY = {
-    "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "sqrt": math.sqrt,
-    "exp": math.exp, "log": math.log, "sign": lambda x: (x > 0) - (x < 0), "absolute": abs,
-}  # fmt: skip
-BINARY = {"atan2": math.atan2, "minimum": min, "maximum": max}
 SAMPLES = [0.25, 1e-9, 1.0, 0.999]
 PAIRS = [(0.5, -2.0), (-1.0, -1e-160), (0.0, -1.0), (3.0, 3.0)]
-
-
-class Condition:
-    """A comparison that has not been decided: it selects, but has no truth."""
-
-    def __init__(self, holds):
-        self.holds = holds
-
-    def where(self, a, b):
-        return a if self.holds else b
-
-    def __bool__(self):
-        raise AssertionError("asked for truth")
-
-
-class Foreign:
-    """A scalar that NumPy does not know, as a tracer's: arithmetic and methods, but no truth and no float."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __bool__(self):
-        raise AssertionError("asked for truth")
-
-    __float__ = __int__ = __index__ = __bool__
-    __hash__ = None
-
-    def __neg__(self):
-        return type(self)(-self.value)
-
-
-class Algebraic(Foreign):
-    """A foreign scalar that cannot even be compared."""
-
-
-def value(x):
-    return x.value if isinstance(x, Foreign) else x
-
-
-def values(array):
-    return np.vectorize(value, otypes=[float])(array)
-
-
-def _operator(name, wrap):
-    def method(self, *others):
-        if any(isinstance(x, np.ndarray) for x in others):
-            return NotImplemented
-        return wrap(self, getattr(float, name)(float(self.value), *(float(value(x)) for x in others)))
-
-    return method
-
-
-def _refuse(self, other):
-    raise AssertionError("asked for a comparison")
-
-
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"):
-    setattr(Foreign, f"__{_name}__", _operator(f"__{_name}__", lambda self, x: type(self)(x)))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Foreign, f"__{_name}__", _operator(f"__{_name}__", lambda self, x: Condition(x)))
-    setattr(Algebraic, f"__{_name}__", _refuse)
-for _name, _function in {**UNARY, **BINARY}.items():
-    setattr(Foreign, _name, lambda self, *xs, f=_function: type(self)(f(self.value, *map(value, xs))))
-for _name, _function in BINARY.items():
-    setattr(Foreign, f"r{_name}", lambda self, x, f=_function: type(self)(f(value(x), self.value)))
 
 
 @pytest.mark.parametrize("name", UNARY)

@@ -9,7 +9,7 @@ import sympy as sp
 import sixd
 from robots import FIVE, quiet_load
 from samples import KINDS, single_joint, states
-from sixd.symbolic.ring.ring import canonical
+from sixd.symbolic.ring.normal_form import canonical
 
 SMALL = [name for name in sixd.zoo.names() if sixd.zoo.get(name).nv <= 7 and name != "panda_arm"]
 
@@ -187,7 +187,7 @@ def test_latex_and_markdown():
 @pytest.mark.long
 def test_operations_beside_sympy_mechanics(rng):
     """SymPy's mechanics module on the same arm: the same functions, and at least eight times the operations."""
-    from benchmarks.with_sympy import derive
+    from benchmarks.contenders.with_sympy import derive
 
     ours = sixd.equations(sixd.zoo.puma560().without_passive())
     theirs = derive(ours.model)

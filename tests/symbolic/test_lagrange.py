@@ -6,7 +6,7 @@ import sympy as sp
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 import sixd
-from sixd.symbolic.ring.ring import canonical
+from sixd.symbolic.ring.normal_form import canonical
 
 m, M, l, g, k, c, W = sp.symbols("m M l g k c Omega", positive=True)
 x, theta, r, phi = sp.symbols("x theta r phi")

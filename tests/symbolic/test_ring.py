@@ -14,7 +14,8 @@ from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import newton_euler
 from sixd.model.edit import map_numbers
 from sixd.spatial import quaternion_to_rotation
-from sixd.symbolic.ring.ring import ExponentError, Ring, canonical
+from sixd.symbolic.ring.normal_form import canonical
+from sixd.symbolic.ring.ring import ExponentError, Ring
 
 a, b, m, x, y = sp.symbols("a b m x y")
 ANGLES, PARAMETERS = (a, b), (m, x)
@@ -22,13 +23,13 @@ POINTS = [(0.3, -1.1, 0.7, 1.9), (-2.2, 0.45, 1.3, -0.6), (1.234, 2.5, -0.8, 0.9
 
 
 def values(expr):
-    """The expression at three points, the independent judge of equality."""
+    """The expression at three points: an independent test of equality."""
     f = sp.lambdify((*ANGLES, *PARAMETERS), expr, "math")
     return np.array([float(f(*point)) for point in POINTS])
 
 
 def same_values(e, f):
-    """Judged in floats: sums of some ten terms of size 10 at most, so rounding stays well below 1e-9."""
+    """Compared in floats: sums of some ten terms of magnitude 10 at most, so rounding stays well below 1e-9."""
     u, v = values(e), values(f)
     return bool(np.all(np.abs(u - v) < 1e-9 * (1 + np.abs(u))))
 
@@ -81,7 +82,7 @@ def rewrite_angle(rng, e):
 
 
 def rewritten(rng, e):
-    """The same function by identities, at random places."""
+    """The same function by identities, applied at random."""
     if isinstance(e, (sp.sin, sp.cos)):
         return rewrite_angle(rng, e) if rng.random() < 0.5 else e
     if e.args:
@@ -115,23 +116,23 @@ def test_equal_functions_become_identical(seed):
     assert canonical(canonical(e)) == canonical(e)
 
 
-def test_every_verdict_agrees_with_the_judge():
-    """A random change that is or is not one: unequal functions stay different, and both verdicts occur."""
+def test_every_result_agrees_with_numbers():
+    """Random changes that do or do not change the function: unequal ones stay different, and both cases occur."""
     rng = np.random.default_rng(5)
-    verdicts = []
+    results = []
     for k in range(60):
         e = random_expression(rng)
         f = mutated(rng, e) if k % 3 else rewritten(rng, e)
-        verdicts.append(same_values(e, f))
-        assert (canonical(e) == canonical(f)) == verdicts[-1], (e, f)
-    assert 20 <= sum(verdicts) < 30
+        results.append(same_values(e, f))
+        assert (canonical(e) == canonical(f)) == results[-1], (e, f)
+    assert 20 <= sum(results) < 30
 
 
 @pytest.mark.parametrize(
     ("e", "f"),
     [
         (sp.sin(a) ** 2 + sp.cos(a) ** 2, 1),
-        (sp.cos(45 * a) ** 2, (1 + sp.cos(90 * a)) / 2),  # multiples too large to be written out
+        (sp.cos(45 * a) ** 2, (1 + sp.cos(90 * a)) / 2),  # multiples too large to be expanded
         (sp.cos(40 * a / 37), 4 * sp.cos(40 * a / 111) ** 3 - 3 * sp.cos(40 * a / 111)),
         (sp.cos(a) ** 40, sp.cos(a / 3 + a * sp.Rational(2, 3)) ** 40),
         (sp.sin(1) ** 2, 1 - sp.cos(1) ** 2),
@@ -167,7 +168,7 @@ def test_quaternions_have_unit_length():
     R = quaternion_to_rotation(q)
     assert np.array_equal(R @ R.T, np.eye(3, dtype=int))
     assert np.dot(np.cross(R[0], R[1]), R[2]) == 1
-    assert q[0] * q[0] != 1  # no more than that
+    assert q[0] * q[0] != 1  # not a consequence of unit length
     assert q @ q == 1
 
 
@@ -179,7 +180,7 @@ def test_a_quaternion_declared_late_counts_for_elements_before_it():
     assert before == 1
 
 
-def test_half_angles_met_late():
+def test_half_angles_added_late():
     """sin(q/2) after sin(q): elements of both kinds are compared in q/2."""
     ring = Ring()
     q = ring.symbol(a)
@@ -222,7 +223,7 @@ def test_decimals_are_exact():
     ring = Ring()
     assert ring.convert(0.1) + ring.convert(0.2) == 0.3
     assert ring.convert(0.1) * 3 == Fraction(3, 10)
-    assert ring.convert(1 / 3) * 3 == 1  # a rounded fraction, not the decimal 0.3333333333333333
+    assert ring.convert(1 / 3) * 3 == 1  # taken for the fraction, not for the decimal 0.3333333333333333
     assert ring.convert(1e-300) * ring.convert(1e300) == 1
     assert ring.convert(2.0).number == 2
     assert float(ring.convert(0.7)) == 0.7
@@ -280,7 +281,7 @@ def test_exponents_do_not_run_over():
     assert (wide**200).to_sympy() == x**200
 
 
-def test_what_a_polynomial_has_not():
+def test_operations_that_a_polynomial_lacks_raise():
     ring = Ring()
     p = ring.symbol(x)
     with pytest.raises(sixd.SixdError, match=r"Poly: the divisor is x, expected a number.*ring.convert\(1/expr"):
@@ -293,10 +294,15 @@ def test_what_a_polynomial_has_not():
         p**0.5
     with pytest.raises(sixd.SixdError, match="sqrt: the argument is x, expected a number that is not negative"):
         p.sqrt()
-    for ask in (lambda: sixd.spatial.scalar.sign(p), lambda: p < 1, lambda: abs(p), lambda: sixd.spatial.scalar.exp(p)):
+    for call in (
+        lambda: sixd.spatial.scalar.sign(p),
+        lambda: p < 1,
+        lambda: abs(p),
+        lambda: sixd.spatial.scalar.exp(p),
+    ):
         with pytest.raises(sixd.SixdError, match="Poly: a function other than sin, cos and sqrt"):
-            ask()
-    with pytest.raises(sixd.SixdError, match="Poly: x was asked for a float, expected a number"):
+            call()
+    with pytest.raises(sixd.SixdError, match=r"Poly: float\(\) was called on x, expected a number"):
         float(p)
     with pytest.raises(sixd.SixdError, match="two rings were mixed, expected elements of one"):
         p + Ring().symbol(y)
@@ -307,7 +313,7 @@ def test_what_a_polynomial_has_not():
 @pytest.mark.parametrize(
     "bad", [True, None, "x", 1j, float("nan"), np.inf, sp.oo, sp.nan, sp.Symbol("A", commutative=False)]
 )
-def test_what_is_no_element(bad):
+def test_values_that_cannot_be_converted_raise(bad):
     with pytest.raises(sixd.SixdError, match="convert: got"):
         Ring().convert(bad)
 
@@ -353,7 +359,7 @@ def rebuilt(e):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_expression_is_what_sympy_builds(seed):
-    """Structurally equal, in the order of arguments, to what SymPy's constructors make of the parts."""
+    """Structurally equal, in the order of arguments, to the result of SymPy's constructors."""
     rng = np.random.default_rng(seed)
     e = random_expression(rng) * random_expression(rng) + sp.exp(x) * x + sp.sqrt(x + 1) * sp.Float(0.3) * sp.sqrt(2)
     e += (
@@ -374,7 +380,7 @@ def test_how_numbers_are_shown():
     ring = Ring()
     p = ring.symbol(x)
     third = p * ring.convert(1) / 24 + Fraction(5, 7)
-    assert third.to_sympy() == x / 24 + sp.Rational(5, 7)  # no float has been seen
+    assert third.to_sympy() == x / 24 + sp.Rational(5, 7)  # no float was converted
     ring.convert(9.81)
     shown = {
         0.5: sp.Rational(1, 2),
@@ -409,7 +415,7 @@ def at(ring, array, table):
     """Ring elements at numbers, generator by generator: no SymPy."""
     found = []
     for p in array.ravel():
-        p = ring.convert(p).settled()
+        p = ring.convert(p).normalized()
         total = 0.0
         for key, v in p.terms.items():
             factor = v / p.den

@@ -126,7 +126,7 @@ class Actuation:
 
     def feedback(self, q: Any, qd: Any, qdd: Any, *, strict: bool = True) -> Array:
         """f (…, m) that produces the accelerations: T f = M q̈ + h, of least norm; ``strict`` as in ``allocate``."""
-        tau = api.inverse_dynamics(self.model, q, qd, qdd)  # type: ignore[arg-type]
+        tau = api.inverse_dynamics(self.model, q, qd, qdd)
         return self._solve("feedback", q, tau, strict)
 
     # how ------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.api import dynamics as api
+from sixd.api.frames import jacobian, pose
 from sixd.errors import ModelError, unknown_name
 from sixd.model import validate
 from sixd.model.system import System
@@ -44,10 +44,10 @@ class Thruster:
 
     def column(self, system: Any, q: Array) -> Array:
         """Joint forces (nv,) of a force of one newton."""
-        J = api.jacobian(system, q, self.frame)
+        J = jacobian(system, q, self.frame)
         d, p = np.array(self.direction), np.array(self.point)
         if self.expressed_in == "aligned":
-            d = api.pose(system, q, self.frame)[:3, :3].T @ d
+            d = pose(system, q, self.frame)[:3, :3].T @ d
         return J[:3].T @ np.cross(p, d) + J[3:].T @ d
 
     def check(self, system: System) -> None:

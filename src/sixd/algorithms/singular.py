@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from sixd.algorithms.aba import articulated_inertias, factors_small
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import joint_transforms
+from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
@@ -40,10 +40,6 @@ class Usual(NamedTuple):
 
     size: Array
     excess: float
-
-
-_KNOWN: WeakKeyDictionary[Model, dict[AbstractSet[int], tuple[str, ...]]] = WeakKeyDictionary()
-_USUAL: WeakKeyDictionary[System, dict[AbstractSet[int], Usual]] = WeakKeyDictionary()
 
 
 # in every configuration ---------------------------------------------------------------------------
@@ -71,13 +67,12 @@ def singular_joints(model: Model, prescribed: AbstractSet[int] = frozenset()) ->
 
     Joints of the bodies in ``prescribed`` have their motion given and need no pivot. Symbolic models: none.
     """
-    known = _KNOWN.setdefault(model, {})
-    if prescribed not in known:
-        known[prescribed] = () if model.symbols else _find(model, prescribed)
-    return known[prescribed]
+    return remember(model, ("singular joints", frozenset(prescribed)), lambda: _singular_joints(model, prescribed))
 
 
-def _find(model: Model, prescribed: AbstractSet[int]) -> tuple[str, ...]:
+def _singular_joints(model: Model, prescribed: AbstractSet[int]) -> tuple[str, ...]:
+    if model.symbols:
+        return ()
     rng = np.random.default_rng(0)
     singular = set(model.bodies)
     for _ in range(3):
@@ -128,15 +123,12 @@ def solved_freedoms(system: System, prescribed: AbstractSet[int] = frozenset()) 
 
 
 def usual_sizes(system: System, prescribed: AbstractSet[int] = frozenset()) -> Usual:
-    """See :class:`Usual`; found once."""
-    known = _USUAL.setdefault(system, {})
-    if prescribed not in known:
-        with np.errstate(all="ignore"):
-            known[prescribed] = _measure(system, prescribed)
-    return known[prescribed]
+    """See :class:`Usual`; computed once per system."""
+    return remember(system, ("usual sizes", frozenset(prescribed)), lambda: _usual_sizes(system, prescribed))
 
 
-def _measure(system: System, prescribed: AbstractSet[int]) -> Usual:
+@np.errstate(all="ignore")
+def _usual_sizes(system: System, prescribed: AbstractSet[int]) -> Usual:
     rng, free = np.random.default_rng(0), solved_freedoms(system, prescribed)
     places = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_TRIED)]
     places += [_anywhere(system, rng) for _ in range(_TRIED)]

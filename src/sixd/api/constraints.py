@@ -1,7 +1,7 @@
 """What users call about constraints: dynamics under them, their equations, assembly and mobility.
 
-Arrays, batches, ``out=`` and scalars as in ``sixd.api``. The constraints are those of ``model.constraints``; add them
-with ``ModelBuilder.add_constraint``.
+Arrays, batches, ``out=`` and scalars as in ``sixd.api.dynamics``. The constraints are those of ``model.constraints``;
+add them with ``ModelBuilder.add_constraint``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.constrained import dynamics as constrained
+from sixd.algorithms.constrained import rows
 from sixd.algorithms.constrained.assembly import assembled, assembled_anywhere, assembled_velocity
 from sixd.algorithms.constrained.rank import Mobility, assembled_rank, mobility_at
-from sixd.engine.evaluate import call, shortcut
-from sixd.engine.functions import takes_time
+from sixd.engine.public import public
 from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, apply, prepare
@@ -26,6 +27,7 @@ from sixd.spatial.scalar import Array
 _MOST_NAMED = 8  # rows in a warning
 
 
+@public(constrained.constrained_dynamics, solves=True, judged=False, generic=True)
 def constrained_dynamics(
     model: System,
     q: Any,
@@ -69,43 +71,35 @@ def constrained_dynamics(
     >>> qdd[0].round(8)
     np.float64(-7.82963904)
     """
-    require_system("constrained_dynamics", model)
-    arrays = (q, qd, tau, t) if takes_time(model) else (q, qd, tau)
-    return call("constrained_dynamics", model, arrays, f_ext, out, stabilisation)
 
 
-@shortcut
+@public(rows.constraint_jacobian, generic=True)
 def constraint_jacobian(model: System, q: Any, *, out: Any = None) -> Array:
     """A (…, k, nv): the constraints are A qd = b(t), rows in the order of ``model.constraints``."""
-    return call("constraint_jacobian", model, (q,), None, out)
 
 
-@shortcut
+@public(rows.constraint_error, generic=True)
 def constraint_error(model: System, q: Any, *, out: Any = None) -> Array:
     """φ (…, h): what the holonomic constraints lack, zero when assembled; each kind says its units."""
-    return call("constraint_error", model, (q,), None, out)
 
 
+@public(rows.constraint_velocity, generic=True)
 def constraint_velocity(model: System, q: Any, qd: Any, *, t: Any = 0.0, out: Any = None) -> Array:
     """A qd - b(t) (…, k): what the velocity lacks."""
-    require_system("constraint_velocity", model)
-    return call("constraint_velocity", model, (q, qd, t) if takes_time(model) else (q, qd), None, out)
 
 
-@shortcut
+@public(rows.constraint_forces, generic=True)
 def constraint_forces(model: System, q: Any, lam: Any, *, out: Any = None) -> Array:
     """Generalised force Aᵢᵀλᵢ (…, number of constraints, nv) of each constraint; their sum is Aᵀλ."""
-    return call("constraint_forces", model, (q, lam), None, out)
 
 
-@shortcut
+@public(constrained.projections, solves=True, judged=False, generic=True)
 def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array]:
     """(P, P_u), each (…, nv, nv): P qd is the part of a velocity that A allows, P_u u the part of a force that moves.
 
     P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ and P = P_uᵀ, of rank nv - rank A; (P qd)ᵀ M (1 - P) qd = 0. Redundant equations are
     taken once; NaN where ``constrained_dynamics`` gives it.
     """
-    return call("projections", model, (q,), None, out)
 
 
 # assembly ---------------------------------------------------------------------------------------

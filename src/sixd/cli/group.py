@@ -1,4 +1,4 @@
-"""What the commands have in common: loading on demand, ``--debug`` in any place, help with examples that run."""
+"""The click group ``sixd``: commands are imported on demand, accept ``--debug``, and show examples in their help."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sixd.cli.arguments.usage import NEAR
+from sixd.cli.usage import NEAR
 from sixd.errors import suggestion
 
 # one line each, so that `sixd --help` need not load the commands themselves
@@ -17,7 +17,7 @@ COMMANDS = {
     "demo": "A tour: a robot, its equations, its speed, its motion, and a page to look at.",
     "info": "What a robot consists of: its tree, limits, masses, frames, constraints.",
     "check": "What is wrong or doubtful in a robot file, and how to fix it.",
-    "simulate": "Let a robot move, tell how well energy was kept, save the motion.",
+    "simulate": "Simulate a robot, report how well energy was conserved, save the motion.",
     "view": "Look at a robot, or at a motion of it, in the browser.",
     "equations": "The equations of motion in closed form.",
     "bench": "Speed of the compiled functions beside plain NumPy and Pinocchio.",
@@ -29,7 +29,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 @dataclass
 class Settings:
-    """What holds for a whole call."""
+    """Settings of one call of ``sixd``."""
 
     debug: bool = False
 
@@ -52,7 +52,7 @@ def _debug_option() -> click.Option:
 
 
 class Command(click.Command):
-    """A command with ``--debug`` and with examples: lines that can be typed as they stand, and what they do."""
+    """A command with ``--debug`` and examples: pairs of a command line that runs as it is written, and its meaning."""
 
     def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **options: Any) -> None:
         options["context_settings"] = _SETTINGS | options.get("context_settings", {})
@@ -61,6 +61,7 @@ class Command(click.Command):
         self.examples = tuple(examples)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples at the end of the help."""
         if self.examples:
             with formatter.section("Examples"):
                 for line, meaning in self.examples:
@@ -70,17 +71,19 @@ class Command(click.Command):
 
 
 def command(name: str, *, examples: Sequence[tuple[str, str]]) -> Callable[[Callable[..., Any]], Command]:
-    """Decorator: the function becomes the command of that name."""
+    """Return a decorator that makes a function the command of that name."""
     return click.command(name, cls=Command, examples=examples, short_help=COMMANDS[name])
 
 
 class Group(click.Group):
-    """The commands, each imported when it is asked for."""
+    """The commands; each module is imported when its command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command of that name."""
         if cmd_name not in COMMANDS:
             return None
         made = getattr(importlib.import_module(f"sixd.cli.commands.{cmd_name}"), cmd_name)
@@ -88,12 +91,14 @@ class Group(click.Group):
         return made
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or suggest one with a similar name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             hint = suggestion(args[0], COMMANDS, NEAR) or f"There are: {', '.join(COMMANDS)}."
             ctx.fail(f"no command named {args[0]!r}. {hint}")
@@ -102,13 +107,13 @@ class Group(click.Group):
 
 @click.pass_context
 def _begin(context: click.Context) -> None:
-    """``sixd`` alone shows the help."""
+    """Show the help if no command is given."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 def make_group(version: str) -> Group:
-    """The command ``sixd`` itself."""
+    """Return the command ``sixd``."""
     group = Group("sixd", help=_HELP, context_settings=_SETTINGS, callback=_begin, invoke_without_command=True)
     group.params.append(_debug_option())
     return click.version_option(version, prog_name="sixd")(group)

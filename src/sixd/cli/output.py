@@ -1,4 +1,4 @@
-"""How commands print: for people through rich, for programs as one JSON document alone on standard output."""
+"""Printing: text through rich for people, or one JSON document on standard output for programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-EVERYTHING = 100_000  # columns where nothing limits the width, a pipe or a file: no line is broken, no column left out
+UNLIMITED = 100_000  # columns of a pipe or a file: no line is broken, no column is left out
 PAGE = 100  # columns of a page of text
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where to print: coloured in a terminal only (and not if ``NO_COLOR`` is set); as wide as the terminal, or as
-    ``COLUMNS`` says, and as wide as need be in a pipe or a file, where programs search it.
+    """Return a rich console: coloured in a terminal only (and not if ``NO_COLOR`` is set), as wide as the terminal or
+    as ``COLUMNS`` says; in a pipe or a file, lines are not broken, so that programs can search them.
     """
     from rich.console import Console
 
     stream: Any = sys.stderr if stderr else sys.stdout
-    told = os.environ.get("COLUMNS", "").isdigit()
-    width = None if told or stream.isatty() else EVERYTHING
+    given = os.environ.get("COLUMNS", "").isdigit()
+    width = None if given or stream.isatty() else UNLIMITED
     file: Any = stream if stream.isatty() else _Trimmed(stream)
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
 class _Trimmed:
-    """A stream whose lines end where their last letter is; rich fills them with spaces."""
+    """A stream that removes the spaces with which rich fills lines."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -49,22 +49,22 @@ class _Trimmed:
 
 
 def printable(text: object) -> str:
-    """A text from a file without letters that command a terminal."""
+    """Return the text with control characters, which could command a terminal, replaced by ``?``."""
     return "".join(c if c.isprintable() else "?" for c in str(text))
 
 
 def dump(facts: Any) -> str:
-    """The facts as JSON: arrays as lists, what is not finite as null."""
+    """Return the facts as JSON text: arrays as lists, numbers that are not finite as null."""
     return json.dumps(plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def print_json(facts: Any) -> None:
-    """The facts as JSON on standard output."""
+    """Print the facts as JSON on standard output."""
     click.echo(dump(facts))
 
 
 def plain(x: Any) -> Any:
-    """Made of what JSON knows."""
+    """Return the value in types that JSON has."""
     if isinstance(x, np.ndarray):
         return plain(x.tolist())
     if isinstance(x, np.generic):
@@ -80,39 +80,46 @@ def plain(x: Any) -> Any:
     return str(x)
 
 
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes on standard error; a hint at an argument of ``sixd.load`` becomes one at an option."""
+    for note in notes:
+        note = note.replace("Give sixd.load their folder by package_dirs", "Give their folder by --package-dir")
+        click.echo(f"note: {printable(note)}", err=True)
+
+
 def heading(text: str) -> Text:
-    """A line above a part of the output."""
+    """Return the heading of a part of the output."""
     from rich.text import Text
 
     return Text(text, style="bold cyan")
 
 
-def fact_table(rows: Mapping[str, str]) -> Table:
-    """Two columns: what, and its value."""
+def fact_table(facts: Mapping[str, str]) -> Table:
+    """Return a table of two columns, names and values."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in rows.items():
+    for name, value in facts.items():
         table.add_row(name, Text(value))
     return table
 
 
 def digits(x: float) -> str:
-    """Three significant digits, thousands set apart, without an exponent where it can be read."""
+    """Return a number with three significant digits and thousands separators; with an exponent only if it needs one."""
     if not math.isfinite(x):
         return "–"
     size = abs(x)
     if size == 0 or 1e-3 <= size < 1e7:
-        places = 0 if size >= 100 else 2 if size == 0 else max(2 - math.floor(math.log10(size)), 0)
-        return f"{x:,.{places}f}"
+        decimals = 0 if size >= 100 else 2 if size == 0 else max(2 - math.floor(math.log10(size)), 0)
+        return f"{x:,.{decimals}f}"
     return f"{x:.2e}"
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """Return a time as text, in the unit that suits it."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{digits(seconds / size)} {unit}"
@@ -120,5 +127,5 @@ def duration(seconds: float) -> str:
 
 
 def count(n: int, one: str, many: str | None = None) -> str:
-    """1 body, 2 bodies."""
+    """Return a count with its noun: 1 body, 2 bodies."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,44 +1,82 @@
-"""Times that can be compared: contenders take turns, so that a noisy moment hits all alike, and medians are taken."""
+"""Timing in turns: every round runs each contender once, so that a noisy moment affects all of them alike.
+
+``sixd bench`` and the project's own ``benchmarks/`` both measure with this module.
+"""
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
-from time import perf_counter
-from typing import Any, NamedTuple
+import timeit
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-ROUNDS = 7
-TURN = 0.02  # seconds that one turn of a contender takes, about
+from sixd.cli.output import digits
+from sixd.spatial.scalar import Array
 
 
-class Contender(NamedTuple):
-    """What is called, and how many rows one call computes."""
+@dataclass(frozen=True)
+class Contender:
+    """A statement to time, the names in it, and how many rows one execution computes.
+
+    ``result`` computes the same rows, or the first few of them, in sixd's conventions; None where there is nothing
+    to compare (an empty call). ``before`` runs outside the clock at each turn.
+    """
 
     name: str
-    call: Callable[[], Any]
+    statement: str
+    names: dict[str, Any]
     rows: int = 1
+    result: Callable[[], Array] | None = None
+    tolerance: float = 1e-9
+    before: Callable[[], None] | None = None
 
 
-def medians(contenders: Sequence[Contender], rounds: int = ROUNDS) -> dict[str, float]:
-    """Seconds per row of each."""
-    repetitions = [_repetitions(c, TURN) for c in contenders]
+@dataclass(frozen=True)
+class Timing:
+    """Nanoseconds per row: the median over the rounds, and half the distance between the quartiles."""
+
+    median: float
+    spread: float
+
+    def __str__(self) -> str:
+        return f"{digits(self.median)} ±{100 * self.spread / self.median:.0f}%"
+
+
+def interleave(contenders: Sequence[Contender], rounds: int, turn: float) -> dict[str, Timing]:
+    """Time the contenders in turns, by name; a turn repeats the statement until it takes about ``turn`` seconds."""
+    timers = [timeit.Timer(c.statement, globals=c.names) for c in contenders]
+    repetitions = [_repetitions(c, t, turn) for c, t in zip(contenders, timers, strict=True)]
     samples: list[list[float]] = [[] for _ in contenders]
     for _ in range(rounds):
-        for contender, number, mine in zip(contenders, repetitions, samples, strict=True):
-            mine.append(_seconds(contender.call, range(number)) / (number * contender.rows))
-    return {c.name: statistics.median(mine) for c, mine in zip(contenders, samples, strict=True)}
+        for contender, timer, number, mine in zip(contenders, timers, repetitions, samples, strict=True):
+            _prepare(contender)
+            mine.append(timer.timeit(number) / (number * contender.rows) * 1e9)
+    return {c.name: _summary(mine) for c, mine in zip(contenders, samples, strict=True)}
 
 
-def _repetitions(contender: Contender, turn: float) -> int:
-    contender.call()  # may compile
+def _prepare(contender: Contender) -> None:
+    if contender.before is not None:
+        contender.before()
+
+
+def _repetitions(contender: Contender, timer: timeit.Timer, turn: float) -> int:
+    _prepare(contender)
+    first = timer.timeit(1)  # may compile
+    if first > 20 * turn:
+        first = timer.timeit(1)
+    if first > turn:
+        return 1
     number = 1
-    while (elapsed := _seconds(contender.call, range(number))) < turn / 4:
+    while (elapsed := timer.timeit(number)) < turn / 4:
         number *= 4
-    return max(1, round(number * turn / elapsed))
+    return max(1, math.ceil(number * turn / elapsed))
 
 
-def _seconds(call: Callable[[], Any], turns: Iterable[int]) -> float:
-    start = perf_counter()
-    for _ in turns:
-        call()
-    return perf_counter() - start
+def _summary(samples: list[float]) -> Timing:
+    median = statistics.median(samples)
+    if len(samples) < 2:
+        return Timing(median, 0.0)
+    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+    return Timing(median, (high - low) / 2)

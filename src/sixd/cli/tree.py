@@ -1,4 +1,4 @@
-"""A robot's tree as a table: rails and bodies in the first column, their joints beside them."""
+"""A robot's tree as a table: bodies with branch lines in the first column, their joints beside them."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from sixd.model.printing import describe_joint
 if TYPE_CHECKING:
     from rich.table import Table
 
-MOST_ROWS = 200
-_WIDEST = 24  # characters of rails: deeper chains are not indented further
+MOST_BODIES = 200
+_WIDEST = 24  # characters of branch lines: deeper chains are not indented further
 
 
 def branches(model: Model) -> Iterator[tuple[str, int]]:
-    """Rails to be drawn before each body, and its number, depth first."""
+    """Yield the branch lines to draw before each body, and its index, depth first."""
     children = model.tree.children
     stack = [(body, "", body == children(0)[-1]) for body in reversed(children(0))]
     while stack:
-        body, rails, last = stack.pop()
-        yield rails + ("└ " if last else "├ "), body
+        body, indent, last = stack.pop()
+        yield indent + ("└ " if last else "├ "), body
         below = children(body)
-        if len(rails) < _WIDEST:
-            rails += "  " if last else "│ "
-        stack.extend((b, rails, b == below[-1]) for b in reversed(below))
+        if len(indent) < _WIDEST:
+            indent += "  " if last else "│ "
+        stack.extend((b, indent, b == below[-1]) for b in reversed(below))
 
 
 def tree_table(model: Model, width: int) -> Table:
-    """The tree; where there is no room, the columns that matter least are left out, and a line below tells so."""
+    """Return the tree as a table; without room, the least important columns are left out and named below it."""
     from rich.table import Table
     from rich.text import Text
 
-    rows = list(islice(branches(model), MOST_ROWS))
-    columns = {name: [cell(model, i) for _, i in rows] for name, cell in _CELLS.items()}
+    lines = list(islice(branches(model), MOST_BODIES))
+    columns = {name: [cell(model, i) for _, i in lines] for name, cell in _CELLS.items()}
     columns = {name: cells for name, cells in columns.items() if any(cells)}
-    bodies = [len(rails) + len(model.body_names[i - 1]) for rails, i in rows]
+    bodies = [len(indent) + len(model.body_names[i - 1]) for indent, i in lines]
     room = width - max(bodies, default=0) - 2
     lost = []
     for name in _DISPENSABLE:
@@ -55,11 +55,11 @@ def tree_table(model: Model, width: int) -> Table:
         table.add_column(name, justify="right" if name == "mass [kg]" else "left", overflow="fold")
     fixed = float(model.inertia[0][5, 5])
     table.add_row("world", *(f"{digits(fixed)} fixed" if fixed and name == "mass [kg]" else "" for name in columns))
-    for k, (rails, i) in enumerate(rows):
-        body = Text.assemble((rails, "dim"), (printable(model.body_names[i - 1]), "bold"))
+    for k, (indent, i) in enumerate(lines):
+        body = Text.assemble((indent, "dim"), (printable(model.body_names[i - 1]), "bold"))
         table.add_row(body, *(Text(cells[k]) for cells in columns.values()))
-    if model.nb > MOST_ROWS:
-        table.add_row(f"… and {model.nb - MOST_ROWS} more")
+    if model.nb > MOST_BODIES:
+        table.add_row(f"… and {model.nb - MOST_BODIES} more")
     return table
 
 
@@ -72,7 +72,7 @@ def _kind(model: Model, i: int) -> str:
 
 
 def unit(model: Model, i: int) -> str:
-    """Of the coordinate of a joint with one; the pitch of a helical joint makes it an angle too."""
+    """Return the unit of the coordinate of a joint with one coordinate; that of a helical joint is an angle too."""
     return "m" if type(model.joints[i]).__name__ == "Prismatic" else "rad"
 
 

@@ -12,18 +12,35 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms import kinematics
+from sixd.algorithms import momentum as momenta
+from sixd.algorithms.constrained.dynamics import mass_metric
+from sixd.algorithms.coriolis import coriolis_matrix
+from sixd.algorithms.crba import crba
+from sixd.algorithms.external import external_force
+from sixd.algorithms.jacobian import inertia_of_inverse, jacobian, jacobian_rate
+from sixd.algorithms.regressor import joint_torque_regressor
+from sixd.algorithms.rnea import gravity_force, rnea
 from sixd.constraints.independent import Independent, dependent_order, narrowed_limits
-from sixd.constraints.reduced_answers import ANSWERS, LIFTED
-from sixd.errors import ModelError, unknown_name
+from sixd.errors import unknown_name
 from sixd.model import manifold
-from sixd.model import system as systems
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.model import Model
 from sixd.model.parts import Frame
-from sixd.model.system import GENERIC, System
+from sixd.model.system import System, register
 from sixd.runtime.batch import Argument, apply
 from sixd.spatial.dual import derivative, duals, parts
 from sixd.spatial.scalar import Array
+from sixd.spatial.transform import mirror_upper
+
+
+def _at_state(algorithm: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that runs an algorithm on the model in the state that it has in reduced coordinates."""
+
+    def row(self: Reduced, y: Array, *rates: Array, **options: Any) -> Any:
+        return algorithm(self.model, *self.state(y, *rates), **options)
+
+    return row
 
 
 class Reduced(System):
@@ -159,19 +176,91 @@ class Reduced(System):
         """dG/dt (nv of the model, nv)."""
         return parts(self.G(duals(y, self.configuration_rate(y, yd))))[1]
 
-    # the functions of the library ---------------------------------------------------------------------
+    # the functions of the library: forces are multiplied by Gᵀ, matrices by G from the right -----------
 
-    def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
-        if name in GENERIC:
-            return algorithm(self, *arrays, **options)
-        if name in LIFTED:
-            return algorithm(self.model, *self.state(*arrays), **options)
-        if name in ANSWERS:
-            return ANSWERS[name](self, algorithm, *arrays, **options)
-        raise ModelError(
+    def refusal(self, name: str) -> str:
+        """The message for a function of the library that is not defined in reduced coordinates."""
+        return (
             f"{name}: {self.name!r} is in reduced coordinates, for which this function is not defined. Use the model "
             f"itself, reduced.model, at reduced.lift(y, yd)."
         )
+
+    # functions of where the bodies are and how they move
+    pose_row, body_poses_row = _at_state(kinematics.pose), _at_state(kinematics.body_poses)
+    velocity_row, acceleration_row = _at_state(kinematics.velocity), _at_state(kinematics.acceleration)
+    energy_row, momentum_row = _at_state(momenta.energy), _at_state(momenta.momentum)
+    center_of_mass_row, composite_inertia_row = _at_state(momenta.center_of_mass), _at_state(momenta.composite_inertia)
+
+    def inverse_dynamics_row(self, y: Array, yd: Array, ydd: Array, **force: Any) -> Array:
+        """Gᵀtau (nv,)."""
+        return self.G(y).T @ rnea(self.model, *self.state(y, yd, ydd), **force)
+
+    def joint_torque_regressor_row(self, y: Array, yd: Array, ydd: Array) -> Array:
+        """GᵀY (nv, 10 nb)."""
+        return self.G(y).T @ joint_torque_regressor(self.model, *self.state(y, yd, ydd))
+
+    def bias_force_row(self, y: Array, yd: Array, **force: Any) -> Array:
+        """Gᵀ(h + M dG/dt yd) (nv,)."""
+        return self.inverse_dynamics_row(y, yd, np.zeros(self.nv, dtype=int), **force)
+
+    def gravity_force_row(self, y: Array) -> Array:
+        """Gᵀg (nv,)."""
+        return self.G(y).T @ gravity_force(self.model, self.coordinates(y))
+
+    def external_force_row(self, y: Array, *wrench: Array, **options: Any) -> Array:
+        """f_ext (nb, 6) of the model."""
+        return external_force(self.model, self.coordinates(y), *wrench, **options)
+
+    def mass_matrix_row(self, y: Array) -> Array:
+        """GᵀMG (nv, nv)."""
+        G = self.G(y)
+        return mirror_upper(G.T @ (crba(self.model, self.coordinates(y)) @ G))
+
+    def forward_dynamics_row(self, y: Array, yd: Array, tau: Array, **force: Any) -> Array:
+        """ydd (nv,)."""
+        return mass_metric(self, y).solve(tau - self.bias_force_row(y, yd, **force))
+
+    def mass_matrix_solve_row(self, y: Array, b: Array) -> Array:
+        """(GᵀMG)⁻¹ b (nv,)."""
+        return mass_metric(self, y).solve(b)
+
+    def inverse_mass_matrix_row(self, y: Array) -> Array:
+        """(GᵀMG)⁻¹ (nv, nv)."""
+        return mirror_upper(mass_metric(self, y).solve(np.eye(self.nv, dtype=int)))
+
+    def coriolis_matrix_row(self, y: Array, yd: Array) -> Array:
+        """Gᵀ(C G + M dG/dt) (nv, nv)."""
+        (q, qd), G = self.state(y, yd), self.G(y)
+        return G.T @ (coriolis_matrix(self.model, q, qd) @ G + crba(self.model, q) @ self.G_rate(y, yd))
+
+    def christoffel_row(self, y: Array) -> Array:
+        """Γ (nv, nv, nv): C is linear in yd, so Γ[:, :, k] is that of the k-th unit velocity."""
+        slices = [self.coriolis_matrix_row(y, e) for e in np.eye(self.nv, dtype=int)]
+        return np.moveaxis(np.array(slices).reshape(self.nv, self.nv, self.nv), 0, 2)
+
+    def centroidal_matrix_row(self, y: Array) -> Array:
+        """A_G G (6, nv)."""
+        return momenta.centroidal_matrix(self.model, self.coordinates(y)) @ self.G(y)
+
+    def jacobian_row(self, y: Array, **options: Any) -> Array:
+        """J G (6, nv)."""
+        return jacobian(self.model, self.coordinates(y), **options) @ self.G(y)
+
+    def jacobian_rate_row(self, y: Array, yd: Array, **options: Any) -> Array:
+        """dJ/dt G + J dG/dt (6, nv)."""
+        q, qd = self.state(y, yd)
+        rate = jacobian_rate(self.model, q, qd, **options) @ self.G(y)
+        return rate + jacobian(self.model, self.coordinates(y), **options) @ self.G_rate(y, yd)
+
+    def inverse_operational_inertia_row(self, y: Array, **options: Any) -> Array:
+        """J G (GᵀMG)⁻¹ GᵀJᵀ (6, 6)."""
+        J = self.jacobian_row(y, **options)
+        return mirror_upper(J @ mass_metric(self, y).solve(J.T))
+
+    def operational_inertia_row(self, y: Array, *, frame: str, expressed_in: str) -> tuple[Array, Array]:
+        """The inverse of :meth:`inverse_operational_inertia_row`, and that matrix in the frame's own coordinates."""
+        W = self.inverse_operational_inertia_row(y, frame=frame)
+        return inertia_of_inverse(self.model, self.coordinates(y), frame, W, expressed_in), W
 
     def state(self, y: Array, *rest: Array) -> tuple[Array, ...]:
         """(y, yd, ydd), or the first of them, lifted; one state of any scalar."""
@@ -218,13 +307,7 @@ class Lifted(Constraint):
         return turning + self.constraint.jacobian(system.model, full) @ system.bias(q, qd)
 
 
-def reduce(model: Model) -> System:
-    """The model in independent coordinates; itself, if no constraint is explicit. Made once a model."""
-    if not any(isinstance(c, Explicit) for c in model.constraints):
-        return model
-    if "_reduced" not in model.__dict__:
-        model.__dict__["_reduced"] = Reduced(model)  # lives and dies with the model
-    return model.__dict__["_reduced"]
-
-
-systems.make_reduced = reduce
+@register
+def reduced(model: Model) -> Reduced:
+    """Return the model in independent coordinates; ``Model.reduce`` calls it once per model."""
+    return Reduced(model)

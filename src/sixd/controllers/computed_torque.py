@@ -63,5 +63,5 @@ class ComputedTorque:
         q, qd = read_state("ComputedTorque", q, qd, self.model)
         e, e_rate = self._reference.errors(t, q, qd)
         qdd = self._reference.carried_acceleration(t, q, qd) + e_rate * self.kd + e * self.kp
-        tau = api.inverse_dynamics(self.model, q, qd, qdd)  # type: ignore[arg-type]
+        tau = api.inverse_dynamics(self.model, q, qd, qdd)
         return saturated(self.model, tau) if self.saturate else tau

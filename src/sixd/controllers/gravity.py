@@ -31,5 +31,5 @@ class GravityCompensation:
     def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
         """tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("GravityCompensation", q, qd, self.model)
-        tau = api.gravity_force(self.model, q)  # type: ignore[arg-type]
+        tau = api.gravity_force(self.model, q)
         return saturated(self.model, tau) if self.saturate else tau

@@ -7,7 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from sixd.api import dynamics as api
+from sixd.api.dynamics import gravity_force
+from sixd.api.frames import jacobian, pose
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
 from sixd.controllers.reference import as_numbers, differentiable
 from sixd.errors import ModelError, ShapeError
@@ -76,8 +77,8 @@ class TaskSpacePD:
         """tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("TaskSpacePD", q, qd, self.model)
         target, v = self._target(t)
-        T = api.pose(self.model, q, self.frame)  # type: ignore[arg-type]
-        J = api.jacobian(self.model, q, self.frame, expressed_in="aligned")  # type: ignore[arg-type]
+        T = pose(self.model, q, self.frame)
+        J = jacobian(self.model, q, self.frame, expressed_in="aligned")
         if target.ndim == 1:
             J, e = J[3:], target - T[:3, 3]
         else:
@@ -87,7 +88,7 @@ class TaskSpacePD:
         require_gains("TaskSpacePD", len(e), kp=self.kp, kd=self.kd)
         tau = J.T @ (e * self.kp + (v - J @ qd) * self.kd) - qd * self.joint_damping
         if self.gravity:
-            tau = tau + api.gravity_force(self.model, q)  # type: ignore[arg-type]
+            tau = tau + gravity_force(self.model, q)
         return saturated(self.model, tau) if self.saturate else tau
 
     def _target(self, t: Scalar) -> tuple[Array, Array]:

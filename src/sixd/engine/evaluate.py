@@ -1,70 +1,48 @@
 """How a function of the library is evaluated: on compiled code for numbers, by the plain algorithm for symbols.
 
-One row, or a plain batch, of float64 goes straight to its code. Everything else is checked here, and so is what is
-suspect in a result: one place knows what it means when a result is not finite.
+One row, or a plain batch, of float64 goes straight to its code. Everything else is checked here: the arguments before,
+and the results if compiled code reports that one is suspect.
 """
 
 from __future__ import annotations
 
-import inspect
-import math
-from collections.abc import Callable, Iterator
-from functools import wraps
-from typing import Any, TypeVar, cast
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.singular import LARGEST_CONDITION, condition, dependent_joints, solved_freedoms, usual_sizes
-from sixd.engine.artifact import ENTRIES, SHORTCUTS, Request, routine
-from sixd.engine.functions import LIBRARY, Function, core_shape, find, meaning
+from sixd.engine import artifact
+from sixd.engine.functions import Function, Request
+from sixd.engine.inspection import inspect
 from sixd.errors import ModelError, ScalarTypeError, SingularError
-from sixd.model import manifold
-from sixd.model.manifold import nonfinite_error
+from sixd.model.memo import KNOWN, known_of
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
 from sixd.runtime import batch
 from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number, is_zero
 
-F = TypeVar("F", bound=Callable[..., Any])
-_LOOKED_AT = 32  # rows together, where one of them is suspect: 5 ms of a humanoid
+_NOTHING: dict[Any, Any] = {}
 
 
-def shortcut(function: F) -> F:
-    """Answer a call of one row by compiled code at once, if that is there; every other call goes on to the function.
+def call(
+    declared: Function,
+    system: System,
+    arrays: tuple[Any, ...],
+    f_ext: Any,
+    out: Any,
+    choices: tuple[Any, ...],
+    entries: dict[int, Any],
+) -> Any:
+    """Evaluate a declared function on arrays with leading batch dimensions; ``choices`` as given, in its own order.
 
-    The function in front has the very arguments of the one behind, in written-out code: a call through ``*args`` and
-    ``**options`` would take 0.15 us longer, half as long as an arm's dynamics.
+    ``entries`` is where the next call of one row looks for its code, by id of the system (then by frame, if the
+    function has one).
     """
-    parameters = list(inspect.signature(function).parameters.values())
-    names = [p.name for p in parameters]
-    options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-    places = [name for name in names if name not in options]
-    library = LIBRARY[function.__name__]
-    frame = "frame" if library.choices else ""
-    source = f"""
-def front({", ".join(places)}, *, {", ".join(f"{name}=default_{name}" for name in options)}):
-    if {" and ".join(f"{name} is default_{name}" for name in options)}:
-        entry = entries.get(id(model))
-        {"if entry is not None: entry = entry.get(frame) if type(frame) is str else None" if frame else ""}
-        if entry is not None:
-            result = entry({", ".join(library.arrays)})
-            if result is not None:
-                return result
-    return function({", ".join(places)}, {", ".join(f"{name}={name}" for name in options)})
-"""
-    space: dict[str, Any] = {f"default_{name}": x for name, x in options.items()}
-    space |= {"entries": ENTRIES[function.__name__], "function": function}
-    exec(source, space)
-    return cast(F, wraps(function)(space["front"]))
-
-
-def call(name: str, model: System, arrays: tuple[Any, ...], f_ext: Any = None, out: Any = None, *choices: Any) -> Any:
-    """The library's function of that name, on arrays with leading batch dimensions; ``choices`` in its own order."""
     if f_ext is None:
         try:
-            made = SHORTCUTS.get((id(model), name, choices))
-        except TypeError:  # a choice that is no word: refused below
+            made = KNOWN.get(id(system), _NOTHING).get((declared, choices))
+        except TypeError:  # a choice that cannot be a key: refused below
             made = None
         if made is not None:
             result = made.entry(*arrays) if out is None else None
@@ -72,17 +50,22 @@ def call(name: str, model: System, arrays: tuple[Any, ...], f_ext: Any = None, o
                 result = made.quick(arrays, out)
             if result is not None:
                 return result
-    require_system(name, model)
-    function = find(name, model)
-    settled = function.settle(model, choices)
-    result = evaluate(function, model, settled, arrays, f_ext, out)
-    if not function.check and not model.symbols:
-        made = SHORTCUTS[id(model), name, choices] = routine(model, Request(function, settled, "float64", False))
+    require_system(declared.name, system)
+    function = declared.for_system(system)
+    checked = function.check_choices(system, choices)
+    if function.adapt is not None:
+        function, arrays = function.adapt(function, system, checked, arrays)
+        return evaluate(function, system, checked, arrays, f_ext, out)
+    result = evaluate(function, system, checked, arrays, f_ext, out)
+    if not function.check and not system.symbols:
+        made = known_of(system)[declared, choices] = artifact.routine(
+            system, Request(function, checked, "float64", False)
+        )
         if made.has_entry and choices[1:] == tuple(function.choices.values())[1:]:
-            if choices:
-                ENTRIES[name].setdefault(id(model), {})[choices[0]] = made.entry
-            else:
-                ENTRIES[name][id(model)] = made.entry
+            if "frame" in function.choices:
+                entries.setdefault(id(system), {})[choices[0]] = made.entry
+            elif choices == tuple(function.choices.values()):
+                entries[id(system)] = made.entry
     return result
 
 
@@ -96,7 +79,7 @@ def evaluate(
     dtype: str | None = None,
     made: Routine | None = None,
 ) -> Any:
-    """:func:`call` with settled choices; ``dtype`` None takes that of the arrays, ``made`` is a routine at hand."""
+    """Evaluate a function with checked choices; ``dtype`` None takes that of the arrays, ``made`` is its routine."""
     where = function.name
     if function.needs_mass and isinstance(model, Model) and is_zero(model.mass):
         raise ModelError(f"{where}: model {model.name!r} has no mass, so no centre of mass. Give its bodies a mass.")
@@ -118,14 +101,14 @@ def evaluate(
         return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
     function.require_numeric(where, model)
     kind = dtype or np.dtype(prepared.dtype).name
-    made = made or routine(model, Request(function, choices, kind, f_ext is not None))
+    made = made or artifact.routine(model, Request(function, choices, kind, f_ext is not None))
     inputs = [_cast(where, name, x, a, kind) for (name, x), a in zip(given.items(), prepared.arrays, strict=True)]
     if out is not None:
         inputs = _apart(inputs, out)
     results, suspect = _run(where, model, made, inputs, prepared.batch, None if function.check else out)
     kept = function.check(where, choices, results) if function.check else results
     if suspect and function.judged:
-        _inspect(function, model, choices, made, inputs, prepared.batch, results)
+        inspect(function, model, choices, made, inputs, prepared.batch, results)
     if function.check and out is not None:
         return batch.write(where, kept, out, len(kept) > 1)
     if out is not None:
@@ -134,9 +117,10 @@ def evaluate(
 
 
 def _meaning(function: Function, model: System, name: str) -> str:
-    """What the core shape of an array means, in words, if it has the usual one."""
-    usual = function.core(model, name) == core_shape(model, name)
-    return f"{meaning(name)} of model {model.name!r}" if usual else ""
+    """What the core shape of an array means, as text, if it depends on the system."""
+    shape = function.shape(name)
+    named = any(isinstance(n, str) for n in shape)
+    return f"{', '.join(map(str, shape))} of model {model.name!r}" if named else ""
 
 
 def _apart(inputs: list[Array], out: Any) -> list[Array]:
@@ -210,78 +194,6 @@ def _evaluate_plainly(
     return batch.apply(function.name, one, arguments, out=out)
 
 
-# what is suspect --------------------------------------------------------------------------------
-
-
-def _inspect(
-    function: Function,
-    model: System,
-    choices: tuple[Any, ...],
-    made: Routine,
-    inputs: list[Array],
-    shape: tuple[int, ...],
-    results: list[Any],
-) -> None:
-    """Raise for the first row whose arguments are finite and whose result is not, or may have lost its digits."""
-    names = (*function.arrays, "f_ext")[: len(inputs)]
-    cores = [function.core(model, name) for name in names]
-    count = math.prod(shape)
-
-    def table(x: Any, core: tuple[int, ...]) -> Array:
-        return np.reshape(x, (count, math.prod(core)))
-
-    rows = [np.broadcast_to(a, shape + c).reshape((count, *c)) for a, c in zip(inputs, cores, strict=True)]
-    flat = np.concatenate([table(r, np.shape(r)[len(shape) :]) for r in results], axis=1)
-    given = np.all([np.isfinite(table(r, c)).all(axis=1) for r, c in zip(rows, cores, strict=True)], axis=0)
-    lost = ~np.isfinite(flat).all(axis=1)
-    singular = np.zeros(count, dtype=bool)
-    prescribed = function.prescribed(choices)
-    if function.solves:
-        q = rows[names.index("q")].astype(float)
-        suspect = _suspect_rows(made, rows, given)
-        conditions = _conditions(model, prescribed, q[suspect]) if suspect else np.zeros(0)
-        singular[suspect] = conditions > LARGEST_CONDITION[made.dtype]
-    for k in np.flatnonzero(given & (lost | singular)).tolist():
-        row = f" in row {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
-        if not singular[k]:
-            raise nonfinite_error(model, function.name, row, *(r[k].astype(float) for r in rows))
-        found = dependent_joints(model, q[k], prescribed, made.dtype)
-        raise _singular_error(function.name, model, found, row, conditions[suspect.index(k)], made.dtype)
-
-
-def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
-    """The suspect rows among those whose arguments are finite, and a few beside them."""
-
-    def is_suspect(among: Array) -> bool:
-        return bool(len(among)) and made([r[among] for r in rows], among.shape, None)[1]
-
-    def find_in(among: Array) -> list[int]:  # by halves, since compiled code tells of all the rows of a call together
-        if len(among) <= _LOOKED_AT:
-            return [int(k) for k in among]
-        return [k for half in np.array_split(among, 2) if is_suspect(half) for k in find_in(half)]
-
-    among = np.flatnonzero(given)
-    return find_in(among) if given.all() or is_suspect(among) else []
-
-
-def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
-    """The condition of M (n,), or of what it is for the joints that are solved for, at each q (n, nq)."""
-    made = routine(model, Request(find("mass_matrix", model), (), "float64", False))
-    M, free = made([q], q.shape[:1], None)[0][0], solved_freedoms(model, prescribed)
-    return condition(M[:, free[:, None], free], usual_sizes(model, prescribed).size)
-
-
-def _singular_error(where: str, model: System, names: list[str], row: str, found: float, dtype: str) -> SingularError:
-    what, hint = "coordinates", "or use other coordinates"
-    if isinstance(model, Model):
-        what, hint = "joints", "or give the joints an armature"
-    return SingularError(
-        f"{where}: the mass matrix is singular in this configuration{row}: there {what} {names} move nothing that "
-        f"others do not move already, to rounding (its condition is {found:.1e}, expected at most "
-        f"{LARGEST_CONDITION[dtype]:.1e} for {dtype}). Move away from it, {hint}."
-    )
-
-
 def require_regular(where: str, model: System, singular: tuple[int, ...]) -> None:
     """Raise if there are joints, told by their numbers, that make the mass matrix singular in every configuration."""
     if singular and isinstance(model, Model):
@@ -291,6 +203,3 @@ def require_regular(where: str, model: System, singular: tuple[int, ...]) -> Non
             f"(they carry {bodies}). Give those bodies a mass and a matrix, the joints an armature, or lock them with "
             f"model.lock."
         )
-
-
-manifold.evaluate = call

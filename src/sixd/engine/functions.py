@@ -1,145 +1,178 @@
-"""The library's functions as data: which algorithm each runs on a row, on which arrays, with which fixed choices.
+"""Functions of the library as data: which algorithm each runs on a row, on which arrays, with which choices.
 
-``api.py`` documents and calls them, ``compile.py`` traces them, ``evaluate.py`` runs them; a user's own function
-becomes one of them too.
+A declaration (``sixd.engine.public``) makes one from the signature of a public function; a user's own function becomes
+one too (``sixd.engine.request``). A request adds
+the choices of one use. Nothing is compiled or evaluated here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
-from weakref import WeakKeyDictionary
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms import (
-    aba,
-    coriolis,
-    crba,
-    external,
-    kinematics,
-    rnea,
-)
-from sixd.algorithms import jacobian as jacobians
-from sixd.algorithms import momentum as momenta
-from sixd.algorithms import solve as solves
-from sixd.algorithms.constrained import dynamics as constrained
-from sixd.algorithms.constrained import rows
 from sixd.algorithms.constrained.least_norm import COARSE
-from sixd.algorithms.singular import LARGEST_CONDITION
-from sixd.errors import ScalarTypeError, SingularError, unknown_name
-from sixd.model.model import Model
+from sixd.algorithms.constrained.rows import is_timed, row_counts
+from sixd.engine.targets import Target, cpu
+from sixd.errors import ScalarTypeError, unknown_name
+from sixd.model.memo import remember
+from sixd.model.model import require_model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, is_number
 
-COORDINATES = ("body", "aligned", "world")
-KINDS = ("spatial", "classical")
-# modules whose functions are the library's
-PUBLIC = ("sixd.api.dynamics", "sixd.api.constraints")
-_MEANING = {
-    "q": "nq", "q0": "nq", "q1": "nq", "f_ext": "nb, 6", "wrench": "6", "point": "3", "t": "a number",
-    "lam": "rows of the constraints",
+Shape = tuple[int | str, ...]
+
+# core shapes of arrays by their names; the sizes named are those of the system
+SHAPES: dict[str, Shape] = {
+    "q": ("nq",), "q0": ("nq",), "q1": ("nq",), "qd": ("nv",), "qdd": ("nv",), "tau": ("nv",), "dq": ("nv",),
+    "f_ext": ("nb", 6), "lam": ("rows of the constraints",), "t": (),
 }  # fmt: skip
-
-
-def meaning(name: str) -> str:
-    """The core shape of an array of that name, in words: nq, nv, …"""
-    return _MEANING.get(name, "nv")
-
-
-def core_shape(model: System, name: str) -> tuple[int, ...]:
-    """The core shape of an array of that name."""
-    if name == "lam":
-        return (_constraint_rows(model)[0],)
-    shapes = {"nq": (model.nq,), "nv": (model.nv,), "nb, 6": (model.nb, 6), "6": (6,), "3": (3,), "a number": ()}
-    return shapes[meaning(name)]
-
-
-# of each system: the rows of its constraints, and whether one prescribes a rate that depends on time
-_ROWS: WeakKeyDictionary[System, tuple[int, bool]] = WeakKeyDictionary()
-
-
-def _constraint_rows(model: System) -> tuple[int, bool]:
-    if model not in _ROWS:
-        _ROWS[model] = sum(k for k, _ in rows.row_counts(model)), rows.is_timed(model)
-    return _ROWS[model]
 
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of a model and arrays: ``algorithm(model, *arrays, **choices)`` evaluates one row.
+    """A function of a system and arrays: ``algorithm(system, *arrays, **choices)`` evaluates one row.
 
-    ``choices`` are its fixed arguments and their defaults (... if there is none); ``force`` says whether it takes
-    f_ext too, ``solves`` whether it divides by the mass matrix, ``check(name, choices, results)`` gives what a user
-    gets of its results, or raises; ``shapes`` are the core shapes of arrays whose names do not tell them. ``named``
-    says that its name and its choices tell what it computes, ``judged`` that results which are not finite are errors,
-    ``constrained`` that it depends on the model's constraints.
+    ``arrays`` are the names of its arrays; ``shapes`` their core shapes, where ``SHAPES`` does not have them;
+    ``choices`` are its fixed arguments with
+    their defaults (... if there is none). ``force``: it takes f_ext too. ``solves``: it divides by the mass matrix.
+    ``needs_mass``: it is not defined for a massless model. ``named``: its name and its choices determine what it
+    computes, which is not so for a user's function. ``judged``: results that are not finite are errors.
+    ``generic``: the algorithm is written for any system, of which it uses the constraints; others are written for
+    trees, and a system may have a way of its own (``System.apply``). ``timed``: constraints may make it depend on time.
+    ``check(name, choices, results)`` returns what a user gets of the results, or raises.
+    ``adapt(function, system, choices, arrays)`` returns the variant of the function that a call with these arrays
+    needs, and its arrays.
     """
 
     name: str
     algorithm: Callable[..., Any]
     arrays: tuple[str, ...]
-    choices: dict[str, Any] = field(default_factory=dict)
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    choices: Mapping[str, Any] = field(default_factory=dict)
     force: bool = False
     solves: bool = False
     needs_mass: bool = False
     named: bool = True
     judged: bool = True
-    constrained: bool = False
+    generic: bool = False
+    timed: bool = False
     check: Callable[[str, tuple[Any, ...], list[Any]], list[Any]] | None = None
-    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    adapt: Callable[..., tuple[Function, tuple[Any, ...]]] | None = None
 
-    def core(self, model: System, name: str) -> tuple[int, ...]:
-        """Core shape of one of its arrays."""
-        return self.shapes[name] if name in self.shapes else core_shape(model, name)
+    def __post_init__(self) -> None:
+        for name in self.arrays:
+            if name not in self.shapes and name not in SHAPES:
+                raise TypeError(
+                    f"{self.name}: the shape of its array {name!r} is not known. State it: "
+                    f"shapes={{{name!r}: ('nv',)}}, or add the name to SHAPES or CHOICES in sixd/engine/functions.py."
+                )
 
-    def settle(self, model: System, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The choices checked, and in a form that can be a key."""
-        return tuple(_SETTLE[name](self.name, model, x) for name, x in zip(self.choices, given, strict=True))
+    def shape(self, name: str) -> Shape:
+        """Core shape of one of its arrays, with sizes of the system by their names."""
+        return self.shapes[name] if name in self.shapes else SHAPES[name]
+
+    def core(self, system: System, name: str) -> tuple[int, ...]:
+        """Core shape of one of its arrays for a system."""
+        return tuple(n if isinstance(n, int) else _size(system, n) for n in self.shape(name))
+
+    def check_choices(self, system: System, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the choices in a form that can be a key; raise if one is not allowed."""
+        return tuple(CHOICES[name](self.name, system, x) for name, x in zip(self.choices, given, strict=True))
+
+    def for_system(self, system: System) -> Function:
+        """Return the function with the time as its last array, if it is ``timed`` and so is a constraint."""
+        return _with_time(self) if self.timed and takes_time(system) else self
 
     def row(
         self,
-        model: System,
+        system: System,
         choices: tuple[Any, ...],
         arrays: Iterable[Array],
         f_ext: Any = None,
         dtype: str = "float64",
     ) -> Any:
-        """The algorithm on one row, with settled choices; ``dtype`` is that of the numbers it is traced for."""
+        """Run the algorithm on one row, with checked choices; ``dtype`` is that of the numbers it is traced for."""
         force = {} if f_ext is None else {"f_ext": f_ext}
         options = dict(zip(self.choices, choices, strict=True))
-        if self.constrained and self.solves and dtype == "float32":
+        if self.generic and self.solves and dtype == "float32":
             options["limits"] = COARSE
-        if not self.named:  # a user's, which calls the library's
-            return self.algorithm(model, *arrays, **options, **force)
-        return model.apply(self.name, self.algorithm, *arrays, **options, **force)
+        if self.named and not self.generic:
+            return system.apply(self.name, self.algorithm, *arrays, **options, **force)
+        return self.algorithm(system, *arrays, **options, **force)
 
     def prescribed(self, choices: tuple[Any, ...]) -> frozenset[int]:
-        """Bodies whose joints have their motion given, by settled choices."""
+        """Bodies whose joints have their motion given, by checked choices."""
         return dict(zip(self.choices, choices, strict=True)).get("given", frozenset())
 
-    def require_numeric(self, where: str, model: System) -> None:
-        """Raise if the model has symbols that are not inputs of this function."""
-        if any(str(s) not in self.arrays for s in model.symbols):
-            model.require_numeric(where)
+    def require_numeric(self, where: str, system: System) -> None:
+        """Raise if the system has symbols that are not inputs of this function."""
+        if any(str(s) not in self.arrays for s in system.symbols):
+            system.require_numeric(where)
 
 
-def _word(name: str, allowed: tuple[str, ...]) -> Callable[[str, System, Any], str]:
-    def settle(where: str, model: System, value: Any) -> str:
+class Request(NamedTuple):
+    """What is to be compiled for a system: a function with its choices checked, a dtype, with f_ext or without, for a
+    target."""
+
+    function: Function
+    choices: tuple[Any, ...]
+    dtype: str
+    force: bool
+    target: Target = cpu
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """Names of the arrays that the routine takes."""
+        return self.function.arrays + (("f_ext",) if self.force else ())
+
+    def split(self, row: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+        """Split the arrays that the routine takes into the function's own and f_ext, which may be None."""
+        return (row[:-1], row[-1]) if self.force else (row, None)
+
+
+# the functions of the library by name, filled as they are declared
+LIBRARY: dict[str, Function] = {}
+
+
+@cache
+def _with_time(function: Function) -> Function:
+    return replace(function, arrays=(*function.arrays, "t"), timed=False)
+
+
+def takes_time(system: System) -> bool:
+    """Whether a constraint of the system prescribes a rate that depends on time."""
+    return bool(system.constraints) and remember(system, "takes time", lambda: is_timed(system))
+
+
+def _size(system: System, name: str) -> int:
+    if name in ("nq", "nv", "nb"):
+        return getattr(system, name)
+    return remember(system, name, lambda: sum(k for k, _ in row_counts(system)))
+
+
+# choices ----------------------------------------------------------------------------------------
+
+
+def _word(name: str, *allowed: str) -> Callable[[str, System, Any], str]:
+    def check(where: str, system: System, value: Any) -> str:
         if not isinstance(value, str) or value not in allowed:
             raise unknown_name(f"{where}: {name}", "choice", value, allowed)
         return value
 
-    return settle
+    return check
 
 
-def _frame(where: str, model: System, value: Any) -> str:
-    model.frame(value, where)
+def _frame(where: str, system: System, value: Any) -> str:
+    system.frame(value, where)
     return str(value)
 
 
 def _prescribed(where: str, model: Any, given: Any) -> frozenset[int]:
+    require_model(where, model)
     if isinstance(given, str):
         raise ScalarTypeError(f"{where}: given is the string {given!r}, expected a list of joint names: [{given!r}].")
     if not isinstance(given, Iterable):
@@ -147,126 +180,17 @@ def _prescribed(where: str, model: Any, given: Any) -> frozenset[int]:
     return frozenset(model.joint_index(name) for name in given)
 
 
-def _stabilisation(where: str, model: System, value: Any) -> float:
+def _stabilisation(where: str, system: System, value: Any) -> float:
     if isinstance(value, bool) or not is_number(value) or not 0 <= value < np.inf:
         raise ScalarTypeError(f"{where}: stabilisation is {value!r}, expected a finite number of at least 0 [1/s].")
     return float(value)
 
 
-_SETTLE: dict[str, Callable[[str, System, Any], Any]] = {
+# the fixed arguments that a function of the library may have, with their checks
+CHOICES: dict[str, Callable[[str, System, Any], Any]] = {
     "frame": _frame,
-    "expressed_in": _word("expressed_in", COORDINATES),
-    "kind": _word("kind", KINDS),
+    "expressed_in": _word("expressed_in", "body", "aligned", "world"),
+    "kind": _word("kind", "spatial", "classical"),
     "given": _prescribed,
     "stabilisation": _stabilisation,
-}
-
-
-def _hybrid(model: Model, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Any = None, *, given: Any) -> Any:
-    return aba.hybrid(model, given, q, qd, qdd, tau, f_ext=f_ext)
-
-
-def _operational_inertia(model: Model, q: Array, *, frame: str, expressed_in: str) -> tuple[Array, Array]:
-    """Λ, and W = Λ⁻¹ in the frame's own coordinates, by whose rank it is judged."""
-    W = jacobians.inverse_operational_inertia(model, q, frame)
-    return jacobians.inertia_of_inverse(model, q, frame, W, expressed_in), W
-
-
-def _full_rank(where: str, choices: tuple[Any, ...], results: list[Any]) -> list[Any]:
-    """Λ alone, if W is regular in every row when each of its rows and columns is taken in its own scale."""
-    inertia, W = results
-    if W.dtype == object:
-        return [inertia]
-    with np.errstate(all="ignore"):
-        size = np.sqrt(np.diagonal(W, axis1=-2, axis2=-1))
-        scaled = W / (size[..., :, None] * size[..., None, :])
-    finite = np.isfinite(W).all(axis=(-2, -1))
-    scaled = np.where(np.isfinite(scaled), scaled, 0).astype(float)
-    regular = size.all(axis=-1) & (np.linalg.cond(scaled) < LARGEST_CONDITION[W.dtype.name])
-    bad = np.argwhere(finite & ~regular)  # W is NaN where the state is
-    if len(bad):
-        row = f" in row {tuple(bad[0].tolist())}" if finite.ndim else ""
-        raise SingularError(
-            f"{where}: frame {choices[0]!r} cannot move in all six directions there{row}, so it has no operational "
-            f"inertia. Use sixd.inverse_operational_inertia."
-        )
-    return [inertia]
-
-
-def _make(*functions: Function) -> dict[str, Function]:
-    return {f.name: f for f in functions}
-
-
-_FRAMED = {"frame": ..., "expressed_in": "body"}
-
-LIBRARY = _make(
-    Function("inverse_dynamics", rnea.rnea, ("q", "qd", "qdd"), force=True),
-    Function("forward_dynamics", aba.aba, ("q", "qd", "tau"), force=True, solves=True),
-    Function("hybrid_dynamics", _hybrid, ("q", "qd", "qdd", "tau"), {"given": ...}, force=True, solves=True),
-    Function("mass_matrix", crba.crba, ("q",)),
-    Function("coriolis_matrix", coriolis.coriolis_matrix, ("q", "qd")),
-    Function("christoffel", coriolis.christoffel, ("q",)),
-    Function("bias_force", rnea.bias_force, ("q", "qd"), force=True),
-    Function("gravity_force", rnea.gravity_force, ("q",)),
-    Function("inverse_mass_matrix", solves.inverse_mass_matrix, ("q",), solves=True),
-    Function("mass_matrix_solve", solves.mass_matrix_solve, ("q", "b"), solves=True),
-    Function("energy", momenta.energy, ("q", "qd")),
-    Function("momentum", momenta.momentum, ("q", "qd")),
-    Function("center_of_mass", momenta.center_of_mass, ("q",), needs_mass=True),
-    Function("centroidal_matrix", momenta.centroidal_matrix, ("q",), needs_mass=True),
-    Function("composite_inertia", momenta.composite_inertia, ("q",)),
-    Function("pose", kinematics.pose, ("q",), {"frame": ...}),
-    Function("body_poses", kinematics.body_poses, ("q",)),
-    Function("jacobian", jacobians.jacobian, ("q",), _FRAMED),
-    Function("jacobian_rate", jacobians.jacobian_rate, ("q", "qd"), _FRAMED),
-    Function("velocity", kinematics.velocity, ("q", "qd"), _FRAMED),
-    Function("acceleration", kinematics.acceleration, ("q", "qd", "qdd"), {**_FRAMED, "kind": "spatial"}),
-    Function("inverse_operational_inertia", jacobians.inverse_operational_inertia, ("q",), _FRAMED, solves=True),
-    Function("operational_inertia", _operational_inertia, ("q",), _FRAMED, solves=True, check=_full_rank),
-    Function("external_force", external.external_force, ("q", "wrench"), {"frame": ..., "expressed_in": "world"}),
-    Function(
-        "constrained_dynamics",
-        constrained.constrained_dynamics,
-        ("q", "qd", "tau"),
-        {"stabilisation": 0.0},
-        force=True,
-        solves=True,
-        judged=False,
-        constrained=True,
-    ),
-    Function("projections", constrained.projections, ("q",), solves=True, judged=False, constrained=True),
-    Function("constraint_jacobian", rows.constraint_jacobian, ("q",), constrained=True),
-    Function("constraint_error", rows.constraint_error, ("q",), constrained=True),
-    Function("constraint_velocity", rows.constraint_velocity, ("q", "qd"), constrained=True),
-    Function("constraint_forces", rows.constraint_forces, ("q", "lam"), constrained=True),
-    Function("integrate", lambda system, q, dq: system.integrate_row(q, dq), ("q", "dq")),
-    Function("difference", lambda system, q0, q1: system.difference_row(q0, q1), ("q0", "q1")),
-)
-
-# beside a constraint with a prescribed rate, time is one of the arrays
-_TIMED = {
-    name: replace(LIBRARY[name], arrays=(*LIBRARY[name].arrays, "t"))
-    for name in ("constrained_dynamics", "constraint_velocity")
-}
-
-
-def find(name: str, model: System) -> Function:
-    """The function of that name for a system: some take the time too, if a constraint depends on it."""
-    return _TIMED[name] if name in _TIMED and takes_time(model) else LIBRARY[name]
-
-
-def takes_time(model: System) -> bool:
-    """Whether a constraint of the system prescribes a rate that depends on time."""
-    return bool(model.constraints) and _constraint_rows(model)[1]
-
-
-# a force alone is of three numbers; a point of attack may be given
-EXTERNAL_FORCE = {
-    (width, with_point): replace(
-        LIBRARY["external_force"],
-        arrays=("q", "wrench", "point") if with_point else ("q", "wrench"),
-        shapes={"wrench": (width,)},
-    )
-    for width in (3, 6)
-    for with_point in (False, True)
 }

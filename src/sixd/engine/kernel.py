@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sixd.engine.artifact import Request, make_routine, trace_request
+from sixd.engine.artifact import make_routine, trace_request
 from sixd.engine.evaluate import evaluate
-from sixd.engine.functions import Function
+from sixd.engine.functions import Function, Request
 from sixd.engine.request import make_request
+from sixd.engine.targets import Target, c, cpu
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
 from sixd.trace.program import Program
@@ -27,13 +28,15 @@ class Kernel:
     is, ``program`` what it computes.
     """
 
-    def __init__(self, function: Function, model: System, choices: tuple[Any, ...], dtype: str) -> None:
+    def __init__(
+        self, function: Function, model: System, choices: tuple[Any, ...], dtype: str, target: Target = cpu
+    ) -> None:
         self.name, self.model, self.dtype = function.name, model, dtype
         self.inputs = function.arrays
         self._function, self._choices = function, choices
-        self._requests = {force: Request(function, choices, dtype, force) for force in (False, True)}
+        self._requests = {force: Request(function, choices, dtype, force, target) for force in (False, True)}
         function.require_numeric(f"compile: {function.name}", model)
-        # a function that its name does not tell is traced here and now: what it closes over may change later
+        # a user's function is traced here and now: what it closes over may change later
         self._program = None if function.named else trace_request(model, self._requests[False])
         self._routines = {
             False: make_routine(model, self._requests[False], self._program),
@@ -45,7 +48,7 @@ class Kernel:
         return super().__new__(type("Kernel", (cls,), {"__doc__": cls.__doc__}))
 
     def _long_way(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
-        """A call that is not, or not yet, for the entry."""
+        """Any call that the entry does not answer."""
         plain = self._routines[False]
         if f_ext is None and not named and self._function.check is None:
             result = plain.quick(arrays, out)
@@ -60,7 +63,7 @@ class Kernel:
         result = evaluate(self._function, self.model, self._choices, ordered, f_ext, out, self.dtype, made)
         make = plain.make_entry  # another thread may take it meanwhile
         if make is not None and not plain.part("entry").singular and self._function.check is None:
-            # from now on a call goes to compiled code at once: the entry is no method, and is called without self
+            # from now on a call goes to compiled code at once: the entry is not a method, and is called without self
             type(self).__call__ = make(self._long_way)  # type: ignore[method-assign]
             plain.make_entry = None
         return result
@@ -132,7 +135,7 @@ def compile(
     ((2, 2), (2,))
     """
     request = make_request("compile", function, model, target, dtype, parameters, shapes, static)
-    return Kernel(request.function, model, request.choices, request.dtype)
+    return Kernel(request.function, model, request.choices, request.dtype, request.target)
 
 
 def export_c(
@@ -151,11 +154,9 @@ def export_c(
     the C function; ``f_ext=True`` adds external forces as the last input. ``.save(folder)`` writes both files. Where
     the mass matrix is singular the C function gives inf or NaN.
     """
-    from sixd.codegen.c import emit
-
     with_force = static.pop("f_ext", None) not in (None, False)
     request = make_request("export_c", function, model, "cpu", dtype, parameters, shapes, static)
     program = trace_request(model, request._replace(force=with_force))
     own = request.function.name.replace("+", "_and_")
     label = name or (own if own.isidentifier() else "function")
-    return emit(program, label, dtype=request.dtype, comment=f"{request.function.name} of {model.name}")
+    return c.emit(program, label, dtype=request.dtype, comment=f"{request.function.name} of {model.name}")

@@ -1,4 +1,7 @@
-"""From what a user writes to a request: library functions, functions of the user's own, several at once, parameters."""
+"""From what a user writes to a request.
+
+A request has one function: of the library, of the user, or several of these and parameters joined into one.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.engine.artifact import Request
-from sixd.engine.functions import LIBRARY, PUBLIC, Function, core_shape, find
+from sixd.engine.functions import SHAPES, Function, Request, Shape
 from sixd.engine.parameters import parameter_shape, with_parameters
+from sixd.engine.targets import COMPILED
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
 
-TARGETS = ("cpu",)
 DTYPES = ("float64", "float32")
 _KNOWN = ("q", "qd", "qdd", "tau", "dq", "f_ext")
 
@@ -30,9 +32,10 @@ def make_request(
     shapes: Mapping[str, tuple[int, ...]] | None,
     static: dict[str, Any],
 ) -> Request:
+    """Return the request of a call of ``sixd.compile`` or ``sixd.export_c``, whose arguments are checked here."""
     require_system(where, model)
     dtype = _dtype_name(dtype)
-    for name, value, allowed in (("target", target, TARGETS), ("dtype", dtype, DTYPES)):
+    for name, value, allowed in (("target", target, COMPILED), ("dtype", dtype, DTYPES)):
         if value not in allowed:
             raise unknown_name(f"{where}: {name}", "choice", value, allowed)
     if isinstance(parameters, str):
@@ -50,8 +53,8 @@ def make_request(
         if name not in known:
             raise unknown_name(where, "argument", name, known)
     if len(parts) == 1 and not parameters:
-        return Request(parts[0].function, parts[0].choices, dtype, False)
-    return Request(_join(where, parts, model, tuple(parameters)), (), dtype, False)
+        return Request(parts[0].function, parts[0].choices, dtype, False, COMPILED[target])
+    return Request(_join(where, parts, model, tuple(parameters)), (), dtype, False, COMPILED[target])
 
 
 def _dtype_name(dtype: Any) -> str:
@@ -63,7 +66,7 @@ def _dtype_name(dtype: Any) -> str:
 
 
 class _Part(NamedTuple):
-    """One of the functions to be compiled, with its settled choices, and the names of all the arguments it can take."""
+    """One of the functions to be compiled, with its checked choices, and the names of all the arguments it can take."""
 
     function: Function
     choices: tuple[Any, ...]
@@ -75,15 +78,16 @@ def _part(where: str, function: Any, model: System, shapes: dict[str, Any], stat
     if not callable(function):
         raise ScalarTypeError(f"{where}: function is {function!r}, expected a function, such as sixd.inverse_dynamics.")
     name = getattr(function, "__name__", type(function).__name__)
-    if getattr(function, "__module__", "") not in PUBLIC or name not in LIBRARY:
+    declared = getattr(function, "declared", None)
+    if not isinstance(declared, Function):
         return _own(where, name, function, model, shapes, static)
-    made = find(name, model)
+    made = declared.for_system(model)
     values = tuple(static.get(choice, default) for choice, default in made.choices.items())
     for choice, value in zip(made.choices, values, strict=True):
         if value is ...:
             got = f" Got {', '.join(static)}." if static else ""
             raise ScalarTypeError(f"{where}: {name} needs {choice}: sixd.{where}(sixd.{name}, model, {choice}=…).{got}")
-    return _Part(made, made.settle(model, values), tuple(made.choices))
+    return _Part(made, made.check_choices(model, values), tuple(made.choices))
 
 
 def _own(
@@ -115,10 +119,9 @@ def _own(
         given = {**dict(zip(arrays, row, strict=True)), **fixed}
         return function(**given, **({"model": model} if takes_model else {}))
 
-    sizes = {a: _core(where, a, shapes[a]) if a in shapes else core_shape(model, a) for a in arrays}
-    return _Part(
-        Function(name, algorithm, tuple(arrays), named=False, judged=False, shapes=sizes), (), tuple(names), takes_model
-    )
+    sizes = {a: _core(where, a, shapes[a]) if a in shapes else SHAPES[a] for a in arrays}
+    own = Function(name, algorithm, tuple(arrays), sizes, named=False, judged=False)
+    return _Part(own, (), tuple(names), takes_model)
 
 
 def _core(where: str, name: str, shape: Any) -> tuple[int, ...]:
@@ -138,13 +141,15 @@ def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, 
                 f"{where}: {part.function.name} takes no model, so it cannot see the parameters {list(parameters)}. "
                 f"Give it an argument named model, and use that inside."
             )
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, Shape] = {}
+    cores: dict[str, tuple[int, ...]] = {}
     for function, *_ in parts:
         for name in function.arrays:
             core = function.core(model, name)
-            if shapes.setdefault(name, core) != core:
+            shapes.setdefault(name, function.shape(name))
+            if cores.setdefault(name, core) != core:
                 raise ScalarTypeError(
-                    f"{where}: {name} has shape {core} in {function.name}, {shapes[name]} before. Give it another name."
+                    f"{where}: {name} has shape {core} in {function.name}, {cores[name]} before. Give it another name."
                 )
     clash = sorted(set(shapes) & set(parameters))
     if clash or len(set(parameters)) != len(parameters):
@@ -172,10 +177,10 @@ def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, 
         "+".join(f.name for f in functions),
         algorithm,
         (*arrays, *parameters),
+        shapes,
         force=any(f.force for f in functions),
         solves=free and any(f.solves for f in functions),
         needs_mass=any(f.needs_mass for f in functions),
         named=False,
         judged=free,
-        shapes=shapes,
     )

@@ -14,7 +14,6 @@ from sixd.spatial.scalar import Array, symbols_in
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
-    from sixd.model.system import System
 
 
 def random_configuration(
@@ -71,20 +70,6 @@ def coadjoint_row(model: Model, q: Array, qd: Array, p: Array) -> Array:
     """ad* of the momentum p along qd, each (nv,): joint by joint."""
     parts = [model.joints[i].coadjoint(q[model.iq[i]], qd[model.iv[i]], p[model.iv[i]]) for i in model.bodies]
     return np.concatenate([np.zeros(0, dtype=int), *parts])
-
-
-# how a function of this name is evaluated on batches; set by sixd.engine.evaluate, which knows how
-evaluate: Any = None
-
-
-def integrate(model: System, q: Any, dq: Any) -> Array:
-    """See ``Model.integrate``."""
-    return evaluate("integrate", model, (q, dq))
-
-
-def difference(model: System, q0: Any, q1: Any) -> Array:
-    """See ``Model.difference``."""
-    return evaluate("difference", model, (q0, q1))
 
 
 def nonfinite_error(model: Any, where: str, row: str, *arrays: Array) -> SingularError:

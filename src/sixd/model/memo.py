@@ -16,7 +16,8 @@ from sixd.locks import Lock
 T = TypeVar("T")
 
 _LOCK = Lock()
-_KNOWN: dict[int, dict[Hashable, Any]] = {}  # by id: a lookup takes no hash of the system
+# by id of the system, then by key; read directly where a function call would take too long
+KNOWN: dict[int, dict[Hashable, Any]] = {}
 _ALIVE: dict[int, weakref.ref[Any]] = {}
 _INDEXES: list[dict[int, Any]] = []
 
@@ -31,16 +32,16 @@ def remember(system: Any, key: Hashable, make: Callable[[], T]) -> T:
 
 def known_of(system: Any) -> dict[Hashable, Any]:
     """Return all that is known of a system, by key; the dictionary may be added to."""
-    known = _KNOWN.get(id(system))
+    known = KNOWN.get(id(system))
     return known if known is not None else _begin(system)
 
 
 def _begin(system: Any) -> dict[Hashable, Any]:
     with _LOCK:
         if id(system) not in _ALIVE:
-            _KNOWN[id(system)] = {}  # first: a child forked between the two lines finds it
+            KNOWN[id(system)] = {}  # first: a child forked between the two lines finds it
             _ALIVE[id(system)] = weakref.ref(system, partial(_forget, id(system)))
-        return _KNOWN[id(system)]
+        return KNOWN[id(system)]
 
 
 def new_index() -> dict[int, Any]:
@@ -54,7 +55,7 @@ def new_index() -> dict[int, Any]:
 def _forget(key: int, _: object) -> None:
     with _LOCK:
         _ALIVE.pop(key, None)
-        _KNOWN.pop(key, None)
+        KNOWN.pop(key, None)
         for index in _INDEXES:
             index.pop(key, None)
 
@@ -63,5 +64,5 @@ def clear() -> None:
     """Forget everything about every system: what is needed again is computed again."""
     with _LOCK:
         _ALIVE.clear()
-        for index in (_KNOWN, *_INDEXES):
+        for index in (KNOWN, *_INDEXES):
             index.clear()

@@ -17,7 +17,7 @@ import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model import manifold, system, validate
-from sixd.model.constraint import Constraint
+from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Frames, JointRecord, Shape, Visual
 from sixd.model.sparsity import expand_parent
@@ -230,6 +230,7 @@ class Model(System):
         return manifold.coadjoint_row(self, q, qd, p)
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
+        """Run the algorithm, which is written for trees, on one row."""
         return algorithm(self, *arrays, **options)
 
     # symbols --------------------------------------------------------------------------------------
@@ -285,7 +286,11 @@ class Model(System):
         q = γ(y), qd = G yd: every function of the library acts on it, ``lift`` gives the states of this model. Other
         constraints stay. Itself, if no constraint is explicit.
         """
-        return system.make_reduced(self)
+        return self._reduced if any(isinstance(c, Explicit) for c in self.constraints) else self
+
+    @cached_property
+    def _reduced(self) -> System:
+        return system.library("reduced")(self)
 
     def with_constraints(self, *constraints: Constraint) -> Model:
         """The model with these constraints added to those it has; the joints and frames they name must exist."""

@@ -2,13 +2,13 @@
 
 A ``Model`` is one, a tree of joints; a model reduced to independent coordinates is another, and so are equations of
 motion that were given or derived. A system says how many coordinates it has, how they move, which constraints bind
-them, and how it answers a function of the library.
+them, and how it computes a function of the library: by a method ``<function>_row`` of its own, or by the algorithm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,20 +20,29 @@ if TYPE_CHECKING:
     from sixd.model.constraint import Constraint
     from sixd.model.parts import Frame
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-# how ``Model.reduce`` makes its result; set by sixd.constraints.reduced, which knows how
-make_reduced: Any = None
+# functions of higher layers that methods of systems call, by name
+_LIBRARY: dict[str, Callable[..., Any]] = {}
 
 
-# functions of the library whose algorithm asks any system only for its coordinates, M, h and constraints
-GENERIC = frozenset({
-    "integrate", "difference", "constrained_dynamics", "constraint_jacobian", "constraint_error",
-    "constraint_velocity", "projections", "constraint_forces",
-})  # fmt: skip
+def register(function: F) -> F:
+    """Make a function of a higher layer known to the methods of systems, under its name; for use as a decorator."""
+    _LIBRARY[function.__name__] = function
+    return function
+
+
+def library(name: str) -> Callable[..., Any]:
+    """Return the registered function of that name."""
+    return _LIBRARY[name]
 
 
 class System:
-    """Base of all systems: coordinates q (nq,) with rates by qd (nv,), constraints, and an answer to each function."""
+    """Base of all systems: coordinates q (nq,) with rates by qd (nv,), constraints, and the functions of the library.
+
+    A subclass computes a function of the library in its own way by a method ``<function>_row`` on one state of any
+    scalar, such as ``mass_matrix_row(q)``.
+    """
 
     name: str
     nq: int
@@ -58,7 +67,14 @@ class System:
         return tuple(range(-1, self.nv - 1))
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
-        """The function of the library called ``name`` on one row; ``algorithm`` is what it does on a tree."""
+        """Compute the function of the library called ``name`` on one row; ``algorithm`` does so for a tree."""
+        own = getattr(self, f"{name}_row", None)
+        if own is None:
+            raise ModelError(self.refusal(name))
+        return own(*arrays, **options)
+
+    def refusal(self, name: str) -> str:
+        """The message for a function of the library that is not defined for this system."""
         raise NotImplementedError
 
     def q_slice(self, joint: str) -> slice:
@@ -87,11 +103,11 @@ class System:
 
     def integrate(self, q: Any, dq: Any) -> Array:
         """Configuration reached from q (…, nq) by the constant velocity dq (…, nv) in unit time."""
-        return manifold.integrate(self, q, dq)
+        return library("integrate")(self, q, dq)
 
     def difference(self, q0: Any, q1: Any) -> Array:
         """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest way for orientations."""
-        return manifold.difference(self, q0, q1)
+        return library("difference")(self, q0, q1)
 
     def neutral(self) -> Array:
         """Configuration (nq,) from which to start."""

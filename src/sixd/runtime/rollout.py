@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -22,10 +22,17 @@ class Rollout:
     """Code of a recipe for a state and constants of these core shapes; ``operations``: their number in one step."""
 
     def __init__(
-        self, image: Image, name: str, dtype: str, state: Sequence[Shape], constants: Sequence[Shape], operations: int
+        self,
+        image: Image,
+        name: str,
+        dtype: str,
+        state: Sequence[Shape],
+        constants: Sequence[Shape],
+        operations: int,
+        load: Callable[[Image], Loaded] = Loaded,
     ) -> None:
         self.dtype, self.state, self.operations = np.dtype(dtype), tuple(state), operations
-        loaded = Loaded(image)
+        loaded = load(image)
         inputs: list[Any] = [(), ("r",), *state, *constants]
         outputs: list[Any] = [("r", *shape) for shape in state]
         # kept whole, since it owns what the ufunc points to

@@ -45,12 +45,13 @@ class Routine:
         inputs: tuple[tuple[int, ...], ...],
         dtype: str,
         provide: Callable[[str], Part],
+        load: Callable[[Image], Loaded] = Loaded,
     ) -> None:
         self.name, self.inputs, self.dtype = name, inputs, dtype
         self._kind = np.dtype(dtype)
         self.entry: Callable[..., Any] = decline
         self.make_entry: Callable[..., Any] | None = None  # with another fallback than ``decline``
-        self._provide = provide
+        self._provide, self._load = provide, load
         self._lock = Lock()
         self._parts: dict[str, Part] = {}
         self._loop: GeneralizedUfunc | None = None
@@ -75,7 +76,7 @@ class Routine:
 
     def _install(self, form: str) -> Part:
         part = self._provide(form)
-        loaded = Loaded(part.image)
+        loaded = self._load(part.image)
         if form == "entry":
             self.make_entry = partial(make_function, loaded.address("entry"), self.name, self.dtype, loaded)
             self.entry = self.make_entry()

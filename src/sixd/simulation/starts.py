@@ -15,7 +15,7 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.setup import Setup
 from sixd.spatial.scalar import Array, Scalar
-from sixd.trajectory.rows import on_rows
+from sixd.trajectory.batching import batched
 
 _UNASSEMBLED = 1e-6  # in a constraint's own unit, above which a start is refused; the first step mends what is below
 
@@ -27,7 +27,7 @@ def require_start(setup: Setup, t: float = 0.0) -> None:
         names = singular_joints(system)
         require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
     if system.constraints and setup.rows:
-        lacks = on_rows(problem.where, _LACKS, system, problem.parameters, setup.dtype)
+        lacks = batched(problem.where, _LACKS, system, problem.parameters, setup.dtype)
         moment = np.full(setup.rows, t, setup.dtype)
         error, rate = lacks(setup.q, setup.qd, moment, *(setup.constants[name] for name in problem.parameters))
         _require_small(setup, "q", error, 1.0, "sixd.assemble(model, q)")

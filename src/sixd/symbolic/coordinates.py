@@ -1,6 +1,7 @@
-"""What users give in SymPy: coordinates, velocities, expressions and matrices, checked at the border.
+"""Checks of SymPy arguments: coordinates, velocities, expressions, vectors and matrices.
 
-Coordinates are symbols or functions of time. Knows no mechanics; every message names the function that was called.
+Coordinates are symbols or functions of time. Every message begins with ``where``, the function that the user called,
+and ``what``, its argument. Independent of mechanics.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sixd.spatial.scalar import is_sympy
 
 
 def coordinates(where: str, q: Any, name: str = "q") -> tuple[Any, ...]:
-    """The coordinates in a tuple: SymPy symbols or functions of time, each once."""
+    """The coordinates as a tuple: SymPy symbols or functions of time, each once."""
     from sympy import Basic, MatrixBase, Symbol
     from sympy.core.function import AppliedUndef, UndefinedFunction
 
@@ -36,8 +37,8 @@ def coordinates(where: str, q: Any, name: str = "q") -> tuple[Any, ...]:
     return given
 
 
-def velocities(where: str, q: Sequence[Any], qd: Any, name: str = "qd") -> tuple[Any, ...]:
-    """A velocity for each coordinate: as given, else q1 has qd1, theta has thetad, and f(t) its derivative."""
+def velocities(where: str, q: Sequence[Any], qd: Any) -> tuple[Any, ...]:
+    """A velocity for each coordinate: as given, else qd1 for q1, thetad for theta, the derivative for f(t)."""
     from sympy import Derivative, Symbol
     from sympy.core.function import AppliedUndef
 
@@ -46,18 +47,18 @@ def velocities(where: str, q: Sequence[Any], qd: Any, name: str = "qd") -> tuple
             x.diff(x.args[0]) if isinstance(x, AppliedUndef) else Symbol(with_dots(x.name), **x.assumptions0) for x in q
         )
     if isinstance(qd, (str, Mapping)) or not is_listed(qd):
-        raise ScalarTypeError(f"{where}: {name} is {qd!r}, expected a list with a velocity for each coordinate.")
+        raise ScalarTypeError(f"{where}: qd is {qd!r}, expected a list with a velocity for each coordinate.")
     given = tuple(qd)
     if len(given) != len(q):
-        raise ShapeError(f"{where}: {name} has {len(given)} entries, expected {len(q)}, one for each coordinate.")
+        raise ShapeError(f"{where}: qd has {len(given)} entries, expected {len(q)}, one for each coordinate.")
     own = all(isinstance(x, (Symbol, AppliedUndef, Derivative)) and x not in q for x in given)
     if not own or len(set(given)) != len(given):
-        raise ModelError(f"{where}: {name} is {list(given)}, expected a symbol of its own for each velocity.")
+        raise ModelError(f"{where}: qd is {list(given)}, expected a symbol of its own for each velocity.")
     return given
 
 
 def is_listed(x: Any) -> bool:
-    """Whether it has members: a list, an array, or a SymPy matrix, which has no ``__iter__``."""
+    """Whether it has entries: a list, an array, or a SymPy matrix, which has no ``__iter__``."""
     return hasattr(x, "__iter__") or (hasattr(x, "tolist") and x.shape != ())  # NumPy's numbers have a tolist, too
 
 
@@ -69,7 +70,7 @@ def with_dots(name: str, dots: str = "d") -> str:
 
 
 def expression(where: str, what: str, x: Any) -> Any:
-    """A real SymPy expression out of what was given: a number, an expression, an equation (left less right side)."""
+    """A real SymPy expression from a number, an expression or an equation (left minus right side)."""
     import sympy
 
     if isinstance(x, (str, bytes, bool, np.bool_, complex, type(None))) or (
@@ -86,7 +87,7 @@ def expression(where: str, what: str, x: Any) -> Any:
 
 
 def vector(where: str, what: str, x: Any, sizes: Sequence[int] = ()) -> Any:
-    """A column of expressions, of one of the given lengths."""
+    """A column of expressions, its length one of ``sizes``."""
     import sympy
 
     entries = entries_of(where, what, x)
@@ -97,7 +98,7 @@ def vector(where: str, what: str, x: Any, sizes: Sequence[int] = ()) -> Any:
 
 
 def entries_of(where: str, what: str, x: Any) -> list[Any]:
-    """The members of a list, an array or a matrix that is a row or a column."""
+    """The entries of a list, an array or a matrix that is a row or a column."""
     import sympy
 
     if isinstance(x, sympy.MatrixBase) and 1 not in x.shape and 0 not in x.shape:
@@ -108,7 +109,7 @@ def entries_of(where: str, what: str, x: Any) -> list[Any]:
 
 
 def matrix(where: str, what: str, x: Any, shape: tuple[int | None, int]) -> Any:
-    """A matrix of expressions of that shape, None for any number of rows; a flat list is one row."""
+    """A matrix of expressions of that shape, None for any number of rows; a flat list becomes one row."""
     import sympy
 
     if isinstance(x, sympy.MatrixBase):
@@ -130,15 +131,15 @@ def matrix(where: str, what: str, x: Any, shape: tuple[int | None, int]) -> Any:
 
 
 def time_in(expressions: Iterable[Any]) -> Any:
-    """The symbol t, if an expression contains it, by itself or in a function of time; else None."""
+    """The symbol t if an expression contains it, also as the argument of a function; else None."""
     return next((s for e in expressions for s in e.free_symbols if str(s) == "t"), None)
 
 
-def require_free(where: str, what: str, expressions: Any, of: Sequence[Any], kind: str, mend: str) -> None:
-    """Raise if an expression contains one of the symbols ``of``, which are of that kind."""
+def require_free(where: str, what: str, expressions: Any, of: Sequence[Any], kind: str, fix: str) -> None:
+    """Raise ``ModelError`` if an expression contains one of the symbols ``of``, which are of that kind."""
     from sympy import Derivative
 
     for e in expressions:
         found = sorted({x for x in of if e.has(x)} | e.atoms(Derivative), key=str)
         if found:
-            raise ModelError(f"{where}: {what} contains the {kind} {found[0]}, expected functions of q alone. {mend}")
+            raise ModelError(f"{where}: {what} contains the {kind} {found[0]}, expected functions of q alone. {fix}")

@@ -5,20 +5,20 @@ Ranks are those at generic points: an entry counts as zero only if it vanishes i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sixd.symbolic.ring.ring import Ring, canonical
+from sixd.symbolic.ring.normal_form import canonical
+from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
 
 
 def is_zero(expr: Any) -> bool:
     """Whether an expression vanishes identically.
 
-    Exact for rational functions of symbols, sines, cosines and square roots: the numerator is brought to the ring's
-    normal form. Of others (logarithms, powers with symbols) one that is not zero at a point is told so; what then
-    remains is left to ``sympy.simplify``.
+    Exact for rational functions of symbols, sines, cosines and square roots, by the normal form of the numerator.
+    Others (logarithms, powers with symbols) are nonzero if they are so at a point; else ``sympy.simplify`` decides.
     """
     import sympy
 
@@ -31,7 +31,7 @@ def is_zero(expr: Any) -> bool:
 
 
 def tidy(expr: Any) -> Any:
-    """An equal expression as one fraction without common factors, or the given one if that is shorter."""
+    """An equal expression as one fraction without common factors, or the given expression if that is shorter."""
     import sympy
 
     given = sympy.sympify(expr)
@@ -57,7 +57,7 @@ def cleared(vector: Iterable[Any]) -> list[Any]:
 
 
 def _grouped(e: Any) -> Any:
-    """Numerator and denominator as a textbook would write them."""
+    """The same fraction, numerator and denominator in their shortest forms."""
     import sympy
 
     ring = Ring()
@@ -66,7 +66,7 @@ def _grouped(e: Any) -> Any:
 
 
 def _with_sines(above: Any, below: Any) -> Any:
-    """The numerator with cos² = 1 - sin² for the sines below the stroke, so that they can cancel."""
+    """The numerator with cos² = 1 - sin² for the sines in the denominator, so that they can cancel."""
     import sympy
 
     for s in below.atoms(sympy.sin):
@@ -77,7 +77,7 @@ def _with_sines(above: Any, below: Any) -> Any:
 
 
 def _plain_angles(expr: Any) -> Any:
-    """tan, cot, sec and csc by sine and cosine, so that ``together`` sees their denominators."""
+    """tan, cot, sec and csc as fractions of sine and cosine, so that ``together`` finds their denominators."""
     import sympy
 
     sin, cos = sympy.sin, sympy.cos
@@ -94,7 +94,7 @@ def _plain_angles(expr: Any) -> Any:
 
 
 def _is_polynomial(form: Any) -> bool:
-    """Whether a normal form is a polynomial in symbols, sines and cosines: then it is zero only if it reads so."""
+    """Whether a normal form is a polynomial in symbols, sines and cosines: then only 0 vanishes identically."""
     import sympy
 
     powers = all(p.exp.is_Integer and p.exp > 0 for p in form.atoms(sympy.Pow))
@@ -103,11 +103,12 @@ def _is_polynomial(form: Any) -> bool:
 
 
 def _is_nonzero_somewhere(form: Any) -> bool:
+    """Whether the value at one of two points is not zero; False if it has no values."""
     import sympy
 
     symbols = sorted(form.free_symbols, key=sympy.default_sort_key)
     for shift in (0, 5):
-        # points without relations among them: roots of primes, of the size of 1
+        # points whose components have no relations: roots of primes, of magnitude about 1
         point = {s: sympy.sqrt(sympy.prime(k + 2 + shift)) / (k + 2) for k, s in enumerate(symbols)}
         try:
             value = form.xreplace(point).evalf(30)
@@ -121,14 +122,12 @@ def _is_nonzero_somewhere(form: Any) -> bool:
 class Echelon(NamedTuple):
     """Rows (r, n) that span those of a matrix of rank r: row i has 1 in column ``pivots[i]``, the others 0 there.
 
-    ``sources``: the rows of the matrix that are independent, one for each pivot. ``complete``: whether nothing was left
-    over outside the columns that were allowed.
+    ``sources``: the rows of the matrix that are independent, one for each pivot.
     """
 
     rows: Any
     pivots: tuple[int, ...]
     sources: tuple[int, ...]
-    complete: bool
 
     @property
     def others(self) -> tuple[int, ...]:
@@ -148,19 +147,18 @@ class Echelon(NamedTuple):
         return N
 
 
-def echelon(A: Any, q: Iterable[Any] = (), columns: Sequence[int] | None = None) -> Echelon:
-    """Reduced rows of A (k, n) by elimination, the simplest pivot first: a number, then what is free of q.
+def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
+    """Reduced rows of A (k, n) by elimination, the simplest pivot first: a number, then an expression free of q.
 
-    ``columns``: where pivots may be; all by default. Of equal pivots the one farthest right is taken, of the first row.
+    Among equally simple pivots the rightmost is used, in the first row that has it.
     """
     import sympy
 
-    allowed = range(A.cols) if columns is None else columns
     coordinates = set(q)
     rows = [[tidy(e) for e in A.row(i)] for i in range(A.rows)]
     left, pivots, sources = list(range(A.rows)), [], []
     while True:
-        best = _simplest(rows, left, allowed, coordinates)
+        best = _simplest(rows, left, coordinates)
         if best is None:
             break
         i, j = best
@@ -173,28 +171,24 @@ def echelon(A: Any, q: Iterable[Any] = (), columns: Sequence[int] | None = None)
         pivots.append(j)
         sources.append(i)
     order = sorted(range(len(pivots)), key=pivots.__getitem__)
-    complete = all(is_zero(e) for i in left for e in rows[i])
     chosen = [rows[sources[k]] for k in order]
     return Echelon(
         sympy.Matrix(len(chosen), A.cols, [e for row in chosen for e in row]),
         tuple(pivots[k] for k in order),
         tuple(sources[k] for k in order),
-        complete,
     )
 
 
-def _simplest(
-    rows: list[list[Any]], left: list[int], columns: Iterable[int], coordinates: set[Any]
-) -> tuple[int, int] | None:
-    """Place of the simplest entry that is not zero."""
+def _simplest(rows: list[list[Any]], left: list[int], coordinates: set[Any]) -> tuple[int, int] | None:
+    """(row, column) of the simplest entry that is not zero."""
     import sympy
 
-    def cost(place: tuple[int, int]) -> tuple[bool, bool, int, int, int]:
-        i, j = place
+    def cost(entry: tuple[int, int]) -> tuple[bool, bool, int, int, int]:
+        i, j = entry
         e = rows[i][j]
         moving = any(e.has(x) for x in coordinates)
         size = min(sympy.count_ops(e), sympy.count_ops(-e))
         return moving, not e.is_number, 0 if e.is_number else int(size), -j, i
 
-    places = sorted(((i, j) for i in left for j in columns if rows[i][j] != 0), key=cost)
-    return next((place for place in places if not is_zero(rows[place[0]][place[1]])), None)
+    entries = sorted(((i, j) for i in left for j in range(len(rows[i])) if rows[i][j] != 0), key=cost)
+    return next(((i, j) for i, j in entries if not is_zero(rows[i][j])), None)

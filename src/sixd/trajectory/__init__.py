@@ -1,1 +1,1 @@
-"""Trajectories: motions in time, as arrays, files, tables and pictures."""
+"""Trajectories: motions in time, as arrays, files, tables and figures."""

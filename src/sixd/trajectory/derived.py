@@ -1,4 +1,4 @@
-"""What follows from the states of a motion: energies, errors of the constraints, forces at contacts.
+"""Quantities that follow from the states of a motion: energies, errors of the constraints, forces at contacts.
 
 Each is one compiled function over all rows and records. Parameters are constant in time, one set per row.
 """
@@ -12,24 +12,26 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.constrained.rows import constraint_error
-from sixd.engine.functions import LIBRARY, Function
+from sixd.api.dynamics import energy
+from sixd.engine.functions import Function
 from sixd.engine.kernel import compile
 from sixd.engine.parameters import parameter_shape
+from sixd.engine.public import declaration
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum
-from sixd.trajectory.rows import on_rows
+from sixd.trajectory.batching import batched
 
-# a rollout that blew up has finite states of infinite energy: that is a result here, no error
-_ENERGY = replace(LIBRARY["energy"], judged=False)
+# a rollout that blew up may have finite states of infinite energy: here that is a result, not an error
+_ENERGY = replace(declaration(energy), judged=False)
 
 
 def parameter_core(system: System, name: str) -> tuple[int, ...]:
-    """Core shape of a parameter, such as (nb, 10) of "inertia"."""
+    """Return the core shape of a parameter, such as (nb, 10) of "inertia"."""
     return parameter_shape("Trajectory", system, name)
 
 
 def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Array]:
-    """Parameters (…, core) as (…, 1, core): one set per row, the same at all times."""
+    """Return parameters (…, core) as (…, 1, core): one set per row, the same at all times."""
     return {
         name: np.expand_dims(value, np.ndim(value) - len(parameter_core(system, name)))
         for name, value in parameters.items()
@@ -37,19 +39,19 @@ def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Arr
 
 
 def energies(system: System, q: Array, qd: Array, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Kinetic and potential energy (…, r) [J]."""
+    """Return kinetic and potential energy (…, r) [J]."""
     values = along_time(system, parameters)
-    return on_rows("Trajectory", _ENERGY, system, tuple(values), "float64")(q, qd, *values.values())
+    return batched("Trajectory", _ENERGY, system, tuple(values), "float64")(q, qd, *values.values())
 
 
 def energy_of_state(system: System, q: Array, qd: Array) -> float:
-    """Total energy [J] of one state by the plain algorithm: nothing is compiled for it."""
-    kinetic, potential = LIBRARY["energy"].row(system, (), (np.asarray(q, dtype=float), np.asarray(qd, dtype=float)))
+    """Return the total energy [J] of one state by the plain algorithm, without compiling anything."""
+    kinetic, potential = _ENERGY.row(system, (), (np.asarray(q, dtype=float), np.asarray(qd, dtype=float)))
     return float(kinetic) + float(potential)
 
 
 def largest_error(model: System, q: Array) -> Scalar:
-    """The largest |φ| of the holonomic constraints, one row of any scalar."""
+    """Return the largest |φ| of the holonomic constraints, for one row of any scalar type."""
     largest: Scalar = 0
     for x in constraint_error(model, q):
         largest = maximum(largest, absolute(x))
@@ -60,11 +62,11 @@ _LARGEST = Function("constraint_error", largest_error, ("q",), named=False, judg
 
 
 def constraint_errors(system: System, q: Array, parameters: Mapping[str, Array]) -> Array:
-    """Largest |φ| (…, r), each in its own unit."""
+    """Return the largest |φ| (…, r) of the constraints, each in its own unit."""
     if not system.constraints:
         return np.zeros(q.shape[:-1])
     values = along_time(system, parameters)
-    return on_rows("Trajectory", _LARGEST, system, tuple(values), "float64")(q, *values.values())
+    return batched("Trajectory", _LARGEST, system, tuple(values), "float64")(q, *values.values())
 
 
 def contacts(
@@ -76,19 +78,19 @@ def contacts(
     internal: Array | None,
     parameters: Mapping[str, Array],
 ) -> list[tuple[str, Array, Array]]:
-    """(name, points, forces), each (…, r, k, 3) in world axes, of every force element that acts at points."""
+    """Return (name, points, forces) of every force element with contacts, each (…, r, k, 3) in world axes."""
     found: list[tuple[str, Array, Array]] = []
     values = along_time(system, parameters)
     first = 0
     for element in forces:
         size = element.size(system)
-        last, place = first + size, slice(first, first + size)
-        first = last
+        own = slice(first, first + size)
+        first += size
         if not hasattr(element, "contacts"):
             continue
-        u = np.zeros((len(t), 0)) if internal is None else internal[..., place]
+        u = np.zeros((len(t), 0)) if internal is None else internal[..., own]
         points, pushes = _contacts_of(element, system, size, tuple(values))(t, q, qd, u, *values.values())
-        found.append((_fresh(_name(element), [name for name, *_ in found]), points, pushes))
+        found.append((_unique(_name(element), [name for name, *_ in found]), points, pushes))
     return found
 
 
@@ -105,6 +107,6 @@ def _name(element: Any) -> str:
     return name if isinstance(name, str) and name else type(element).__name__.lower()
 
 
-def _fresh(name: str, taken: list[str]) -> str:
-    """The name, numbered if another element has it."""
+def _unique(name: str, taken: list[str]) -> str:
+    """The name, with a number added if another element has it."""
     return name if name not in taken else next(f"{name} {k}" for k in range(2, 10**6) if f"{name} {k}" not in taken)

@@ -1,4 +1,4 @@
-"""Between two records: cubic Hermite interpolation on the configuration manifold.
+"""States between two records by cubic Hermite interpolation on the configuration manifold.
 
 The motion from q0 to q1 is written as q = q0 ∘ exp(φ(t)), φ (nv,) in the tangent space at q0, and φ is the cubic with
 the right values and slopes at both ends. On flat joints that is the classical cubic. Slopes are exact, by dual numbers.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.evaluate import evaluate
-from sixd.engine.functions import Function
+from sixd.engine.functions import Function, Shape
 from sixd.engine.kernel import compile
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
@@ -25,10 +25,10 @@ _BESIDE_ZERO = 1e-150
 def hermite(
     model: System, q0: Array, qd0: Array, q1: Array, qd1: Array, duration: Scalar, part: Scalar
 ) -> tuple[Array, Array]:
-    """q (nq,) and qd (nv,) at the ``part`` s, 0 … 1, of the way from one state to the next; one row of any scalar.
+    """Return q (nq,) and qd (nv,) at the fraction ``part``, 0 … 1, of the ``duration`` between two states.
 
-    q and qd are exact at both ends, and qd is the velocity of q. With the records h apart the errors are of the order
-    h⁴ in q and h³ in qd. Orientations must turn by less than half a turn in between.
+    Works on one row of any scalar type. q and qd are exact at both ends, and qd is the velocity of q. With records h
+    apart the errors are of order h⁴ in q and h³ in qd. Orientations must turn by less than half a turn in between.
     """
     # φ at the end and its slope there, of which qd1 is the velocity
     end, rate = _slope(model.difference_row, q0, q1, model.configuration_rate(q1, qd1))
@@ -44,28 +44,31 @@ def hermite(
 
 
 def _slope(function: Callable[[Array, Array], Array], fixed: Array, x: Array, direction: Array) -> tuple[Array, Array]:
-    """f(fixed, x) and its derivative along ``direction``; beside a dual number every variable is one."""
+    """f(fixed, x) and its derivative with respect to x along ``direction``; all arguments become dual numbers."""
     return parts(function(duals(fixed, np.zeros(len(fixed), dtype=int)), duals(x, direction)))
 
 
-_SHAPES: dict[str, tuple[int, ...]] = {"duration": (), "part": ()}
+_SHAPES: dict[str, Shape] = {"qd0": ("nv",), "qd1": ("nv",), "duration": (), "part": ()}
 _ARRAYS = ("q0", "qd0", "q1", "qd1", "duration", "part")
 _HERMITE = Function("at", hermite, _ARRAYS, named=False, judged=False, shapes=_SHAPES)
 
 
 def interpolate(system: System, t: Array, q: Array, qd: Array, times: Array, values: dict[str, Array]) -> Any:
-    """(q, qd), each (…, m, n), at times (m,) within t (r,), r > 1; ``values`` are those of the system's symbols."""
+    """Return (q, qd), each (…, m, n), at times (m,) within t (r,), r > 1.
+
+    ``values`` are those of the system's parameters, by name.
+    """
     k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
     h = t[k + 1] - t[k]
     arrays = [np.asarray(x, dtype=float) for x in (q[..., k, :], qd[..., k, :], q[..., k + 1, :], qd[..., k + 1, :])]
     arrays += [h, (times - t[k]) / h]
-    if system.symbols:  # their values do not matter to the joints' spaces, but must be there
-        n = {"q0": (system.nq,), "q1": (system.nq,), "qd0": (system.nv,), "qd1": (system.nv,)}
-        kernel = compile(hermite, system, parameters=tuple(values), shapes={**_SHAPES, **n})
+    if system.symbols:  # the result does not depend on their values, but the compiled function takes them
+        cores = {name: _HERMITE.core(system, name) for name in _ARRAYS}
+        kernel = compile(hermite, system, parameters=tuple(values), shapes=cores)
         between = kernel(*arrays, *values.values())
     else:
         between = evaluate(_HERMITE, system, (), tuple(arrays))
-    # at a record itself: the record, to the last bit
+    # at the time of a record, return the record itself, to the last bit
     exact = np.searchsorted(t, times).clip(0, len(t) - 1)
     same = (t[exact] == times)[:, None]
     return tuple(np.where(same, x[..., exact, :], y) for x, y in zip((q, qd), between, strict=True))

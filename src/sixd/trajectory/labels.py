@@ -1,7 +1,8 @@
-"""Names and units of the coordinates, velocities and forces of a system: for files, tables and pictures."""
+"""Names and units of the coordinates, velocities and forces of a system, for files, tables and plots."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sixd.model.joints import (
@@ -19,8 +20,10 @@ from sixd.model.joints import (
 from sixd.model.model import Model
 from sixd.model.system import System
 
-# of each joint: a word and a unit for every coordinate, then for every freedom, then for its force; a joint of one
-# freedom needs no word. What is not listed has numbers for words, and no units
+QUATERNION = "1"  # the unit of a quaternion's entries
+
+# of each joint: name:unit of every coordinate, of every freedom, and of its force; a joint of one freedom needs no
+# name. Joints that are not listed have numbers for names, and no units
 _KINDS: dict[type[Joint], tuple[str, str, str]] = {
     Revolute: (":rad", ":rad/s", ":N m"),
     Prismatic: (":m", ":m/s", ":N"),
@@ -39,11 +42,16 @@ _KINDS: dict[type[Joint], tuple[str, str, str]] = {
 
 
 class Column(NamedTuple):
-    """One entry of q, qd or tau: "elbow", "base.qw", …, its joint, and its unit ("1" of quaternions, "" unknown)."""
+    """One entry of q, qd or tau: "elbow", "base.qw", …, its joint, and its unit ("1" for quaternions, "" unknown)."""
 
     name: str
     joint: str
     unit: str = ""
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit as tables show it: nothing for a quaternion."""
+        return "" if self.unit == QUATERNION else self.unit
 
 
 class Labels(NamedTuple):
@@ -58,42 +66,50 @@ class Labels(NamedTuple):
         return tuple(column.name for column in getattr(self, what))
 
 
-UNKNOWN = Labels((), (), ())  # to be found
+UNKNOWN = Labels((), (), ())  # replaced by the labels of the system
+
+
+def by_unit(columns: Sequence[Column]) -> dict[str, list[tuple[int, Column]]]:
+    """Return unit -> the columns in that unit, each with its index: what one plot may show on a common axis."""
+    groups: dict[str, list[tuple[int, Column]]] = {}
+    for k, column in enumerate(columns):
+        groups.setdefault(column.unit, []).append((k, column))
+    return groups
 
 
 def labels_of(system: System) -> Labels:
-    """The labels of a system's entries; a Lagrangian system's are those of its coordinates, without units."""
+    """Return the labels of a system's entries; those of a Lagrangian system are its coordinates, without units."""
     columns: list[tuple[Column, ...]] = []
     for k in range(3):
         found: list[Column] = []
         for name in system.joint_names:
-            place = (system.v_slice if k else system.q_slice)(name)
-            found += _columns(name, _joint(system, name), k, place.stop - place.start)
+            own = (system.v_slice if k else system.q_slice)(name)
+            found += _columns(name, _joint(system, name), k, own.stop - own.start)
         columns.append(tuple(found))
     return Labels(*columns)
 
 
 def numbered(nq: int, nv: int) -> Labels:
-    """The labels of a system of which nothing is known."""
+    """Return numbers as labels, for a trajectory without a system."""
     q, v = (tuple(Column(str(k), str(k)) for k in range(n)) for n in (nq, nv))
     return Labels(q, v, v)
 
 
 def tree_behind(system: Any) -> Model | None:
-    """The tree of bodies that a reduced model or equations were made of, or the tree itself; None if there is none."""
+    """Return the model that a reduced model or equations were made from, or the model itself; None if there is none."""
     while system is not None and not isinstance(system, Model):
         system = getattr(system, "model", None)
     return system
 
 
 def _joint(system: System, name: str) -> Joint | None:
-    """The joint of that name, in the tree that lies behind a system, if there is one."""
+    """The joint of that name in the model behind a system, if there is one."""
     tree = tree_behind(system)
     return tree.joint(name).joint if tree is not None and name in tree.joint_names else None
 
 
 def _columns(name: str, joint: Joint | None, k: int, count: int) -> list[Column]:
     known = _KINDS.get(type(joint)) if joint is not None else None
-    words = [f"{n}:" for n in range(count)] if known is None else known[k].split(",")
-    pairs = [word.split(":") for word in words]
-    return [Column(name if count == 1 else f"{name}.{word}", name, unit) for word, unit in pairs]
+    texts = [f"{n}:" for n in range(count)] if known is None else known[k].split(",")
+    pairs = [text.split(":") for text in texts]
+    return [Column(name if count == 1 else f"{name}.{entry}", name, unit) for entry, unit in pairs]

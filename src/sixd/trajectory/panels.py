@@ -1,4 +1,7 @@
-"""What a picture of a trajectory shows: rows of panels, each with lines under names, in one unit. Draws nothing."""
+"""The contents of a trajectory's figure: panels with named lines in one unit. Draws nothing.
+
+Panels stand side by side in a band; the figure stacks the bands.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,22 @@ import math
 import re
 from collections.abc import Callable
 from itertools import takewhile
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sixd.errors import SixdError
 from sixd.spatial.scalar import Array
-from sixd.trajectory.labels import Column
-from sixd.trajectory.trajectory import Trajectory
+from sixd.trajectory.labels import QUATERNION, Column, by_unit
+
+if TYPE_CHECKING:
+    from sixd.trajectory.trajectory import Trajectory
 
 WHAT = ("q", "qd", "tau", "energy", "constraint_error")
-MOST_BESIDE = 2  # panels in a row, so that their legends leave room for the curves
+MOST_BESIDE = 2  # panels side by side, so that their legends leave room for the curves
 LONGEST_NAME = 18  # letters in a legend: with the line beside it about an eighth of the figure's width
-_WORDS = {"q": "coordinates", "qd": "velocities", "tau": "forces"}
-_STEADY = 1e-3  # energies that lie closer together, beside their size, are drawn as changes: an axis would be level
+_TITLES = {"q": "coordinates", "qd": "velocities", "tau": "forces"}
+_STEADY = 1e-3  # relative range of energies below which only their changes are drawn: the curves would look constant
 
 
 class Line(NamedTuple):
@@ -30,7 +35,7 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Lines in one pair of axes; ``named``: whether a line alone has its name beside it too."""
+    """Lines in one pair of axes; ``named``: whether a single line has a legend too."""
 
     title: str
     unit: str
@@ -40,7 +45,7 @@ class Panel(NamedTuple):
 
 
 def panels(traj: Trajectory, what: str, wanted: Callable[[Column], bool]) -> list[list[Panel]]:
-    """Rows of panels: one for each unit of coordinates side by side, energy and its change, the constraints' error."""
+    """Return bands of panels: one for each unit of the entries, or energy and its change, or the constraints' error."""
     if what == "constraint_error":
         return [[_constraint_panel(traj)]]
     if what == "energy":
@@ -48,27 +53,26 @@ def panels(traj: Trajectory, what: str, wanted: Callable[[Column], bool]) -> lis
     x = getattr(traj, what)
     if x is None:
         return []
-    groups: dict[str, list[Line]] = {}
-    for k, column in enumerate(getattr(traj.labels, what)):
-        if wanted(column):
-            groups.setdefault(column.unit, []).append(Line(column.name, x[..., k]))
-    words = {unit: "quaternions" if unit == "1" else _WORDS[what] for unit in groups}
-    found = [Panel(words[u], u, _told_apart(lines), named=True) for u, lines in groups.items()]
+    found = []
+    for unit, group in by_unit(getattr(traj.labels, what)).items():
+        lines = [Line(column.name, x[..., k]) for k, column in group if wanted(column)]
+        title = "quaternions" if unit == QUATERNION else _TITLES[what]
+        found += [Panel(title, unit, _distinct(lines), named=True)] if lines else []
     return [found[k : k + MOST_BESIDE] for k in range(0, len(found), MOST_BESIDE)]
 
 
 def shortened(name: str, most: int = LONGEST_NAME) -> str:
-    """The name, with its middle left out if it is long."""
+    """Return the name, with its middle left out if it is long."""
     half = most // 2
     return name if len(name) <= most else f"{name[: most - half - 1]}…{name[-half:]}"
 
 
 def short_names(names: list[str]) -> list[str]:
-    """Short names that differ as the long ones do."""
+    """Return short names that differ as the long ones do."""
     short = [shortened(name) for name in names]
     for text in {x for x in short if short.count(x) > 1}:
         same = [k for k, x in enumerate(short) if x == text]
-        # what differs, by whole words, between the ends of what does not
+        # keep the part that differs, in whole words, and shorten the common start and end
         start, end = (_common([names[k] for k in same], way) for way in (1, -1))
         for k in same:
             core = names[k][len(start) : len(names[k]) - len(end)]
@@ -77,14 +81,14 @@ def short_names(names: list[str]) -> list[str]:
 
 
 def _common(names: list[str], way: int) -> str:
-    """How all names start (way 1) or end (-1), up to the edge of a word, and less than the shortest of them."""
+    """The common start (way 1) or end (-1) of all names in whole words, shorter than the shortest name."""
     letters = list(zip(*(name[::way] for name in names), strict=False))[:-1]
     start = "".join(x[0] for x in takewhile(lambda x: len(set(x)) == 1, letters))
     return re.sub(r"[^\W_]+$", "", start)[::way]
 
 
-def _told_apart(lines: list[Line]) -> list[Line]:
-    """With short names. Lines that are zero throughout would hide each other: they become one."""
+def _distinct(lines: list[Line]) -> list[Line]:
+    """The lines under short names; those that are zero throughout would hide each other and become one."""
     names = short_names([line.name for line in lines])
     still = [k for k, line in enumerate(lines) if not line.values.any()]
     if len(still) < 2:
@@ -96,7 +100,7 @@ def _told_apart(lines: list[Line]) -> list[Line]:
 def _energy_panels(traj: Trajectory) -> list[list[Panel]]:
     try:
         total = traj.energy
-    except SixdError:  # a system that cannot tell, or none
+    except SixdError:  # no system, or one without an energy
         return []
     start = total[..., :1]
     lines = [Line("total", total)]
@@ -106,33 +110,33 @@ def _energy_panels(traj: Trajectory) -> list[list[Panel]]:
     title = "change of total energy" + (" of each row" if traj.batch else "")
     change = _in_joules(title, [Line("total", total - start)])
     if traj.batch and _range(lines) < _STEADY * _size(lines) and np.isfinite(start).any():
-        # all curves are one level line, of which no axis shows more
-        rows = [[change._replace(title=f"{change.title} from the start, {_si(start)}")]]
+        # all curves would lie on one level line
+        bands = [[change._replace(title=f"{change.title} from the start, {_in_si(start)}")]]
     else:
-        rows = [[_in_joules(whose, lines), change]]
+        bands = [[_in_joules(whose, lines), change]]
     bound = bool(traj.system.constraints) if traj.system is not None else "constraint_error" in traj.known
-    return [*rows, [_constraint_panel(traj)]] if bound and traj.constraint_error.any() else rows
+    return [*bands, [_constraint_panel(traj)]] if bound and traj.constraint_error.any() else bands
 
 
 def _size(lines: list[Line]) -> float:
-    """The largest |value| of finite ones."""
+    """The largest finite |value|."""
     return max((float(np.max(np.abs(x), initial=0, where=np.isfinite(x))) for _, x in lines), default=0.0)
 
 
 def _range(lines: list[Line]) -> float:
-    """How far the finite values lie apart."""
+    """The range of the finite values."""
     finite = np.concatenate([x[np.isfinite(x)] for _, x in lines])
     return float(np.ptp(finite)) if finite.size else 0.0
 
 
 def _prefix(size: float) -> tuple[int, str]:
-    """(power of 1000, prefix of the unit) for numbers up to this size that can be read."""
+    """(power of 1000, prefix of the unit) for numbers up to this size."""
     power = min(max(math.floor(math.log10(size) / 3), -5), 4) if size else 0
     return power, ("f", "p", "n", "µ", "m", "", "k", "M", "G", "T")[power + 5]
 
 
-def _si(value: Array) -> str:
-    """Energies that are about the same, as one number with its unit."""
+def _in_si(value: Array) -> str:
+    """The mean of energies that are about the same, with its unit."""
     mean = float(np.mean(value, where=np.isfinite(value)))
     power, prefix = _prefix(abs(mean))
     return f"{mean / 1000.0**power:.4g} {prefix}J"

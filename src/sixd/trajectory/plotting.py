@@ -1,6 +1,6 @@
-"""A trajectory as a picture: coordinates, velocities, forces, energies and errors of the constraints over time.
+"""A trajectory as a matplotlib figure: coordinates, velocities, forces, energies, errors of the constraints over time.
 
-matplotlib is imported when a picture is made. Without ``show`` its object interface is used, which needs no display.
+matplotlib is imported when a figure is made. Without ``show`` its object interface is used, which needs no display.
 """
 
 from __future__ import annotations
@@ -9,23 +9,25 @@ import io
 import math
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.errors import MissingPackageError, ScalarTypeError, unknown_name
 from sixd.notebook import kernel
-from sixd.trajectory.labels import Column
+from sixd.trajectory.labels import QUATERNION, Column
 from sixd.trajectory.panels import WHAT, Panel, panels
-from sixd.trajectory.places import place_of, written
-from sixd.trajectory.records import counted
-from sixd.trajectory.trajectory import Trajectory
+from sixd.trajectory.paths import checked_path, open_whole
+from sixd.trajectory.printing import counted
 
-MOST_ROWS = 200  # of a batch that are drawn; more cannot be told apart
-MOST_RECORDS = 4000  # drawn of each line: some ten for a pixel
-MOST_NAMES = 12  # in a legend
-_LARGEST = 1e300  # that is drawn: matplotlib's own sums overflow beyond
-_WIDTH, _HEIGHT = 10.0, 2.3  # [inches] of the figure, and of a row of panels
+if TYPE_CHECKING:
+    from sixd.trajectory.trajectory import Trajectory
+
+MOST_ROWS = 200  # rows of a batch that are drawn; more cannot be distinguished
+MOST_RECORDS = 4000  # records that are drawn of each line: some ten a pixel
+MOST_NAMES = 12  # names in a legend
+_LARGEST = 1e300  # largest value that is drawn: matplotlib's own sums overflow beyond it
+_WIDTH, _HEIGHT = 10.0, 2.3  # [inches] of the figure, and of a band of panels
 
 
 def plot(
@@ -35,18 +37,18 @@ def plot(
     show: bool | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """A matplotlib figure of the motion, which is returned.
+    """Draw the motion and return the matplotlib figure.
 
     Parameters
     ----------
-    what : of "q", "qd", "tau", "energy" (with its change from the start beside it; of rows that all keep one energy the
-        change alone) and "constraint_error" (on a logarithmic axis; it is added wherever energy is drawn and there are
+    what : some of "q", "qd", "tau", "energy" (with its change from the start beside it; the change alone if all rows
+        keep the same energy) and "constraint_error" (on a logarithmic axis; it is added to the energy if there are
         constraints).
     joints : names of the joints to draw; all if omitted.
     show : True opens a window. In a notebook the figure is shown unless this is False.
-    path : where to save the picture; the suffix decides: .png, .svg, .pdf.
+    path : file to save the figure to; the suffix gives the format: .png, .svg, .pdf.
 
-    Of a batch at most 200 rows are drawn, evenly chosen, in thin lines; of long motions about 4000 records. Long names
+    Of a batch at most 200 evenly chosen rows are drawn, in thin lines; of long motions about 4000 records. Long names
     are shortened in the middle, and coordinates that are zero throughout are drawn as one line.
     """
     if not math.prod(traj.q.shape[:-1]):
@@ -58,20 +60,20 @@ def plot(
         if name not in WHAT:
             raise unknown_name("plot: what", "choice", name, WHAT)
     part, note = _thinned(traj)
-    with np.errstate(all="ignore"):  # of rollouts that blew up what is finite is drawn
-        rows = [row for name in chosen for row in panels(part, name, _wanted(traj, joints)) if row]
-    if not rows:
+    with np.errstate(all="ignore"):  # the finite part of rollouts that blew up is drawn
+        bands = [band for name in chosen for band in panels(part, name, _wanted(traj, joints)) if band]
+    if not bands:
         raise ScalarTypeError(f"plot: there is nothing to draw of {chosen} in {traj!r}. Choose from {WHAT}.")
 
-    figure = figure_of(figsize=(_WIDTH, _HEIGHT * len(rows) + 0.6), layout="constrained")
-    # one grid for all rows, so that their edges are in line
-    width = math.lcm(*map(len, rows))
-    grid = figure.add_gridspec(len(rows), width)
+    figure = figure_of(figsize=(_WIDTH, _HEIGHT * len(bands) + 0.6), layout="constrained")
+    # one grid for all bands, so that their edges align
+    width = math.lcm(*map(len, bands))
+    grid = figure.add_gridspec(len(bands), width)
     first: Any = None
-    for k, row in enumerate(rows):
-        step = width // len(row)
-        lowest = all(len(below) != len(row) for below in rows[k + 1 :])
-        for j, panel in enumerate(row):
+    for k, band in enumerate(bands):
+        step = width // len(band)
+        lowest = all(len(below) != len(band) for below in bands[k + 1 :])
+        for j, panel in enumerate(band):
             axes = figure.add_subplot(grid[k, j * step : (j + 1) * step], sharex=first)
             first = first or axes
             _draw(axes, part, panel)
@@ -92,7 +94,7 @@ def plot(
 
 
 class InNotebook:
-    """Shows a figure in a notebook, once in a cell: not again where the cell ends with it, unless it has changed."""
+    """Displays a figure in a notebook once per cell: not again at the end of the cell, unless it has changed."""
 
     def __init__(self, figure: Any) -> None:
         self.figure, self.cell = figure, None
@@ -105,18 +107,18 @@ class InNotebook:
             return
         file = io.BytesIO()
         self.figure.savefig(file, format="png", dpi=144)
-        self.cell, self.figure.stale = cell, False  # saving it leaves the mark of a change
+        self.cell, self.figure.stale = cell, False  # savefig marks the figure as changed
         display(Image(data=file.getvalue(), width=int(72 * self.figure.get_size_inches()[0])))
 
 
 def _matplotlib(with_window: bool) -> Callable[..., Any]:
-    """What makes a figure."""
+    """The function that makes a figure."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingPackageError(
-            "plot: the package matplotlib is not installed, expected it for pictures. Run: pip install 'sixd[plot]'"
+            "plot: the package matplotlib is not installed, expected it for figures. Run: pip install 'sixd[plot]'"
         ) from None
     if with_window:
         import matplotlib.pyplot as plt
@@ -132,7 +134,7 @@ def _matplotlib(with_window: bool) -> Callable[..., Any]:
 
 
 def _thinned(traj: Trajectory) -> tuple[Trajectory, str]:
-    """What is drawn of a trajectory, and words that tell what is not."""
+    """The rows and records that are drawn, and a note on how many rows they are."""
     note = ""
     count = int(np.prod(traj.batch))
     if traj.batch:
@@ -177,27 +179,27 @@ def _draw(axes: Any, traj: Trajectory, panel: Panel) -> None:
         axes.plot([], [], " ", label=f"… {len(panel.lines) - len(shown)} more")
     if not seen:
         is_zero = all((line.values == 0).all() for line in panel.lines)
-        words = "zero" if is_zero else "not finite, or too large to draw"
-        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", fontsize=9, color="0.4")
+        text = "zero" if is_zero else "not finite, or too large to draw"
+        axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", fontsize=9, color="0.4")
     elif panel.logarithmic:
         axes.set_yscale("log")
     axes.set_title(
-        f"{panel.title} [{panel.unit}]" if panel.unit not in ("", "1") else panel.title, fontsize=9, loc="left"
+        f"{panel.title} [{panel.unit}]" if panel.unit not in ("", QUATERNION) else panel.title, fontsize=9, loc="left"
     )
-    _dress(axes, legend=panel.named or len(panel.lines) > 1)
+    _format(axes, legend=panel.named or len(panel.lines) > 1)
 
 
 def _dashes(panel: Panel) -> list[int]:
-    """Numbers of dash patterns: ten colours solid first, then dashed, …; a line upon others has another than these."""
+    """Dash pattern of each line: ten colours solid, then dashed, …; lines that coincide have different patterns."""
     lines = [np.nan_to_num(line.values) for line in panel.lines[:MOST_NAMES]]
     near = 3e-3 * float(np.ptp(lines))  # of the axis: about a line's thickness
-    under = [sum(bool((np.abs(x - y) <= near).all()) for y in lines[:k]) for k, x in enumerate(lines)]
-    return [k // 10 + (under[k] if k < len(under) else 0) for k in range(len(panel.lines))]
+    covered = [sum(bool((np.abs(x - y) <= near).all()) for y in lines[:k]) for k, x in enumerate(lines)]
+    return [k // 10 + (covered[k] if k < len(covered) else 0) for k in range(len(panel.lines))]
 
 
-def _dress(axes: Any, legend: bool) -> None:
+def _format(axes: Any, legend: bool) -> None:
     axes.tick_params(labelsize=8, which="both")
-    # a common factor or offset of the ticks stands at the right, where no title is
+    # a common factor or offset of the ticks is written at the right, away from the title
     axes.yaxis.set_offset_position("right")
     axes.yaxis.get_offset_text().set_fontsize(7)
     axes.grid(alpha=0.25, linewidth=0.5)
@@ -207,6 +209,6 @@ def _dress(axes: Any, legend: bool) -> None:
 
 
 def _save(figure: Any, path: str | os.PathLike[str]) -> None:
-    place, suffix = place_of("plot", path, [f".{x}" for x in sorted(figure.canvas.get_supported_filetypes())])
-    with written("plot", path, place) as file:
+    target, suffix = checked_path("plot", path, [f".{x}" for x in sorted(figure.canvas.get_supported_filetypes())])
+    with open_whole("plot", path, target) as file:
         figure.savefig(file, format=suffix[1:], dpi=150)

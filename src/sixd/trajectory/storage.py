@@ -1,15 +1,16 @@
-"""Trajectories as files and tables. The suffix of the path decides; a file is written whole or not at all.
+"""Trajectories as files and tables. The suffix gives the format; a file is written whole or not at all.
 
 ``.npz`` (NumPy's, without pickles): arrays t (r,), q (…, r, nq), qd (…, r, nv); where the trajectory has them tau
 (…, r, nv), internal (…, r, nu), kinetic, potential, energy, constraint_error (…, r) and ``parameters.NAME`` (…, core);
 and ``meta``, a text in JSON: format "sixd trajectory", version 1, sixd (its version), system (its name), labels (of q,
-qd and tau a list of [name, joint, unit]), forces (names of the kinds of elements), interrupted, facts.
+qd and tau a list of [name, joint, unit]), forces (names of the element classes), interrupted, facts.
 
-``.csv``: one line of names, then one line for each record, numbers such that reading gives the same bits. Columns t,
+``.csv``: one line of names, then one line for each record, with enough digits to read the same bits back. Columns t,
 ``q.elbow`` …, ``qd.elbow`` …, ``tau.elbow`` …, ``internal.0`` …, energy, kinetic, potential, constraint_error; joints
-of several coordinates have ``q.base.qw`` …, ``qd.base.wx`` …. A batch has a column ``row`` first (``row.0``, ``row.1``
-… if it has several dimensions). Left out are parameters, facts and units; numbers are read as float64 (those of a
-float32 motion with the same values), and a batch without rows or records comes back with the shape (0, …, 0, 0).
+with several coordinates have ``q.base.qw`` …, ``qd.base.wx`` …. A batch has a column ``row`` first (``row.0``,
+``row.1`` … if it has several dimensions). Parameters, facts and units are not stored; numbers are read as float64
+(those of a float32 motion with the same values), and a batch without rows or records is read with the shape
+(0, …, 0, 0).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import math
 import os
 import zipfile
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -29,51 +30,55 @@ from sixd.errors import LoadError, MissingPackageError, SixdError
 from sixd.forces.elements import elements
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
+from sixd.trajectory.arrays import KEPT, STATES
 from sixd.trajectory.labels import Column, Labels, labels_of
-from sixd.trajectory.places import place_of, written
-from sixd.trajectory.records import KEPT, STATES
-from sixd.trajectory.trajectory import Trajectory
+from sixd.trajectory.paths import checked_path, open_whole
 from sixd.version import __version__
+
+if TYPE_CHECKING:
+    from sixd.trajectory.trajectory import Trajectory
 
 FORMAT, VERSION = "sixd trajectory", 1
 SUFFIXES = (".npz", ".csv")
-_LINES = 4096  # of a CSV file that are made at a time
-_USED = ("meta", "t", *STATES, *KEPT)  # of an .npz file, beside parameters
-# what a compressed file may unpack to: 256 MB, and a hundredfold; save does not compress
+_LINES = 4096  # lines of a CSV file that are formatted at a time
+_USED = ("meta", "t", *STATES, *KEPT)  # entries of an .npz file that are read, beside the parameters
+# a compressed file may unpack to 256 MB plus a hundred times its size; save does not compress
 _ROOM, _RATIO = 2**28, 100
 
 
 def save(traj: Trajectory, path: str | os.PathLike[str]) -> None:
-    """See ``Trajectory.save``."""
-    place, suffix = place_of("save", path, SUFFIXES)
+    """Write a trajectory to a file: see ``Trajectory.save``."""
+    target, suffix = checked_path("save", path, SUFFIXES)
     arrays = derived_arrays(traj)
-    with written("save", path, place) as file:
+    with open_whole("save", path, target) as file:
         (_write_npz if suffix == ".npz" else _write_csv)(traj, arrays, file)
 
 
-def load(path: str | os.PathLike[str], system: System | None = None, forces: Any = ()) -> Trajectory:
-    """See ``Trajectory.load``."""
+def load(
+    make: type[Trajectory], path: str | os.PathLike[str], system: System | None = None, forces: Any = ()
+) -> Trajectory:
+    """Read a file and return ``make(**fields)``: see ``Trajectory.load``."""
     if system is not None:
         require_system("load", system)
     forces = elements("load", forces)
-    place, suffix = place_of("load", path, SUFFIXES, LoadError)
+    source, suffix = checked_path("load", path, SUFFIXES, LoadError)
     try:
-        with open(place, "rb") as file:
-            fields = _read_npz(file, place.name) if suffix == ".npz" else _read_csv(file.read(), place.name)
+        with open(source, "rb") as file:
+            fields = _read_npz(file, source.name) if suffix == ".npz" else _read_csv(file.read(), source.name)
     except OSError as error:
         raise LoadError(f"load: cannot read {str(path)!r}: {error.strerror or error}. Check the path.") from None
     if system is not None:
-        _require_names(place.name, fields["labels"], labels_of(system))
+        _require_names(source.name, fields["labels"], labels_of(system))
     try:
-        return Trajectory(**fields, system=system, forces=forces)
+        return make(**fields, system=system, forces=forces)
     except SixdError as error:
         raise LoadError(
-            f"load: {place.name}: {error} The file is damaged, or of another system or other forces."
+            f"load: {source.name}: {error} The file is damaged, or of another system or other forces."
         ) from None
 
 
 def derived_arrays(traj: Trajectory) -> dict[str, Array]:
-    """energy, kinetic, potential, constraint_error (…, r), of these what the system can tell."""
+    """Return those of energy, kinetic, potential and constraint_error (…, r) that the system has."""
     found: dict[str, Array] = {}
     for name in ("energy", "kinetic", "potential", "constraint_error"):
         try:
@@ -116,7 +121,7 @@ def _write_npz(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
 
 
 def _plain(x: Any) -> Any:
-    """A fact that JSON does not know."""
+    """A fact of a type that JSON does not have."""
     return x.tolist() if isinstance(x, (np.generic, np.ndarray)) else repr(x)
 
 
@@ -128,11 +133,11 @@ def _read_npz(data: BinaryIO, file: str) -> dict[str, Any]:
             raise KeyError
         version = int(meta["version"])
     except KeyError:
-        raise LoadError(f"load: {file} is no trajectory of sixd, expected one that Trajectory.save wrote.") from None
+        raise LoadError(f"load: {file} is not a trajectory of sixd, expected one that Trajectory.save wrote.") from None
     except LoadError:
         raise
-    except Exception as error:  # whatever a torn or hostile archive brings about in its readers
-        raise LoadError(f"load: {file} is damaged, or no .npz file: {_line(error)}. Save it again.") from None
+    except Exception as error:  # a truncated or hostile archive may raise anything in its readers
+        raise LoadError(f"load: {file} is damaged, or not an .npz file: {_line(error)}. Save it again.") from None
     if version > VERSION:
         raise LoadError(
             f"load: {file} has version {version} of the format, expected at most {VERSION}. It is from a newer sixd "
@@ -147,19 +152,19 @@ def _read_npz(data: BinaryIO, file: str) -> dict[str, Any]:
             "known": {name: arrays[name] for name in KEPT if name in arrays},
             "interrupted": bool(meta["interrupted"]),
             "facts": dict(meta["facts"]),
-            "labels": _of_size(labels, arrays),
+            "labels": _fitting(labels, arrays),
         }
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise LoadError(f"load: {file} is damaged: its contents do not fit ({_line(error)}). Save it again.") from None
 
 
 def _entries(data: BinaryIO, file: str) -> dict[str, Array]:
-    """The arrays of an archive that belong to a trajectory; others may be there, and are not read."""
+    """The arrays of an archive that belong to a trajectory; others are not read."""
     start = data.read(2)
     if start.startswith(b"\x80"):
         raise LoadError(f"load: {file} is a pickle, expected an .npz file that Trajectory.save wrote.")
     if start != b"PK":
-        raise ValueError("it is no archive")
+        raise ValueError("it is not an archive")
     size = data.seek(0, os.SEEK_END)
     with zipfile.ZipFile(data) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
@@ -168,13 +173,13 @@ def _entries(data: BinaryIO, file: str) -> dict[str, Array]:
         if full > _ROOM + _RATIO * size:
             raise LoadError(
                 f"load: {file} unpacks from {size / 1e6:.3g} MB to {full / 1e6:.3g} MB, expected at most {_RATIO} "
-                f"times as much. If that is right, write it anew without compression: numpy.savez."
+                f"times as much. If that is right, write it again without compression: numpy.savez."
             )
         return {name: _array(archive, member, name, file) for name, member in used.items()}
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, file: str) -> Array:
-    """One array; pickles are refused, since reading one may run any program."""
+    """One array; pickles are refused, since reading one may run arbitrary code."""
     form = np.lib.format
     with archive.open(member) as entry:
         first = form.read_magic(entry) == (1, 0)
@@ -182,8 +187,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, file: s
         begins = entry.tell()
     if dtype.hasobject:
         raise LoadError(
-            f"load: {file} holds pickled objects in {name!r}, expected numbers alone, as Trajectory.save writes. "
-            f"Pickles are not read, since they may run any program."
+            f"load: {file} holds pickled objects in {name!r}, expected only numbers, as Trajectory.save writes. "
+            f"Pickles are not read, since they may run arbitrary code."
         )
     if math.prod(shape) * dtype.itemsize != member.file_size - begins:
         raise ValueError(f"{name} has {member.file_size - begins} bytes, expected those of {shape} {dtype}")
@@ -192,7 +197,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, file: s
     return found
 
 
-def _of_size(labels: Labels, arrays: dict[str, Array]) -> Labels:
+def _fitting(labels: Labels, arrays: dict[str, Array]) -> Labels:
+    """The labels, or an error if there are more or fewer than the arrays have entries."""
     sizes = [arrays["q"].shape[-1], arrays["qd"].shape[-1], arrays["qd"].shape[-1]]
     if [len(x) for x in labels] != sizes:
         raise ValueError(f"{[len(x) for x in labels]} names for {sizes} entries")
@@ -207,7 +213,7 @@ def _line(error: Exception) -> str:
 
 
 def columns(traj: Trajectory, derived: dict[str, Array]) -> dict[str, list[tuple[str, Array]]]:
-    """The columns of a table by what they belong to: names, and values (…, r)."""
+    """Return the columns of a table in groups, each column a name and values (…, r)."""
     named: dict[str, list[tuple[str, Array]]] = {"t": [("t", np.broadcast_to(traj.t, (*traj.batch, len(traj))))]}
     for what in ("q", "qd", "tau"):
         x = getattr(traj, what)
@@ -219,12 +225,12 @@ def columns(traj: Trajectory, derived: dict[str, Array]) -> dict[str, list[tuple
 
 
 def row_names(batch: tuple[int, ...]) -> list[str]:
-    """Names of the columns that number the rows of a batch."""
+    """Return the names of the columns that number the rows of a batch."""
     return ["row"] if len(batch) == 1 else [f"row.{k}" for k in range(len(batch))]
 
 
 def to_pandas(traj: Trajectory) -> Any:
-    """See ``Trajectory.to_pandas``."""
+    """Return the records as a DataFrame: see ``Trajectory.to_pandas``."""
     try:
         import pandas
     except ImportError:
@@ -258,23 +264,25 @@ def _read_csv(data: bytes, file: str) -> dict[str, Any]:
         lines = iter(csv.reader(io.StringIO(data.decode(), newline="")))
         header = next(lines, [])
     except (UnicodeDecodeError, csv.Error) as error:
-        raise LoadError(f"load: {file} is no table: {_line(error)}. Expected one that Trajectory.save wrote.") from None
+        raise LoadError(
+            f"load: {file} is not a table: {_line(error)}. Expected one that Trajectory.save wrote."
+        ) from None
     batch = [k for k, name in enumerate(header) if name == "row" or name.startswith("row.")]
     if header[len(batch) : len(batch) + 1] != ["t"] or batch != list(range(len(batch))):
         raise LoadError(
             f"load: {file} starts with {','.join(header)[:60]!r}, expected the columns t, q.…, qd.… that "
             f"Trajectory.save writes."
         )
-    table = np.array(list(_rows_of(lines, len(header), file)), dtype=float).reshape(-1, len(header))
+    table = np.array(list(_parsed(lines, len(header), file)), dtype=float).reshape(-1, len(header))
     shape = _shape(table[:, : len(batch)], file)
     table = table.reshape((*shape, len(header)))
-    place = {name: [k for k, n in enumerate(header) if n.startswith(f"{name}.")] for name in STATES}
+    indices = {name: [k for k, n in enumerate(header) if n.startswith(f"{name}.")] for name in STATES}
     t = table[..., len(batch)].reshape(math.prod(shape[:-1]), shape[-1])
     if len(t) and not (t == t[0]).all():
         raise LoadError(f"load: {file} has other times in other rows, expected the same in all.")
-    found = {name: table[..., k] for name, k in place.items() if k}
+    found = {name: table[..., k] for name, k in indices.items() if k}
     known = {name: table[..., header.index(name)] for name in KEPT if name in header}
-    names = {name: tuple(header[k].removeprefix(f"{name}.") for k in place[name]) for name in ("q", "qd")}
+    names = {name: tuple(header[k].removeprefix(f"{name}.") for k in indices[name]) for name in ("q", "qd")}
     q, v = (tuple(Column(n, n.partition(".")[0]) for n in names[what]) for what in ("q", "qd"))
     nothing = np.zeros((*shape, 0))
     return {
@@ -287,10 +295,10 @@ def _read_csv(data: bytes, file: str) -> dict[str, Any]:
     }
 
 
-def _rows_of(lines: Iterator[list[str]], width: int, file: str) -> Iterator[list[float]]:
+def _parsed(lines: Iterator[list[str]], width: int, file: str) -> Iterator[list[float]]:
     k = 1
     try:
-        for k, line in enumerate(lines, start=2):  # noqa: B007 (told in the error)
+        for k, line in enumerate(lines, start=2):  # noqa: B007 (used in the error)
             if len(line) != width:
                 raise ValueError(f"it has {len(line)} entries, expected {width}")
             yield [float(x) for x in line]
@@ -299,12 +307,12 @@ def _rows_of(lines: Iterator[list[str]], width: int, file: str) -> Iterator[list
 
 
 def _shape(index: Array, file: str) -> tuple[int, ...]:
-    """(…, r) of a table whose rows have these numbers (lines, dimensions of the batch)."""
+    """The shape (…, r) of a table whose lines belong to the rows ``index`` (lines, dimensions of the batch)."""
     lines, dimensions = index.shape
     if not dimensions or not lines:
         return (*([0] * dimensions), lines)
     sizes = index.max(axis=0) + 1
-    # a count that no file of so many lines can have is not a whole one either
+    # more rows than lines cannot be complete
     batch = tuple(int(n) for n in sizes) if (np.isfinite(index).all() and (sizes <= lines).all()) else (0,)
     rows = math.prod(batch)
     expected = np.repeat(np.indices(batch).reshape(len(batch), -1).T, lines // max(rows, 1), axis=0)

@@ -1,7 +1,7 @@
 """Trajectory: a motion in time, of one mechanism or of a batch of them; what ``sixd.simulate`` returns.
 
-Time is the axis before the last. What follows from the states is computed when it is asked for, and kept. Knows no
-method of integration; files are storage.py's, pictures plotting.py's.
+Time is the axis before the last. Quantities that follow from the states are computed on first use and kept. Knows no
+method of integration. Files and tables are in ``storage``, figures in ``plotting``; both are imported on first use.
 """
 
 from __future__ import annotations
@@ -19,17 +19,10 @@ from sixd.errors import ModelError, OutOfRangeError, ScalarTypeError, ShapeError
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
 from sixd.trajectory import derived
+from sixd.trajectory.arrays import checked_fields, finite_rows, float_array, joined, mapped, select_rows
 from sixd.trajectory.interpolation import interpolate
 from sixd.trajectory.labels import UNKNOWN, Labels
-from sixd.trajectory.records import (
-    alive,
-    changed,
-    checked,
-    describe,
-    joined,
-    numbers,
-    picked,
-)
+from sixd.trajectory.printing import describe, describe_html
 
 
 class State(NamedTuple):
@@ -46,13 +39,13 @@ class Trajectory:
     """A motion: records at the times t (r,) [s], ascending, of one mechanism or of a batch of them.
 
     q (…, r, nq), qd (…, r, nv), tau (…, r, nv) the controller's force at the records, or None; ``internal`` (…, r, nu)
-    the states of the elements in ``forces``; ``parameters`` name -> (…, core), one set per row. ``system`` is what
-    moves, None after ``load`` without one. ``facts``: how it was made (dt, method, …); ``interrupted``: whether it
-    ended early. ``known``: of kinetic, potential and constraint_error what need not be computed;
-    ``dataclasses.replace`` drops it where the states, the system or the parameters change.
+    the states of the elements in ``forces``; ``parameters`` name -> (…, core), one set per row. ``system`` is the
+    system that moves, None after ``load`` without one. ``facts``: how the motion was made (dt, method, …);
+    ``interrupted``: whether it ended early. ``known``: those of kinetic, potential and constraint_error that need not
+    be computed; ``dataclasses.replace`` drops them if the states, the system or the parameters change.
 
     ``kinetic``, ``potential``, ``energy`` (…, r) [J] and ``constraint_error`` (…, r) follow from the states. The
-    potential energy is that of gravity and of the joints' springs, not what the elements in ``forces`` store.
+    potential energy is that of gravity and of the joints' springs, without what the elements in ``forces`` store.
 
     ``len``, ``traj[k]`` (a ``State``), ``traj[a:b:s]``, iteration over records; ``row(i)``, ``rows``, ``at(t)``.
     """
@@ -71,14 +64,14 @@ class Trajectory:
     labels: Labels = field(default_factory=lambda: UNKNOWN)
 
     def __post_init__(self) -> None:
-        for name, value in checked(self).items():
+        for name, value in checked_fields(self).items():
             object.__setattr__(self, name, value)
 
     # shape ----------------------------------------------------------------------------------------
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """Shape of the batch of rollouts, () if there is one alone."""
+        """Shape of the batch of rollouts, () for a single one."""
         return self.q.shape[:-2]
 
     @property
@@ -88,12 +81,12 @@ class Trajectory:
 
     @property
     def failed(self) -> int:
-        """How many rollouts have a q or qd that is not finite at the end.
+        """Number of rollouts with a q or qd that is not finite at the end.
 
-        A rollout that blew up may still have finite states, but so large that their energy is not: see ``energy``, and
-        what the trajectory says of itself when printed.
+        A rollout that blew up may still have finite states, but so large that their energy is not finite: ``energy``
+        and the printed trajectory show that.
         """
-        return int(np.sum(~alive(self)))
+        return int(np.sum(~finite_rows(self)))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -104,7 +97,7 @@ class Trajectory:
         """``traj[k]``: the record k, a ``State``; ``traj[a:b:s]``: a trajectory of some of the records."""
         if isinstance(index, slice):
             self._require_slice(index)
-            return changed(self, lambda x: x[..., index, :], lambda x: x[..., index], t=self.t[index])
+            return mapped(self, lambda x: x[..., index, :], lambda x: x[..., index], t=self.t[index])
         try:
             k = operator.index(index)
         except TypeError:
@@ -121,23 +114,23 @@ class Trajectory:
         return (self[k] for k in range(len(self)))
 
     def row(self, index: Any) -> Trajectory:
-        """One rollout of a batch, by a number (or one for each dimension of the batch).
+        """One rollout of a batch, by its number (or a tuple with one for each dimension of the batch).
 
         A slice, a list of numbers or a mask gives a smaller batch.
         """
-        return picked(self, index)
+        return select_rows(self, index)
 
     @property
     def rows(self) -> Iterator[Trajectory]:
-        """The rollouts of a batch, one after the other; itself, if it is one alone."""
+        """The rollouts of a batch, one after the other; the trajectory itself if it has no batch."""
         return (self.row(i) for i in np.ndindex(self.batch)) if self.batch else iter((self,))
 
     @classmethod
     def concatenate(cls, parts: Iterable[Trajectory]) -> Trajectory:
-        """Pieces of one motion joined in time; a record that the piece before holds already is dropped."""
+        """Join pieces of one motion in time; a record that repeats the end of the piece before is dropped."""
         return joined(list(parts))
 
-    # what follows from the states -------------------------------------------------------------------
+    # derived quantities -------------------------------------------------------------------------------
 
     @cached_property
     def _energies(self) -> tuple[Array, Array]:
@@ -145,12 +138,12 @@ class Trajectory:
 
     @cached_property
     def kinetic(self) -> Array:
-        """Kinetic energy (…, r) [J], armature's included."""
+        """Kinetic energy (…, r) [J], that of the armature included."""
         return self.known["kinetic"] if "kinetic" in self.known else self._energies[0]
 
     @cached_property
     def potential(self) -> Array:
-        """Potential energy (…, r) [J] of gravity and of the joints' springs; not of the elements in ``forces``."""
+        """Potential energy (…, r) [J] of gravity and of the joints' springs, without the elements in ``forces``."""
         return self.known["potential"] if "potential" in self.known else self._energies[1]
 
     @cached_property
@@ -161,15 +154,15 @@ class Trajectory:
 
     @cached_property
     def constraint_error(self) -> Array:
-        """Largest |φ| (…, r) of the constraints, each in its own unit; zeros without constraints."""
+        """Largest |φ| (…, r) of the constraints, each in its own unit; zero without constraints."""
         if "constraint_error" in self.known:
             return self.known["constraint_error"]
         return derived.constraint_errors(self._require_system("constraint_error"), self.q, self.parameters)
 
     def contacts(self) -> list[tuple[str, Array, Array]]:
-        """(name, points (…, r, k, 3) [m], forces (…, r, k, 3) [N]), world axes, of each force element with contacts.
+        """(name, points (…, r, k, 3) [m], forces (…, r, k, 3) [N]) of each force element with contacts, in world axes.
 
-        [] if there is none, as after ``load``, unless that was given the ``forces``.
+        [] if there is none, also after ``load`` without ``forces``.
         """
         if not self.forces:
             return []
@@ -179,12 +172,12 @@ class Trajectory:
     def at(self, t: Any) -> tuple[Array, Array]:
         """(q, qd) at a time, each (…, n), or at times (m,), each (…, m, n), interpolated on the manifold.
 
-        A cubic between neighbouring records, which uses their velocities: q and qd are exact at the records, qd is the
-        velocity of q, and where the motion is smooth the errors are of the order h⁴ in q and h³ in qd for records h
-        apart. Orientations must turn by less than half a turn from record to record.
+        The interpolation is a cubic between neighbouring records that uses their velocities: q and qd are exact at the
+        records, qd is the velocity of q, and where the motion is smooth the errors are of order h⁴ in q and h³ in qd
+        for records h apart. Orientations must turn by less than half a turn from record to record.
         """
         system = self._require_system("at")
-        times = numbers("time", t)
+        times = float_array("time", t)
         if times.ndim > 1:
             raise ShapeError(f"at: t has shape {times.shape}, expected one time, or times (m,).")
         if len(self):  # a sum of steps may miss the end by rounding
@@ -204,7 +197,7 @@ class Trajectory:
             q, qd = interpolate(system, self.t, self.q, self.qd, np.atleast_1d(times), values)
         return (q, qd) if times.ndim else (q[..., 0, :], qd[..., 0, :])
 
-    # files, tables, pictures --------------------------------------------------------------------------
+    # files, tables, figures ---------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trajectory to a file, ``.npz`` or ``.csv``: see ``sixd.trajectory.storage``."""
@@ -214,17 +207,17 @@ class Trajectory:
 
     @staticmethod
     def load(path: str | os.PathLike[str], system: System | None = None, *, forces: Any = ()) -> Trajectory:
-        """The trajectory of a file that ``save`` wrote; a ``system`` must have the names that the file has.
+        """Read a trajectory from a file that ``save`` wrote; a ``system`` must have the coordinates named in the file.
 
-        ``forces``: the elements that acted, or the only one. Without a system the energies are those of the file, and
-        ``at`` and ``contacts`` are not to be had.
+        ``forces``: the elements that acted, or a single one. Without a system the energies are those of the file, and
+        ``at`` and ``contacts`` raise an error.
         """
         from sixd.trajectory.storage import load
 
-        return load(path, system, forces)
+        return load(Trajectory, path, system, forces)
 
     def to_pandas(self) -> Any:
-        """The records as a pandas DataFrame, with the columns of the CSV file."""
+        """Return the records as a pandas DataFrame with the columns of the CSV file."""
         from sixd.trajectory.storage import to_pandas
 
         return to_pandas(self)
@@ -236,16 +229,16 @@ class Trajectory:
         show: bool | None = None,
         path: str | os.PathLike[str] | None = None,
     ) -> Any:
-        """A matplotlib figure of the motion: see ``sixd.trajectory.plotting.plot``."""
+        """Draw the motion as a matplotlib figure: see ``sixd.trajectory.plotting.plot``."""
         from sixd.trajectory.plotting import plot
 
         return plot(self, what, joints, show, path)
 
-    # ------------------------------------------------------------------------------------------------
+    # checks and text ----------------------------------------------------------------------------------
 
     @staticmethod
     def _require_slice(index: slice) -> None:
-        """Raise unless the records come in the order of their times."""
+        """Raise unless the slice keeps the records in the order of their times."""
         try:
             step = 1 if index.step is None else operator.index(index.step)
             index.indices(0)
@@ -269,7 +262,5 @@ class Trajectory:
         return describe(self)
 
     def _repr_html_(self) -> str:
-        """What there is of it, and how far each coordinate goes, as a table for notebooks."""
-        from sixd.trajectory.records import describe_html
-
+        """A table for notebooks: the printed line and the range of each coordinate."""
         return describe_html(self)

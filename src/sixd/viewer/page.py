@@ -1,7 +1,7 @@
-"""The page of a scene: one HTML file with its style, its program and its data inside.
+"""The page of a scene: one HTML file that contains its style, its program and its data.
 
-Knows the files in ``web/`` and how to put them together safely; knows nothing of models or trajectories.
-A Content-Security-Policy admits only the scripts written here, by their hashes, and no request to anywhere.
+Puts the files in ``web/`` together; knows nothing of models or trajectories. A Content-Security-Policy admits only the
+scripts written here, by their hashes, and no requests to other servers.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ PROGRAM = (
 
 
 def html(scene: dict[str, Any]) -> str:
-    """The page that shows ``scene``, complete in one text: it needs no other file and asks no server.
+    """Return the page that shows ``scene`` as one text that needs neither other files nor a server.
 
-    The generated kinematics becomes a script of its own, so that the page evaluates no text. A scene with a key
-    ``live`` (the address of a server's state) may ask the server it came from, no other.
+    The generated kinematics is a script of its own, so that the page executes no text. A scene with a key ``live``
+    (the address of a server's state) may send requests to the server it came from, and to no other.
     """
     data = {key: value for key, value in scene.items() if key != "kinematics"}
     parts = {
@@ -61,12 +61,12 @@ def html(scene: dict[str, Any]) -> str:
         "program": "(() => {\n'use strict';\n" + "\n".join(_read(name) for name in PROGRAM) + "})();\n",
     }
     parts["policy"] = _policy(parts, live=bool(scene.get("live")))
-    # one pass, so that nothing inside a part is taken for a place to fill
+    # one pass, so that braces inside a part are not replaced
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read("page.html"))
 
 
 def _policy(parts: dict[str, str], *, live: bool) -> str:
-    """The Content-Security-Policy: these scripts, this style, pictures inside the page, and nothing else."""
+    """The Content-Security-Policy: these scripts, this style, images inside the page, and nothing else."""
     rules = [
         "default-src 'none'",
         f"script-src {_hash(parts['kinematics'])} {_hash(parts['program'])}",
@@ -84,13 +84,13 @@ def _hash(text: str) -> str:
 
 
 def _kinematics(source: str) -> str:
-    """The generated statements as a named function; spaces keep any ``</`` and ``<!--`` from ending the script."""
+    """The generated statements as a named function; spaces prevent ``</`` and ``<!--`` from ending the script."""
     safe = source.replace("</", "< /").replace("<!--", "< !--").replace("\r", "\n")
     return f"window.sixdKinematics = function (q, out) {{\n'use strict';\n{safe}\n}};\n"
 
 
 def _json(data: dict[str, Any]) -> str:
-    """JSON in ASCII that may stand inside a script element; numbers that JSON does not have become null."""
+    """ASCII JSON that is safe inside a script element; infinity and NaN, which JSON does not have, become null."""
     text = json.dumps(_finite(data), allow_nan=False, separators=(",", ":"))
     return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
 
@@ -106,7 +106,7 @@ def _finite(value: Any) -> Any:
 
 
 def _text(value: object) -> str:
-    # half a surrogate pair, as file names may carry, cannot be written in UTF-8
+    # half a surrogate pair, which file names may contain, cannot be encoded in UTF-8
     return str(value).encode("utf-8", "replace").decode()
 
 

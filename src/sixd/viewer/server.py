@@ -1,8 +1,8 @@
-"""A server for one page, on this machine alone: the page at ``/`` and the configuration to show at ``/state``.
+"""An HTTP server for one page, on this machine only: the page at ``/`` and the configuration to show at ``/state``.
 
-It listens on 127.0.0.1, answers no request that names another host (a page elsewhere could otherwise reach it by a
-name of its own), and has nothing else to give. One thread serves all clients: those that wait for news cost nothing,
-and it still answers while the program ends, when no thread may start any more.
+It listens on 127.0.0.1 and rejects requests that name another host (otherwise a foreign page could reach it through a
+host name of its own). One thread serves all clients: waiting ones cost nothing, and it still answers while the program
+ends, when Python starts no more threads.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ from urllib.parse import parse_qs, urlsplit
 from sixd.errors import FileError, OutOfRangeError
 
 HOST = "127.0.0.1"
-BACKLOG = 1024  # connections that may wait to be taken; with 5, the usual number, 400 clients took 51 s to connect
-_WAIT = 20.0  # [s] an asker waits for news before it is told that there are none
+BACKLOG = 1024  # connections that may wait to be accepted; with 5, the usual number, 400 clients took 51 s to connect
+_WAIT = 20.0  # [s] until a request for a newer state is answered without one
 _ARRIVE = 60.0  # [s] for a request to arrive
-_LEAVE = 2.0  # [s] for answers under way when the server is closed
-_WORDS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 501: "Not Implemented", 503: "Closed"}
+_LEAVE = 2.0  # [s] for unfinished answers when the server is closed
+_REASONS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 501: "Not Implemented", 503: "Closed"}
 
 
-class State:
-    """The configuration last shown, with a number that grows; askers wait, inside the server's loop, for another."""
+class LiveState:
+    """The configuration shown last and its version; requests wait in the server's event loop for a newer one."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.version, self.closed = 0, False
         self.q: list[float] | None = None
         self._loop, self._lock = loop, threading.Lock()
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
 
     def set(self, q: Sequence[float]) -> None:
-        """Show this configuration; from any thread."""
+        """Show this configuration; may be called from any thread."""
         with self._lock:
             self.version, self.q = self.version + 1, [float(x) for x in q]
             if not self.closed:
-                self._loop.call_soon_threadsafe(self._tell)
+                self._loop.call_soon_threadsafe(self._notify)
 
     def close(self) -> None:
-        """Send all askers away; inside the loop."""
+        """Answer all waiting requests; to be called inside the event loop."""
         with self._lock:
             self.closed = True
-        self._tell()
+        self._notify()
 
     async def after(self, version: int) -> dict[str, Any]:
-        """The state, as soon as its number differs from ``version``, or after a while."""
+        """Return the state as soon as its version differs from ``version``, or after 20 s."""
         if not self.closed and self.version == version:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), _WAIT)
+                await asyncio.wait_for(self._changed.wait(), _WAIT)
         with self._lock:
             return {"version": self.version, "q": self.q}
 
-    def _tell(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+    def _notify(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
 
 class Server:
@@ -72,7 +72,7 @@ class Server:
         if isinstance(port, bool) or not isinstance(port, Integral) or not 0 <= int(port) <= 65535:
             raise OutOfRangeError(f"view: port is {port!r}, expected a number of 0 … 65535; 0 takes a free one.")
         try:
-            # on POSIX a port closed a moment ago may be taken again; one in use may not
+            # on POSIX a port that was just closed can be reused; one in use cannot
             listener = socket.create_server((HOST, int(port)), backlog=BACKLOG)
         except OSError as error:
             raise FileError(
@@ -83,21 +83,21 @@ class Server:
         self.closed = threading.Event()
         self._page = page
         self._loop = asyncio.new_event_loop()
-        self.state = State(self._loop)
+        self.state = LiveState(self._loop)
         self._end = asyncio.Event()
-        self._talks: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
         self._idle: set[StreamWriter] = set()
         self._thread = threading.Thread(target=self._run, args=(listener,), name="sixd-view", daemon=True)
         self._thread.start()
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{HOST}:{self.port}/"
 
     @property
     def is_open(self) -> bool:
-        """Whether it still answers."""
+        """Whether the server still answers."""
         return not self.closed.is_set()
 
     def close(self) -> None:
@@ -116,23 +116,23 @@ class Server:
             self._loop.close()
 
     async def _serve(self, listener: socket.socket) -> None:
-        server = await asyncio.start_server(self._talk, sock=listener, backlog=BACKLOG)
+        server = await asyncio.start_server(self._connect, sock=listener, backlog=BACKLOG)
         await self._end.wait()
         server.close()
         self.state.close()
         for writer in self._idle:
             writer.close()
-        if self._talks:
-            _, late = await asyncio.wait(self._talks, timeout=_LEAVE)
-            for talk in late:
-                talk.cancel()
+        if self._connections:
+            _, late = await asyncio.wait(self._connections, timeout=_LEAVE)
+            for connection in late:
+                connection.cancel()
             await asyncio.gather(*late, return_exceptions=True)
 
-    async def _talk(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """One connection: a request and its answer after the other."""
-        talk = asyncio.current_task()
-        assert talk is not None
-        self._talks.add(talk)
+    async def _connect(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """Answer the requests of one connection, one after the other."""
+        connection = asyncio.current_task()
+        assert connection is not None
+        self._connections.add(connection)
         try:
             while not self.state.closed:
                 self._idle.add(writer)
@@ -140,24 +140,24 @@ class Server:
                 self._idle.discard(writer)
                 status, kind, text = await self._answer(request)
                 last = request.last or self.state.closed
-                writer.write(_written(status, kind, text, last=last, head_only=request.method == "HEAD"))
+                writer.write(_response(status, kind, text, last=last, head_only=request.method == "HEAD"))
                 await writer.drain()
                 if last:
                     break
-        # a page that is closed while it waits is no error
+        # a page that is closed while it waits is not an error
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
             pass
         finally:
             self._idle.discard(writer)
-            self._talks.discard(talk)
+            self._connections.discard(connection)
             writer.close()
 
     async def _answer(self, request: _Request) -> tuple[int, str, str]:
-        """Status, type and text: the page, or the state."""
+        """Status, content type and text: the page, or the state."""
         if request.method not in ("GET", "HEAD"):
             return (501 if request.method else 400), "text/plain", "There is only the page, to GET.\n"
         if request.host not in (f"{HOST}:{self.port}", f"localhost:{self.port}"):
-            return 403, "text/plain", "This address is for this machine alone.\n"
+            return 403, "text/plain", "This address works only on this machine.\n"
         if request.path == "/":
             return 200, "text/html; charset=utf-8", self._page()
         if request.path != "/state":
@@ -171,7 +171,7 @@ class Server:
 
 
 class _Request(NamedTuple):
-    """What is read of a request; ``method`` is empty if it cannot be read. ``last``: no other follows."""
+    """A request; ``method`` is empty if it cannot be parsed. ``last``: whether the connection is closed after it."""
 
     method: str
     host: str = ""
@@ -190,16 +190,16 @@ async def _read(reader: StreamReader) -> _Request:
     except (ValueError, HTTPException):
         return _Request("")
     hosts = headers.get_all("Host", [])
-    # what has a body is answered, but the body is not read
+    # a request with a body is answered, but the body is not read
     plain = method in ("GET", "HEAD") and not (headers.get("Content-Length") or headers.get("Transfer-Encoding"))
     last = not plain or version != "HTTP/1.1" or headers.get("Connection", "").lower() == "close"
     return _Request(method, hosts[0] if len(hosts) == 1 else "", path.path, path.query, last)
 
 
-def _written(status: int, kind: str, text: str, *, last: bool, head_only: bool) -> bytes:
+def _response(status: int, kind: str, text: str, *, last: bool, head_only: bool) -> bytes:
     body = text.encode()
     lines = [
-        f"HTTP/1.1 {status} {_WORDS[status]}",
+        f"HTTP/1.1 {status} {_REASONS[status]}",
         f"Content-Type: {kind}",
         f"Content-Length: {len(body)}",
         *(["Connection: close"] if last else []),

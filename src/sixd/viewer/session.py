@@ -1,6 +1,6 @@
-"""Who looks: somebody at a terminal, a notebook, a test, or nobody; and a script that ends while its viewer is open.
+"""The process that opens a viewer: terminal, notebook, test or script; and how a script waits at its end.
 
-Knows the process, not what a viewer shows.
+Knows nothing of what a viewer shows.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from typing import Any
 
 from sixd.notebook import ipython
 
-_waiting: list[Any] = []  # viewers that keep a script from ending, if they are open then
+_waiting: list[Any] = []  # viewers that keep a script from ending while they are open
 
 
 def is_off() -> bool:
-    """Whether the environment says that nothing is to be served: SIXD_VIEW=off."""
+    """Whether the environment turns the viewer off: SIXD_VIEW=off."""
     return os.environ.get("SIXD_VIEW", "").strip().lower() == "off"
 
 
 def wants_browser() -> bool:
-    """Whether somebody sits at a terminal with a display, and no test is running."""
+    """Whether the program runs at a terminal with a display, and not in a test."""
     if not _at_terminal():
         return False
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def is_script() -> bool:
-    """Whether this is a program started from a terminal that ends by itself: no interactive session, no notebook."""
+    """Whether this is a program started from a terminal, neither an interactive session nor a notebook."""
     return _at_terminal() and not is_interactive()
 
 
 def is_interactive() -> bool:
-    """Whether somebody types the program: Python's prompt, IPython, a notebook."""
+    """Whether commands are typed one by one: Python's prompt, IPython, a notebook."""
     return hasattr(sys, "ps1") or bool(sys.flags.interactive) or ipython() is not None
 
 
 def say(text: str) -> None:
-    """Print a line of ASCII, if there is somewhere to print."""
-    with suppress(OSError, ValueError):  # closed
+    """Print a line of ASCII text, unless standard output is closed."""
+    with suppress(OSError, ValueError):
         print(text, flush=True)
 
 
@@ -52,8 +52,8 @@ def wait_at_end(viewer: Any) -> None:
 
 
 def _wait(process: int) -> None:
-    """At the end of the program: serve on, unless it died or is a fork of the program."""
-    # the interpreter sets these when it prints the traceback of what nobody caught
+    """Keep serving at the end of the program, unless it ends with a traceback or is a fork of ``process``."""
+    # the interpreter sets these when it prints the traceback of an exception that was not caught
     died = getattr(sys, "last_value", None) is not None or getattr(sys, "last_exc", None) is not None
     viewers = [viewer for viewer in _waiting if viewer.is_open]
     if died or not viewers or os.getpid() != process:
@@ -67,7 +67,7 @@ def _wait(process: int) -> None:
 
 
 def _at_terminal() -> bool:
-    """Whether what is printed goes to a terminal, from the program itself: not from a test, nor from a worker of it."""
+    """Whether standard output is a terminal, and this is neither a test nor a worker process."""
     workers = sys.modules.get("multiprocessing.process")
     is_worker = workers is not None and workers.parent_process() is not None
     if "PYTEST_CURRENT_TEST" in os.environ or sys.stdout is None or is_worker:

@@ -1,6 +1,6 @@
-"""Viewer: a mechanism, and its motions, in a page of the browser; ``sixd.view`` makes one.
+"""Viewer: a mechanism and its motions in a page of the browser; ``sixd.view`` makes one.
 
-The server, the page and the scene are made by other files; they are imported when a viewer is made.
+The modules of the server, the page and the scene are imported when a viewer is made.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sixd.model.system import System
 from sixd.notebook import kernel
 from sixd.viewer import session
 
-_CHECK = 0.5  # [s] between looks at whether a viewer is closed: some systems interrupt no longer wait
+_CHECK = 0.5  # [s] between checks whether a viewer is closed: on some systems Ctrl-C does not interrupt a longer wait
 
 
 class Viewer:
     """A page in the browser, served on this machine until ``close``, the end of a ``with`` block, or of the program.
 
-    ``url`` is its address; ``save_html(path)`` writes it as one file that needs neither server nor network. Where the
-    environment has SIXD_VIEW=off nothing is served, and ``url`` is empty.
+    ``url`` is its address; ``save_html(path)`` writes it as one file that needs neither server nor network. With
+    SIXD_VIEW=off in the environment nothing is served, and ``url`` is empty.
     """
 
     def __init__(self, system: System, scene: dict[str, Any], port: int = 0) -> None:
@@ -36,7 +36,7 @@ class Viewer:
 
     @property
     def url(self) -> str:
-        """The page's address, on this machine alone; empty if it is not served."""
+        """The page's address, valid on this machine only; empty if the page is not served."""
         return "" if self._server is None else self._server.url
 
     @property
@@ -46,11 +46,11 @@ class Viewer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What could not be shown, or not as given: missing meshes, rows left out, records thinned."""
+        """Notes on what is not shown as given: missing meshes, rows left out, records thinned."""
         return tuple(self.scene["notes"])
 
     def show(self, q: Any) -> None:
-        """Show the configuration q (nq,) in all open pages, and in those saved or opened later."""
+        """Show the configuration q (nq,) in all open pages, and in pages saved or opened later."""
         from sixd.viewer.scene.scene import read_configuration
 
         found = read_configuration(self.system, q).tolist()
@@ -59,7 +59,7 @@ class Viewer:
             self._server.state.set(found)
 
     def save_html(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, whole or not at all, and return its path. It plays offline."""
+        """Write the page to a file, whole or not at all, and return its path. The page plays offline."""
         target = Path(path).expanduser()
         if target.is_dir() or not target.name:
             raise FileError(f"save_html: {str(path)!r} is a folder, expected the name of a file.")
@@ -71,7 +71,7 @@ class Viewer:
         return target
 
     def close(self) -> None:
-        """Stop serving the page; a page that is open stays as it is."""
+        """Stop serving the page; pages that are open stay as they are."""
         if self._server is not None:
             self._server.close()
 
@@ -82,7 +82,7 @@ class Viewer:
         self.close()
 
     def until_closed(self) -> None:
-        """Serve until the viewer is closed; Ctrl-C raises KeyboardInterrupt, as anywhere."""
+        """Serve until the viewer is closed; Ctrl-C raises KeyboardInterrupt."""
         if self._server is not None:
             while not self._server.closed.wait(_CHECK):
                 pass
@@ -123,31 +123,31 @@ def view(
     camera: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> Viewer:
-    """Look at a mechanism, or at its motions, in a page of the browser.
+    """Show a mechanism, or its motions, in a page of the browser.
 
-    Returns at once and prints the page's address. A script that is started from a terminal and ends while a viewer is
-    open waits until Ctrl-C, so that the page can be looked at; see ``block``.
+    Returns at once and prints the page's address. A script that was started from a terminal waits at its end until
+    Ctrl-C while a viewer is open; see ``block``.
 
-    Without a trajectory the joints have sliders; with one it plays, energy and coordinates plotted beside it. Bodies
-    are drawn by the shapes and meshes of the robot's file, or else by sticks between their joints.
+    Without a trajectory the joints have sliders; a trajectory is played, with plots of energy and coordinates beside
+    it. Bodies are drawn with the shapes and meshes of the robot's file, or as sticks between their joints.
 
     Parameters
     ----------
-    model : a ``sixd.Model``, or a reduced one.
+    model : a ``sixd.Model``, a reduced model, or another system with bodies.
     trajectory : a ``Trajectory``, a pair (t, q) of arrays (r,) and (…, r, nq), or several of them in a list or in a
-        dictionary by name. Rows of a batch, 16 at most, are shown side by side.
-    q : (nq,) the configuration to begin with.
-    ghost : show several motions in one place, all but the first transparent.
-    names : of the trajectories, one each.
-    port : where the page is served, on 127.0.0.1 alone; 0 takes a free port.
-    open_browser : whether to open the page; None does so from a terminal with a display. False does not print the
+        dictionary by name. Rows of a batch, at most 16, are shown side by side.
+    q : (nq,) the first configuration.
+    ghost : show several motions at the same position, all but the first transparent.
+    names : names of the trajectories, one each.
+    port : port of the page on 127.0.0.1; 0 takes a free one.
+    open_browser : whether to open the page; None opens it from a terminal with a display. False does not print the
         address either.
     block : True waits in this call until Ctrl-C or ``close``; False never waits. None waits at the end of a script, but
-        not where it ends with a traceback, where ``open_browser`` is False, without a terminal, in notebooks and other
+        not if it ends with a traceback, if ``open_browser`` is False, without a terminal, in notebooks and other
         interactive sessions, and in tests.
-    camera : "position", "target", "up" (3,) in world axes and "track", a body to follow; the page finds its own place
-        if omitted.
-    title : of the page; the model's name if omitted.
+    camera : "position", "target", "up" (3,) in world axes and "track", a body to follow; the page chooses a view if
+        omitted.
+    title : title of the page; the model's name if omitted.
 
     With SIXD_VIEW=off in the environment nothing is opened, served, printed or waited for; ``save_html`` works.
 

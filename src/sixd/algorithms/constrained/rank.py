@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from sixd.algorithms.constrained.assembly import assembled, settle
 from sixd.algorithms.constrained.rows import constraint_jacobian, row_slices
 from sixd.algorithms.crba import crba
+from sixd.model.memo import known_of, remember
 from sixd.model.system import System
 from sixd.notebook import table
 from sixd.spatial.scalar import Array
@@ -48,22 +48,16 @@ class Rank(NamedTuple):
     doubles: Mapping[int, float]
 
 
-_KNOWN: WeakKeyDictionary[System, Rank] = WeakKeyDictionary()
-_ORIGIN: WeakKeyDictionary[System, System] = WeakKeyDictionary()
-
-
 def derived(new: System, old: System) -> System:
-    """``new``, noted as ``old`` with other numbers in it, which may be traced: it has the same rank."""
-    _ORIGIN[new] = old
+    """Return ``new``, marked as ``old`` with other numbers, which may be traced: it has the same rank."""
+    known_of(new)["origin"] = old
     return new
 
 
 def assembled_rank(system: System) -> Rank:
-    """The rank of A (k, nv) in assembled configurations; found once."""
-    if system not in _KNOWN:
-        with np.errstate(all="ignore"):  # a start where a function has no slope is passed over
-            _KNOWN[system] = assembled_rank(_ORIGIN[system]) if system in _ORIGIN else _find(system)
-    return _KNOWN[system]
+    """The rank of A (k, nv) in assembled configurations; computed once per system."""
+    origin = known_of(system).get("origin")
+    return assembled_rank(origin) if origin is not None else remember(system, "rank", lambda: _find(system))
 
 
 def scaled_rows(system: System, q: Array, sizes: Sequence[float] | None = None) -> Array:
@@ -92,6 +86,7 @@ def _rank(A: Array) -> int:
     return int((values > _ZERO * max(values[0], 1e-300)).sum())
 
 
+@np.errstate(all="ignore")  # a start where a function has no slope is skipped
 def _find(system: System) -> Rank:
     rng = np.random.default_rng(0)
     if system.symbols:  # of numbers in their place; symbols whose values must fit each other may not assemble

@@ -6,30 +6,28 @@ Generic over systems; each constraint gives its own rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.constraint import Constraint
+from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.spatial.dual import derivative
 from sixd.spatial.scalar import Array, Scalar
 
-_COUNTS: WeakKeyDictionary[System, tuple[tuple[int, int], ...]] = WeakKeyDictionary()
-
 
 def row_counts(system: System) -> tuple[tuple[int, int], ...]:
     """(k, h) of each constraint: its rows, and how many of them are rates of a position."""
-    if system not in _COUNTS:
-        q, qd = np.asarray(system.neutral()), np.zeros(system.nv)
-        if system.symbols:  # beside which floats have no value
-            q, qd = _symbolic(system.nq, "q"), _symbolic(system.nv, "v")
-        with np.errstate(all="ignore"):  # only the lengths matter
-            _COUNTS[system] = tuple(
-                (len(c.velocity(system, q, qd)), len(c.position(system, q))) for c in system.constraints
-            )
-    return _COUNTS[system]
+    return remember(system, "row counts", lambda: _row_counts(system))
+
+
+@np.errstate(all="ignore")  # only the lengths matter
+def _row_counts(system: System) -> tuple[tuple[int, int], ...]:
+    q, qd = np.asarray(system.neutral()), np.zeros(system.nv)
+    if system.symbols:  # floats do not mix with them
+        q, qd = _symbolic(system.nq, "q"), _symbolic(system.nv, "v")
+    return tuple((len(c.velocity(system, q, qd)), len(c.position(system, q))) for c in system.constraints)
 
 
 def _symbolic(n: int, letter: str) -> Array:

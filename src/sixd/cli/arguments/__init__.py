@@ -1,1 +1,1 @@
-"""What users write after a command: robots, states, places of files."""
+"""Arguments and options that several commands share: robots, states, files."""

@@ -1,4 +1,4 @@
-"""The argument ROBOT: a file, a name of the zoo, or standard input, to a Model."""
+"""The argument ROBOT: a file, a name of the zoo, or standard input, loaded as a Model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import click
 
 import sixd
 from sixd import zoo
-from sixd.cli.arguments.usage import NEAR
 from sixd.cli.output import count
+from sixd.cli.usage import NEAR
 from sixd.errors import LoadError, ModelWarning, suggestion
 from sixd.io.files import read_limited
 from sixd.model import Model
@@ -23,12 +23,12 @@ from sixd.model.findings import told_at_load
 F = TypeVar("F", bound=Callable[..., Any])
 PREFIX = "zoo:"
 _ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf")
-_MOST_FILES = 5  # that are named
+_MOST_FILES = 5  # that a message lists
 _NEAR_FILE = 0.75  # as NEAR, of names with endings: 'none.urdf' is not near 'robot.urdf' (0.63)
 
 
 def robot_argument(*, required: bool = True) -> Callable[[F], F]:
-    """Decorator: the argument ROBOT with the options that say how its file is read."""
+    """Return a decorator that adds the argument ROBOT and the options of loading its file."""
 
     def decorate(function: F) -> F:
         for part in (
@@ -51,7 +51,7 @@ def robot_argument(*, required: bool = True) -> Callable[[F], F]:
 def load_robot(
     robot: str, *, floating_base: bool = False, package_dirs: tuple[str, ...] = (), quiet: bool = False
 ) -> Model:
-    """The model. What is doubtful in its file is told in one line on standard error, unless ``quiet``."""
+    """Return the model; a warning counts the findings in its file, unless ``quiet``."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         model = _load(robot, floating_base, package_dirs)
@@ -95,7 +95,7 @@ def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Mod
 
 
 def _is_path(robot: str) -> bool:
-    """Whether it is a path, or meant as one."""
+    """Whether the argument is a path, or looks like one."""
     path = Path(robot).expanduser()
     try:
         there = path.exists()
@@ -105,7 +105,7 @@ def _is_path(robot: str) -> bool:
 
 
 def _require_file(path: Path) -> None:
-    """Raise, with the files that may be meant, where the path is a folder's or of no file; else the loader tells."""
+    """Raise if the path is a folder, or a missing file with a similar one beside it; other errors are the loader's."""
     try:
         folder, missing = path.is_dir(), not path.exists()
         found = _files(path if folder else path.parent)
@@ -122,12 +122,12 @@ def _require_file(path: Path) -> None:
 
 
 def _files(folder: Path) -> list[str]:
-    """Names of the robot files in a folder."""
+    """Return the names of the robot files in a folder."""
     return sorted(p.name for p in folder.iterdir() if p.suffix.lower() in _ENDINGS)
 
 
 def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    """For shells that complete words: names of the zoo, then files."""
+    """Return completions for the shell: names of the zoo, then files."""
     from click.shell_completion import CompletionItem
 
     names = [CompletionItem(n) for n in zoo.names() if n.startswith(incomplete)]

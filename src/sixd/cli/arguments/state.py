@@ -1,4 +1,4 @@
-"""States on the command line: numbers with commas between, or joints by name; and random ones."""
+"""States on the command line: numbers separated by commas, or joints by name; and random states."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from sixd.cli.arguments.usage import from_option, wrong_call
 from sixd.cli.output import count
+from sixd.cli.usage import from_option, wrong_call
 from sixd.model import Model
 from sixd.model.joints import Free, Spherical
 from sixd.spatial.scalar import Array
@@ -16,8 +16,8 @@ from sixd.spatial.scalar import Array
 def parse_state(model: Model, option: str, text: str, others: Array | None = None) -> Array:
     """``--q`` (…, nq) or ``--qd`` (…, nv): "0.1,0.2,90deg", or "elbow=0.5,wrist=90deg".
 
-    Joints that are not named keep what ``others`` has for them; by default they are neutral, or at rest. A joint of
-    several coordinates takes them with colons between: "base=1:0:0:0:0:0:0.5".
+    Joints that are not named keep their values in ``others``; by default they are neutral, or at rest. A joint of
+    several coordinates takes them separated by colons: "base=1:0:0:0:0:0:0.5".
     """
     of_q = option != "--qd"
     if others is None:
@@ -33,7 +33,7 @@ def parse_state(model: Model, option: str, text: str, others: Array | None = Non
 
 
 def named_joints(text: str | None) -> list[str]:
-    """The joints that a state names."""
+    """Return the joints that a state names."""
     return [p.partition("=")[0].strip() for p in _parts(text or "") if "=" in p]
 
 
@@ -60,7 +60,7 @@ def _numbers(model: Model, option: str, parts: list[str], of_q: bool) -> Array:
 
 
 def _example(model: Model, of_q: bool) -> str:
-    """A joint with a value, one number if there is a joint of one."""
+    """Return an example of a joint with a value, of one coordinate if there is such a joint."""
     sizes = {name: (model.q_slice(name) if of_q else model.v_slice(name)) for name in model.joint_names}
     if not sizes:
         return "joint=0.5"
@@ -79,15 +79,15 @@ def _by_name(model: Model, option: str, parts: list[str], others: Array) -> Arra
             raise wrong_call(f"{option} gives joint {name!r} twice, expected once.")
         seen.add(name)
         with from_option(option):
-            place = model.q_slice(name) if option != "--qd" else model.v_slice(name)
+            slot = model.q_slice(name) if option != "--qd" else model.v_slice(name)
         numbers = [parse_number(option, x) for x in text.split(":")]
-        size = place.stop - place.start
+        size = slot.stop - slot.start
         if len(numbers) != size:
             raise wrong_call(
                 f"{option} gives joint {name!r} {len(numbers)} numbers, expected {size}"
                 + (", with colons between." if size > 1 or len(numbers) > 1 else ".")
             )
-        values[..., place] = numbers
+        values[..., slot] = numbers
     return values
 
 
@@ -101,23 +101,23 @@ def _require_quaternions(model: Model, option: str, q: Array) -> None:
 
 
 def parse_number(option: str, text: str) -> float:
-    """A number; with ``deg`` after it an angle in degrees."""
+    """Return the number; with the suffix ``deg`` it is converted from degrees to radians."""
     word = text.strip()
-    turned = word.endswith("deg")
+    in_degrees = word.endswith("deg")
     try:
         value = float(word.removesuffix("deg"))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
         raise wrong_call(f"{option} has {text!r}, expected a number such as 0.5, -1e-3 or 90deg.")
-    return math.radians(value) if turned else value
+    return math.radians(value) if in_degrees else value
 
 
 # random states --------------------------------------------------------------------------------------
 
 
 def random_states(model: Model, seed: int, rows: int | None) -> tuple[Array, Array]:
-    """q within the joint limits and normal qd [rad/s, m/s], each (n,) or (rows, n)."""
+    """Return q within the joint limits and normally distributed qd [rad/s, m/s], each (n,) or (rows, n)."""
     rng = np.random.default_rng(seed)
     q = model.random_configuration(rng, size=1 if rows is None else rows)
     qd = rng.standard_normal((len(q), model.nv))

@@ -1,4 +1,4 @@
-"""``sixd bench``: how fast the compiled functions are, beside the same algorithms in plain NumPy and Pinocchio."""
+"""``sixd bench``: the speed of the compiled functions beside the same algorithms in plain NumPy and Pinocchio."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 
 import sixd
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.usage import from_option, unknown, wrong_call
 from sixd.cli.group import command
 from sixd.cli.output import console, count, digits, duration, print_json, printable
-from sixd.cli.rivals import Pinocchio, find_pinocchio
-from sixd.cli.timing import ROUNDS, Contender, medians
-from sixd.engine.functions import LIBRARY, find
+from sixd.cli.pinocchio import Pinocchio, find_pinocchio, first_result
+from sixd.cli.timing import Contender, interleave
+from sixd.cli.usage import from_option, unknown, wrong_call
+from sixd.engine.functions import LIBRARY
 from sixd.errors import ModelError, SixdError
 from sixd.model import Model
 from sixd.spatial.scalar import Array
@@ -29,12 +29,14 @@ _STATE = {"q", "qd", "qdd", "tau"}
 FUNCTIONS = tuple(
     n for n, f in LIBRARY.items() if set(f.arrays) <= _STATE and not set(f.choices) - {"frame", "expressed_in", "kind"}
 )
-_NARROW = 60  # columns below which the table would be cut
+ROUNDS = 7
+TURN = 0.02  # seconds that one turn of a contender takes, about
+_NARROW, _WIDE = 60, 84  # columns below which the table would be cut, from which times fit beside ratios
 USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
-class Row(NamedTuple):
-    """Seconds per evaluation, None where there is nothing to time; the largest difference between the results."""
+class Result(NamedTuple):
+    """Seconds per state, None where there is nothing to time; the largest relative difference between the results."""
 
     function: str
     batch: float
@@ -80,7 +82,7 @@ def bench(
     """Measure the compiled functions for a robot: time per state in a batch and for one state, beside the same
     algorithm in plain NumPy (the library's own source, run as it stands) and beside Pinocchio where that is installed.
 
-    All contenders take turns, and medians over the rounds are shown; results are compared, too. Friction, damping,
+    All contenders take turns, and medians over the rounds are shown; results are compared first. Friction, damping,
     springs and armature are left out, as others leave them out. It takes a few seconds.
     """
     names = [n.strip().replace("-", "_") for n in functions.split(",") if n.strip()]
@@ -96,22 +98,22 @@ def bench(
         with from_option("--frame"):
             model.frame(frame, "bench")
     with console(stderr=True).status(f"measuring {model.name}"):
-        rows, remark = measure(model, names, batch, frame=frame, threads=threads, rounds=rounds)
+        results, remark = measure(model, names, batch, frame=frame, threads=threads, rounds=rounds)
     if as_json:
-        found = [row._asdict() for row in rows]
+        found = [result._asdict() for result in results]
         print_json({"robot": model.name, "batch": batch, "threads": threads, "remark": remark, "functions": found})
         return
     out = console()
-    told = f"{printable(model.name)}: time per state; batches of {count(batch, 'state')} on {count(threads, 'thread')}"
-    out.print(told, style="bold")
-    out.print(table(rows, out.width))
-    out.print(footnote(rows, remark), style="dim")
+    title = f"{printable(model.name)}: time per state; batches of {count(batch, 'state')} on {count(threads, 'thread')}"
+    out.print(title, style="bold")
+    out.print(table(results, out.width))
+    out.print(footnote(results, remark), style="dim")
 
 
 def measure(
     model: Model, names: Iterable[str], batch: int, *, frame: str | None = None, threads: int = 1, rounds: int = ROUNDS
-) -> tuple[list[Row], str]:
-    """A row for each function, and a remark if Pinocchio is not among the contenders."""
+) -> tuple[list[Result], str]:
+    """Return a result for each function, and a remark if Pinocchio is not among the contenders."""
     if not model.nv:
         raise ModelError(f"bench: {model.name!r} has no freedoms, expected a robot that can move.")
     before = sixd.get_num_threads()
@@ -134,94 +136,98 @@ def _states(model: Model, rows: int) -> dict[str, Array]:
 
 def _measure(
     model: Model, name: str, states: dict[str, Array], frame: str | None, pinocchio: Pinocchio | None, rounds: int
-) -> Row:
-    made = find(name, model)
+) -> Result:
+    made = LIBRARY[name].for_system(model)
     last = model.body_names[-1] if model.nb else "world"
     static: dict[str, Any] = {"frame": frame or last} if "frame" in made.choices else {}
-    settled = made.settle(model, tuple((made.choices | static).values()))
+    choices = made.check_choices(model, tuple({**made.choices, **static}.values()))
     many = [states[a] for a in made.arrays]
     one = [x[0].copy() for x in many]
     start = perf_counter()
     kernel = sixd.compile(getattr(sixd, name), model, **static)
     out = kernel(*many)
     ready = perf_counter() - start
-    plain = partial(made.row, model, settled, one)
+    plain = partial(made.row, model, choices, one)
+    names = {"kernel": kernel, "plain": plain, "many": many, "one": one, "out": out}
     contenders = [
-        Contender("batch", partial(kernel, *many, out=out), len(states["q"])),
-        Contender("single", partial(kernel, *one)),
-        Contender("numpy", plain),
+        Contender("batch", "kernel(*many, out=out)", names, len(states["q"])),
+        Contender("single", "kernel(*one)", names),
+        Contender("numpy", "plain()", names),
     ]
-    other = pinocchio.contender(name) if pinocchio else None
-    times = medians([*contenders, *([other] if other else [])], rounds)
     difference = _difference(kernel(*one), plain())
-    if other and pinocchio:
-        difference = max(difference, _difference(kernel(*one), pinocchio.result(name, other.call())))
+    if pinocchio and (other := _pinocchio(pinocchio, name)):
+        contenders.append(other)
+        difference = max(difference, _difference(kernel(*one), first_result(model, pinocchio.model, other)))
     if not difference < 1e-8:
         raise SixdError(f"bench: results of {name} differ by {difference:.1e}, expected rounding. Please report it.")
+    times = {key: 1e-9 * timing.median for key, timing in interleave(contenders, rounds, TURN).items()}
     theirs = (times.get("pinocchio_batch"), times.get("pinocchio_single"))
-    return Row(name, times["batch"], times["single"], times["numpy"], *theirs, ready, difference)
+    return Result(name, times["batch"], times["single"], times["numpy"], *theirs, ready, difference)
+
+
+def _pinocchio(theirs: Pinocchio, name: str) -> Contender | None:
+    """Its batch call, else its call for one state; a Jacobian, whose rows are in another order, is not compared."""
+    if name == "jacobian":
+        return None
+    return theirs.batch("pinocchio_batch", name) or theirs.single("pinocchio_single", name)
 
 
 def _difference(ours: Any, theirs: Any) -> float:
-    """The largest, in parts of the largest entry."""
+    """Return the largest difference, relative to the largest entry."""
     pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
     gaps = [np.abs(a - b).max(initial=0) / max(np.abs(a).max(initial=0), 1e-300) for a, b in pairs]
     return float(max(gaps))
 
 
-def table(rows: list[Row], width: int) -> Table:
-    """The times and their ratios; ratios alone where there is no room, a line each where there is hardly any."""
+def table(results: list[Result], width: int) -> Table:
+    """Return a table of times and ratios; ratios alone without room for both, one ratio a line in narrow terminals."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     if width < _NARROW:
-        return _narrow_table(rows)
-    wide, compared = width >= 84, any(row.pinocchio_batch or row.pinocchio_single for row in rows)
+        made = Table.grid(padding=(0, 2))
+        made.add_column(overflow="fold")
+        made.add_column(justify="right", overflow="fold")
+        for result in results:
+            made.add_row(result.function, duration(result.batch), style="bold")
+            for name, (_, ratio) in _rivals(result).items():
+                made.add_row(f"  {name}/sixd", ratio)
+        return made
+    wide = width >= _WIDE
+    names = dict.fromkeys(name for result in results for name in _rivals(result))
     made = Table(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1), show_edge=False)
     made.add_column("function", no_wrap=True)
-    rivals = ["NumPy", *(["Pinocchio"] * compared)]
-    for head in (
-        "batch",
-        *(["one state"] * wide),
-        *(x for r in rivals for x in ([r, "ratio"] if wide else [f"{r}/sixd"])),
-    ):
-        made.add_column(head, justify="right", no_wrap=True, style="bold" if head == "batch" else "")
-    for row in rows:
-        cells = [duration(row.batch), *([duration(row.single)] * wide)]
-        cells += [*([duration(row.numpy)] * wide), _ratio(row.numpy, row.batch)]
-        if row.pinocchio_batch:
-            cells += [*([duration(row.pinocchio_batch)] * wide), _ratio(row.pinocchio_batch, row.batch)]
-        elif row.pinocchio_single:
-            cells += [*([duration(row.pinocchio_single)] * wide), _ratio(row.pinocchio_single, row.single, "*")]
-        made.add_row(row.function, *cells)
+    made.add_column("batch", justify="right", no_wrap=True, style="bold")
+    for head in (["one state"] if wide else []) + [x for n in names for x in ([n, "ratio"] if wide else [f"{n}/sixd"])]:
+        made.add_column(head, justify="right", no_wrap=True)
+    for result in results:
+        times = [duration(result.batch)] + ([duration(result.single)] if wide else [])
+        rivals = _rivals(result).values()
+        made.add_row(
+            result.function, *times, *(x for time, ratio in rivals for x in ([time, ratio] if wide else [ratio]))
+        )
     return made
 
 
-def _narrow_table(rows: list[Row]) -> Table:
-    from rich.table import Table
-
-    made = Table.grid(padding=(0, 2))
-    made.add_column(overflow="fold")
-    made.add_column(justify="right", overflow="fold")
-    for row in rows:
-        made.add_row(row.function, duration(row.batch), style="bold")
-        made.add_row("  NumPy/sixd", _ratio(row.numpy, row.batch))
-        if row.pinocchio_batch:
-            made.add_row("  Pinocchio/sixd", _ratio(row.pinocchio_batch, row.batch))
-        elif row.pinocchio_single:
-            made.add_row("  Pinocchio/sixd", _ratio(row.pinocchio_single, row.single, "*"))
-    return made
+def _rivals(result: Result) -> dict[str, tuple[str, str]]:
+    """Return the time of each other program, and its ratio to sixd's time."""
+    found = {"NumPy": (duration(result.numpy), _ratio(result.numpy, result.batch))}
+    if result.pinocchio_batch:
+        found["Pinocchio"] = duration(result.pinocchio_batch), _ratio(result.pinocchio_batch, result.batch)
+    elif result.pinocchio_single:
+        found["Pinocchio"] = duration(result.pinocchio_single), _ratio(result.pinocchio_single, result.single, "*")
+    return found
 
 
 def _ratio(theirs: float, ours: float, mark: str = " ") -> str:
     return f"{digits(theirs / ours)} ×{mark}"
 
 
-def footnote(rows: list[Row], remark: str) -> str:
-    """What else is to be known."""
-    ready = duration(sum(row.ready for row in rows))
-    worst = max((row.difference for row in rows), default=0.0)
+def footnote(results: list[Result], remark: str) -> str:
+    """Return the text below the table."""
+    ready = duration(sum(result.ready for result in results))
+    worst = max((result.difference for result in results), default=0.0)
     text = f"Ratios: their time over sixd's in a batch. Results agree to {worst:.0e}. Code was ready after {ready}."
-    if any(row.pinocchio_single for row in rows):
+    if any(result.pinocchio_single for result in results):
         text += " *Pinocchio has no batch of it: one state against one state."
     return f"{text} {remark}." if remark else text

@@ -1,4 +1,4 @@
-"""``sixd cache``: what is kept of compiled code, and removing it."""
+"""``sixd cache``: the compiled code on disk, and its removal."""
 
 from __future__ import annotations
 

@@ -1,22 +1,21 @@
-"""``sixd check``: what is wrong or doubtful in a robot file, and what to fix."""
+"""``sixd check``: faults and doubtful parts of a robot file, and how to fix them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 import sixd
 from sixd.api.checking import Findings
-from sixd.cli.advice import advice
 from sixd.cli.arguments.robot import load_robot, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json, printable
 from sixd.model import Model
 from sixd.model.parts import Finding
 
-_MOST_MESHES = 4  # that are named
+_MOST_MESHES = 4  # that a message lists
 
 
 @command(
@@ -35,7 +34,7 @@ def check(robot: str, floating_base: bool, package_dirs: tuple[str, ...], strict
     move nothing, exchanged limits, negative damping, loops that do not close; and what of the file was left out.
 
     Every finding says where it is and what to fix. Exit status: 0 if there is no fault, 1 if there is one (so a script
-    can rely on it), 2 if the command was called in a wrong way. Remarks are no faults, unless --strict.
+    can rely on it), 2 on wrong usage. Remarks are not faults, unless --strict.
     """
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs, quiet=True)
     found = Findings([*sixd.check(model), *_lost_meshes(model)])
@@ -48,7 +47,7 @@ def check(robot: str, floating_base: bool, package_dirs: tuple[str, ...], strict
 
 
 def _lost_meshes(model: Model) -> list[Finding]:
-    """One remark on all files of meshes that are not there; the model itself never needs them."""
+    """Return one remark on all missing mesh files; the dynamics never need them."""
     files = dict.fromkeys(v.shape.file for v in model.visuals if v.shape.kind == "mesh" and v.shape.file)
     lost = [file for file in files if not Path(file).is_file()]
     if not lost:
@@ -75,11 +74,11 @@ def _show(model: Model, found: Findings, faults: int) -> None:
 
     out = console()
     for finding in found:
-        told = advice(finding)
-        mark = ("✗ ", "bold red") if told.fault else ("· ", "bold yellow")
+        hint = advice(finding)
+        mark = ("✗ ", "bold red") if hint.fault else ("· ", "bold yellow")
         out.print(Text.assemble(mark, (printable(finding.where), "bold"), (f"  {finding.code}", "dim")))
         out.print(Padding(Text(printable(finding.message)), (0, 0, 0, 2)))
-        out.print(Padding(Text(f"→ {told.text}", style="green"), (0, 0, 1, 2)))
+        out.print(Padding(Text(f"→ {hint.text}", style="green"), (0, 0, 1, 2)))
     remarks = len(found) - sum(advice(f).fault for f in found)
     name = printable(model.name)
     if not found:
@@ -90,3 +89,56 @@ def _show(model: Model, found: Findings, faults: int) -> None:
         )
         end = ("✗ ", "bold red") if faults else ("✓ ", "bold green")
         out.print(Text.assemble(end, f"{name}: {', '.join(parts)}"))
+
+
+# advice ---------------------------------------------------------------------------------------------
+
+
+class Advice(NamedTuple):
+    """How to fix a finding. A fault makes results wrong or impossible; a remark only says what the model leaves out."""
+
+    fault: bool
+    text: str
+
+
+_ADVICE = {
+    "missing-inertia": Advice(
+        True,
+        "Write <inertial> with mass, origin and inertia for this link (those of a solid of its size and mass will do), "
+        "or make its joint fixed, so that it is merged with its parent.",
+    ),
+    "negative-mass": Advice(True, "Correct the sign of the mass; masses that were subtracted belong into one link."),
+    "impossible-inertia": Advice(
+        True,
+        "The principal moments A ≤ B ≤ C of a body satisfy C ≤ A + B, about its centre of mass. Look for a matrix "
+        "about another point or in other axes than <origin> says, for grams or millimetres, or for rounded numbers.",
+    ),
+    "singular-mass-matrix": Advice(
+        True,
+        "Give what the joint carries a mass and a matrix, give the joint an armature, or make it fixed.",
+    ),
+    "limits": Advice(True, "Exchange lower and upper."),
+    "negative-property": Advice(True, "Damping, friction, stiffness, armature and limits of effort are at least 0."),
+    "cannot-assemble": Advice(
+        True, "Correct the lengths or frames of the loop; sixd.assemble names the constraint that is farthest off."
+    ),
+    "redundant-constraints": Advice(
+        False, "Not a fault: the motion is unique. Leave equations out only if you need unique constraint forces."
+    ),
+    "mimic": Advice(True, "Name an existing joint of one freedom in <mimic>, or remove it."),
+    "visual": Advice(False, "For pictures only; correct the shape, or leave it so."),
+    "lost-mesh": Advice(False, "For pictures only; give the folder that holds the packages by --package-dir."),
+    "misspelt": Advice(True, "Correct the name; what it says is not in the model."),
+    "repeated": Advice(True, "Delete the one that is not meant; only the first is in the model."),
+    "equality": Advice(False, "Look at model.constraints; constrained_dynamics and simulate hold them exactly."),
+    "keyframe": Advice(False, "Correct the keyframe's numbers, or leave it so."),
+    "renamed": Advice(False, "Nothing to do; use the new name."),
+    "not-carried": Advice(False, "The model behaves as if these were not there; see whether they matter to you."),
+    "mujoco": Advice(False, "A remark of MuJoCo's own reader; correct the file where it says so."),
+}
+_ELSE = Advice(False, "See docs of sixd.check.")
+
+
+def advice(finding: Finding) -> Advice:
+    """Return the advice on a finding."""
+    return _ADVICE.get(finding.code, _ELSE)

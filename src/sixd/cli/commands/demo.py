@@ -11,9 +11,8 @@ import click
 import numpy as np
 
 import sixd
-from sixd.cli import stage
-from sixd.cli.arguments.saving import free_path
-from sixd.cli.arguments.usage import FilePath
+from sixd.cli import demo_scene
+from sixd.cli.arguments.files import FilePath, free_path
 from sixd.cli.commands import bench
 from sixd.cli.commands.equations import entries
 from sixd.cli.group import command
@@ -69,7 +68,7 @@ def demo(output: Path | None, force: bool, quick: bool) -> None:
 
 
 def _part(out: Console, title: str, call: str) -> None:
-    """The head of a part of the tour: what comes, and the call that gives it."""
+    """Print the heading of a part of the tour, and the call that it shows."""
     from rich.rule import Rule
     from rich.text import Text
 
@@ -92,14 +91,14 @@ def _equations(out: Console) -> None:
     began = perf_counter()
     derived = sixd.equations(sixd.zoo.two_link_arm(*symbols("m1 m2 I1 I2 r1 r2 L1 g")))
     for name in ("M", "C", "g"):
-        for place, text in entries(name, getattr(derived, name)):
-            out.print(Text(f"  {place} = {readable(text)}"))
+        for label, text in entries(name, getattr(derived, name)):
+            out.print(Text(f"  {label} = {readable(text)}"))
     took = duration(perf_counter() - began)
     out.print(f"\nM q̈ + C q̇ + g = τ, derived in {took}; parameters may be symbols or numbers.", style="dim")
 
 
 def readable(text: str) -> str:
-    """SymPy's text with raised exponents and dots for products."""
+    """Return SymPy's text with raised exponents and dots for products."""
     raised = re.sub(r"\*\*(\d)\b", lambda m: "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(m[1])], text)
     return raised.replace("*", "·")
 
@@ -113,11 +112,11 @@ def _speed(out: Console, arm: Model, quick: bool) -> None:
 
 
 def _motion(out: Console, seconds: float) -> Trajectory:
-    """The arm and the top, simulated each by itself, in one world."""
+    """Return the motion of the arm and the top in one world, each simulated separately."""
     from rich.text import Text
 
     _part(out, "Motion", "sixd.simulate(arm, q, qd, 10.0)      # RK4 by default, in one fused kernel")
-    hung, top = stage.hung_arm(), stage.standing_top()
+    hung, top = demo_scene.hung_arm(), demo_scene.standing_top()
     parts = {
         "six-axis arm, let go": simulated(hung, ARM_START, np.zeros(hung.nv), seconds),
         "spinning top": simulated(top, TOP_START, np.array(TOP_SPIN), seconds),
@@ -127,15 +126,15 @@ def _motion(out: Console, seconds: float) -> Trajectory:
         steps = count(round(motion.duration / DT), "step")
         text = f"  {title:<22}{motion.duration:g} s, {steps} in {duration(took)};  "
         out.print(Text.assemble(text, (f"energy kept to {drift:.0e} of its kinetic part", "bold")))
-    told = f"RK4, dt = {DT * 1e3:g} ms; times include compiling. The arm has motors of 0.12 to 0.6 kg m² in its joints."
-    out.print(f"\n{told}", style="dim")
+    note = f"RK4, dt = {DT * 1e3:g} ms; times include compiling. The arm has motors of 0.12 to 0.6 kg m² in its joints."
+    out.print(f"\n{note}", style="dim")
     (swing, _), (spin, _) = parts.values()
     q, qd = (np.concatenate([a, b], axis=-1) for a, b in ((swing.q, spin.q), (swing.qd, spin.qd)))
-    return Trajectory(swing.t, q, qd, system=stage.both(hung, top))
+    return Trajectory(swing.t, q, qd, system=demo_scene.both(hung, top))
 
 
 def simulated(model: Model, q: Any, qd: Array, seconds: float) -> tuple[Trajectory, float]:
-    """A motion, and how long it took to compute [s]."""
+    """Return a motion and the seconds that it took to compute."""
     began = perf_counter()
     motion = sixd.simulate(model, np.array(q), qd, seconds, dt=DT, record_every=RECORD_EVERY)
     return motion, perf_counter() - began
@@ -144,7 +143,7 @@ def simulated(model: Model, q: Any, qd: Array, seconds: float) -> tuple[Trajecto
 def _page(out: Console, motion: Trajectory, path: Path) -> None:
     _part(out, "A page", "sixd.view(model, trajectory).save_html(path)      # without save_html: opens the browser")
     assert motion.system is not None
-    with sixd.view(motion.system, motion, open_browser=False, camera=stage.CAMERA, title=TITLE) as viewer:
+    with sixd.view(motion.system, motion, open_browser=False, camera=demo_scene.CAMERA, title=TITLE) as viewer:
         viewer.save_html(path)
     out.print("Next: `sixd info FILE`, `sixd check FILE`, `sixd view FILE`, `sixd simulate --help`, examples/.")
     out.print("The arm and the top in motion, with their energy, in one file; open it in a browser:\n")

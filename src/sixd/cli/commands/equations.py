@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sixd
+from sixd.cli.arguments.files import FilePath, free_path
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.saving import free_path
-from sixd.cli.arguments.usage import FilePath, unknown, wrong_call
 from sixd.cli.group import command
-from sixd.cli.motion import tell
-from sixd.cli.output import console, dump
+from sixd.cli.output import console, dump, print_notes
+from sixd.cli.usage import unknown, wrong_call
 from sixd.errors import CompileWarning, SixdError
 from sixd.io.files import write_atomically
 from sixd.model import Model
@@ -67,7 +66,7 @@ def equations(
 
     A six-axis robot takes a second; the length grows sixfold with every further axis. You are warned before a long
     wait, and one of over five minutes needs --force; M and g alone (--what M,g) take a small part of the time of C.
-    docs/equations.md tells more, such as symbols in the place of numbers.
+    See docs/equations.md for more, such as symbols in place of numbers.
     """
     fields = _fields(what, form)
     if output is not None:
@@ -80,7 +79,7 @@ def equations(
         derived = _derived(system, fields)
         text = render(derived, fields, form)
     if reduce:
-        tell(_unreduced(model, system))
+        print_notes(_unreduced(model, system))
     if output is None:
         click.echo(text)
     else:
@@ -101,7 +100,7 @@ def _fields(what: str | None, form: str) -> tuple[str, ...]:
 
 
 def _derived(system: Any, fields: tuple[str, ...]) -> Equations:
-    """The equations; that C would be long does not matter where it is not asked for."""
+    """Return the equations, without a warning that C is long if C is not asked for."""
     with warnings.catch_warnings():
         if fields and not _WITH_C.intersection(fields):
             warnings.simplefilter("ignore", CompileWarning)
@@ -109,7 +108,7 @@ def _derived(system: Any, fields: tuple[str, ...]) -> Equations:
 
 
 def _require_patience(model: Model, fields: tuple[str, ...]) -> None:
-    """Raise if what is asked for takes so long that it cannot be meant without a word."""
+    """Raise if the fields take so long that --force is required."""
     longest = max(fields or ("C",), key=lambda name: foreseen_seconds(model, name))
     seconds = foreseen_seconds(model, longest)
     if seconds >= _PATIENCE:
@@ -133,7 +132,7 @@ def _long_time(seconds: float) -> str:
 
 
 def _unreduced(model: Model, system: System) -> list[str]:
-    """What --reduce did not do."""
+    """Return notes on what --reduce left as it was."""
     if not model.constraints:
         return [f"--reduce has no effect: {model.name!r} has no constraints."]
     left = ", ".join(dict.fromkeys(c.label for c in system.constraints))
@@ -144,7 +143,7 @@ def _unreduced(model: Model, system: System) -> list[str]:
 
 
 def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
-    """The equations in one of the formats."""
+    """Return the equations as text in one of the formats."""
     if form == "latex":
         return derived.latex(*fields)
     if form == "markdown":
@@ -157,43 +156,43 @@ def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
         return dump(facts | {name: _nested(name, getattr(derived, name)) for name in chosen})
     parts = [f"# {derived.name}: M q̈ + C q̇ + g + b = τ. Entries that are not shown are zero; M is symmetric."]
     for name in chosen:
-        lines = [f"{place} = {entry}" for place, entry in entries(name, getattr(derived, name))]
+        lines = [f"{label} = {entry}" for label, entry in entries(name, getattr(derived, name))]
         parts += ["", *(lines or [f"{name} = 0"])]
     return "\n".join(parts)
 
 
 def _usual(derived: Equations) -> tuple[str, ...]:
-    """What is printed if nothing is asked for."""
-    rubs = any(x != 0 for x in derived.b)
-    return ("M", "C", "g", *(("b",) if rubs else ()), *(("A",) if derived.constraints else ()))
+    """Return the fields that are printed by default."""
+    passive = any(x != 0 for x in derived.b)
+    return ("M", "C", "g", *(("b",) if passive else ()), *(("A",) if derived.constraints else ()))
 
 
 def entries(name: str, field: Any) -> Iterator[tuple[str, str]]:
-    """Places and values of what is not zero in a SymPy matrix, array or expression; the upper triangle of M."""
+    """Yield labels and values of the nonzero entries of a SymPy matrix, array or expression; M's upper triangle."""
     if not hasattr(field, "shape"):
         yield name, written(field)
         return
     column = _is_column(name, field)
-    for place in product(*(range(n) for n in field.shape)):
-        value = field[place]
-        if value != 0 and not (name == "M" and place[0] > place[1]):
-            yield f"{name}[{','.join(str(k + 1) for k in (place[:1] if column else place))}]", written(value)
+    for index in product(*(range(n) for n in field.shape)):
+        value = field[index]
+        if value != 0 and not (name == "M" and index[0] > index[1]):
+            yield f"{name}[{','.join(str(k + 1) for k in (index[:1] if column else index))}]", written(value)
 
 
 def written(value: Any) -> str:
-    """An expression as text, numbers without zeros at their ends."""
+    """Return an expression as text, numbers without trailing zeros."""
     from sympy import sstr
 
     return str(sstr(value, full_prec=False))
 
 
 def _is_column(name: str, field: Any) -> bool:
-    """Whether it is a vector, which SymPy holds as a matrix of one column."""
+    """Whether the field is a vector, which SymPy holds as a matrix of one column."""
     return name not in _MATRICES and len(field.shape) == 2 and field.shape[1] == 1
 
 
 def _nested(name: str, field: Any) -> Any:
-    """Lists of texts, a column as one list."""
+    """Return nested lists of text, a column as one list."""
     if not hasattr(field, "shape"):
         return written(field)
     return _texts([row[0] for row in field.tolist()] if _is_column(name, field) else field.tolist())

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 import sixd
+from sixd.cli.arguments.files import FilePath, free_path
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.saving import free_path
-from sixd.cli.arguments.usage import FilePath, from_option, unknown, wrong_call
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json
+from sixd.cli.usage import from_option, unknown, wrong_call
 from sixd.engine.functions import LIBRARY
 from sixd.errors import FileError
 from sixd.model import Model
@@ -76,8 +76,8 @@ def export(
 ) -> None:
     """Write a function of the library, specialised for one robot, as C99: one function of plain arrays without
     branches, allocation or dependencies but the C library's mathematics. FUNCTION is one of inverse_dynamics,
-    forward_dynamics, mass_matrix, bias_force, gravity_force, coriolis_matrix, energy, pose, jacobian, and others; a
-    name that is none (`sixd export pendulum ?`) lists all.
+    forward_dynamics, mass_matrix, bias_force, gravity_force, coriolis_matrix, energy, pose, jacobian, and others; an
+    unknown name (`sixd export pendulum ?`) lists all.
 
     Both files are written whole or not at all, and none is replaced without --force.
     """
@@ -117,7 +117,7 @@ def export(
 def _static(
     function: str, frame: str | None, expressed_in: str | None, given: tuple[str, ...], f_ext: bool
 ) -> dict[str, Any]:
-    """The fixed arguments of the function, from the options that fit it."""
+    """Return the static arguments of the function from the options; raise for those that do not apply."""
     options = {"frame": frame, "expressed_in": expressed_in, "given": given or None}
     takes = LIBRARY[function].choices
     for option, value in options.items():

@@ -1,4 +1,4 @@
-"""``sixd info``: what a robot consists of."""
+"""``sixd info``: the parts of a robot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sixd import zoo
 from sixd.cli.arguments.robot import load_robot, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, fact_table, heading, print_json, printable
-from sixd.cli.tree import MOST_ROWS, tree_table
+from sixd.cli.tree import MOST_BODIES, tree_table
 from sixd.model import Model
 from sixd.model.printing import describe_joint
 
@@ -44,7 +44,7 @@ def info(robot: str | None, floating_base: bool, package_dirs: tuple[str, ...], 
 
 
 def facts(model: Model) -> dict[str, Any]:
-    """All that ``info`` knows, for a program."""
+    """Return the facts that ``--json`` prints."""
     mobility = sixd.mobility(model) if model.constraints else None
     return {
         "robot": model.name,
@@ -63,30 +63,30 @@ def facts(model: Model) -> dict[str, Any]:
 
 
 def _joint_facts(model: Model, name: str) -> dict[str, Any]:
-    record = model.joint(name)
-    body = model.body_inertia(record.body)
+    found = model.joint(name)
+    body = model.body_inertia(found.body)
     return {
         "name": name,
-        "kind": describe_joint(record.joint),
-        "body": record.body,
-        "parent": record.parent_body,
+        "kind": describe_joint(found.joint),
+        "body": found.body,
+        "parent": found.parent_body,
         "q": [model.q_slice(name).start, model.q_slice(name).stop],
         "v": [model.v_slice(name).start, model.v_slice(name).stop],
-        "lower": record.lower,
-        "upper": record.upper,
-        "effort": record.effort_limit,
-        "velocity": record.velocity_limit,
-        "damping": record.damping,
-        "friction": record.friction,
-        "stiffness": record.stiffness,
-        "armature": record.armature,
+        "lower": found.lower,
+        "upper": found.upper,
+        "effort": found.effort_limit,
+        "velocity": found.velocity_limit,
+        "damping": found.damping,
+        "friction": found.friction,
+        "stiffness": found.stiffness,
+        "armature": found.armature,
         "mass": body.mass,
         "com": body.com if body.mass else None,
     }
 
 
 def show(model: Model) -> None:
-    """The same for people."""
+    """Print the facts as text."""
     from rich.text import Text
 
     out = console()
@@ -95,23 +95,23 @@ def show(model: Model) -> None:
     out.print()
     out.print(tree_table(model, out.width))
     out.print()
-    rows = {"gravity": f"({', '.join(f'{x:g}' for x in model.gravity)}) m/s²"}
-    if model.nb <= MOST_ROWS:
-        rows |= {"frames": _names(model)}
+    lines = {"gravity": f"({', '.join(f'{x:g}' for x in model.gravity)}) m/s²"}
+    if model.nb <= MOST_BODIES:
+        lines |= {"frames": _names(model)}
     if model.constraints:
-        rows["constraints"] = ", ".join(printable(c.label) for c in model.constraints)
-        rows["mobility"] = printable(sixd.mobility(model)).partition(": ")[2]
-    out.print(fact_table({k: v for k, v in rows.items() if v}))
+        lines["constraints"] = ", ".join(printable(c.label) for c in model.constraints)
+        lines["mobility"] = printable(sixd.mobility(model)).partition(": ")[2]
+    out.print(fact_table({k: v for k, v in lines.items() if v}))
     found = sixd.check(model)
     if found:
         out.print()
-        out.print(heading(f"{count(len(found), 'finding')}: `sixd check` tells what to fix"))
+        out.print(heading(f"{count(len(found), 'finding')}: `sixd check` says what to fix"))
         for finding in found[:_MOST_NAMES]:
             out.print(Text(f"  {printable(finding.where)}: {finding.code}"))
 
 
 def _names(model: Model) -> str:
-    """Frames beside those of bodies and joints."""
+    """Return the names of frames that are not those of bodies and joints."""
     names = [n for n in model.frame_names if n not in model.body_names and n != "world" and not n.startswith("joint:")]
     more = f" … and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return printable(", ".join(names[:_MOST_NAMES])) + more
@@ -132,4 +132,4 @@ def _show_zoo(as_json: bool) -> None:
         table.add_row(name, str(m.nb), str(m.nv), str(len(m.constraints)) if m.constraints else "")
     out = console()
     out.print(table)
-    out.print("\n`sixd info NAME` shows one; a name stands wherever a file does.")
+    out.print("\n`sixd info NAME` shows one; every command takes a name in place of a file.")

@@ -1,7 +1,8 @@
-"""``sixd simulate``: let a robot move, tell how well energy was kept, save the motion."""
+"""``sixd simulate``: simulate a robot, report how well energy was conserved, save the motion."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -9,15 +10,16 @@ import click
 import numpy as np
 
 import sixd
+from sixd.cli.arguments.files import FilePath, free_path, require_ending
+from sixd.cli.arguments.initial_state import initial_state
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.saving import free_path
-from sixd.cli.arguments.start import require_memory, start
 from sixd.cli.arguments.state import parse_number, parse_state
-from sixd.cli.arguments.usage import FilePath, from_option, number, unknown, wrong_call
-from sixd.cli.border import INTERRUPTED
+from sixd.cli.entry_point import INTERRUPTED
 from sixd.cli.group import command
-from sixd.cli.motion import require_ending, save, show, summary, tell
-from sixd.cli.output import print_json
+from sixd.cli.motion_summary import save, show, summary
+from sixd.cli.output import digits, print_json, print_notes
+from sixd.cli.usage import from_option, number, unknown, wrong_call
+from sixd.errors import ScalarTypeError
 from sixd.model import Model
 from sixd.model.joints import Free
 from sixd.simulation.simulate import METHODS
@@ -26,12 +28,13 @@ from sixd.spatial.scalar import Array
 FILES = ("output", "html", "plot")
 CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
 _FAR = 3.0  # rad or m
+_UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not report them
 
 
 @command(
     "simulate",
     examples=[
-        ("sixd simulate double_pendulum --q 2,0.5 --duration 10", "Let it fall, and see how well energy is kept."),
+        ("sixd simulate double_pendulum --q 2,0.5 --duration 10", "Let it fall, and see how well energy is conserved."),
         (
             "sixd simulate panda_arm --q joint2=30deg --controller gravity+pd:50,5 --html panda.html",
             "A page that plays it.",
@@ -101,10 +104,10 @@ _FAR = 3.0  # rad or m
 def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **options: Any) -> int:
     """Simulate a robot from a state, and print a summary: how much energy changed, how far constraints were off, how
     many rollouts failed, how many steps a second were done. Constrained robots start from an assembled state near
-    the given one; joints named in --q and --qd keep their values where that is possible, and a note tells what was
+    the given one; joints named in --q and --qd keep their values where that is possible, and a note says what was
     changed. Interrupted by Ctrl-C, it keeps what was computed. Exit status 1 if no rollout stayed finite.
 
-    Where nothing rubs and nothing drives, energy is constant, and what its error is tells how good the simulation is.
+    Without friction and without a controller energy is constant, and its error shows how good the simulation is.
     """
     for name in FILES:
         if options[name] is not None:
@@ -112,12 +115,12 @@ def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **o
             free_path(options[name], options["force"])
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
     every = options["record_every"] or _record_every(options["dt"])
-    require_memory(model, options["batch"], options["duration"] / (options["dt"] * every))
-    begin = start(model, options["q"], options["qd"], options["seed"], options["batch"])
-    tell([*begin.notes, *_outside(model, begin.q)])
+    _require_memory(model, options["batch"], options["duration"] / (options["dt"] * every))
+    begin = initial_state(model, options["q"], options["qd"], options["seed"], options["batch"])
+    print_notes([*begin.notes, *_outside(model, begin.q)])
     controller = make_controller(model, options["controller"], options["target"])
     if controller is not None:
-        tell(_held_bases(model))
+        print_notes(_held_bases(model))
     began = perf_counter()
     motion = sixd.simulate(
         model,
@@ -141,12 +144,12 @@ def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **o
 
 
 def _record_every(dt: float) -> int:
-    """Steps between records that are 10 ms apart."""
+    """Return the number of steps between records that are 10 ms apart."""
     return max(1, round(0.01 / dt)) if 1e-12 < dt < 1 else 1
 
 
 def _outside(model: Model, q: Array) -> list[str]:
-    """A start far beyond the limits of joints: degrees, most often. Neutral ones may be a little beyond."""
+    """Return a note if the start is far beyond joint limits: degrees, most often. Neutral may be a little beyond."""
     beyond = np.logical_or(q < model.lower - _FAR, q > model.upper + _FAR)
     names = [model.joint_names[i - 1] for i in model.bodies if beyond[..., model.iq[i]].any()]
     if not names:
@@ -156,7 +159,7 @@ def _outside(model: Model, q: Array) -> list[str]:
 
 
 def _held_bases(model: Model) -> list[str]:
-    """What a controller does that no motor could."""
+    """Return a note if the controller acts on free joints, which no motor drives."""
     free = [model.joint_names[i - 1] for i in model.bodies if isinstance(model.joints[i], Free)]
     if not free:
         return []
@@ -167,7 +170,7 @@ def _held_bases(model: Model) -> list[str]:
 
 
 def make_controller(model: Model, text: str, target: str | None) -> Any:
-    """The controller that a word on the command line names, or None."""
+    """Return the controller that the option names, or None."""
     kind, _, gains = text.partition(":")
     if kind not in CONTROLLERS:
         raise unknown("controller", text, ("none", "gravity", "pd:KP,KD", "gravity+pd:KP,KD"))
@@ -184,6 +187,28 @@ def make_controller(model: Model, text: str, target: str | None) -> Any:
     numbers = [parse_number("--controller", x) for x in gains.split(",")]
     if len(numbers) != 2:
         raise wrong_call(f"--controller is {text!r}, expected two gains: {kind}:KP,KD.")
-    place = model.neutral() if target is None else parse_state(model, "--target", target)
+    position = model.neutral() if target is None else parse_state(model, "--target", target)
     with from_option("--controller"):
-        return sixd.controllers.PD(place, *numbers, model=model, gravity=kind.startswith("gravity"))
+        return sixd.controllers.PD(position, *numbers, model=model, gravity=kind.startswith("gravity"))
+
+
+def _require_memory(model: Model, rows: int | None, records: float) -> None:
+    """Raise if the motion does not fit into this machine's memory."""
+    # q, qd and tau of each record, energies and the summary's arrays
+    need = 8.0 * (rows or 1) * (records + 3) * (model.nq + 2 * model.nv + 8)
+    have = _available_memory()
+    if need > have:
+        raise ScalarTypeError(
+            f"simulate: the motion needs some {digits(need / 1e9)} GB, expected at most the {digits(have / 1e9)} GB of "
+            f"memory that are free. Give a smaller --batch, a shorter --duration, or a larger --record-every."
+        )
+
+
+def _available_memory() -> float:
+    """Return the bytes that Linux reports as available, elsewhere a guess."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        facts: dict[str, Any] = dict(line.split(":", 1) for line in lines)
+        return 1024.0 * int(facts["MemAvailable"].split()[0])
+    except (OSError, ValueError, KeyError):
+        return _UNKNOWN_MEMORY

@@ -8,13 +8,11 @@ from pathlib import Path
 import click
 
 import sixd
+from sixd.cli.arguments.files import FilePath, free_path, require_ending
 from sixd.cli.arguments.robot import load_robot, robot_argument
-from sixd.cli.arguments.saving import free_path
 from sixd.cli.arguments.state import parse_state
-from sixd.cli.arguments.usage import FilePath
 from sixd.cli.group import command
-from sixd.cli.motion import require_ending, tell
-from sixd.cli.output import printable
+from sixd.cli.output import print_notes, printable
 from sixd.trajectory.trajectory import Trajectory
 from sixd.viewer.session import wants_browser
 
@@ -58,14 +56,14 @@ def view(
         free_path(path, force)
     model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
-    place = None if q is None else parse_state(model, "--q", q)
-    with sixd.view(model, motion, q=place, port=port, open_browser=False) as viewer:
+    position = None if q is None else parse_state(model, "--q", q)
+    with sixd.view(model, motion, q=position, port=port, open_browser=False) as viewer:
         if path is not None:
             viewer.save_html(path)
-            tell(viewer.notes)
+            print_notes(viewer.notes)
             click.echo(f"{path}  ({path.stat().st_size / 1e6:.1f} MB)")
             return
-        tell(viewer.notes)
+        print_notes(viewer.notes)
         click.echo(f"{printable(model.name)} is shown at {viewer.url}  (Ctrl-C ends)")
         if not no_browser and wants_browser():
             webbrowser.open(viewer.url)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.engine.artifact import cpu_key
+from sixd.engine.targets import cpu
 from sixd.errors import ScalarTypeError, SimulationWarning, WorkerError
 from sixd.model.system import System
 from sixd.runtime.threads import set_num_threads
@@ -76,7 +76,7 @@ def run(job: Job, first: int, own: dict[str, Array]) -> Result:
             facts[name] = [x for part in parts for x in part.facts[name]]
     names = ["q", "qd"] + ["tau"] * job.forced + ["internal"] * (parts[0].internal is not None)
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return Result(parts[0].t, arrays, facts, cpu_key())
+    return Result(parts[0].t, arrays, facts, cpu.machine_key())
 
 
 def _simulated(job: Job, given: dict[str, Any], seed: Any) -> Trajectory:

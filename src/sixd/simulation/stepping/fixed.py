@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.engine.functions import LIBRARY, Function
+from sixd.api.manifold import integrate
+from sixd.engine.functions import Function
+from sixd.engine.public import declaration
 from sixd.runtime.rollout import Rollout
 from sixd.runtime.routine import new_array
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.recipes import MIDPOINT, rollout, state_shapes
 from sixd.spatial.scalar import Array
-from sixd.trajectory.rows import on_rows
+from sixd.trajectory.batching import batched
 
 # operations of one call: some 0.1 s of one core, which does 1.2 to 3e10 in a second
 _CALL = 2e9
@@ -24,7 +26,7 @@ _LONGEST = 4096  # records of a call
 STEP = 1e-3  # s, if none is given
 
 _MOMENTUM = Function("momentum", midpoint.momentum, ("q", "qd"), named=False, judged=False)
-_VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), named=False, judged=False)
+_VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), {"p": ("nv",)}, named=False, judged=False)
 
 
 class Records(NamedTuple):
@@ -95,12 +97,12 @@ class Runner:
 
     def _on_rows(self, function: Function, parameters: tuple[str, ...]) -> Callable[..., Array]:
         problem = self.setup.problem
-        return on_rows(problem.where, function, problem.system, parameters, self.setup.dtype)
+        return batched(problem.where, function, problem.system, parameters, self.setup.dtype)
 
     def _unit(self) -> Array:
         # without symbols no parameter has a part in it
         names = self.setup.problem.parameters if self.setup.problem.system.symbols else ()
-        move = self._on_rows(LIBRARY["integrate"], names)
+        move = self._on_rows(declaration(integrate), names)
         return move(self.setup.q, np.zeros_like(self.setup.qd), *(self.setup.constants[name] for name in names))
 
     def _parameters(self) -> list[Array]:

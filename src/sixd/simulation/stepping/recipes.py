@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sixd.engine.artifact import cpu_key, graph_text, tell_if_long
+from sixd.engine.artifact import make_rollout, recipe_text
 from sixd.errors import ScalarTypeError, SixdError, TraceError
-from sixd.locks import FORKS_WAIT, Lock
-from sixd.model.system import System
-from sixd.runtime import cache as disk
-from sixd.runtime.image import Image, make_image
+from sixd.locks import Lock
+from sixd.model.memo import remember
 from sixd.runtime.rollout import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
@@ -27,23 +24,32 @@ MIDPOINT = "midpoint"
 FIXED_STEP = (*EXPLICIT, MIDPOINT)
 PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error of 1e-4 is squared twice
 
-_BY_SYSTEM: WeakKeyDictionary[System, dict[Any, Rollout]] = WeakKeyDictionary()
-_BY_TEXT: dict[str, Rollout] = {}
+# the latest rollouts by the text of their recipe, for controllers that are made anew for each simulation
+_RECENT: dict[tuple[bytes, str], Rollout] = {}
 _LOCK = Lock()
-_MOST_KEPT = 256  # kernels of functions that come and go
+_MOST_RECENT = 256
 
 
 def rollout(problem: Problem, method: str, dtype: str) -> Rollout:
-    """The code of a method for a problem."""
-    known = _BY_SYSTEM.setdefault(problem.system, {})
-    key = None if problem.key is None else (method, dtype, problem.key)
-    if key is not None and key in known:
-        return known[key]
+    """Return the code of a method for a problem, made at the first call."""
+    if problem.key is None:
+        return _traced_rollout(problem, method, dtype)
+    return remember(
+        problem.system, ("rollout", method, dtype, problem.key), lambda: _traced_rollout(problem, method, dtype)
+    )
+
+
+def _traced_rollout(problem: Problem, method: str, dtype: str) -> Rollout:
     with watched(f"compiling {problem.where} for {problem.system.name!r}"):
-        made = _compiled(make_recipe(problem, method, dtype), method, problem.system.name, dtype)
-    if key is not None:
-        known[key] = made
-    return made
+        recipe = make_recipe(problem, method, dtype)
+        key = recipe_text(recipe), dtype
+        if key not in _RECENT:
+            made = make_rollout(recipe, "simulate", method, problem.system.name, dtype)
+            with _LOCK:
+                while len(_RECENT) >= _MOST_RECENT:
+                    _RECENT.pop(next(iter(_RECENT)))
+                _RECENT[key] = made
+        return _RECENT[key]
 
 
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
@@ -170,52 +176,3 @@ def _midpoint_step(problem: Problem, dtype: str) -> Callable[..., Any]:
         return (steps + 1, q, p, v, *u)
 
     return step
-
-
-# code --------------------------------------------------------------------------------------------
-
-
-def _compiled(recipe: Recipe, method: str, name: str, dtype: str) -> Rollout:
-    key = disk.digest("rollout", _text(recipe), dtype, disk.fingerprint(), cpu_key())
-    if key in _BY_TEXT:
-        return _BY_TEXT[key]
-    entry = disk.read(key)
-    if entry is None:
-        # imported here: a warm start needs no code generator
-        with FORKS_WAIT:
-            from sixd.codegen.llvm.machine import assemble, host
-            from sixd.codegen.llvm.rollout import emit_rollout
-
-        programs = {id(work.program): work.program for work in recipe.works}
-        tell_if_long("simulate", name, sum(program.operations for program in programs.values()))
-        machine = host()
-        image = make_image(assemble(emit_rollout(recipe, dtype, machine.lanes(dtype), machine.has_fma), machine))
-        header: dict[str, Any] = {
-            "name": f"simulate {method}",
-            "model": name,
-            "functions": image.functions,
-            "linked": image.linked,
-        }
-        disk.write(key, disk.Entry(header, image.code))
-    else:
-        header = entry.header
-        image = Image(entry.image, {str(k): int(v) for k, v in header["functions"].items()}, bool(header["linked"]))
-    shapes = [recipe.memory[n] for n in recipe.state], [recipe.memory[n] for n in recipe.constants]
-    made = Rollout(image, "simulate", dtype, *shapes, recipe.operations)
-    with _LOCK:
-        while len(_BY_TEXT) >= _MOST_KEPT:
-            _BY_TEXT.pop(next(iter(_BY_TEXT)))
-        _BY_TEXT[key] = made
-    return made
-
-
-def _text(recipe: Recipe) -> bytes:
-    """A recipe as bytes: equal for equal recipes in every process."""
-    numbers: dict[int, int] = {}
-    lines = [repr((list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results)).encode()]
-    for work in recipe.works:
-        if id(work.program) not in numbers:
-            numbers[id(work.program)] = len(numbers)
-            lines.append(graph_text(work.program))
-        lines.append(repr((numbers[id(work.program)], work.inputs, work.outputs, work.most)).encode())
-    return b"\n".join(lines)

@@ -1,7 +1,6 @@
-"""Elimination to independent coordinates, in SymPy: holonomic constraints solved, velocities told by others, energies.
+"""Elimination to independent coordinates, in SymPy: holonomic constraints φ(q) = 0 are solved, q = γ(y).
 
-φ(q) = 0 becomes q = γ(y), A(q) q̇ = 0 becomes q̇ = N(q) u, and T, V become functions of y and ẏ. ``solving.py`` solves
-the single equations.
+T and V become functions of y and ẏ. ``solving.py`` solves the equations.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, matrix, velocities
-from sixd.symbolic.echelon import echelon, is_zero, tidy
+from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, velocities
+from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 
 
@@ -25,14 +24,14 @@ def solve_for(phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any
     q : all coordinates.
     dependent : those to solve for; by default as many as there are independent constraints, those first in which a
         constraint is linear.
-    near : a point {coordinate or parameter: number} that tells which of several branches is meant.
+    near : a point {coordinate or parameter: number} that selects one of several branches.
 
     Returns
     -------
     {coordinate: expression in the independent coordinates}, in the order of q.
 
-    Redundant constraints are passed over. Raises ``ModelError`` if the constraints contradict each other, if no closed
-    form was found, or if there are several branches and no ``near``.
+    Redundant constraints are ignored. Raises ``ModelError`` if the constraints contradict each other, if no closed form
+    was found (as for most loops of rods), or if there are several branches and no ``near``.
 
     >>> import sympy as sp
     >>> from sixd.symbolic.elimination.eliminate import solve_for
@@ -48,12 +47,12 @@ def solve_for(phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any
         if not e.has(*q):
             if is_zero(e):
                 continue
-            raise ModelError(f"{where}: the constraint {e} = 0 names no coordinate of {list(q)} and does not hold.")
+            raise ModelError(f"{where}: the constraint {e} = 0 has no coordinate of {list(q)} and does not hold.")
     branches = solutions(where, equations, q, candidates)
     if dependent is not None and len(branches[0]) != len(candidates):
         raise ModelError(
-            f"{where}: dependent has {len(candidates)} coordinates, expected {len(branches[0])}: there are so many "
-            f"independent constraints."
+            f"{where}: dependent has {len(candidates)} coordinates, expected {len(branches[0])}, one for each "
+            f"independent constraint."
         )
     chosen = branches[0] if len(branches) == 1 else _nearest(where, branches, near)
     return {x: chosen[x] for x in q if x in chosen}
@@ -91,35 +90,6 @@ def _nearest(where: str, branches: list[dict[Any, Any]], near: Mapping[Any, Any]
     return branches[min(range(len(branches)), key=distances.__getitem__)]
 
 
-def velocity_basis(A: Any, q: Any, dependent: Any = None) -> tuple[Any, tuple[Any, ...]]:
-    """(N, independent): q̇ = N(q) u has A N = 0, and u are the velocities of the independent coordinates.
-
-    Parameters
-    ----------
-    A : (k, n) Pfaffian constraints A(q) q̇ = 0; redundant rows are allowed.
-    q : the n coordinates.
-    dependent : coordinates whose velocities shall be told by the others; by default chosen so that as little as
-        possible is divided by: numbers first, then parameters.
-
-    Returns
-    -------
-    N : SymPy matrix (n, n - r), r the rank of A at generic points; the identity in the independent rows.
-    independent : the n - r coordinates whose velocities are u, in the order of q.
-    """
-    where = "velocity_basis"
-    q = coordinates(where, q)
-    A = matrix(where, "A", A, (None, len(q)))
-    columns = None if dependent is None else [q.index(x) for x in _members(where, q, dependent)]
-    reduced = echelon(A, q, columns)
-    if columns is not None and (not reduced.complete or len(reduced.pivots) != len(columns)):
-        rank = len(echelon(A, q).pivots)
-        raise ModelError(
-            f"{where}: the velocities of {[str(q[j]) for j in columns]} are not told by the others: A has rank {rank}, "
-            f"its columns there rank {len(reduced.pivots)}. Name {rank} other coordinates, or leave dependent out."
-        )
-    return reduced.null_space, tuple(q[j] for j in reduced.others)
-
-
 @dataclass(frozen=True)
 class Eliminated:
     """Energies in independent coordinates: ``T``, ``V`` of ``q`` and ``qd``.
@@ -146,18 +116,16 @@ def eliminate(
     near: Mapping[Any, Any] | None = None,
     explicit: Mapping[Any, Any] | None = None,
     new: Any = None,
-    new_qd: Any = None,
 ) -> Eliminated:
-    """Energies T(q, q̇) and V(q) in independent coordinates y, with q = γ(y) and q̇ = (∂γ/∂y) ẏ put in.
+    """Energies T(q, q̇) and V(q) in independent coordinates y: q = γ(y) and q̇ = (∂γ/∂y) ẏ are substituted.
 
     Parameters
     ----------
     T, V : SymPy expressions.
     q, qd : coordinates and velocities; q1 has qd1, theta has thetad, if qd is omitted.
     phi : holonomic constraints, solved by :func:`solve_for` (with ``dependent`` and ``near``), or
-    explicit : the map itself, {x: R*cos(phi), y: R*sin(phi)}; if ``phi`` is given too, it must satisfy that.
-    new : the new coordinates, where ``explicit`` brings in others than those of q: [phi].
-    new_qd : their velocities; by default named as those of q are.
+    explicit : the map γ, {x: R*cos(phi), y: R*sin(phi)}; if ``phi`` is given too, the map must satisfy it.
+    new : the new coordinates, if ``explicit`` contains others than those of q: [phi].
 
     >>> import sympy as sp
     >>> from sixd.symbolic.elimination.eliminate import eliminate
@@ -173,15 +141,14 @@ def eliminate(
     T, V = expression(where, "T", T), expression(where, "V", V)
     if explicit is None:
         if new is not None:
-            raise ModelError(f"{where}: new is given without explicit, expected the map to the new coordinates, too.")
+            raise ModelError(f"{where}: new is given without explicit, expected both. Give explicit={{x: …, y: …}}.")
         table = solve_for(phi, q, dependent, near=near)
         y = tuple(x for x in q if x not in table)
     else:
         table, y = _explicit(where, q, explicit, new)
         _require_satisfied(where, phi, table)
     known = dict(zip(q, qd, strict=True))
-    usual = tuple(known.get(x) or velocities(where, [x], None)[0] for x in y)
-    yd = usual if new_qd is None else velocities(where, y, new_qd, "new_qd")
+    yd = tuple(known.get(x) or velocities(where, [x], None)[0] for x in y)
     gamma = sympy.Matrix([table.get(x, x) for x in q])
     G = sympy.Matrix(len(q), len(y), lambda i, j: tidy(gamma[i].diff(y[j])))
     rates = G * sympy.Matrix(len(y), 1, yd)
@@ -190,7 +157,7 @@ def eliminate(
 
 
 def _explicit(where: str, q: tuple[Any, ...], explicit: Any, new: Any) -> tuple[dict[Any, Any], tuple[Any, ...]]:
-    """The map, checked, and the new coordinates."""
+    """The checked map, and the new coordinates."""
     if not isinstance(explicit, Mapping):
         raise ScalarTypeError(f"{where}: explicit is {explicit!r}, expected a mapping {{coordinate: expression}}.")
     _members(where, q, list(explicit))
@@ -199,7 +166,7 @@ def _explicit(where: str, q: tuple[Any, ...], explicit: Any, new: Any) -> tuple[
     y = kept if new is None else coordinates(where, new, "new")
     for x in y:
         if x in table:
-            raise ModelError(f"{where}: new names {x}, which explicit replaces. Take another symbol for it.")
+            raise ModelError(f"{where}: new contains {x}, which explicit replaces. Use another symbol.")
     for x in kept:
         if x not in y:
             raise ModelError(f"{where}: {x} is neither in explicit nor in new, expected it in one of them.")
@@ -213,4 +180,4 @@ def _require_satisfied(where: str, phi: Any, table: Mapping[Any, Any]) -> None:
     for e in _listed(where, phi):
         left = expression(where, "phi", e).xreplace(dict(table))
         if not is_zero(left):
-            raise ModelError(f"{where}: explicit leaves {tidy(left)} of the constraint {e}, expected 0. Mend the map.")
+            raise ModelError(f"{where}: explicit leaves {tidy(left)} of the constraint {e}, expected 0. Fix the map.")

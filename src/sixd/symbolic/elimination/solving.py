@@ -1,6 +1,6 @@
-"""Holonomic constraints solved for coordinates: linear ones first, then loops of rods, angles, what SymPy can solve.
+"""Holonomic constraints solved for coordinates: linear equations first, then angles, then SymPy's solver.
 
-All branches are found; which one is meant, the caller decides. Every solution is put back into the equations.
+All branches are returned; the caller selects one. Every solution is checked by substitution into the equations.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from typing import Any, NamedTuple
 
 from sixd.errors import ModelError
 from sixd.symbolic.echelon import is_zero, tidy
-from sixd.symbolic.ring.ring import canonical
+from sixd.symbolic.ring.normal_form import canonical
 
 Branch = dict[Any, Any]
-_MOST_BRANCHES = 16  # two each of four circles; more are no use to choose from
+_MOST_BRANCHES = 16  # two for each of four circles; users cannot choose among more
 
 
 class Step(NamedTuple):
-    """Equations that are solved, by any of the branches."""
+    """Equations that every one of the branches solves."""
 
     solved: tuple[Any, ...]
     branches: list[Branch]
 
 
 def solutions(where: str, equations: Sequence[Any], q: Sequence[Any], candidates: Sequence[Any]) -> list[Branch]:
-    """Every branch {coordinate: expression in those that are left}, or an error that says why there is none."""
+    """All branches {coordinate: expression in the remaining ones}; raises ``ModelError`` if there is none."""
     found = [b for b in _branches(where, [tidy(e) for e in equations], q, list(candidates)) if _holds(equations, b)]
     if not found:
         raise ModelError(
             f"{where}: no closed form was found for {[str(x) for x in candidates]} from {[str(e) for e in equations]}. "
-            f"Choose other dependent coordinates, or give the map yourself."
+            f"Choose other dependent coordinates, give the map yourself (explicit=), or keep the constraints."
         )
     return found
 
 
 def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> list[Branch]:
-    """Solve one equation (or a pair, or all that are left), put it into the others, and go on with these."""
+    """All branches: solve one equation (or all that are left), substitute it in the others, and solve these."""
     left = [e for e in equations if not _vanishes(e)]
     if not left:
         return [{}]
@@ -62,7 +62,7 @@ def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: li
 
 
 def _next_step(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
-    for way in (_linear, _loop, _single, _together):
+    for way in (_linear, _single, _together):
         step = way(equations, q, candidates)
         if step.branches:
             return step
@@ -86,34 +86,8 @@ def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> St
     return best[1] if best is not None else Step((), [])
 
 
-def _loop(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
-    """A loop of rods: two equations tell cos x and sin x; the sum of their squares is an equation without x."""
-    import sympy
-
-    for x in candidates:
-        with_x = [e for e in equations if e.has(x)]
-        forms = [form for e in with_x if (form := _cosine_form(e, x)) is not None]
-        if not len(with_x) == len(forms) == 2:
-            continue
-        (a, b, u), (c, d, v) = forms
-        determinant = _short(a * d - b * c)
-        if determinant == 0 or determinant.has(*q):
-            continue
-        cosine, sine = _short((b * v - d * u) / determinant), _short((c * u - a * v) / determinant)
-        rest, others = _short(cosine**2 + sine**2 - 1), [y for y in candidates if y != x]
-        if not any(rest.has(y) for y in others):
-            continue
-        branches = [
-            known | {x: sympy.atan2(sine.xreplace(known), cosine.xreplace(known))}
-            for known in _single([rest], q, others).branches
-        ]
-        if branches:
-            return Step(tuple(with_x), branches)
-    return Step((), [])
-
-
 def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
-    """One equation for a coordinate that stands in no other equation."""
+    """One equation, for a coordinate that occurs in no other equation."""
     for e in equations:
         for x in reversed(candidates):
             if e.has(x) and not any(f.has(x) for f in equations if f is not e):
@@ -124,11 +98,15 @@ def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> St
 
 
 def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
-    """All equations at once, by SymPy."""
+    """All equations at once, by SymPy, with one angle at most: on a loop of rods SymPy searches for minutes."""
     import sympy
 
-    for unknowns in itertools.combinations(reversed(candidates), len(equations) if len(equations) > 1 else 0):
-        if not unknowns or not all(_is_plain(e, x) for e in equations for x in unknowns):
+    if len(equations) == 1:
+        return Step((), [])
+    turns = {f for e in equations for f in e.atoms(sympy.sin, sympy.cos)}
+    for unknowns in itertools.combinations(reversed(candidates), len(equations)):
+        angles = [x for x in unknowns if any(f.has(x) for f in turns)]
+        if len(angles) > 1 or not all(_is_plain(e, x) for e in equations for x in unknowns):
             continue
         try:
             found = sympy.solve(equations, unknowns, dict=True)
@@ -141,7 +119,7 @@ def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> 
 
 
 def _roots(e: Any, x: Any) -> Iterator[Any]:
-    """Solutions of e = 0 for x: of a cos x + b sin x + c by arcs, else by SymPy."""
+    """Solutions of e = 0 for x: for a cos x + b sin x + c by arcs, else by SymPy."""
     import sympy
 
     form = _cosine_form(e, x)
@@ -165,11 +143,11 @@ def _roots(e: Any, x: Any) -> Iterator[Any]:
 
 
 def _cosine_form(e: Any, x: Any) -> tuple[Any, Any, Any] | None:
-    """(a, b, c) of e = a cos x + b sin x + c, up to a factor, with a, b, c free of x; None if it has not that form."""
+    """(a, b, c) of e = a cos x + b sin x + c, up to a factor, with a, b, c free of x; None if e has another form."""
     import sympy
 
     c, s = sympy.Dummy("c"), sympy.Dummy("s")
-    above = canonical(sympy.fraction(sympy.together(e))[0])  # sums of angles written out, no sin²
+    above = canonical(sympy.fraction(sympy.together(e))[0])  # sums of angles expanded, no sin²
     flat = sympy.expand(above.xreplace({sympy.cos(x): c, sympy.sin(x): s}))
     if flat.has(x):
         return None
@@ -180,9 +158,9 @@ def _cosine_form(e: Any, x: Any) -> tuple[Any, Any, Any] | None:
 
 
 def _is_plain(e: Any, x: Any) -> bool:
-    """Whether x stands in an equation in one way only: as itself, in sine and cosine, or in one other function.
+    """Whether x occurs in an equation in one way only: as x, in sine and cosine, or in one other function.
 
-    On others SymPy searches for half a minute before it gives up.
+    On other equations SymPy searches for half a minute before it gives up.
     """
     import sympy
 
@@ -203,7 +181,7 @@ def _plain_roots(value: Any) -> Any:
 
 
 def _has_branches(e: Any) -> bool:
-    """Whether roots or arcs are in it, which the normal form of polynomials does not see through."""
+    """Whether it contains roots or arcs, which the normal form of polynomials does not simplify."""
     import sympy
 
     arcs = e.has(sympy.acos, sympy.asin, sympy.atan2, sympy.atan)
@@ -211,12 +189,12 @@ def _has_branches(e: Any) -> bool:
 
 
 def _short(e: Any) -> Any:
-    """:func:`tidy`, where that is quick."""
+    """:func:`tidy` if that is fast, else the expression itself."""
     return e if _has_branches(e) or _is_infinite(e) else tidy(e)
 
 
 def _vanishes(e: Any) -> bool:
-    """Whether e = 0: exactly, or, with roots and arcs in it, at points of many digits."""
+    """Whether e = 0: exact, or, if it has roots or arcs, by its values at points in 40 digits."""
     return not _is_infinite(e) and (_vanishes_at_points(e) if _has_branches(e) else is_zero(e))
 
 
@@ -245,6 +223,6 @@ def _vanishes_at_points(value: Any) -> bool:
     symbols = sorted(value.free_symbols, key=sympy.default_sort_key)
     function = sympy.lambdify(symbols, value, [{"atan2": turn}, "mpmath"])
     with mpmath.workdps(40):
-        # points without relations among them: roots of primes, of the size of 1
+        # points whose components have no relations: roots of primes, of magnitude about 1
         points = [[mpmath.sqrt(sympy.prime(k + 2 + shift)) / (k + 2) for k in range(len(symbols))] for shift in (0, 7)]
         return all(abs(function(*point)) < (1e-10 if value.has(sympy.Float) else 1e-25) for point in points)

@@ -17,7 +17,7 @@ from sixd.algorithms.crba import crba
 from sixd.algorithms.momentum import composite_inertia
 from sixd.algorithms.passive import passive_force, spring_energy
 from sixd.algorithms.rnea import gravity_force
-from sixd.constraints.reduced import Reduced, reduce
+from sixd.constraints.reduced import Reduced
 from sixd.errors import CompileWarning
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Free, Prismatic, Revolute, Spherical
@@ -57,7 +57,7 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     if not isinstance(model, Reduced):
         require_model("equations", model)
     tree, moved = snap_model(model.model if isinstance(model, Reduced) else model, snap)
-    system = reduce(tree) if isinstance(model, Reduced) else tree
+    system = tree.reduce() if isinstance(model, Reduced) else tree
     _tell_if_long(tree)
     ring, symbols = Ring(), _symbols(system)
     numbers, q = ring_system(system, ring), ring_coordinates(system, tree, ring, symbols[0])

@@ -18,7 +18,7 @@ from sixd.errors import ModelError, unknown_name
 from sixd.model.constraint import Constraint
 from sixd.model.edit import substitutions
 from sixd.model.joints import replace_parameters
-from sixd.model.system import GENERIC, System
+from sixd.model.system import System
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, is_sympy, object_map
 from sixd.symbolic.equations.constrained import ConstrainedMotion
@@ -106,14 +106,14 @@ class Equations(Fields, Shown, ConstrainedMotion, System):
             raise ModelError(f"{name}: {self.name!r} are equations without bodies, expected no f_ext. Use the model.")
         if name in _ANSWERS:
             return _ANSWERS[name](self, *arrays)
-        if name in GENERIC:
-            return algorithm(self, *arrays, **options)
+        if name in ("integrate", "difference"):
+            return getattr(self, f"{name}_row")(*arrays)
         if name == "body_poses" and self.drawn:
             return _body_poses(self, *arrays)
         if self.model is None:
             raise ModelError(
                 f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers "
-                f"{', '.join(sorted(set(_ANSWERS) | GENERIC))}."
+                f"{', '.join(sorted(set(_ANSWERS)))}."
             )
         return self.model.apply(name, algorithm, *arrays, **options)
 

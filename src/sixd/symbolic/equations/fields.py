@@ -213,7 +213,7 @@ class Fields:
 
 def _primitive(poly: Poly) -> tuple[Fraction, Poly]:
     """A number and a polynomial of whole coefficients without common factor, the leading one positive."""
-    terms = poly.settled().terms
+    terms = poly.normalized().terms
     content = math.gcd(*terms.values()) * (1 if terms[max(terms)] > 0 else -1)
     return Fraction(content, poly.den), Poly(poly.ring, {k: v // content for k, v in terms.items()})
 

@@ -1,7 +1,7 @@
-"""Whether constraints on velocities are constraints on positions: Frobenius' test, exactly, and the integrals.
+"""Whether constraints on velocities are constraints on positions: Frobenius' test, exact, and the integrals.
 
-A(q) q̇ = 0 leaves the motions of the null space of A. They stay within surfaces φ(q) = const exactly if they are closed
-under Lie brackets; brackets that lead out of them are followed until they are.
+A(q) q̇ = 0 allows the motions of the null space of A. They stay within surfaces φ(q) = const if and only if they are
+closed under Lie brackets; brackets that lead out of them are added until the span is closed.
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ from typing import Any
 from sixd.errors import ModelError
 from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, matrix, require_free, velocities
 from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
-from sixd.symbolic.integrability.integrals import integrals_of, is_integral
-from sixd.symbolic.integrability.pfaff import integral_of_form
+from sixd.symbolic.integrability.integrals import integral_of_form, integrals_of, is_integral
 
 
 @dataclass(frozen=True)
 class Integrability:
-    """What :func:`is_holonomic` found; true in a condition if the constraints are holonomic.
+    """The result of :func:`is_holonomic`; true in a condition if the constraints are holonomic.
 
     holonomic : whether all constraints together can be integrated.
-    integrals : for each row a φ(q), constant along every motion, that may stand in the place of the row; None if there
-        is none, if it was not found, or if the row is redundant.
-    reason : what was found, in words.
-    rows : for each row whether it can be integrated by itself, without the help of the others.
-    redundant : indices of rows that are combinations of the others.
-    rank : independent rows at generic points; n - rank velocities are free.
+    integrals : for each row of A a φ(q), constant along every motion, that can replace the row; None if there is none,
+        if it was not found, or if the row is redundant.
+    reason : the result as text.
+    rows : for each row of A whether it can be integrated without the others.
+    redundant : indices of rows of A that are combinations of the others.
+    rank : number of independent rows of A at generic points; n - rank velocities are free.
     degree : dimension of the set of configurations that can be reached: of the smallest involutive distribution that
         contains the allowed motions. n - degree integrals exist.
     growth : dimensions of the allowed motions, with their brackets, with brackets of these, …, up to ``degree``.
@@ -47,23 +46,23 @@ class Integrability:
 
 
 def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
-    """Whether the constraints A(q) q̇ = 0 are holonomic, by Frobenius' theorem, and their integrals.
+    """Test whether the constraints A(q) q̇ = 0 are holonomic, by Frobenius' theorem, and find their integrals.
 
     Parameters
     ----------
     A : SymPy matrix (k, n) of functions of q (a flat list is one row); or, if ``qd`` is given, one or several
         expressions that are linear in the velocities and must vanish.
     q : the n coordinates, SymPy symbols or functions of time.
-    qd : their velocities, for constraints written in them.
+    qd : their velocities, for constraints that are expressions in velocities.
 
     Returns
     -------
-    Integrability : ``.holonomic``, ``.integrals``, ``.reason``, … Results hold at generic points: where A has its
+    Integrability : ``.holonomic``, ``.integrals``, ``.reason``, … Results hold at generic points, where A has its
         largest rank.
 
-    The test is exact for entries that are rational in symbols, sines and cosines. Integrals are searched for by a few
-    methods (exact forms, integrating factors, polynomials); each one returned is checked, and one that exists may not
-    be found.
+    The test is exact for entries that are rational in symbols, sines and cosines. The search for integrals tries a few
+    methods (exact forms, integrating factors, polynomials) and may miss one that exists; every integral returned is
+    checked.
 
     >>> import sympy as sp, sixd
     >>> x, y, theta = sp.symbols("x y theta")
@@ -78,7 +77,7 @@ def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
     where = "is_holonomic"
     given = coordinates(where, q)
     A = _matrix_of(where, A, given, qd)
-    # functions of time cannot be integrated over: symbols for them meanwhile
+    # SymPy does not integrate over functions of time: replace them by symbols meanwhile
     names = {x: sympy.Symbol(x.func.__name__) for x in given if not isinstance(x, sympy.Symbol)}
     if set(names.values()) & A.free_symbols:
         names = {x: sympy.Dummy(s.name) for x, s in names.items()}
@@ -98,13 +97,13 @@ def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
 
 
 def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
-    """A (k, n) as given, or out of expressions in velocities."""
+    """A (k, n) as given, or the coefficients of expressions in velocities."""
     import sympy
 
     if qd is None:
         A = matrix(where, "A", A, (None, len(q)))
-        mend = "Give qd= for constraints written in velocities."
-        require_free(where, "A", A, velocities(where, q, None), "velocity", mend)
+        fix = "Give qd= for constraints written in velocities."
+        require_free(where, "A", A, velocities(where, q, None), "velocity", fix)
         return A
     speeds = velocities(where, q, qd)
     given = entries_of(where, "A", A) if is_listed(A) else [A]
@@ -116,7 +115,7 @@ def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
         if rest != 0:
             raise ModelError(
                 f"{where}: the constraint {e} has the term {rest} without a velocity, expected A(q) q̇ = 0. A "
-                f"constraint on positions is holonomic as it stands; for a given motion put time among the q."
+                f"constraint on positions is holonomic already; for a prescribed motion add time to q."
             )
         if all(is_zero(a) for a in A.row(i)) and e != 0:
             raise ModelError(f"{where}: the constraint {e} contains no velocity of {list(speeds)}.")
@@ -127,10 +126,10 @@ def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
 
 
 def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
-    """(growth, W): dimensions of the brackets' filtration, and what they add to the null space, as columns.
+    """(growth, W): dimensions of the brackets' filtration, and the directions they add to the null space, as columns.
 
-    The fields X_f = ∂_f - Σ_i B_if ∂_p(i) of the null space commute but for their pivot components, so that a bracket
-    is told by its r pivot components alone, a column of W (r, m).
+    The fields X_f = ∂_f - Σ_i B_if ∂_p(i) of the null space commute except in their pivot components, so that a bracket
+    is determined by its r pivot components, a column of W (r, m).
     """
     import sympy
 
@@ -148,7 +147,7 @@ def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
             full[p] = e
         return full
 
-    kept: list[list[Any]] = []  # fields may be scaled by any function: without denominators they stay short
+    kept: list[list[Any]] = []  # scaled by functions, so that they have no denominators and stay short
     new = [cleared(bracket(X, Y)) for k, X in enumerate(fields) for Y in fields[:k]]
     growth = [N.cols]
     while new:
@@ -170,7 +169,7 @@ def _along(X: Sequence[Any], f: Any, q: Sequence[Any]) -> Any:
 
 
 def _is_integrable_alone(row: Any, q: Sequence[Any]) -> bool:
-    """ω ∧ dω = 0; a row of zeros holds nothing and counts as integrable."""
+    """Whether ω ∧ dω = 0; a row of zeros counts as integrable."""
     return len(_closure(echelon(row, q), q)[0]) == 1
 
 
@@ -178,35 +177,30 @@ def _is_integrable_alone(row: Any, q: Sequence[Any]) -> bool:
 
 
 def _assigned(A: Any, reduced: Echelon, beyond: Any, rows: tuple[bool, ...], q: Sequence[Any]) -> list[Any]:
-    """An integral for each row that it may replace: its own, else one of a combination in which the row takes part."""
-    import sympy
-
-    places: list[Any] = [None] * A.rows
+    """An integral for each row of A that one can replace: the row's own, else one of a combination with the row."""
+    chosen: list[Any] = [None] * A.rows
     N = reduced.null_space
     for i in reduced.sources:
         phi = integral_of_form(list(A.row(i)), q) if rows[i] else None
         if phi is not None and is_integral(phi, N, q):
-            places[i] = phi
-    # combinations c of the reduced rows that no bracket leads out of: c W = 0
+            chosen[i] = phi
+    # combinations c of the reduced rows that vanish on all brackets: c W = 0
     within = echelon(echelon(beyond.T, q).null_space.T * reduced.rows, q)
-    own = [phi for phi in places if phi is not None]
+    own = [phi for phi in chosen if phi is not None]
     for phi in integrals_of(within, q, own)[len(own) :]:
-        slope = sympy.Matrix(1, len(q), [phi.diff(x) for x in q])
         for i in sorted(reduced.sources):
-            # row i may be exchanged if the others with dφ still have full rank
-            if places[i] is None and _spans(A, reduced, places, i, slope, q):
-                places[i] = phi
+            # φ can replace row i if the others with dφ still have full rank
+            if chosen[i] is None and _have_full_rank(A, reduced.sources, [*chosen[:i], phi, *chosen[i + 1 :]], q):
+                chosen[i] = phi
                 break
-    return places
+    return chosen
 
 
-def _spans(A: Any, reduced: Echelon, places: list[Any], i: int, slope: Any, q: Sequence[Any]) -> bool:
+def _have_full_rank(A: Any, sources: Sequence[int], chosen: Sequence[Any], q: Sequence[Any]) -> bool:
+    """Whether the rows ``sources`` of A are independent after dφ replaced those with a chosen φ."""
     import sympy
 
-    rows = []
-    for k in reduced.sources:
-        phi = places[k]
-        rows.append(slope if k == i else A.row(k) if phi is None else sympy.Matrix(1, len(q), [phi.diff(x) for x in q]))
+    rows = [A.row(k) if chosen[k] is None else sympy.Matrix([chosen[k]]).jacobian(q) for k in sources]
     return len(echelon(sympy.Matrix.vstack(*rows), q).pivots) == len(rows)
 
 
@@ -219,21 +213,25 @@ def _reason(
     redundant: tuple[int, ...],
     integrals: list[Any],
 ) -> str:
+    """The result as text."""
     n, rank, degree = len(q), len(reduced.pivots), growth[-1]
     count = sum(phi is not None for phi in integrals)
-    words = []
+    parts = []
     if degree == n - rank:
         motions = {0: "no motion is allowed", 1: "one motion is allowed, along curves"}
-        words.append(f"holonomic: {motions.get(n - rank, f'the {n - rank} allowed motions are closed under brackets')}")
+        parts.append(f"holonomic: {motions.get(n - rank, f'the {n - rank} allowed motions are closed under brackets')}")
     else:
-        words.append(
+        parts.append(
             f"not holonomic: brackets of the {n - rank} allowed motions lead out of them, to {degree} of {n} dimensions"
         )
         alone = [str(i) for i in range(A.rows) if rows[i] and i not in redundant]
         if alone:
-            words.append(f"integrable by themselves are rows {', '.join(alone)}")
+            parts.append(f"integrable without the others are rows {', '.join(alone)}")
     if redundant:
-        words.append(f"rows {', '.join(map(str, redundant))} are combinations of the others")
+        parts.append(f"rows {', '.join(map(str, redundant))} are combinations of the others")
     if count < n - degree:
-        words.append(f"integrals exist {n - degree}, found {count}: no closed form for the others by the methods tried")
-    return "; ".join(words) + "."
+        parts.append(
+            f"integrals exist {n - degree}, found {count}: no closed form for the others by the methods tried. Keep "
+            f"those rows as constraints on velocities, or give the integral yourself"
+        )
+    return "; ".join(parts) + "."

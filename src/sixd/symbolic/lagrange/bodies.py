@@ -24,7 +24,7 @@ from sixd.symbolic.coordinates import (
     velocities,
 )
 from sixd.symbolic.echelon import is_zero
-from sixd.symbolic.ring.ring import canonical
+from sixd.symbolic.ring.normal_form import canonical
 
 
 def body_energy(

@@ -69,7 +69,7 @@ def symbols_of(constraint: Constraint) -> set[Any]:
 def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:
     import sympy
 
-    from sixd.symbolic.ring.ring import canonical
+    from sixd.symbolic.ring.normal_form import canonical
 
     q, qd, _ = symbols
     if not e.free_symbols & {*q, *qd}:

@@ -1,7 +1,8 @@
-"""Sines and cosines in a ring: every monomial of an angle has a base angle, of which others are whole multiples.
+"""Sines and cosines in a ring: every monomial of an angle has a base angle, of which the others are whole multiples.
 
-sin(q/2) beside sin(q) makes q/2 the base angle; what was written in sin(q) and cos(q) before is rewritten when it is
-next looked at. Multiples and sums of angles are written out.
+sin(q/2) beside sin(q) makes q/2 the base angle; elements written in sin(q) and cos(q) before are rewritten when they
+are next used. Multiples and sums of angles are expanded. In a ring of waves the generators of a base angle are not its
+cosine and sine but z = exp(i a) and 1/z: cos(45 q/18), of degree 45 in cos(q/18), is two terms in z = exp(i q/18).
 """
 
 from __future__ import annotations
@@ -10,25 +11,23 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sixd.symbolic.ring import waves
-from sixd.symbolic.ring.generators import Generator
-from sixd.symbolic.ring.poly import Poly
+from sixd.symbolic.ring.generators import Generator, square_root
+from sixd.symbolic.ring.poly import Poly, Terms
 
 if TYPE_CHECKING:
     from sixd.symbolic.ring.ring import Ring
 
-# of a base angle that is written out: cos(30 q) has 16 terms, and its square fits in 7 bits
-_LARGEST_MULTIPLE = waves.LARGEST_MULTIPLE
+LARGEST_MULTIPLE = 30  # of a base angle that is expanded: cos(30 q) has 16 terms, and its square fits in 7 bits
 _LARGEST_TAME = 4  # where exponentials are the alternative, since products of long polynomials are slow
 
 
 class UntameAngle(Exception):
-    """A multiple or fraction of an angle that had better not be written out at once."""
+    """A tame ring met a fraction or a large multiple of an angle."""
 
 
 def sin_cos(ring: Ring, angle: Poly) -> tuple[Poly, Poly]:
     """(sin, cos) of an element."""
-    angle = angle.settled()
+    angle = angle.normalized()
     s, c = ring.zero, ring.one
     for key, v in sorted(angle.terms.items()):
         s1, c1 = _of_term(ring, key, Fraction(v, angle.den))
@@ -43,26 +42,28 @@ def _of_term(ring: Ring, key: int, factor: Fraction) -> tuple[Poly, Poly]:
         known = _of_pi(ring, factor)
         if known is not None:
             return known
-    if ring.kind == "waves":
-        return waves.sin_cos(ring, key, factor)
     if ring.kind == "tame" and (factor.denominator > 1 or abs(factor) > _LARGEST_TAME):
         raise UntameAngle
     base = ring.angles.get((key, None))
     unit = Fraction(1) if base is None else ring.generators[base].unit
     finest = Fraction(1, math.lcm(unit.denominator, factor.denominator))
+    if ring.kind == "waves":
+        if base is None or finest != unit:
+            base = _finer_wave(ring, key, base, finest, int(unit / finest))
+        return _multiple_of_wave(ring, base, int(factor / finest))
     apart = key in ring.wide or (not key and ring.inexact)  # numbers among floats are not cut into smaller ones
-    if apart or abs(factor / finest) > _LARGEST_MULTIPLE or unit / finest > _LARGEST_MULTIPLE:
-        own = base_angle(ring, (key, abs(factor)), abs(factor))  # beside the others: not written out
+    if apart or abs(factor / finest) > LARGEST_MULTIPLE or unit / finest > LARGEST_MULTIPLE:
+        own = base_angle(ring, (key, abs(factor)), abs(factor))  # beside the others: not expanded
         return _multiple(ring, own, 1 if factor > 0 else -1)
     if base is None:
         base = base_angle(ring, (key, None), finest)
     elif finest != unit:
-        base = _refined(ring, base, key, finest)
+        base = _finer_angle(ring, base, key, finest)
     return _multiple(ring, base, int(factor / finest))
 
 
 def _of_pi(ring: Ring, factor: Fraction) -> tuple[Poly, Poly] | None:
-    """(sin, cos) of factor · pi where they are numbers or, as SymPy knows, roots."""
+    """(sin, cos) of factor · pi where they are numbers or roots that SymPy knows; else None."""
     if factor.denominator <= 2:
         quarter, s = int(2 * factor), (0, 1, 0, -1)
         return ring.constant(s[quarter % 4]), ring.constant(s[(quarter + 1) % 4])
@@ -71,6 +72,9 @@ def _of_pi(ring: Ring, factor: Fraction) -> tuple[Poly, Poly] | None:
     angle = sympy.pi * sympy.Rational(factor.numerator, factor.denominator)
     s, c = sympy.sin(angle), sympy.cos(angle)
     return None if (s + c).has(sympy.sin, sympy.cos) else (ring.convert(s), ring.convert(c))
+
+
+# by cosine and sine ---------------------------------------------------------------------------------------
 
 
 def base_angle(ring: Ring, name: tuple[int, Fraction | None], unit: Fraction) -> int:
@@ -85,8 +89,8 @@ def base_angle(ring: Ring, name: tuple[int, Fraction | None], unit: Fraction) ->
     return ring.angles[name]
 
 
-def _refined(ring: Ring, old: int, key: int, unit: Fraction) -> int:
-    """A finer base angle in the place of one in use, whose sine and cosine are written out in the finer ones."""
+def _finer_angle(ring: Ring, old: int, key: int, unit: Fraction) -> int:
+    """A finer base angle instead of one in use, whose sine and cosine become polynomials in the finer ones."""
     ratio = int(ring.generators[old].unit / unit)
     del ring.angles[key, None]
     new = base_angle(ring, (key, None), unit)
@@ -109,3 +113,38 @@ def _multiple(ring: Ring, index: int, n: int) -> tuple[Poly, Poly]:
         s, c = _multiple(ring, index, n - 1)
         ring.multiples[index, n] = (s * c1 + c * s1, c * c1 - s * s1)
     return ring.multiples[index, n]
+
+
+# by exponentials ------------------------------------------------------------------------------------------
+
+
+def _finer_wave(ring: Ring, key: int, old: int | None, unit: Fraction, ratio: int) -> int:
+    """The number of z = exp(i unit · monomial); 1/z comes after it. An older z becomes a power of the new one."""
+    base, new = Poly(ring, {key: 1}), len(ring.generators)
+    ring.add(("up", key, unit), Generator("up", base=base, unit=unit, partner=new + 1))
+    ring.add(("down", key, unit), Generator("down", base=base, unit=unit, partner=new))
+    if old is not None:
+        ring.set_rule(old, 1, {ratio << (ring.bits * new): 1})
+        ring.set_rule(old + 1, 1, {ratio << (ring.bits * (new + 1)): 1})
+        ring.retired = True
+    ring.angles[key, None] = new
+    return new
+
+
+def _multiple_of_wave(ring: Ring, index: int, n: int) -> tuple[Poly, Poly]:
+    """(sin, cos) of n times a base angle: (zⁿ ∓ z⁻ⁿ)/2i and /2."""
+    up, down = ring.element(index) ** abs(n), ring.element(index + 1) ** abs(n)
+    i = square_root(ring, ring.constant(-1))
+    return i * (down - up) * (1 if n > 0 else -1) / 2, (up + down) / 2
+
+
+def cancel_waves(ring: Ring, terms: Terms) -> Terms:
+    """The terms with z · z⁻¹ = 1."""
+    ones, out = (1 << ring.bits) - 1, dict[int, int]()
+    for k, v in terms.items():
+        for z in ring.angles.values():
+            shift = ring.bits * z
+            both = min((k >> shift) & ones, (k >> (shift + ring.bits)) & ones)
+            k -= both * (1 + (1 << ring.bits)) << shift
+        out[k] = out.get(k, 0) + v
+    return {k: v for k, v in out.items() if v}

@@ -1,7 +1,7 @@
-"""From ring elements to SymPy expressions: the objects that SymPy itself would build, without its slow constructors.
+"""From ring elements to SymPy expressions: the objects that SymPy would build, without its slow constructors.
 
-SymPy keeps the arguments of sums and products sorted by ``Basic.compare``; here every object goes with a tuple that
-sorts the same way, so that an expression of thousands of terms takes milliseconds.
+SymPy keeps the arguments of sums and products sorted by ``Basic.compare``; here every object is paired with a tuple
+that sorts the same way, so that an expression of thousands of terms takes milliseconds.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sixd.symbolic.ring.poly import Poly
 if TYPE_CHECKING:
     from sixd.symbolic.ring.ring import Ring
 
-Node = tuple[Any, Any, bool]  # sort key, SymPy object, whether SymPy would leave it alone in a sum or product
-_LARGEST_SIMPLE = 12  # denominator and size of a fraction that is written as one among floats
+Node = tuple[Any, Any, bool]  # sort key, SymPy object, whether SymPy keeps it unchanged in a sum or product
+_LARGEST_SIMPLE = 12  # largest denominator and value of a fraction that is written as such among floats
 _SIMPLE = 5544  # least common multiple of those denominators without 5 and 10, which are decimals
 
 
@@ -27,7 +27,7 @@ def build(poly: Poly, *, exact: bool = False) -> Any:
 
 
 def builder(ring: Ring, exact: bool = False) -> Builder:
-    """The ring's builder of expressions, with numbers written as rationals or, if it has seen floats, as floats."""
+    """The ring's builder of expressions; numbers are rationals or, if floats were converted, floats."""
     exact = exact or not ring.inexact
     found = ring.objects.get(exact)
     if found is None:
@@ -36,7 +36,7 @@ def builder(ring: Ring, exact: bool = False) -> Builder:
 
 
 class Builder:
-    """Builds expressions of one ring and keeps the objects of its generators."""
+    """Builds expressions of one ring and caches the objects of its generators."""
 
     def __init__(self, ring: Ring, exact: bool) -> None:
         import sympy
@@ -53,7 +53,7 @@ class Builder:
         return self.sum([self.product(v, poly.den, self.ring.exponents(k)) for k, v in poly.terms.items()])[1]
 
     def shown(self, poly: Poly) -> Poly:
-        """The element as it is to be printed: in a ring of floats sin(0.3) is a number."""
+        """The element to print: in a ring of floats sin(0.3) is a number."""
         ring = poly.ring
         values = {}
         for i in range(0 if self.exact else len(ring.generators)):

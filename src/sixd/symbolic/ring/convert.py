@@ -1,7 +1,7 @@
-"""From SymPy expressions to ring elements, and through the ring to the normal form of an expression.
+"""From SymPy expressions to ring elements.
 
-Whatever is no polynomial in symbols, sines, cosines, roots and inverses becomes an opaque generator, its arguments
-made canonical first.
+An expression that is not a polynomial in symbols, sines, cosines, roots and inverses becomes an opaque generator, its
+arguments in a normal form.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
-from sixd.symbolic.ring.generators import square_root
+from sixd.symbolic.ring.generators import inverse, square_root
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ def _quotient(ring: Ring, expr: Any) -> Poly:
 
     s, c = ring.sin_cos(convert(ring, expr.args[0]))
     above, below = {sympy.tan: (s, c), sympy.cot: (c, s), sympy.sec: (ring.one, c), sympy.csc: (ring.one, s)}[expr.func]
-    return above * ring.inverse(below)
+    return above * inverse(ring, below)
 
 
 def _power(ring: Ring, expr: Any) -> Poly:
-    """base ** exponent for rational exponents: whole part, and a root of what is left."""
+    """base ** exponent for rational exponents: the whole part, times a root for the remainder."""
     import sympy
 
     base, exponent = expr.args
@@ -85,7 +85,7 @@ def _power(ring: Ring, expr: Any) -> Poly:
     left = exponent - whole
     result = ring.one
     if whole:
-        result = inner**whole if whole > 0 else ring.inverse(inner) ** -whole
+        result = inner**whole if whole > 0 else inverse(ring, inner) ** -whole
     if left == 0:
         return result
     if left == sympy.Rational(1, 2):
@@ -101,102 +101,19 @@ def _power(ring: Ring, expr: Any) -> Poly:
 
 
 def _opaque(ring: Ring, expr: Any) -> Poly:
-    """A generator for the expression, with canonical arguments."""
+    """A generator for the expression, its arguments in a normal form."""
     import sympy
     from sympy.core.function import AppliedUndef
 
     if not isinstance(expr, (sympy.Function, sympy.Pow)) or isinstance(expr, AppliedUndef):
         return ring.opaque(expr)
-    tidy = expr.func(*(_canonical_argument(ring, a) for a in expr.args))
+    tidy = expr.func(*(_normal_argument(ring, a) for a in expr.args))
     return ring.opaque(tidy) if tidy.func == expr.func else convert(ring, tidy)
 
 
-def _canonical_argument(ring: Ring, arg: Any) -> Any:
+def _normal_argument(ring: Ring, arg: Any) -> Any:
     import sympy
 
     if isinstance(arg, sympy.Expr):
-        return canonical_form(arg) if ring.kind == "waves" else convert(ring, arg).to_sympy()
-    return arg.func(*(_canonical_argument(ring, a) for a in arg.args)) if arg.args else arg
-
-
-# the normal form of an expression -------------------------------------------------------------------------
-
-
-def canonical_form(expr: Any) -> Any:
-    """The normal form of one expression; exponents get as many bits as they need."""
-    import sympy
-
-    from sixd.symbolic.ring.ring import ExponentError
-
-    expr, bits = sympy.sympify(expr), 8
-    while True:
-        try:
-            return _normal(expr, bits).to_sympy()
-        except ExponentError:
-            bits *= 2
-
-
-def _normal(expr: Any, bits: int) -> Poly:
-    """The element of a ring that represents the function, the same however the function is written.
-
-    Every angle is written out in the coarsest base angle that it is a whole multiple of, or not written out at all if
-    it comes in multiples that are too large. Exponentials decide that, unless it is plain.
-    """
-    from sixd.symbolic.ring.angles import UntameAngle
-    from sixd.symbolic.ring.ring import Ring
-    from sixd.symbolic.ring.waves import LARGEST_MULTIPLE, written_out
-
-    try:
-        poly = Ring(bits=bits, kind="tame").convert(expr)
-        if _largest_degree(poly) <= LARGEST_MULTIPLE:
-            return poly
-    except UntameAngle:
-        pass
-    if _has_quotients(expr):
-        return _with_coarsest_angles(Ring(bits=bits).convert(expr))
-    waves, target = Ring(bits=bits, kind="waves"), Ring(bits=bits)
-    result = written_out(waves.convert(expr), target)
-    target.inexact |= waves.inexact
-    return result
-
-
-def _largest_degree(poly: Poly) -> int:
-    """The largest multiple of a base angle in the polynomial."""
-    ring, largest = poly.ring, 0
-    for k in poly.terms:
-        powers = dict(ring.exponents(k))
-        largest = max([largest, *(powers.get(i, 0) + powers.get(i + 1, 0) for i in ring.angles.values())])
-    return largest
-
-
-def _has_quotients(expr: Any) -> bool:
-    """Whether generators come in whose rules are for sines and cosines: roots and inverses of expressions."""
-    import sympy
-
-    powers = [p for p in expr.atoms(sympy.Pow) if not (p.exp.is_Integer and p.exp > 0) and not p.base.is_number]
-    return bool(powers) or expr.has(sympy.tan, sympy.cot, sympy.sec, sympy.csc)
-
-
-def _with_coarsest_angles(poly: Poly) -> Poly:
-    """The same function by sin q and cos q where sin(q/2) and cos(q/2) are not needed; in a ring of its own."""
-    import sympy
-
-    from sixd.symbolic.ring.fourier import Group, harmonics
-    from sixd.symbolic.ring.ring import Ring
-
-    poly = poly.settled()
-    ring = poly.ring
-    fine = [i for i in ring.angles.values() if ring.generators[i].unit.numerator == 1 != ring.generators[i].unit]
-    if not fine:
-        return poly
-    # harmonics of an angle that are all multiples of 2 q/2 are harmonics of q
-    group = Group(ring, fine)
-    table, power = harmonics(poly.terms, group)
-    total = [
-        Poly(ring, {rest: v}, poly.den << power).to_sympy(exact=True) * group.to_sympy(harmonic)
-        for (rest, harmonic), v in table.items()
-    ]
-    coarse = Ring(bits=ring.bits)
-    result = coarse.convert(sympy.Add(*total))
-    coarse.inexact |= ring.inexact
-    return result
+        return ring.argument_form(arg) if ring.argument_form is not None else convert(ring, arg).to_sympy()
+    return arg.func(*(_normal_argument(ring, a) for a in arg.args)) if arg.args else arg

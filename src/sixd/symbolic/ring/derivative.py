@@ -1,6 +1,6 @@
 """Derivatives of ring elements, through every generator that depends on the symbol.
 
-Symbols of mechanics are real, whatever they were declared: the slope of Abs(x) is sign(x).
+All symbols count as real, however they were declared: the slope of Abs(x) is sign(x).
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def real_derivative(expr: Any, symbol: Any) -> Any:
         return expr.diff(symbol)
     real = _real_symbols(expr)
     slope = expr.xreplace(real).diff(real.get(symbol, symbol))
-    # of Max and Min; with these letters numbers can be put in
+    # from Max and Min: sign has a value at any number
     slope = slope.replace(sympy.Heaviside, lambda x, *_: (1 + sympy.sign(x)) / 2)
     return slope.xreplace({dummy: s for s, dummy in real.items()})
 
 
 def as_real(expr: Any) -> Any:
-    """The expression as it is for real symbols: Abs(x)² is x², re(x) is x."""
+    """The expression simplified for real symbols: Abs(x)² is x², re(x) is x."""
     if not expr.has(*_real_functions()):
         return expr
     real = _real_symbols(expr)
@@ -75,14 +75,14 @@ def as_real(expr: Any) -> Any:
 
 
 def _real_functions() -> tuple[Any, ...]:
-    """Functions that are others for complex numbers."""
+    """Functions whose derivatives SymPy writes differently for complex symbols."""
     import sympy as sp
 
     return (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Heaviside, sp.re, sp.im, sp.conjugate, sp.arg)
 
 
 def _real_symbols(expr: Any) -> dict[Any, Any]:
-    """A real symbol for each that is not declared so."""
+    """A real symbol for each symbol that is not declared real."""
     import sympy
 
     return {s: sympy.Dummy(s.name, real=True) for s in expr.free_symbols if s.is_real is not True}

@@ -1,17 +1,19 @@
 """Products of sines and cosines of parallel angles as sines and cosines of their sums: cos a cos b = ½ (cos(a+b) + …).
 
-A harmonic is (n, odd): the cosine (or, if ``odd``, the sine) of Σ n_i a_i over the base angles a_i of a group, n
-led by a positive number. Works on packed polynomials.
+A harmonic is (n, odd): the cosine (or, if ``odd``, the sine) of Σ n_i a_i over the base angles a_i of a group, the
+first nonzero n_i positive. Works on packed polynomials.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sixd.symbolic.ring.poly import Terms
-from sixd.symbolic.ring.ring import Ring
+
+if TYPE_CHECKING:
+    from sixd.symbolic.ring.ring import Ring
 
 Harmonic = tuple[tuple[int, ...], bool]
 Series = dict[Harmonic, int]

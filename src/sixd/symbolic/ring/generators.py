@@ -1,6 +1,6 @@
-"""The variables of a ring that stand for more than a symbol: roots, inverses, expressions taken as they are.
+"""Generators of a ring other than symbols and angles: roots, inverses, opaque expressions.
 
-Each brings a rule: the square of a root is its radicand, an inverse times its base is one.
+Roots and inverses have rules: the square of a root is its radicand, an inverse times its base is one.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from sixd.symbolic.ring.poly import Poly
 if TYPE_CHECKING:
     from sixd.symbolic.ring.ring import Ring
 
-_LONGEST_RADICAND = 10**12  # beyond, in a ring with floats, a root is a rounded number and no surd
+_LONGEST_RADICAND = 10**12  # above it, in a ring with floats, a root is a rounded number instead of a surd
 _SMALL_PRIMES = [p for p in range(2, 100) if all(p % d for d in range(2, p))]
 
 
 @dataclass(frozen=True, eq=False)
 class Generator:
-    """What a variable of the ring stands for; ``kind`` says which fields tell it.
+    """A variable of the ring. ``kind`` decides which fields are used.
 
-    symbol, opaque: ``expr``. cos, sin: the angle ``unit`` · ``base``, and the number of the ``partner``.
-    root: the square root of ``base``. inverse: 1/``base``.
+    symbol, opaque: ``expr``. cos, sin (up, down in a ring of waves): the angle ``unit`` · ``base``, and the number of
+    the ``partner``. root: the square root of ``base``. inverse: 1/``base``.
     """
 
     kind: str
@@ -50,8 +50,8 @@ def opaque(ring: Ring, expr: Any) -> Poly:
 def root(ring: Ring, value: Fraction) -> Poly:
     """Square root of a rational number that is not negative.
 
-    √(n/d) = √(nd)/d; small primes and what is left when they are divided out are generators, so that √2 √3 is √6. In a
-    ring with floats the root of a long number is rounded to a double: it was rounded before.
+    √(n/d) = √(nd)/d; roots of small primes and of the remaining factor are generators, so that √2 √3 is √6. In a ring
+    with floats the root of a long number is rounded to a double, as the number itself was.
     """
     n, d = value.numerator, value.denominator
     if ring.inexact and n * d > _LONGEST_RADICAND and not _is_square(n * d):
@@ -83,8 +83,8 @@ def square_root(ring: Ring, base: Poly) -> Poly:
 
 
 def inverse(ring: Ring, value: Poly) -> Poly:
-    """1/value as an element: number and common monomial apart, what is left a generator."""
-    value = value.settled().lowest_terms()
+    """1/value as an element: the inverses of its number, of its common monomial and of the remaining factor."""
+    value = value.normalized().lowest_terms()
     number = value.number
     if number == 0:
         raise SingularError("convert: a divisor is 0 in its normal form, expected a nonzero expression.")
@@ -125,8 +125,8 @@ def _inverse_of(ring: Ring, base: Poly) -> Poly:
 def _lead(ring: Ring, base: Poly) -> int:
     """The monomial of a base that is cancelled against its inverse.
 
-    Best is one that the rules of the base's other generators do not speak of: then it does not matter in which order
-    rules are applied. Otherwise the largest, which at least comes to an end.
+    If possible one without generators in the rules of the base's other generators: then the order in which rules are
+    applied does not matter. Otherwise the largest, for which rewriting at least terminates.
     """
     bound = reduce(or_, (ring.bound.get(i, 0) for i, _ in ring.exponents(reduce(or_, base.terms))), 0)
     lead = max(base.terms, key=lambda k: (k & ~bound, k & bound))

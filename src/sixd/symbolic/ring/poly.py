@@ -2,7 +2,7 @@
 
 A dict {packed exponents: integer} over one common denominator. The exponents of all generators sit in one Python
 int, ``ring.bits`` bits each, so that monomials are multiplied by one addition; relations such as sin² = 1 - cos²
-are the ring's matter. Knows no SymPy and no robot.
+belong to the ring. Independent of SymPy, models and mechanics.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Terms = dict[int, int]
 
 
 class Poly:
-    """An element of a ``Ring``: made by its methods, combined by + - * and non-negative powers, never changed."""
+    """An element of a ``Ring``: made by the ring's methods, combined by + - * and non-negative powers, immutable."""
 
     __slots__ = ("den", "ring", "terms")
     _op_priority = 100.0  # SymPy leaves its operators to this class
@@ -144,7 +144,7 @@ class Poly:
         return NotImplemented if other is NotImplemented else (self - other).is_zero
 
     def __hash__(self) -> int:
-        own = self.settled().lowest_terms()
+        own = self.normalized().lowest_terms()
         number = own.number
         return hash(number) if number is not None else hash((frozenset(own.terms.items()), own.den))
 
@@ -154,22 +154,22 @@ class Poly:
     @property
     def is_zero(self) -> bool:
         """Whether it is zero; exact."""
-        return not self.settled().terms
+        return not self.normalized().terms
 
     @property
     def number(self) -> Fraction | None:
         """Its value if it is a number, else None."""
-        terms = self.settled().terms
+        terms = self.normalized().terms
         if not terms:
             return Fraction(0)
-        return Fraction(terms[0], self.settled().den) if len(terms) == 1 and 0 in terms else None
+        return Fraction(terms[0], self.normalized().den) if len(terms) == 1 and 0 in terms else None
 
-    def settled(self) -> Poly:
-        """Itself with generators that were replaced by finer ones written out in those."""
+    def normalized(self) -> Poly:
+        """The same element by the rules of the ring as it is now: retired generators are replaced."""
         return self.ring.reduced(dict(self.terms), self.den) if self.ring.retired else self
 
     def lowest_terms(self) -> Poly:
-        """Itself with no common factor of coefficients and denominator."""
+        """The same element without a common factor of coefficients and denominator."""
         common = math.gcd(self.den, *self.terms.values())
         if common == 1:
             return self
@@ -178,7 +178,7 @@ class Poly:
     # functions, by the names of sixd.spatial ---------------------------------------------------------
 
     def sin(self) -> Poly:
-        """Sine; sums of angles are written out in the sines and cosines of each."""
+        """Sine; a sum of angles is expanded in the sines and cosines of each."""
         return self.ring.sin_cos(self)[0]
 
     def cos(self) -> Poly:
@@ -197,7 +197,7 @@ class Poly:
 
     def _none(self, *_: Any) -> NoReturn:
         raise ScalarTypeError(
-            "Poly: a function other than sin, cos and sqrt was asked of a polynomial, expected ring operations. Make "
+            "Poly: a function other than sin, cos and sqrt was called on a polynomial, expected ring operations. Make "
             "its value a generator by ring.convert(expression)."
         )
 
@@ -208,10 +208,10 @@ class Poly:
     def __float__(self) -> float:
         value = self.number
         if value is None:
-            raise ScalarTypeError(f"Poly: {_brief(self)} was asked for a float, expected a number.")
+            raise ScalarTypeError(f"Poly: float() was called on {_brief(self)}, expected a number.")
         return float(value)
 
-    # ways out -----------------------------------------------------------------------------------------
+    # derivative and text -----------------------------------------------------------------------------------------
 
     def diff(self, symbol: Any) -> Poly:
         """Derivative by a SymPy symbol, through every generator that depends on it."""
@@ -223,16 +223,14 @@ class Poly:
         Otherwise, in a ring that has seen floats, coefficients are written as floats (the nearest double), except
         whole numbers and fractions up to 12 with a denominator up to 12 and without the 5 of decimals: 1/2, 5/12.
         """
-        from sixd.symbolic.ring.build import build
-
-        return build(self.settled(), exact=exact)
+        return self.ring.to_sympy(self.normalized(), exact=exact)
 
     def __repr__(self) -> str:
         return str(self.to_sympy())
 
 
 def _operand(one: Poly, other: Any, *, strict: bool = True) -> Any:
-    """``other`` as an element of the same ring; NotImplemented for an array, and for a stranger unless strict."""
+    """``other`` as an element of the same ring; NotImplemented for an array and, unless strict, for other types."""
     if other.__class__ is Poly:
         if other.ring is one.ring:
             return other
@@ -253,7 +251,7 @@ def _brief(poly: Poly) -> str:
 
 
 def _same_denominator(a: Terms, da: int, b: Terms, db: int) -> tuple[Terms, Terms, int]:
-    """Both over one denominator. Decimals keep powers of ten, so that mostly one divides the other: no gcd then."""
+    """Both over one denominator. Decimals keep powers of ten: mostly one divides the other, and no gcd is needed."""
     if not da % db:
         f = da // db
         return a, {k: v * f for k, v in b.items()}, da

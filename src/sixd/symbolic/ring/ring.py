@@ -1,14 +1,14 @@
 """Ring: trigonometric polynomials with exact rational coefficients, in a normal form.
 
-Generators are added as they are met: symbols; the cosine and sine of an angle; square roots; inverses; and opaque
-SymPy expressions that are none of these. Rules such as sin² -> 1 - cos² rewrite a power of a generator in generators
-that come before it, so that equal functions become equal polynomials. Knows no robot.
+Generators are added on first use: symbols; the cosine and sine of an angle; square roots; inverses; and opaque SymPy
+expressions of any other kind. Rules such as sin² -> 1 - cos² rewrite a power of a generator in generators that come
+before it, so that equal functions become equal polynomials. Independent of models and mechanics.
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -18,17 +18,18 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SixdError
-from sixd.symbolic.ring import angles, generators, waves
+from sixd.symbolic.ring import angles, generators
+from sixd.symbolic.ring.build import build
+from sixd.symbolic.ring.convert import convert
 from sixd.symbolic.ring.derivative import derivative
 from sixd.symbolic.ring.generators import Generator
 from sixd.symbolic.ring.poly import Poly, Terms
 
-__all__ = ["ExponentError", "Poly", "Ring", "canonical"]
-
 Items = tuple[tuple[int, int], ...]
 
-_LONG_DECIMAL = 15  # digits from which a float is taken for a rounded fraction, if one of …
-_LARGEST_DENOMINATOR = 1000  # … these denominators rounds to it: 0.3333333333333333 is 1/3
+# a float of so many digits is taken for a fraction up to that denominator which rounds to it: 0.3333333333333333 is 1/3
+_LONG_DECIMAL = 15
+_LARGEST_DENOMINATOR = 1000
 
 
 class ExponentError(SixdError, OverflowError):
@@ -38,20 +39,21 @@ class ExponentError(SixdError, OverflowError):
 class Ring:
     """The polynomials in a growing list of generators; an exponent has ``bits`` - 1 bits, and a guard bit.
 
-    ``kind`` is for ``canonical``: a "tame" ring refuses fractions and large multiples of angles, a ring of "waves" has
-    exponentials in the place of sines and cosines.
+    ``kind`` and ``argument_form`` are for ``canonical``: a "tame" ring refuses fractions and large multiples of angles,
+    a ring of "waves" has exponentials instead of sines and cosines; ``argument_form`` normalizes the arguments of
+    opaque functions, by default the ring itself.
     """
 
-    def __init__(self, *, bits: int = 8, kind: str = "") -> None:
-        self.bits, self.kind = bits, kind
+    def __init__(self, *, bits: int = 8, kind: str = "", argument_form: Callable[[Any], Any] | None = None) -> None:
+        self.bits, self.kind, self.argument_form = bits, kind, argument_form
         self.generators: list[Generator] = []
-        self.index: dict[Any, int] = {}  # what a generator stands for -> its number
-        self.inexact = False  # whether a float was converted that is no simple fraction
-        self.retired = False  # whether a rule came after elements that it applies to
+        self.index: dict[Any, int] = {}  # symbol, expression or name of a generator -> its number
+        self.inexact = False  # whether a float was converted that is not a simple fraction
+        self.retired = False  # whether a rule was added after elements that it applies to
         self.zero = Poly(self, {})
         self.one = Poly(self, {0: 1})
-        self.pi = -1  # packed monomial of pi, once it is there
-        # tables of other modules, kept here since they live as long as the ring
+        self.pi = -1  # packed monomial of pi, once it is a generator
+        # tables of other modules, here because they live as long as the ring
         self.angles: dict[tuple[int, Fraction | None], int] = {}  # monomial -> number of its base angle's cosine
         self.wide: set[int] = set()  # monomials whose multiples are angles of their own
         self.multiples: dict[tuple[int, int], tuple[Poly, Poly]] = {}  # base angle, factor -> sin, cos
@@ -59,9 +61,9 @@ class Ring:
         self.memo: dict[Any, Poly] = {}  # SymPy expression -> element
         self.objects: dict[Any, Any] = {}  # builders and printers
         self.inverses: list[tuple[int, int, int, Items]] = []  # packed 1/base; lead, factor, rest of the base
-        self.bound: dict[int, int] = {}  # generator with a rule -> bits of all exponents that the rule speaks of
-        self._rules: dict[int, tuple[int, Items]] = {}  # generator -> packed power, what it becomes
-        self._mask = 0  # bits of exponents that ask for a rule, and guard bits
+        self.bound: dict[int, int] = {}  # generator with a rule -> bits of all exponents in the rule
+        self._rules: dict[int, tuple[int, Items]] = {}  # generator -> packed power, its replacement
+        self._mask = 0  # bits of exponents that need a rule, and guard bits
         self._guard = 0
         self._multiplied = False
 
@@ -91,15 +93,13 @@ class Ring:
         """A number, a SymPy expression or an element as an element.
 
         A float is taken as its shortest decimal, so that 0.1 + 0.2 is 0.3, or as the simple fraction that rounds to it.
-        What is no polynomial in symbols, sines and cosines becomes a generator, its arguments made canonical.
+        An expression that is not a polynomial in symbols, sines and cosines becomes a generator.
         """
         if isinstance(x, Poly):
             if x.ring is not self:
                 raise ScalarTypeError("convert: got an element of another ring, expected one of this ring.")
             return x
         if hasattr(x, "free_symbols"):
-            from sixd.symbolic.ring.convert import convert
-
             return convert(self, x)
         if isinstance(x, (float, np.floating)):
             return self.decimal(repr(float(x)))
@@ -142,7 +142,7 @@ class Ring:
         i = self.index.get(symbol)
         return None if i is None else self.angles.get((1 << (self.bits * i), None))
 
-    # what elements are asked for ------------------------------------------------------------------------
+    # functions of elements ------------------------------------------------------------------------
 
     def sin_cos(self, angle: Poly) -> tuple[Poly, Poly]:
         """(sin, cos) of an element: each of its terms is an angle of its own, or a multiple of one."""
@@ -152,10 +152,6 @@ class Ring:
         """Square root of a rational number that is not negative."""
         return generators.root(self, value)
 
-    def inverse(self, value: Poly) -> Poly:
-        """1/value as an element."""
-        return generators.inverse(self, value)
-
     def opaque(self, expr: Any) -> Poly:
         """A SymPy expression as a generator of its own."""
         return generators.opaque(self, expr)
@@ -164,10 +160,14 @@ class Ring:
         """∂ poly/∂ symbol."""
         return derivative(poly, symbol)
 
+    def to_sympy(self, poly: Poly, *, exact: bool) -> Any:
+        """The expanded SymPy expression of an element."""
+        return build(poly, exact=exact)
+
     # rules ----------------------------------------------------------------------------------------------
 
     def add(self, key: Any, generator: Generator) -> int:
-        """A new generator, looked up by ``key``; its number."""
+        """Add a generator that is looked up by ``key``; return its number."""
         number = len(self.generators)
         self.generators.append(generator)
         self.index[key] = number
@@ -177,7 +177,7 @@ class Ring:
         return number
 
     def set_rule(self, number: int, power: int, value: Mapping[int, int]) -> None:
-        """generator ** power, 1 or 2, becomes a polynomial in generators before it (or, of a retired one, after it)."""
+        """Let generator ** power, 1 or 2, become a polynomial in generators before it (for a retired one, after it)."""
         shift = self.bits * number
         self._rules[number] = (power << shift, tuple(value.items()))
         self._mask |= ((1 << self.bits) - power) << shift  # every exponent from ``power`` on
@@ -185,7 +185,7 @@ class Ring:
         self.bound[number] = sum(ones << (self.bits * i) for i, _ in self.exponents(reduce(or_, value, 1 << shift)))
 
     def reduced(self, terms: Terms, den: int) -> Poly:
-        """The element of these terms, by the rules; the dict is used up."""
+        """The element of these terms after all rules; changes the dict."""
         mask = self._mask
         self._multiplied = True
         high = [k for k in terms if k & mask]
@@ -197,7 +197,7 @@ class Ring:
                     touched.update(self._rewrite(terms, k, v, mask))
             high = list(touched)
         if self.kind == "waves":
-            terms = waves.cancelled(self, terms)
+            terms = angles.cancel_waves(self, terms)
         if 0 in terms.values():
             terms = {k: v for k, v in terms.items() if v}
         for inverse in self.inverses:
@@ -207,9 +207,9 @@ class Ring:
         return Poly(self, terms, den if terms else 1)
 
     def _rewrite(self, terms: Terms, key: int, v: int, mask: int) -> list[int]:
-        """Adds v · monomial by the rule of its first generator that has one; the keys that need another rule."""
-        asked = key & mask
-        number = ((asked & -asked).bit_length() - 1) // self.bits
+        """Add v · monomial by the rule of its first generator that has one; return the keys that need another rule."""
+        high = key & mask
+        number = ((high & -high).bit_length() - 1) // self.bits
         if number not in self._rules:
             raise ExponentError(
                 f"Ring: an exponent is {dict(self.exponents(key))[number]}, expected less than {1 << (self.bits - 1)}. "
@@ -238,15 +238,3 @@ class Ring:
             for kr, v in rest:
                 out[k - lead + kr] = out.get(k - lead + kr, 0) - terms[k] * v
         return out
-
-
-def canonical(*expressions: Any) -> Any:
-    """SymPy expressions in the ring's normal form; one expression, or a tuple of several.
-
-    Equal polynomials in symbols, exact numbers, and sines and cosines of rational combinations of symbols become
-    identical expressions, unequal ones do not.
-    """
-    from sixd.symbolic.ring.convert import canonical_form
-
-    results = tuple(canonical_form(e) for e in expressions)
-    return results[0] if len(results) == 1 else results

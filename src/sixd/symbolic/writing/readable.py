@@ -30,7 +30,7 @@ def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = (), *, collect: Seq
     collect : groups of symbols to collect by, such as the accelerations, then the velocities: terms without the first
         are collected by the second, and so on.
     """
-    poly = builder(poly.ring).shown(poly.settled())
+    poly = builder(poly.ring).shown(poly.normalized())
     poly = Poly(poly.ring, dict(sorted(poly.terms.items())), poly.den)  # the result must not depend on their order
     if len(poly.terms) < 2:
         return poly.to_sympy()

@@ -1,1 +1,1 @@
-"""What bodies look like: their own shapes and meshes, or sticks, hinges and mounts in their place."""
+"""The appearance of bodies: their own shapes and meshes, or sticks and mounts."""

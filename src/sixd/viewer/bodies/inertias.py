@@ -1,4 +1,4 @@
-"""What a body's inertia looks like: its ellipsoid, and the sphere, disc, rod or box that has the same one."""
+"""Shapes with the inertia of a body: its ellipsoid, and the sphere, disc, rod or box of the same moments."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sixd.model.model import Model
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
 
-_ALIKE = 0.03  # moments that differ by less of the largest are taken for equal
-_DISC = 0.35  # thickness of a disc at most, in radii: what is thicker may as well be a box
+_ALIKE = 0.03  # moments that differ by less than this fraction of the largest count as equal
+_DISC = 0.35  # largest thickness of a disc, in radii: a thicker one is drawn as a box
 
 
 class Principal(NamedTuple):
@@ -25,7 +25,7 @@ class Principal(NamedTuple):
 
 
 def principal(model: Model, i: int) -> Principal | None:
-    """The principal axes of body i; None if it has no mass or no centre."""
+    """Return the principal axes of body i; None if it has no mass or no centre."""
     try:
         inertia = Inertia.from_moments(model.inertia[i][5, 5], _moment(model.inertia[i]), model.inertia[i][:3, :3])
         mass, com = float(inertia.mass), np.asarray(inertia.com, dtype=float)
@@ -35,9 +35,9 @@ def principal(model: Model, i: int) -> Principal | None:
     if not mass > 0 or not np.isfinite(about).all():
         return None
     moments, axes = np.linalg.eigh((about + about.T) / 2)
-    axes = _tidy(axes)
+    axes = _sorted_axes(axes)
     moments = np.diag(axes.T @ about @ axes)
-    # a thin body's rounding, or a matrix that no body has, must not give a root of a negative number
+    # rounding in a thin body, or a matrix that is not an inertia, must not give a root of a negative number
     return Principal(mass, com, axes, np.maximum(moments.sum() / 2 - moments, 0) / mass)
 
 
@@ -45,18 +45,18 @@ def _moment(I: Array) -> Array:
     return np.array([I[2, 4], I[0, 5], I[1, 3]])
 
 
-def _tidy(axes: Array) -> Array:
-    """The axes sorted to lie as near as they can to x, y and z, right-handed."""
+def _sorted_axes(axes: Array) -> Array:
+    """The axes in the order that is nearest to x, y and z, right-handed."""
     order: list[int] = []
-    for row in np.abs(axes):
-        order.append(max((k for k in range(3) if k not in order), key=lambda k: row[k]))
+    for part in np.abs(axes):
+        order.append(max((k for k in range(3) if k not in order), key=lambda k: part[k]))
     axes = axes[:, order]
     axes = axes * np.where(np.diag(axes) < 0, -1, 1)
     return axes if np.linalg.det(axes) > 0 else axes * np.array([1, 1, -1])
 
 
 def ellipsoid_radii(body: Principal) -> Array:
-    """Radii (3,) [m] of the solid ellipsoid of the same mass and moments: ∫ x² dm = m a²/5."""
+    """Return the radii (3,) [m] of the solid ellipsoid of the same mass and moments: ∫ x² dm = m a²/5."""
     return np.sqrt(5 * body.spread)
 
 
@@ -69,10 +69,10 @@ class Solid(NamedTuple):
 
 
 def equivalent_solid(body: Principal, thinnest: float, spin: Array | None = None) -> Solid:
-    """The simplest solid of the body's moments, nowhere thinner than ``thinnest``.
+    """Return the simplest solid of the body's moments, nowhere thinner than ``thinnest`` [m].
 
-    Two equal moments belong to a square bar as well as to a cylinder: a box is drawn, unless it is a thin disc, a thin
-    rod, or turns about its axis of symmetry: ``spin`` (3,) is the axis of its joint through its centre, if any.
+    Two equal moments fit a square bar as well as a cylinder. The solid is a box unless it is a thin disc, a thin rod,
+    or turns about its axis of symmetry: ``spin`` (3,) is the axis of its joint through its centre, if any.
     """
     s = body.spread
     scale = s.max()
@@ -95,9 +95,9 @@ def equivalent_solid(body: Principal, thinnest: float, spin: Array | None = None
 
 
 def solid_through(body: Principal, points: Array, thinnest: float, spin: Array | None = None) -> Solid | None:
-    """The solid of the body's moments on whose surface the points lie, given as (k, 4): places and radii of balls.
+    """Return the solid of the body's moments whose surface passes through the points (k, 4): positions and radii [m].
 
-    Of several the one that would be drawn without points; None if no solid meets them all within a twentieth.
+    Of several fitting solids ``equivalent_solid`` comes first. None if no solid fits within a twentieth of its extent.
     """
     s, usual = body.spread, equivalent_solid(body, thinnest, spin)
     box = Solid("box", tuple(float(x) for x in np.sqrt(12 * s)), _in_body_axes(body.axes, s, s.max()))
@@ -107,11 +107,11 @@ def solid_through(body: Principal, points: Array, thinnest: float, spin: Array |
         size = (float(np.sqrt(2 * (s[i] + s[j]))), float(np.sqrt(12 * s[k])))
         found.append(Solid("cylinder", size, body.axes[:, [i, j, k]]))
     extent = max(float(np.sqrt(12 * s.max())), thinnest)
-    misses = [round(_misses(solid, body.com, points) / extent, 3) for solid in found]
+    misses = [round(_largest_gap(solid, body.com, points) / extent, 3) for solid in found]
     return found[int(np.argmin(misses))] if min(misses) < 0.05 else None
 
 
-def _misses(solid: Solid, centre: Array, points: Array) -> float:
+def _largest_gap(solid: Solid, centre: Array, points: Array) -> float:
     """The largest distance [m] between the solid's surface and the balls' surfaces."""
     p = np.abs((points[:, :3] - centre) @ solid.axes)
     if solid.kind == "sphere":
@@ -127,7 +127,7 @@ def _misses(solid: Solid, centre: Array, points: Array) -> float:
 
 
 def _in_body_axes(axes: Array, s: Array, scale: float) -> Array:
-    """The axes of a box; where two moments are equal any two across do: those nearest to the body's own are taken."""
+    """The axes of a box; where two moments are equal, and so two axes arbitrary, those nearest to the body's own."""
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         if abs(s[i] - s[j]) < _ALIKE * scale:

@@ -1,6 +1,6 @@
-"""Meshes made small: read from files, welded, thinned by clusters of vertices, and split along creases.
+"""Triangle meshes: read from files, welded, simplified by clustering vertices, and split along creases.
 
-Triangles run counter-clockwise seen from outside. Knows no robot and no page.
+Triangles are counter-clockwise seen from outside. Knows neither robots nor the page.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 from sixd.errors import FileError, MissingPackageError
 from sixd.spatial.scalar import Array
 
-# bytes of all meshes of a page before base64: some 180,000 triangles, which a laptop draws without effort
+# bytes of all meshes of a page before base64: some 180,000 triangles, which a laptop draws easily
 BUDGET = 4_000_000
-CREASE = np.cos(np.radians(35.0))  # a sharper edge stays an edge: below 30° to 40° is what modellers call smooth
-_STEPS = 1 << 20  # of the grid on which vertices are welded: a millionth of the mesh
+CREASE = np.cos(np.radians(35.0))  # a sharper edge stays an edge: modelling programs smooth below 30° to 40°
+_STEPS = 1 << 20  # cells along the mesh of the grid on which vertices are welded
 
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """vertices (n, 3) [m], triangles (m, 3) numbers of vertices, colors (n, 3) of 0 … 255, or None."""
+    """vertices (n, 3) [m], triangles (m, 3) indices of vertices, colors (n, 3) 0 … 255, or None."""
 
     vertices: Array
     triangles: Array
@@ -33,22 +33,22 @@ class Mesh:
 
     @property
     def size(self) -> int:
-        """Bytes in a page before base64."""
+        """Number of bytes in a page before base64."""
         return len(self.vertices) * (12 if self.colors is None else 15) + len(self.triangles) * 12
 
     @property
     def diameter(self) -> float:
-        """Diagonal [m] of the box around it."""
+        """Diagonal [m] of the bounding box."""
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0))) if len(self.vertices) else 0.0
 
     def scaled(self, scale: Sequence[float]) -> Mesh:
-        """The mesh stretched along its axes; a mirror image keeps its outside."""
+        """Return the mesh scaled along its axes; a mirror image keeps its outside."""
         flip = np.prod(scale) < 0
         return Mesh(self.vertices * np.asarray(scale), self.triangles[:, ::-1] if flip else self.triangles, self.colors)
 
 
 def read_mesh(file: str) -> Mesh:
-    """The mesh of an STL, OBJ, DAE … file, its parts joined, welded; raises FileError if it cannot be read."""
+    """Return the mesh of an STL, OBJ, DAE … file, its parts joined and welded; raise FileError if it cannot be read."""
     try:
         there = os.stat(file)
         if not stat.S_ISREG(there.st_mode):  # a device might never end
@@ -70,7 +70,7 @@ def _read(file: str, changed: int) -> Mesh:
     try:
         scene = trimesh.load_scene(file, process=False)  # vertices are welded here
         parts = [_part(scene, node) for node in scene.graph.nodes_geometry]
-    except Exception as error:  # whatever a reader of foreign files comes upon
+    except Exception as error:  # trimesh's readers raise many kinds
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(f"view: the mesh {file!r} cannot be read: {why}.") from None
     parts = [p for p in parts if len(p.triangles)]
@@ -80,7 +80,7 @@ def _read(file: str, changed: int) -> Mesh:
 
 
 def _part(scene: Any, node: str) -> Mesh:
-    """A part of trimesh's scene, in metres, in the file's axes (as ROS does, "up" in a DAE file is not read)."""
+    """A part of trimesh's scene, in metres, in the file's axes (the "up" of a DAE file is ignored, as in ROS)."""
     pose, name = scene.graph[node]
     geometry = scene.geometry[name]
     faces = np.asarray(getattr(geometry, "faces", ()), dtype=np.int64).reshape(-1, 3)
@@ -96,7 +96,7 @@ def _part(scene: Any, node: str) -> Mesh:
 
 
 def _colors(geometry: Any) -> Array | None:
-    """Colours (n, 3) of a part's vertices: its own, or that of its material; None if it has none."""
+    """Colours (n, 3) of a part's vertices, or that of its material; None if it has none."""
     visual, n = geometry.visual, len(geometry.vertices)
     if visual.kind == "texture":
         material = visual.material
@@ -110,7 +110,7 @@ def _colors(geometry: Any) -> Array | None:
 
 
 def join(parts: Sequence[Mesh]) -> Mesh:
-    """One mesh of several; parts without colours beside others that have some are light grey."""
+    """Return several meshes as one; if only some have colours, the others become light grey."""
     first = np.cumsum([0, *(len(p.vertices) for p in parts)])
     colors = None
     if any(p.colors is not None for p in parts):
@@ -121,30 +121,30 @@ def join(parts: Sequence[Mesh]) -> Mesh:
 
 
 def weld(mesh: Mesh) -> Mesh:
-    """The mesh with vertices of one place and colour made one."""
+    """Return the mesh with vertices of the same position and colour merged."""
     return cluster(mesh, np.ptp(mesh.vertices, axis=0).max(initial=0.0) / _STEPS)
 
 
 def cluster(mesh: Mesh, cell: float) -> Mesh:
-    """The mesh with the vertices of each cell of a grid [m] of one colour made one, at their mean."""
+    """Return the mesh with the vertices of the same colour in each ``cell`` [m] of a grid merged at their mean."""
     low = mesh.vertices.min(axis=0)
     steps = np.rint((mesh.vertices - low) / cell).astype(np.int64) if cell > 0 else np.zeros(mesh.vertices.shape, int)
     # three numbers of up to 21 bits in one of 63
-    _, place = np.unique((steps[:, 0] << 42) + (steps[:, 1] << 21) + steps[:, 2], return_inverse=True)
+    _, index = np.unique((steps[:, 0] << 42) + (steps[:, 1] << 21) + steps[:, 2], return_inverse=True)
     if mesh.colors is not None:
         color = mesh.colors.astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
-        _, place = np.unique((place.astype(np.int64) << 24) + color, return_inverse=True)
-    count = np.bincount(place)
-    mean = np.stack([np.bincount(place, weights=x) / count for x in mesh.vertices.T], axis=1)
+        _, index = np.unique((index.astype(np.int64) << 24) + color, return_inverse=True)
+    count = np.bincount(index)
+    mean = np.stack([np.bincount(index, weights=x) / count for x in mesh.vertices.T], axis=1)
     colors = None
     if mesh.colors is not None:
         colors = np.zeros((len(count), 3), dtype=np.uint8)
-        colors[place] = mesh.colors
-    return _tidy(Mesh(mean, place[mesh.triangles], colors))
+        colors[index] = mesh.colors
+    return _cleaned(Mesh(mean, index[mesh.triangles], colors))
 
 
-def _tidy(mesh: Mesh) -> Mesh:
-    """Without triangles that have lost their area or stand twice, and without vertices that none uses."""
+def _cleaned(mesh: Mesh) -> Mesh:
+    """The mesh without degenerate or repeated triangles and without unused vertices."""
     t = mesh.triangles
     t = t[(t[:, 0] != t[:, 1]) & (t[:, 1] != t[:, 2]) & (t[:, 2] != t[:, 0])]
     turned = np.stack([np.roll(t, -k, axis=1) for k in range(3)])  # the smallest vertex first, the order kept
@@ -159,26 +159,26 @@ def _tidy(mesh: Mesh) -> Mesh:
 
 
 def fit(meshes: Sequence[Mesh], budget: int = BUDGET) -> list[Mesh]:
-    """The meshes, split along creases, thinned until all of them together have at most ``budget`` bytes.
+    """Return the meshes split along creases, and simplified until together they have at most ``budget`` bytes.
 
     The cells grow with the mesh, but less than in proportion: small parts stay recognisable, and cost less.
     """
     if not meshes:
         return []
     largest = max(m.diameter for m in meshes)
-    thinned, fraction = list(meshes), 1e-3
-    ready = [split_creases(m) for m in thinned]
+    simpler, fraction = list(meshes), 1e-3
+    ready = [split_creases(m) for m in simpler]
     while (total := sum(m.size for m in ready)) > budget and fraction < 1:
         cells = [fraction * np.sqrt(m.diameter * largest) for m in meshes]
-        thinned = [cluster(m, cell) if len(m.triangles) > 100 else m for m, cell in zip(thinned, cells, strict=True)]
-        ready = [split_creases(m) for m in thinned]
-        # triangles go with the inverse square of the cell
+        simpler = [cluster(m, cell) if len(m.triangles) > 100 else m for m, cell in zip(simpler, cells, strict=True)]
+        ready = [split_creases(m) for m in simpler]
+        # the number of triangles goes with the inverse square of the cell
         fraction *= min(2.0, max(1.25, np.sqrt(total / budget) / 1.2))
     return ready
 
 
 def split_creases(mesh: Mesh) -> Mesh:
-    """The mesh whose vertices are shared by triangles only where the surface is smooth, so that normals may be too."""
+    """Return the mesh with vertices, and so normals, shared by triangles only where the surface is smooth."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -189,7 +189,7 @@ def split_creases(mesh: Mesh) -> Mesh:
     normals = np.cross(b - a, c - a)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     normals = normals / np.where(length > 0, length, 1)
-    # the sides of all triangles, those between the same two vertices next to each other
+    # sort the sides of all triangles, so that those between the same two vertices are adjacent
     corner = np.arange(t.size).reshape(t.shape)
     start, end = corner.ravel(), np.roll(corner, -1, axis=1).ravel()
     v, w = t.ravel()[start], t.ravel()[end]

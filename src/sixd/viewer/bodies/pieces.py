@@ -1,7 +1,4 @@
-"""Pieces: shapes placed on bodies, as a scene is made of them before it is packed; poses, boxes around shapes, colours.
-
-Knows no page.
-"""
+"""Pieces: the coloured shapes on bodies that make up a scene, and their bounding boxes. Knows nothing of the page."""
 
 from __future__ import annotations
 
@@ -11,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from sixd.spatial.scalar import Array
+from sixd.spatial.transform import make_pose
 from sixd.viewer.bodies.meshes import Mesh
 
-# muted, told apart side by side and on light or dark ground
+# muted colours, distinguishable side by side and on light or dark ground
 PALETTE = tuple(
     tuple(int(text[k : k + 2], 16) / 255 for k in (0, 2, 4))
     for text in (
@@ -22,11 +20,11 @@ PALETTE = tuple(
 )  # fmt: skip
 NEUTRAL = (0.80, 0.81, 0.84)  # of meshes without a colour
 METAL = (0.33, 0.36, 0.41)  # of joints
-GROUND = (0.55, 0.57, 0.60)  # of what is fixed to the world
+GROUND = (0.55, 0.57, 0.60)  # of pieces fixed to the world
 
 
 def body_color(body: int) -> tuple[float, ...]:
-    """The colour (3,) of a body that has none of its own."""
+    """Return the colour (3,) of a body that has none of its own."""
     return GROUND if body == 0 else PALETTE[(body - 1) % len(PALETTE)]
 
 
@@ -41,10 +39,9 @@ class Piece:
     color: tuple[float, ...] = (*NEUTRAL, 1.0)
     points: Array | None = None
     mesh: Mesh | None = None
-    smooth: bool = True
 
     def half_box(self) -> tuple[Array, Array] | None:
-        """Centre and half extents (3,) of the box around it in its own axes; None for a plane."""
+        """Return centre and half extents (3,) of the bounding box in the piece's axes; None for a plane."""
         s = self.size
         if self.kind == "box":
             return np.zeros(3), np.array(s) / 2
@@ -62,7 +59,7 @@ class Piece:
 
 
 def box_corners(pieces: list[Piece], poses: Array) -> Array:
-    """Corners (n, 3) of the boxes around the pieces, in the world, for poses (…, nb + 1, 4, 4) of the bodies."""
+    """Return the world corners (n, 3) of the pieces' bounding boxes; ``poses`` (…, nb + 1, 4, 4) of the bodies."""
     corners = [np.zeros((0, 3))]
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     for piece in pieces:
@@ -75,17 +72,14 @@ def box_corners(pieces: list[Piece], poses: Array) -> Array:
 
 
 def along(start: Any, end: Any) -> tuple[Array, float]:
-    """The pose (4, 4) of a shape along z that lies between two points, and their distance."""
+    """Return the pose (4, 4) of a shape along z that lies between two points, and their distance."""
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     length = float(np.linalg.norm(end - start))
-    T = np.eye(4)
-    T[:3, :3] = turned_to(end - start)
-    T[:3, 3] = (start + end) / 2
-    return T, length
+    return make_pose(turned_to(end - start), (start + end) / 2), length
 
 
 def turned_to(direction: Any) -> Array:
-    """A rotation (3, 3) that takes z to the direction, the shortest way; the identity for no direction."""
+    """Return the smallest rotation (3, 3) that takes z to the direction; the identity for a zero vector."""
     d = np.asarray(direction, dtype=float)
     norm = np.linalg.norm(d)
     if norm == 0:

@@ -1,6 +1,6 @@
-"""The shapes of a model as pieces: its visuals where they can be had, sticks where not.
+"""The pieces that show a model: its own shapes and meshes, and sticks for bodies without any.
 
-A mesh that is missing is told in the notes; its body is drawn by sticks unless other shapes show it.
+A missing mesh is reported in the notes; its body is drawn by sticks unless it has other shapes.
 """
 
 from __future__ import annotations
@@ -23,23 +23,20 @@ from sixd.viewer.bodies.pieces import NEUTRAL, Piece, body_color
 
 def draw(
     model: Model, poses: Array, notes: list[str], touching: Mapping[int, Array] = MappingProxyType({})
-) -> list[Piece]:
-    """All that is seen of a model; ``poses`` (nb + 1, 4, 4) are those of its bodies, ``notes`` gain what is missing.
-
-    ``touching``: body -> points (k, 4) by which it meets the ground, places in its frame and radii [m].
-    """
-    return draw_parts(model, poses, notes, touching)[0]
-
-
-def draw_parts(
-    model: Model, poses: Array, notes: list[str], touching: Mapping[int, Array] = MappingProxyType({})
 ) -> tuple[list[Piece], float | None]:
-    """The pieces of ``draw``, and the radius [m] of the rods if the base is drawn by sticks, else None."""
+    """Return the pieces that show a model, and the radius [m] of the rods if the base is drawn by sticks, else None.
+
+    Parameters
+    ----------
+    poses : (nb + 1, 4, 4) of its bodies.
+    notes : gains which meshes are missing or simplified.
+    touching : body -> points (k, 4) by which it meets the ground, positions in its frame and radii [m].
+    """
     meshes = _meshes(model, notes)
     pieces = [piece for v in model.visuals if (piece := _piece(v, meshes)) is not None]
     shown = {p.body for p in pieces if p.kind != "plane"}
     missing = {v.body for v in model.visuals} - shown - {0}
-    # a file that shows most of a robot leaves out only what is not to be seen, one that shows little is completed
+    # a file that shows most of a robot leaves out bodies on purpose; a file that shows little is completed
     bodies = missing if _shown_mass(model, shown | missing) > 0.5 else set(model.bodies) - shown
     if any(model.parent[i] == 0 and not isinstance(model.joints[i], Free) for i in bodies) and 0 not in shown:
         bodies.add(0)
@@ -51,7 +48,7 @@ def draw_parts(
 
 
 def _shown_mass(model: Model, bodies: set[int]) -> float:
-    """The part of all mass that these bodies have; of their number, without any mass."""
+    """The fraction of the total mass that these bodies have; of the number of bodies, if none has mass."""
     weights = {i: max(float(model.inertia[i][5, 5]), 0.0) for i in model.bodies}
     if not any(weights.values()):
         weights = dict.fromkeys(weights, 1.0)
@@ -63,7 +60,7 @@ def _key(shape: Shape) -> tuple[object, ...]:
 
 
 def _meshes(model: Model, notes: list[str]) -> dict[tuple[object, ...], Mesh]:
-    """The meshes that can be had, small enough all together."""
+    """The meshes that can be read, simplified to fit the page's budget."""
     found: dict[tuple[object, ...], Mesh] = {}
     lost: dict[str, str] = {}
     for shape in (v.shape for v in model.visuals if v.shape.kind == "mesh"):
@@ -77,7 +74,7 @@ def _meshes(model: Model, notes: list[str]) -> dict[tuple[object, ...], Mesh]:
                 found[_key(shape)] = read_mesh(shape.file).scaled(shape.scale)
             except (FileError, MissingPackageError) as error:
                 lost[shape.file] = str(error).removeprefix("view: ")
-    notes += _told(lost)
+    notes += _missing_notes(lost)
     before = sum(len(m.triangles) for m in found.values())
     small = dict(zip(found, fit(list(found.values())), strict=True))
     after = sum(len(m.triangles) for m in small.values())
@@ -86,8 +83,8 @@ def _meshes(model: Model, notes: list[str]) -> dict[tuple[object, ...], Mesh]:
     return small
 
 
-def _told(lost: dict[str, str]) -> list[str]:
-    """One note a reason, not one a mesh."""
+def _missing_notes(lost: dict[str, str]) -> list[str]:
+    """One note for each reason, not for each mesh."""
     missing = [Path(file).name for file, why in lost.items() if "is not found" in why]
     others = list(dict.fromkeys(w.replace(f, Path(f).name) for f, w in lost.items() if "is not found" not in w))
     if missing:

@@ -1,8 +1,8 @@
-"""Sticks: a mechanism that brings no shapes, drawn from its joints, frames and inertias.
+"""Sticks: the drawing of a mechanism without shapes, from its joints, frames and inertias.
 
-Rods run from each body's origin to the joints and loop points that it carries, a body at the end of a chain has the
-solid of its inertia, and joints show how they move: hinges by cylinders along their axes, slides by boxes on rails,
-balls by spheres.
+Rods run from each body's origin to the joints and loop points on it, a body at the end of a chain has the solid of its
+inertia, and joints show how they move: hinges are cylinders along their axes, slides boxes on rails, ball joints
+spheres.
 """
 
 from __future__ import annotations
@@ -13,18 +13,28 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sixd.constraints.loop import Distance, Loop
-from sixd.model.joints import Cylindrical, Free, Helical, Planar, Prismatic, Revolute
+from sixd.model.joints import (
+    Cylindrical,
+    Free,
+    Helical,
+    Planar,
+    Prismatic,
+    RackAndPinion,
+    Revolute,
+    Spherical,
+    Universal,
+)
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
-from sixd.viewer.bodies.hinges import joint_pieces
+from sixd.spatial.transform import make_pose
 from sixd.viewer.bodies.inertias import Principal, Solid, equivalent_solid, principal, solid_through
-from sixd.viewer.bodies.pieces import GROUND, METAL, Piece, along, body_color
+from sixd.viewer.bodies.pieces import GROUND, METAL, Piece, along, body_color, turned_to
 
-_MOST_FRAMES = 4  # added frames that rods lead to: more are points on a surface, or of a sensor
+_MOST_FRAMES = 4  # added frames that rods lead to: more are points on a surface or of a sensor
 
 
 def mechanism_size(model: Model, poses: Array) -> float:
-    """A rough diameter [m] of the mechanism with its bodies at poses (nb + 1, 4, 4): origins, centres and extents."""
+    """Return a rough diameter [m] of the mechanism with its bodies at poses (nb + 1, 4, 4)."""
     points = [poses[i][:3, 3] for i in model.bodies]
     bodies = []
     for i in model.bodies:
@@ -43,21 +53,21 @@ def _extent(body: Principal) -> float:
 
 
 def _is_plausible(model: Model, body: Principal, size: float) -> bool:
-    """Whether a body may be so large in a mechanism of that size [m]: files hold moments that were only guessed."""
+    """Whether a body may be so large in a mechanism of that size [m]; moments in files are often only guessed."""
     thin_as_air = body.mass < 5 * float(np.sqrt(np.prod(12 * body.spread)))  # [kg/m³] as a box
     return model.nb < 3 or size == 0 or not thin_as_air or _extent(body) < 0.4 * size
 
 
 def draw(model: Model, bodies: Collection[int], size: float, touching: Mapping[int, Array]) -> list[Piece]:
-    """Pieces for these bodies (0 is the world) of a mechanism of that size [m].
+    """Return the pieces of these bodies (0 is the world) of a mechanism of that size [m].
 
-    ``touching``: body -> points (k, 4), places in its frame and radii [m], by which it meets the ground.
+    ``touching``: body -> points (k, 4) by which it meets the ground, positions in its frame and radii [m].
     """
     return Sticks(model, rod_radius(model, bodies, size), size, touching).draw(bodies)
 
 
 def rod_radius(model: Model, bodies: Collection[int], size: float) -> float:
-    """Slender beside the rods, yet visible in the whole."""
+    """Return the radius [m] of rods that are slender, yet visible in the whole mechanism."""
     lengths = []
     for i in bodies:
         body = principal(model, i) if i else None
@@ -68,9 +78,9 @@ def rod_radius(model: Model, bodies: Collection[int], size: float) -> float:
 
 
 def _carried(model: Model, i: int) -> list[Array]:
-    """Points (3,) of body i, in its frame, that something hangs on: joints, closures, frames that were added."""
+    """Points (3,) of body i, in its frame, to which rods lead: joints, loop closures, added frames."""
     points = [model.placement[k][:3, 3] for k in model.bodies if model.parent[k] == i]
-    bound = {name for c in model.constraints if isinstance(c, (Loop, Distance)) for name in c.frames}
+    bound = _closed_frames(model)
     here = {name: f.pose[:3, 3] for name, f in model.frames.items() if f.body == i}
     points += [p for name, p in here.items() if name in bound]
     own = {"world", *model.body_names, *bound}
@@ -80,9 +90,18 @@ def _carried(model: Model, i: int) -> list[Array]:
     return [np.asarray(p, dtype=float) for p in points]
 
 
+def _closed_frames(model: Model) -> list[str]:
+    """Names of the frames where loops are closed."""
+    return list(dict.fromkeys(n for c in model.constraints if isinstance(c, (Loop, Distance)) for n in c.frames))
+
+
+def _ball(i: int, centre: Array, radius: float, color: tuple[float, ...]) -> Piece:
+    return Piece(i, "sphere", (radius,), make_pose(np.eye(3), np.asarray(centre, dtype=float)), color)
+
+
 @dataclass(frozen=True)
 class Sticks:
-    """Draws with rods of one radius ``r`` [m] in a mechanism of that size [m]."""
+    """Draws a mechanism of that size [m] with rods of one radius ``r`` [m]."""
 
     model: Model
     r: float
@@ -90,7 +109,7 @@ class Sticks:
     touching: Mapping[int, Array] = field(default_factory=dict)
 
     def draw(self, bodies: Collection[int]) -> list[Piece]:
-        """All pieces of these bodies."""
+        """Return all pieces of these bodies."""
         pieces: list[Piece] = []
         for i in sorted(bodies):
             pieces += joint_pieces(self.model, i, self.r, self.size) if i else []
@@ -98,7 +117,7 @@ class Sticks:
         return pieces + self.closures(bodies)
 
     def body(self, i: int) -> list[Piece]:
-        """Rods to what the body carries, and the solid of its inertia where rods do not stand for it."""
+        """Return rods to the points the body carries, and the solid of its inertia where rods do not represent it."""
         color, origin = (*body_color(i), 1.0), np.zeros(3)
         ends = self._apart(_carried(self.model, i))
         pieces = [self._rod(i, origin, end, color) for end in ends]
@@ -109,7 +128,7 @@ class Sticks:
             return pieces
         if not ends and self._is_last_link(i, body):
             return [self._rod(i, origin, 2 * body.com, color)]
-        # rods stand for a link between hinges, and for what is not much larger than they are
+        # rods represent a link between hinges, and a body that is not much larger than they are
         longest = max((float(np.linalg.norm(e)) for e in ends), default=0.0)
         hinged = isinstance(self.model.joints[i], Revolute) and bool(self.model.tree.children(i))
         if hinged or (ends and _extent(body) < 4 * longest):
@@ -117,40 +136,26 @@ class Sticks:
         return pieces + self._solid(i, body, color, alone=not ends)
 
     def ground(self) -> list[Piece]:
-        """The fixed link, with feet where joints and loops meet the world."""
+        """Return the fixed link, with balls where joints and loops meet the world."""
         fixed = [k for k in self.model.bodies if self.model.parent[k] == 0]
         roots = [self.model.placement[k][:3, 3] for k in fixed if not isinstance(self.model.joints[k], (Free, Planar))]
-        closures = [f.pose[:3, 3] for name, f in self.model.frames.items() if f.body == 0 and self._is_closed(name)]
+        bound = _closed_frames(self.model)
+        closures = [f.pose[:3, 3] for name, f in self.model.frames.items() if f.body == 0 and name in bound]
         points = self._apart([np.asarray(p, dtype=float) for p in [*roots, *closures]], origin=False)
-        pieces = []
-        for point in points:
-            T = np.eye(4)
-            T[:3, 3] = point
-            pieces.append(Piece(0, "sphere", (1.3 * self.r,), T, (*GROUND, 1.0)))
-        # the link that is fixed
-        pieces += [self._rod(0, points[0], p, (*GROUND, 1.0)) for p in points[1:]]
-        return pieces
+        color = (*GROUND, 1.0)
+        balls = [_ball(0, p, 1.3 * self.r, color) for p in points]
+        return balls + [self._rod(0, points[0], p, color) for p in points[1:]]
 
     def closures(self, bodies: Collection[int]) -> list[Piece]:
-        """Balls where loops are closed."""
-        pieces = []
-        for name in dict.fromkeys(
-            n for c in self.model.constraints if isinstance(c, (Loop, Distance)) for n in c.frames
-        ):
-            frame = self.model.frames[name]
-            if frame.body in bodies and frame.body:
-                T = np.eye(4)
-                T[:3, 3] = frame.pose[:3, 3]
-                pieces.append(Piece(frame.body, "sphere", (1.6 * self.r,), T, (*METAL, 1.0)))
-        return pieces
-
-    def _is_closed(self, frame: str) -> bool:
-        return any(frame in c.frames for c in self.model.constraints if isinstance(c, (Loop, Distance)))
+        """Return balls where loops are closed."""
+        frames = [self.model.frames[name] for name in _closed_frames(self.model)]
+        color = (*METAL, 1.0)
+        return [_ball(f.body, f.pose[:3, 3], 1.6 * self.r, color) for f in frames if f.body in bodies and f.body]
 
     # parts of bodies ----------------------------------------------------------------------------------
 
     def _apart(self, points: list[Array], origin: bool = True) -> list[Array]:
-        """The points that are not drawn by another one, or by the origin, already."""
+        """The points that are not too near to the origin or to a point before them."""
         found = [np.zeros(3)] if origin else []
         for p in points:
             if all(np.linalg.norm(p - q) > 0.5 * self.r for q in found):
@@ -162,23 +167,20 @@ class Sticks:
         return Piece(i, "capsule", (self.r, length), T, color)
 
     def _far_mass(self, i: int, body: Principal, ends: list[Array], color: tuple[float, ...]) -> list[Piece]:
-        """A rod to the centre of mass, and a ball, if it is far from all other rods."""
+        """A rod to the centre of mass with a ball, if it is far from all other rods."""
         c = body.com
         nearest = [e * float(np.clip(c @ e / (e @ e), 0, 1)) for e in ends] or [np.zeros(3)]
         if min(float(np.linalg.norm(c - p)) for p in nearest) < 0.15 * self.size:
             return []
-        T = np.eye(4)
-        T[:3, 3] = c
-        return [self._rod(i, np.zeros(3), c, color), Piece(i, "sphere", (2.6 * self.r,), T, color)]
+        return [self._rod(i, np.zeros(3), c, color), _ball(i, c, 2.6 * self.r, color)]
 
     def _solid(self, i: int, body: Principal, color: tuple[float, ...], *, alone: bool) -> list[Piece]:
-        """The solid at the centre of mass, and a rod to it if it does not reach the origin."""
+        """The solid at the centre of mass, with a rod if it does not reach the origin."""
         solid = equivalent_solid(body, self.r, self._spin(i, body))
         if alone and self._is_flat_moment(i, body, solid):
             slides = isinstance(self.model.joints[i], Prismatic)
             return [] if slides else [self._rod(i, np.zeros(3), 2 * body.com, color)]
-        T = np.eye(4)
-        T[:3, :3], T[:3, 3] = solid.axes, body.com
+        T = make_pose(solid.axes, body.com)
         thin = solid.size[0] <= 1.01 * self.r
         if solid.kind == "cylinder" and thin:  # a thin rod, with round ends as all rods have
             piece = Piece(i, "capsule", solid.size, T, color)
@@ -193,26 +195,20 @@ class Sticks:
         return [piece, self._rod(i, np.zeros(3), body.com, color)]
 
     def _standing(self, i: int, body: Principal | None, points: Array, color: tuple[float, ...]) -> list[Piece]:
-        """What meets the ground at these points: the solid of its inertia, a box around them, or feet on rods."""
-        T = np.eye(4)
+        """Pieces that meet the ground at these points: the solid of the inertia, a box around them, or feet on rods."""
         solid = None if body is None else solid_through(body, points, self.r, self._spin(i, body))
         if body is not None and solid is not None:
-            T[:3, :3], T[:3, 3] = solid.axes, body.com
-            return [Piece(i, solid.kind, solid.size, T, color)]
-        places, radii = points[:, :3], np.maximum(points[:, 3], 1.3 * self.r)
-        across = np.ptp(places, axis=0)
+            return [Piece(i, solid.kind, solid.size, make_pose(solid.axes, body.com), color)]
+        positions, radii = points[:, :3], np.maximum(points[:, 3], 1.3 * self.r)
+        across = np.ptp(positions, axis=0)
         if len(points) > 7 and across.min() > 0.05 * across.max():
-            T[:3, 3] = (places.min(axis=0) + places.max(axis=0)) / 2
+            T = make_pose(np.eye(3), (positions.min(axis=0) + positions.max(axis=0)) / 2)
             return [Piece(i, "box", (float(across[0]), float(across[1]), float(across[2])), T, color)]
-        pieces = [self._rod(i, np.zeros(3), p, color) for p in places if np.linalg.norm(p) > 0.5 * self.r]
-        for place, radius in zip(places, radii, strict=True):
-            T = np.eye(4)
-            T[:3, 3] = place
-            pieces.append(Piece(i, "sphere", (float(radius),), T, color))
-        return pieces
+        rods = [self._rod(i, np.zeros(3), p, color) for p in positions if np.linalg.norm(p) > 0.5 * self.r]
+        return rods + [_ball(i, p, float(radius), color) for p, radius in zip(positions, radii, strict=True)]
 
     def _spin(self, i: int, body: Principal) -> Array | None:
-        """The axis (3,) of a hinge on which the centre of mass lies."""
+        """The axis (3,) of the body's hinge if the centre of mass lies on it, else None."""
         joint = self.model.joints[i]
         if not isinstance(joint, (Revolute, Helical, Cylindrical)):
             return None
@@ -220,7 +216,7 @@ class Sticks:
         return axis if np.linalg.norm(np.cross(axis, body.com)) < 0.05 * _extent(body) else None
 
     def _is_last_link(self, i: int, body: Principal) -> bool:
-        """Whether it is a slender link that ends a chain of links, and so looks like those before it."""
+        """Whether it is a slender link at the end of a chain, drawn like the links before it."""
         before = self.model.parent[i]
         if not before or not all(isinstance(self.model.joints[k], Revolute) for k in (before, i)):
             return False
@@ -231,7 +227,7 @@ class Sticks:
         return bool(along > 0.8 * body.spread.max() and np.sort(body.spread)[1] < 0.25 * body.spread.max())
 
     def _is_flat_moment(self, i: int, body: Principal, solid: Solid) -> bool:
-        """Whether a disc only stands for the moment of a link that moves in its own plane, as textbooks give it."""
+        """Whether the solid is a disc only because a planar link has a single moment, as in textbooks."""
         joint = self.model.joints[i]
         if solid.kind != "cylinder" or solid.size[1] > 2 * self.r or not isinstance(joint, (Revolute, Prismatic)):
             return False
@@ -240,3 +236,45 @@ class Sticks:
         if isinstance(joint, Prismatic):
             return bool(along < 0.01)
         return bool(along > 0.99 and np.linalg.norm(np.cross(axis, body.com)) > 0.3 * solid.size[0])
+
+
+# joints -------------------------------------------------------------------------------------------
+
+
+def joint_pieces(model: Model, i: int, r: float, size: float) -> list[Piece]:
+    """Return pieces that show how the joint of body i moves; r and ``size`` [m] as in ``Sticks``."""
+    joint, color = model.joints[i], (*METAL, 1.0)
+    if isinstance(joint, (Revolute, Helical, Cylindrical)):
+        length = 4.5 * r if isinstance(joint, Revolute) else 8 * r
+        return [Piece(i, "cylinder", (1.7 * r, length), _rotated(turned_to(joint.axis)), color)]
+    if isinstance(joint, Prismatic):
+        slide = Piece(i, "box", (5 * r, 5 * r, 9 * r), _rotated(turned_to(joint.axis)), (*body_color(i), 1.0))
+        return [slide, _rail(model, i, joint, r, size)]
+    if isinstance(joint, (Spherical, Universal)):
+        return [_ball(i, np.zeros(3), 2 * r, color)]
+    if isinstance(joint, RackAndPinion):
+        size_of_pinion = (max(abs(float(joint.radius)), r), 2 * r)
+        return [Piece(i, "cylinder", size_of_pinion, _rotated(turned_to((1, 0, 0))), color)]
+    if isinstance(joint, Planar):
+        return [Piece(i, "box", (5 * r, 5 * r, 1.2 * r), _rotated(joint.plane), color)]
+    return []
+
+
+def _rotated(R: Array) -> Array:
+    return make_pose(np.asarray(R, dtype=float), np.zeros(3))
+
+
+def _rail(model: Model, i: int, joint: Prismatic, r: float, size: float) -> Piece:
+    """The rail of a slide, on the parent body."""
+    rod, length = along(*rail_ends(model, i, joint, r, size))
+    T = np.asarray(model.placement[i], dtype=float)
+    return Piece(model.parent[i], "cylinder", (0.5 * r, length), T @ rod, (*GROUND, 1.0))
+
+
+def rail_ends(model: Model, i: int, joint: Prismatic, r: float, size: float) -> tuple[Array, Array]:
+    """Return the ends (3,) of the rail of slide i in its predecessor frame: its limits, or a part of ``size`` [m]."""
+    low, high = (float(x[model.iq[i]][0]) for x in (model.lower, model.upper))
+    half = max((0.25 if model.parent[i] else 0.6) * size, 10 * r)
+    low, high = low if np.isfinite(low) else -half, high if np.isfinite(high) else half
+    axis = np.asarray(joint.axis, dtype=float)
+    return axis * low, axis * high

@@ -1,1 +1,1 @@
-"""What a page shows: bodies, motions and plots, packed as one JSON object."""
+"""The contents of a page: bodies, motions and plots, packed as one JSON object."""

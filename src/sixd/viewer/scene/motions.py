@@ -1,10 +1,10 @@
-"""Trajectories as a scene holds them: rows side by side or as ghosts, as few records as the eye needs."""
+"""The motions of a scene: read from trajectories or arrays, and packed with as few records as the eye needs."""
 
 from __future__ import annotations
 
 import colorsys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,19 +17,19 @@ from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 from sixd.viewer.bodies.pieces import PALETTE
 from sixd.viewer.scene.packing import buffer
-from sixd.viewer.scene.plots import plots
-from sixd.viewer.scene.thinning import RATE, Bins, thinned
+from sixd.viewer.scene.plots import Bins, plots
 
 MOST_ROWS = 16
+RATE = 60.0  # records per second that screens show
 # numbers of all motions of a page: 8 MB of float32 in base64
 _MOST_NUMBERS = 1_500_000
-_MOST_POINTS = 4000  # of a plotted series: two a pixel of the widest panel, and room to spare
-_VISIBLE = 0.02  # [rad or m] by which a motion between two records may differ from a straight one, unseen
+_MOST_POINTS = 4000  # points of a plotted series: two a pixel of the widest panel, with some reserve
+_VISIBLE = 0.02  # [rad or m] deviation from a straight line between two kept records that is not noticed
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """One motion to be shown: times (r,), q (r, nq), and the trajectory of that row, if it has more to tell."""
+    """One motion to show: times (r,), q (r, nq), and the trajectory of that row, None if it was given as arrays."""
 
     name: str
     t: Array
@@ -41,7 +41,10 @@ class Motion:
 def read_motions(
     system: System, given: Any, names: Sequence[str] | None, ghost: bool, notes: list[str]
 ) -> list[Motion]:
-    """The motions of a trajectory, a pair (t, q), a list of these or a mapping from names; a batch gives several."""
+    """Return the motions of a trajectory, a pair (t, q), a list or a mapping of these; one for each row of a batch.
+
+    ``notes`` gains how many rows are left out.
+    """
     found: list[Motion] = []
     left_out = 0
     for name, item in _named(given, names):
@@ -56,7 +59,7 @@ def read_motions(
             f"{len(found)} motions are shown, {left_out} more are left out. Choose with trajectory.row([...])."
         )
     if ghost:
-        found = [Motion(m.name, m.t, m.q, m.trajectory, ghost=k > 0) for k, m in enumerate(found)]
+        found = [replace(motion, ghost=k > 0) for k, motion in enumerate(found)]
     return found
 
 
@@ -77,12 +80,12 @@ def _named(given: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
 
 
 def _is_pair(given: Any) -> bool:
-    """Whether it is (t, q), times and configurations, not a list of trajectories or of such pairs."""
+    """Whether ``given`` is (t, q), times and configurations, rather than a list of trajectories or of such pairs."""
     if len(given) != 2 or any(isinstance(x, (Trajectory, Mapping)) for x in given):
         return False
     try:
         return np.ndim(given[0]) == 1
-    except ValueError:  # of several shapes: a pair itself
+    except ValueError:  # t and q of different shapes: the first item is a pair itself
         return False
 
 
@@ -92,7 +95,7 @@ def _row_count(item: Any) -> int:
 
 
 def _rows(system: System, name: str, item: Any, most: int) -> Iterator[Motion]:
-    """Up to ``most`` of the rows of an item."""
+    """The first rows of an item, at most ``most``."""
     if isinstance(item, Trajectory):
         t, q = item.t, item.q
     else:
@@ -112,7 +115,7 @@ def _rows(system: System, name: str, item: Any, most: int) -> Iterator[Motion]:
         raise ModelError("view: the trajectory has no records, expected at least one.")
     if not (np.diff(t) >= 0).all():
         raise ModelError("view: the trajectory's times do not ascend.")
-    if t[-1] - t[0] > 0:  # two records of one time are a jump
+    if t[-1] - t[0] > 0:  # two records at the same time are a jump: set them apart
         t = np.maximum.accumulate(t + np.arange(len(t)) * 1e-12 * (t[-1] - t[0]))
     batch = q.shape[:-2]
     for k, index in enumerate(np.ndindex(batch)):
@@ -124,15 +127,15 @@ def _rows(system: System, name: str, item: Any, most: int) -> Iterator[Motion]:
         yield Motion(title, t, q[index], row if isinstance(row, Trajectory) else None)
 
 
-def touching(model: Model, motions: Sequence[Motion]) -> dict[int, Array]:
-    """body -> points (k, 4) that meet the ground in any of the motions: places in the body's frame, and radii [m]."""
+def contact_points(model: Model, motions: Sequence[Motion]) -> dict[int, Array]:
+    """Return body -> points (k, 4) by which it may touch the ground: positions in the body's frame, and radii [m]."""
     found: dict[int, list[Array]] = {}
     forces = [f for m in motions if m.trajectory is not None for f in m.trajectory.forces]
     for ground in {id(f): f for f in forces if isinstance(f, Ground)}.values():
         for name, points in (ground.points or {}).items():
             frame = model.frame(name, "view")
-            places = points[:, :3] @ frame.pose[:3, :3].T + frame.pose[:3, 3]
-            found.setdefault(frame.body, []).append(np.column_stack([places, points[:, 3]]))
+            positions = points[:, :3] @ frame.pose[:3, :3].T + frame.pose[:3, 3]
+            found.setdefault(frame.body, []).append(np.column_stack([positions, points[:, 3]]))
     return {body: np.unique(np.concatenate(points), axis=0) for body, points in found.items()}
 
 
@@ -142,9 +145,12 @@ def touching(model: Model, motions: Sequence[Motion]) -> dict[int, Array]:
 def pack(
     system: System, motions: Sequence[Motion], offsets: Array, turn: Array, notes: list[str]
 ) -> list[dict[str, Any]]:
-    """The scene's entries; ``offsets`` (n, 3) are the places of the motions, ``turn`` (3, 3) that of the world."""
+    """Return the scene's entries of the motions, shown at ``offsets`` (n, 3); ``turn`` (3, 3) rotates the world.
+
+    ``notes`` gains what the page cannot show of fast or long motions.
+    """
     rate = RATE
-    # a record has its time, in float64, and its coordinates; what is plotted beside them has records of its own
+    # a record is its time, in float64, and its coordinates; plots have points of their own
     records = sum(min(len(m.t), RATE * float(m.t[-1] - m.t[0]) + 2) * (2 + system.nq) for m in motions)
     points = sum(min(len(m.t), _MOST_POINTS) * (2 * system.nv + 6) for m in motions if m.trajectory is not None)
     share = min(1.0, _MOST_NUMBERS / max(records + points, 1.0))
@@ -177,7 +183,7 @@ def pack(
 
 
 def motion_color(k: int, count: int) -> tuple[float, ...] | None:
-    """The colour (3,) of motion k of so many: none of one alone, the palette's, or hues all around beyond it."""
+    """Return the colour (3,) of motion k: None for a single one, from the palette, or spread hues if that is short."""
     if count < 2:
         return None
     if count <= len(PALETTE):
@@ -185,8 +191,21 @@ def motion_color(k: int, count: int) -> tuple[float, ...] | None:
     return colorsys.hls_to_rgb(k / count, 0.42 if k % 2 else 0.58, 0.5)  # neighbours differ in lightness too
 
 
+def thinned(t: Array, rate: float = RATE) -> Array:
+    """Return the indices of the records nearest to a grid of about ``rate`` a second, the first and the last included.
+
+    All records are kept if there are no more than that.
+    """
+    if len(t) < 3 or (len(t) - 1) <= rate * (t[-1] - t[0]) * 1.02:
+        return np.arange(len(t))
+    grid = np.linspace(t[0], t[-1], max(int(np.ceil(rate * (t[-1] - t[0]))) + 1, 2))
+    right = np.clip(np.searchsorted(t, grid), 1, len(t) - 1)
+    nearest = np.where(grid - t[right - 1] < t[right] - grid, right - 1, right)
+    return np.unique(np.concatenate([[0], nearest, [len(t) - 1]]))
+
+
 def _finer(motion: Motion, rate: float, most: float) -> Array:
-    """Numbers of the records to keep of a motion that is fast: twice ``rate`` a second, and again, up to ``most``."""
+    """Indices of the records to keep of a fast motion: ``rate`` is doubled until nothing is lost, up to ``most``."""
     keep = thinned(motion.t, rate)
     while motion.t[-1] > motion.t[0] and _loses(motion, keep):
         rate *= 2
@@ -198,13 +217,13 @@ def _finer(motion: Motion, rate: float, most: float) -> Array:
 
 
 def _numbers_a_record(system: System, motion: Motion) -> int:
-    """Its time, in float64, its coordinates, and its contacts' points and forces."""
+    """How many numbers a record takes: time, in float64, coordinates, and the contacts' points and forces."""
     found = motion.trajectory[:1].contacts() if motion.trajectory is not None else []
     return 2 + system.nq + 6 * sum(points.shape[-2] for _, points, _ in found)
 
 
 def _loses(motion: Motion, keep: Array) -> bool:
-    """Whether straight lines between the kept records miss what was recorded by more than the eye lets pass."""
+    """Whether straight lines between the kept records deviate visibly from the records left out."""
     if len(keep) == len(motion.t):
         return False
     t, q = motion.t, motion.q

@@ -1,21 +1,24 @@
-"""What is plotted beside a motion: which quantities, by which names and units. Drawing is the page's business."""
+"""The plots beside a motion: their quantities, names and units, and fewer points that keep every peak.
+
+The page draws them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
-from sixd.trajectory.labels import Column, labels_of
+from sixd.trajectory.labels import QUATERNION, Column, by_unit, labels_of
 from sixd.trajectory.trajectory import Trajectory
 from sixd.viewer.scene.packing import buffer
-from sixd.viewer.scene.thinning import Bins
 
-_WORDS = {"q": "position", "qd": "velocity", "tau": "force"}
-_UNITS = {
+_TITLES = {"q": "position", "qd": "velocity", "tau": "force"}
+_TITLES_BY_UNIT = {
     "rad": "angle",
     "m": "position",
     "rad/s": "angular velocity",
@@ -25,16 +28,49 @@ _UNITS = {
 }
 
 
-def plots(system: System, trajectory: Trajectory | None, bins: Bins) -> list[dict[str, Any]]:
-    """Energy, coordinates, velocities, forces and the error of constraints, each in plots of one unit.
+@dataclass(frozen=True)
+class Bins:
+    """Groups of consecutive records; a plot shows the smallest and the largest value of each, in their order."""
 
-    Without a trajectory the coordinates alone, which the page has already.
+    records: int
+    most: int
+
+    @property
+    def width(self) -> int:
+        """Records in a bin; 1 if all are kept."""
+        return 1 if self.records <= max(self.most, 2) else -(-2 * self.records // max(self.most, 2))
+
+    def times(self, t: Array) -> Array:
+        """Return the times of the points: the start and the middle of each bin, then the last record."""
+        if self.width == 1:
+            return t
+        first = np.arange(0, self.records, self.width)
+        middle = np.minimum(first + self.width // 2, self.records - 1)
+        return np.append(np.stack([t[first], t[middle]], axis=1).ravel(), t[-1])
+
+    def values(self, x: Array) -> Array:
+        """Return the values of the points: the two extremes of each bin in their order, then the last value."""
+        if self.width == 1:
+            return np.asarray(x)
+        x = np.asarray(x, dtype=float)
+        full = np.append(x, np.repeat(x[-1], -len(x) % self.width)).reshape(-1, self.width)
+        bins = np.arange(len(full))
+        # argmin and argmax return a value that is not finite, so that the line has a gap there
+        low, high = full.argmin(axis=1), full.argmax(axis=1)
+        pair = np.stack([full[bins, np.minimum(low, high)], full[bins, np.maximum(low, high)]], axis=1)
+        return np.append(pair.ravel(), x[-1])
+
+
+def plots(system: System, trajectory: Trajectory | None, bins: Bins) -> list[dict[str, Any]]:
+    """Return the plots of energy, coordinates, velocities, forces and the constraints' error, each in one unit.
+
+    Without a trajectory there are only the coordinates, whose values the page has already.
     """
     labels = labels_of(system)
     found = [] if trajectory is None else _energy(trajectory, bins)
     found += [
-        {"title": title, "unit": unit, "series": [{"label": c.name, "coordinate": k} for k, c in columns]}
-        for title, unit, columns in _by_unit("q", labels.q)
+        {"title": title, "unit": unit, "series": [{"label": c.name, "coordinate": k} for k, c in group]}
+        for title, unit, group in _titled_groups("q", labels.q)
     ]
     if trajectory is None:
         return found
@@ -43,7 +79,7 @@ def plots(system: System, trajectory: Trajectory | None, bins: Bins) -> list[dic
         if values is not None and np.any(values):
             found += [
                 {"title": title, "unit": unit, "series": [_series(c.name, values[:, k], bins) for k, c in group]}
-                for title, unit, group in _by_unit(what, columns)
+                for title, unit, group in _titled_groups(what, columns)
             ]
     if system.constraints and (trajectory.system is not None or "constraint_error" in trajectory.known):
         error = trajectory.constraint_error
@@ -62,12 +98,11 @@ def _series(label: str, values: Array, bins: Bins) -> dict[str, Any]:
     return {"label": label, "values": buffer(bins.values(values), "float32")}
 
 
-def _by_unit(what: str, columns: Sequence[Column]) -> Iterator[tuple[str, str, list[tuple[int, Column]]]]:
-    """(title, unit, columns with their numbers) for each unit that occurs."""
-    for unit in dict.fromkeys(c.unit for c in columns):
-        group = [(k, c) for k, c in enumerate(columns) if c.unit == unit]
-        if all(c.name.rpartition(".")[2] in ("qw", "qx", "qy", "qz") for _, c in group):
+def _titled_groups(what: str, columns: Sequence[Column]) -> Iterator[tuple[str, str, list[tuple[int, Column]]]]:
+    """Title, unit and columns, with their indices, of each plot."""
+    for unit, group in by_unit(columns).items():
+        title = _TITLES_BY_UNIT.get(unit, _TITLES[what])
+        if unit == QUATERNION:
             yield "orientation, quaternion", "", group
         else:
-            word = _UNITS.get(unit, _WORDS[what])
-            yield (f"{word} [{unit}]" if unit else word), unit, group
+            yield (f"{title} [{unit}]" if unit else title), unit, group

@@ -1,4 +1,4 @@
-"""Where bodies are in the page: the traced program of their poses, which way is up, and how far motions reach."""
+"""Poses of the bodies in the page: the traced program that computes them, the upward axis, the reach of motions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAMPLES = 200  # configurations of a motion at which its reach is measured
 
 
 def display_turn(model: Model) -> Array:
-    """The rotation (4, 4) of the world in the page: against gravity is up, unless it is mostly so already."""
+    """Return the rotation (4, 4) of the world that makes gravity point down in the page; none if it mostly does."""
     turn = np.eye(4)
     gravity = np.asarray(model.gravity, dtype=float)
     strength = np.linalg.norm(gravity)
@@ -30,13 +30,13 @@ def display_turn(model: Model) -> Array:
 
 
 def kinematics(system: System, turn: Array) -> Program:
-    """q (nq,) -> the first three rows of the poses (nb, 3, 4) of all bodies in the page."""
-    whole = np.array_equal(turn, np.eye(4))
+    """Return the program q (nq,) -> poses of all bodies in the page, the first three rows of each matrix (nb, 3, 4)."""
+    unturned = np.array_equal(turn, np.eye(4))
     R = turn[:3, :3]
 
     def poses(q: Array) -> Array:
         T = system.apply("body_poses", body_poses, q)[:, :3]
-        return T if whole else np.array([R @ t for t in T]).reshape(system.nb, 3, 4)
+        return T if unturned else np.array([R @ t for t in T]).reshape(system.nb, 3, 4)
 
     try:
         return trace(poses, {"q": (system.nq,)})
@@ -47,7 +47,7 @@ def kinematics(system: System, turn: Array) -> Program:
 
 
 def world_poses(program: Program, q: Array) -> Array:
-    """Poses (…, nb + 1, 4, 4) of the world and the bodies for q (…, nq)."""
+    """Return the poses (…, nb + 1, 4, 4) of the world and the bodies for q (…, nq)."""
     (rows,) = program.evaluate(q)
     poses = np.zeros((*rows.shape[:-3], rows.shape[-3] + 1, 4, 4))
     poses[..., 3, 3] = 1
@@ -57,7 +57,7 @@ def world_poses(program: Program, q: Array) -> Array:
 
 
 def reach(motions: Sequence[Motion], pieces: list[Piece], program: Program) -> Array:
-    """The box (2, 3) [m] in the page in which all that moves stays, from samples of the motions; zeros without any."""
+    """Return the box (2, 3) [m] around the moving bodies in samples of the motions, in the page; zeros without any."""
     corners = [np.zeros((0, 3))]
     for motion in motions:
         good = motion.q[np.isfinite(motion.q).all(axis=1)]

@@ -1,7 +1,7 @@
-"""The scene: all that the page is told of a mechanism and its motions, as one JSON object.
+"""The scene: one JSON object with all that the page shows of a mechanism and its motions.
 
-Body poses are not stored: the page computes them by the JavaScript of the traced program of ``body_poses``. The page
-has z up; a mechanism whose gravity points elsewhere is turned.
+Body poses are not stored: the page computes them with JavaScript generated from the traced ``body_poses``. In the page
+z points up; a mechanism whose gravity points elsewhere is rotated.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from sixd.errors import AssemblyError, ModelError, ScalarTypeError, ShapeError, 
 from sixd.model.joints import Free, Joint
 from sixd.model.model import Model
 from sixd.model.printing import describe_joint
-from sixd.model.system import System, require_system
+from sixd.model.system import System
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of, tree_behind
 from sixd.viewer.bodies import mounts, shapes, sticks
 from sixd.viewer.bodies.inertias import ellipsoid_radii, principal
 from sixd.viewer.bodies.pieces import Piece, box_corners
-from sixd.viewer.scene.drawn import drawn_model
-from sixd.viewer.scene.motions import Motion, pack, read_motions, touching
-from sixd.viewer.scene.packing import Packed, bounded, numbers
+from sixd.viewer.scene.drawn_model import drawn_model
+from sixd.viewer.scene.motions import Motion, contact_points, pack, read_motions
+from sixd.viewer.scene.packing import Packed, finite_or_none, flat_list
 from sixd.viewer.scene.poses import display_turn, kinematics, reach, world_poses
 
 _CAMERA = ("position", "target", "up", "track")
@@ -42,17 +42,17 @@ def make_scene(
     title: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The scene of a system with bodies, with the motions of ``trajectory``, or at the configuration q (nq,)."""
-    model = tree_of(system)
+    """Return the scene of a system with bodies, with the motions of ``trajectory``, or at the configuration q (nq,)."""
+    model = drawn_model(system)
     notes: list[str] = []
     motions = read_motions(system, trajectory, names, ghost, notes)
     shown = _configuration(system, q, motions, notes)
     turn = display_turn(model)
     program = kinematics(system, turn)
     poses = world_poses(program, shown)
-    # sizes are measured in the model's own axes, the page's poses are turned
+    # sizes are measured in the model's own axes, while the poses in the page are rotated
     own = np.concatenate([np.eye(4)[None], turn.T @ poses[1:]])
-    pieces, radius = shapes.draw_parts(model, own, notes, touching(model, motions))
+    pieces, radius = shapes.draw(model, own, notes, contact_points(model, motions))
     room = reach(motions, pieces, program)
     lowest = float(room[0, 2]) if motions else np.inf
     held = mounts.stand(model, pieces, turn @ own, lowest, radius, sticks.mechanism_size(model, own))
@@ -72,7 +72,7 @@ def make_scene(
         "frames": _frames(model, turn),
         "joints": _joints(system, model),
         "nq": system.nq,
-        "q": numbers(shown),
+        "q": flat_list(shown),
         "kinematics": emit_js(program),
         "trajectories": pack(system, motions, offsets, turn[:3, :3], notes),
         "camera": None if camera is None else _camera(model, camera, turn),
@@ -81,21 +81,8 @@ def make_scene(
     }
 
 
-def tree_of(system: Any) -> Model:
-    """The model behind a system, or an error that says what to do."""
-    require_system("view", system)
-    model = tree_behind(system) or drawn_model(system)
-    if model is None:
-        raise ModelError(
-            f"view: {system.name!r} is a system without bodies, expected a sixd.Model. Say where its bodies are by "
-            f"lagrange(…, bodies=…), or draw its motion with trajectory.plot()."
-        )
-    system.require_numeric("view")
-    return model
-
-
 def _configuration(system: System, q: Any, motions: Sequence[Motion], notes: list[str]) -> Array:
-    """The configuration that is shown without a motion: the given one, a motion's first, or a consistent one."""
+    """The configuration that is shown first: the given one, that of a motion, or one that satisfies the constraints."""
     if system.constraints and not motions:
         notes.append("The sliders move single joints, they do not keep the constraints.")
     if q is not None:
@@ -113,7 +100,7 @@ def _configuration(system: System, q: Any, motions: Sequence[Motion], notes: lis
 
 
 def read_configuration(system: System, q: Any) -> Array:
-    """q (nq,) as floats, or an error."""
+    """Return q (nq,) as floats; raise if it is not a configuration of the system."""
     try:
         found = np.asarray(q, dtype=float)
     except (TypeError, ValueError):
@@ -126,7 +113,7 @@ def read_configuration(system: System, q: Any) -> Array:
 
 
 def _lifted(system: System, model: Model, q: Array, pieces: list[Piece], poses: Array) -> Array:
-    """q with what floats set upon the ground, if the file has a horizontal one and nothing says where to begin."""
+    """q with floating bodies set upon the horizontal ground plane of the file, if there is one."""
     level = [p for p in pieces if p.kind == "plane" and p.body == 0 and abs(p.pose[2, 2]) > 0.99]
     lowest = box_corners([p for p in pieces if p.body], poses)[:, 2].min(initial=np.inf)
     floating = [i for i in model.bodies if model.parent[i] == 0 and isinstance(model.joints[i], Free)]
@@ -142,20 +129,20 @@ def _lifted(system: System, model: Model, q: Array, pieces: list[Piece], poses: 
 
 
 def measure(system: System, q: Array) -> tuple[Array, Array, Array]:
-    """Poses (nb + 1, 4, 4) at the first of the configurations q (r, nq), in the world's axes.
+    """Return the poses (nb + 1, 4, 4) at the first of the configurations q (r, nq), in world axes, and two boxes.
 
-    And two boxes (2, 3) around all that moves: there, and in any of them.
+    The boxes (2, 3) enclose all moving bodies: at the first configuration, and at all of them.
     """
-    model, program = tree_of(system), kinematics(system, np.eye(4))
+    model, program = drawn_model(system), kinematics(system, np.eye(4))
     start = world_poses(program, q[0])
-    pieces = shapes.draw(model, start, [])
+    pieces, _ = shapes.draw(model, start, [])
     motions = [Motion("", np.arange(float(len(x))), x) for x in (q[:1], q)]
-    now, all_of_them = (reach([m], pieces, program) for m in motions)
-    return start, now, all_of_them
+    first, whole = (reach([m], pieces, program) for m in motions)
+    return start, first, whole
 
 
 def _offsets(motions: Sequence[Motion], room: Array) -> Array:
-    """Where the motions are shown (n, 3): side by side in rows, ghosts all in one place; each fits the box ``room``."""
+    """Positions (n, 3) of the motions, each of which fits the box ``room``: on a grid, ghosts all at the origin."""
     n = len(motions)
     offsets = np.zeros((n, 3))
     if n < 2 or any(m.ghost for m in motions):
@@ -164,9 +151,9 @@ def _offsets(motions: Sequence[Motion], room: Array) -> Array:
     step = 1.1 * (high - low)
     columns = int(np.ceil(np.sqrt(2 * n))) if n > 4 else n  # wider than deep, as screens are
     for k in range(n):
-        row, column = divmod(k, columns)
-        offsets[k, :2] = column * max(step[0], 0.5 * step[1]), row * max(step[1], 0.5 * step[0])
-    return offsets - (offsets.max(axis=0) / 2 if n > 1 else 0)
+        line, column = divmod(k, columns)
+        offsets[k, :2] = column * max(step[0], 0.5 * step[1]), line * max(step[1], 0.5 * step[0])
+    return offsets - offsets.max(axis=0) / 2
 
 
 # parts of the scene -------------------------------------------------------------------------------
@@ -177,14 +164,14 @@ def _body(model: Model, i: int) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": model.body_names[i - 1], "mass": float(model.inertia[i][5, 5])}
     if body is None:
         return {**entry, "com": [0.0, 0.0, 0.0], "ellipsoid": None}
-    ellipsoid = {"axes": numbers(body.axes), "radii": numbers(ellipsoid_radii(body))}
-    return {**entry, "com": numbers(body.com), "ellipsoid": ellipsoid if any(ellipsoid["radii"]) else None}
+    ellipsoid = {"axes": flat_list(body.axes), "radii": flat_list(ellipsoid_radii(body))}
+    return {**entry, "com": flat_list(body.com), "ellipsoid": ellipsoid if any(ellipsoid["radii"]) else None}
 
 
 def _frames(model: Model, turn: Array) -> list[dict[str, Any]]:
-    """The frames of bodies and those that were added; a joint's own frame is that of its body."""
+    """The frames of the bodies and added ones; a joint's own frame is that of its body."""
     return [
-        {"name": name, "body": f.body, "pose": numbers(f.pose if f.body else turn @ np.asarray(f.pose, dtype=float))}
+        {"name": name, "body": f.body, "pose": flat_list(f.pose if f.body else turn @ np.asarray(f.pose, dtype=float))}
         for name, f in model.frames.items()
         if not name.startswith("joint:")
     ]
@@ -192,46 +179,47 @@ def _frames(model: Model, turn: Array) -> list[dict[str, Any]]:
 
 def _joints(system: Any, model: Model) -> list[dict[str, Any]]:
     columns = labels_of(system).q
-    by_energies = tree_behind(system) is None  # its coordinates are nobody's joints
+    by_energies = tree_behind(system) is None  # then coordinates do not belong to joints
     limits = system if hasattr(system, "lower") else model  # equations have the coordinates of their model
     entries = []
     for name in system.joint_names:
-        i, place = 0 if by_energies else model.joint_index(name), system.q_slice(name)
+        i, own = 0 if by_energies else model.joint_index(name), system.q_slice(name)
         kind = "coordinate" if by_energies else _kind(model.joints[i])
         entries.append({
-            "name": name, "kind": kind, "body": i, "q": [place.start, place.stop],
-            "labels": [c.name for c in columns[place]],
-            "units": [c.unit if c.unit != "1" else "" for c in columns[place]],
-            "lower": [None] if by_energies else bounded(limits.lower[place]),
-            "upper": [None] if by_energies else bounded(limits.upper[place]),
+            "name": name, "kind": kind, "body": i, "q": [own.start, own.stop],
+            "labels": [c.name for c in columns[own]],
+            "units": [c.shown_unit for c in columns[own]],
+            "lower": [None] if by_energies else finite_or_none(limits.lower[own]),
+            "upper": [None] if by_energies else finite_or_none(limits.upper[own]),
         })  # fmt: skip
     return entries
 
 
 def _kind(joint: Joint) -> str:
-    """ "revolute", "free", …: the first words of its description."""
+    """ "revolute", "free", …: the joint's description without its axis."""
     text = describe_joint(joint)
     return text if getattr(joint, "axis", None) is None else text.split(" ")[0]
 
 
 def _camera(model: Model, camera: Mapping[str, Any], turn: Array) -> dict[str, Any]:
-    """The camera, given in the world's axes, in the page's."""
+    """The camera, given in world axes, in the axes of the page."""
     if not isinstance(camera, Mapping) or set(camera) - set(_CAMERA):
         raise ScalarTypeError(
             f"view: camera is {camera!r}, expected a dictionary with some of {', '.join(map(repr, _CAMERA))}."
         )
-    found: dict[str, Any] = {"track": camera.get("track")}
+    found: dict[str, Any] = {
+        "track": camera.get("track"), "position": None, "target": [0.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0],
+    }  # fmt: skip
     if found["track"] is not None and found["track"] not in model.body_names:
         raise unknown_name("view: camera", "body", found["track"], model.body_names)
-    for name, usual in (("position", None), ("target", (0, 0, 0)), ("up", None)):
+    for name in ("position", "target", "up"):
         value = camera.get(name)
-        if value is None and usual is None:
-            found[name] = None if name == "position" else [0.0, 0.0, 1.0]
+        if value is None:
             continue
-        point = np.asarray(usual if value is None else value)
+        point = np.asarray(value)
         if point.shape != (3,) or point.dtype.kind not in "fiu" or not np.isfinite(point).all():
             raise ShapeError(f"view: the camera's {name} is {value!r}, expected three finite numbers.")
-        found[name] = numbers(turn[:3, :3] @ point)
+        found[name] = flat_list(turn[:3, :3] @ point)
     if found["position"] is None:
         raise ModelError("view: the camera has no position, expected three numbers [m].")
     return found

@@ -1,4 +1,4 @@
-// Vectors as lists of three, matrices 4x4 by columns (as WebGL wants them), quaternions w x y z.
+// Vectors are lists of three, matrices 4x4 by columns (as in WebGL), quaternions w x y z.
 
 const add = (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
 const subtract = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
@@ -23,7 +23,7 @@ function multiply(a, b, out = new Float32Array(16)) {
   return out;
 }
 
-// a 4x4 list by rows, as poses come in the scene
+// a 4x4 list by rows, the form of poses in the scene
 function fromRows(rows) {
   const out = identity();
   if (!rows || rows.length < 12) return out;
@@ -99,7 +99,7 @@ function lookAt(eye, target, up) {
   return invertAffine(fromColumns(x, cross(z, x), z, eye));
 }
 
-// between two unit quaternions stored in `a` at `i` and in `b` at `j`, the short way; written to `out` at `k`
+// interpolates the short way between two unit quaternions stored in `a` at `i` and in `b` at `j`; written to `out` at `k`
 function slerp(a, i, b, j, s, out, k) {
   let d = 0, na = 0, nb = 0;
   for (let c = 0; c < 4; c++) {
@@ -110,7 +110,7 @@ function slerp(a, i, b, j, s, out, k) {
   const size = Math.sqrt(na * nb) || 1;
   const sign = d < 0 ? -1 : 1;
   const angle = Math.acos(Math.min(Math.abs(d) / size, 1));
-  // close together the straight line and the arc agree to the last digit that can be seen
+  // for small angles a straight line cannot be distinguished from the arc
   const arc = angle > 1e-3;
   const u = (arc ? Math.sin((1 - s) * angle) / Math.sin(angle) : 1 - s) / (Math.sqrt(na) || 1);
   const v = (sign * (arc ? Math.sin(s * angle) / Math.sin(angle) : s)) / (Math.sqrt(nb) || 1);
@@ -138,7 +138,7 @@ class Bounds {
     }
   }
 
-  // the box `other` of a body frame, seen through the matrix `m`
+  // adds the box `other` of a body frame, transformed by the matrix `m`
   addBox(m, other) {
     for (const corner of other.corners()) this.add(transformPoint(m, corner));
   }

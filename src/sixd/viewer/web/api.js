@@ -3,7 +3,7 @@
 //   play(), pause(), seek(t), step(n), time, start, end, playing; setConfiguration(q), configuration
 //   view(name or null), draw() now, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns
 
-// a server that shows configurations live: ask again as soon as it has answered
+// polls the server for live configurations: the next request follows each answer
 async function listen(app, address) {
   let version = -1, pause = 200;
   for (;;) {

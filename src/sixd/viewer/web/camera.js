@@ -1,4 +1,4 @@
-// The camera: turns about a target, with "up" upright. Angles in radians; the picture's half height is tan of half the field of view.
+// The camera: orbits a target and keeps "up" upright. Angles in radians; the half height of the picture is tan of half the field of view.
 
 const HALF_HEIGHT = Math.tan((34 / 2) * (Math.PI / 180));
 const VIEWS = { front: [0, 0.06], side: [-Math.PI / 2, 0.06], top: [-Math.PI / 2, Math.PI / 2], iso: [-0.87, 0.36] };
@@ -11,11 +11,11 @@ class Camera {
     this.elevation = VIEWS.iso[1];
     this.setUp([0, 0, 1]);
     this.aspect = 1;
-    this.margin = [0.84, 0.84]; // the part of the picture that a fitting view fills
+    this.margin = [0.84, 0.84]; // the fraction of the picture that a fitted view fills
     this.flight = null;
   }
 
-  // the frame in which the angles count: x, y across and z along "up"
+  // the frame of the angles: x, y across and z along "up"
   setUp(up) {
     const z = unit(up), x = Math.abs(z[2]) > 0.99 ? unit([1, 0, -z[0] / z[2]]) : unit(cross([0, 0, 1], z));
     this.basis = [x, cross(z, x), z];
@@ -74,7 +74,7 @@ class Camera {
     this.elevation = clamp(this.elevation + dy, -Math.PI / 2, Math.PI / 2);
   }
 
-  // by fractions of the picture's height
+  // moves by fractions of the picture's height
   pan(dx, dy) {
     this.flight = null;
     const [right, up] = this.axes(), s = 2 * HALF_HEIGHT * this.distance;
@@ -90,7 +90,7 @@ class Camera {
     this.target = add(this.target, add(scaled(right, x * this.aspect * s), scaled(up, y * s)));
   }
 
-  // glide to another view; goal has some of target, distance, azimuth, elevation
+  // moves smoothly to another view; goal has some of target, distance, azimuth, elevation
   fly(goal, now, calm) {
     const from = { target: this.target, distance: this.distance, azimuth: this.azimuth, elevation: this.elevation };
     const to = { ...from, ...goal };
@@ -100,7 +100,7 @@ class Camera {
     if (calm) this.advance(now);
   }
 
-  // true while a flight goes on
+  // one step of such a move; true while it goes on
   advance(now) {
     if (!this.flight) return false;
     const { from, to, start, last } = this.flight;
@@ -113,7 +113,7 @@ class Camera {
     return this.flight !== null;
   }
 
-  // move with what is followed, during a flight too
+  // moves with the followed body, also during a move to another view
   carry(shift) {
     this.target = add(this.target, shift);
     if (!this.flight) return;

@@ -1,4 +1,4 @@
-// One plot against time on a canvas: lines, ticks, a cursor at the present time. Knows series of numbers, not where they come from.
+// One plot against time on a canvas: lines, ticks, a cursor at the current time. Knows only series of numbers.
 
 const INKS = {
   light: ["#2f6bd0", "#dd7326", "#2a9461", "#b83a6b", "#7458c8", "#1892a6", "#a97f10", "#77604f", "#5b6b80", "#c2453d"],
@@ -13,7 +13,7 @@ class Chart {
     this.hidden = new Set();
   }
 
-  // a list of well chosen colours; for more lines than it has, hues a golden angle apart: the first ones differ most
+  // colours from a fixed list; beyond it hues a golden angle apart, so that the first ones differ most
   ink(index, dark) {
     const list = INKS[dark ? "dark" : "light"], own = this.series[index].ink ?? index;
     const count = Math.max(...this.series.map((one, i) => (one.ink ?? i) + 1));
@@ -21,7 +21,7 @@ class Chart {
     return `hsl(${((212 + 137.508 * own) % 360).toFixed(1)} ${own % 2 ? 58 : 72}% ${(dark ? 66 : 42) + (own % 3) * 6 - 6}%)`;
   }
 
-  // the smallest and the largest value of what is shown, null if there is none
+  // the smallest and the largest value of the visible lines, null if there is none
   extremes() {
     let low = Infinity, high = -Infinity;
     this.series.forEach((one, i) => {
@@ -33,12 +33,12 @@ class Chart {
     return low <= high ? [low, high] : null;
   }
 
-  // what the vertical axis shows
+  // the range of the vertical axis
   span() {
     const found = this.extremes();
     if (!found) return [-1, 1];
     const [low, high] = found;
-    // a constant gets room around it, not a magnified rounding error
+    // a constant gets a margin, so that rounding errors are not magnified
     const least = 1e-6 * Math.max(Math.abs(low), Math.abs(high)) || 1;
     const room = Math.max(0.07 * (high - low), 0.5 * (least - (high - low)));
     return [low - room, high + room];
@@ -65,7 +65,7 @@ class Chart {
   draw(time, hover, dark) {
     const ratio = this.resize(), c = this.canvas.getContext("2d"), { x, y, w, h } = this.box;
     if (!(w > 20 && h > 20)) return;
-    // the lines change only with size, theme and choice: keep them as a picture, draw the cursor over it
+    // the lines change only with size, theme and selection: keep them as an image and draw the cursor over it
     const key = `${this.canvas.width} ${this.canvas.height} ${dark} ${[...this.hidden]}`;
     if (this.key !== key) {
       this.key = key;
@@ -190,7 +190,7 @@ function extremesOf(series) {
   return series.extremes;
 }
 
-// round numbers between low and high, about so many of them
+// round numbers between low and high, approximately `about` of them
 function ticks(low, high, about) {
   const raw = (high - low) / Math.max(about, 1.5);
   if (!(raw > 0) || !Number.isFinite(raw)) return [];

@@ -1,4 +1,4 @@
-// The time of the motion: playing, pausing, turning round at the ends. Knows no page and no picture.
+// The time of the motion: playing, pausing, starting over at the ends. Knows neither the page nor the picture.
 
 class Clock {
   constructor(start, end, options) {
@@ -26,7 +26,7 @@ class Clock {
   // one frame of the screen, at `now` in milliseconds; true while it runs
   advance(now) {
     if (!this.playing) return false;
-    // a page that was hidden for a while goes on from where it was
+    // a page that was hidden for a while continues where it stopped
     const passed = this.before === null ? 0 : Math.min(Math.max(now - this.before, 0), 100) / 1000;
     this.before = now;
     this.time += passed * this.options.speed * (this.options.reverse ? -1 : 1);
@@ -41,7 +41,7 @@ class Clock {
     return false;
   }
 
-  // to the next or the last record of a motion
+  // steps to the next or the previous record of a motion
   step(times, count, direction) {
     this.pause();
     const tiny = 1e-9 * (Math.abs(this.end) + 1);

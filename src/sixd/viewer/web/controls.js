@@ -57,7 +57,7 @@ class Controls {
 
   wheel(event) {
     event.preventDefault();
-    // lines and pages as pixels; a pinch on a touch pad comes as a wheel with ctrl
+    // lines and pages as pixels; a pinch on a touch pad is a wheel event with ctrl
     const pixels = event.deltaY * [1, 16, 200][event.deltaMode || 0] * (event.ctrlKey ? 6 : 1);
     this.camera.zoom(Math.exp(clamp(pixels, -400, 400) * 0.0012), ...this.place(event));
     this.changed();

@@ -1,4 +1,4 @@
-// Reading the scene: arrays from base64, numbers from anything. Knows nothing of WebGL or of the page.
+// Reads the scene: arrays from base64, finite numbers from any value. Knows nothing of WebGL or of the page.
 
 const ARRAYS = {
   float32: Float32Array, float64: Float64Array, uint8: Uint8Array,
@@ -38,14 +38,14 @@ function roundDown125(x) {
   return power * (lead >= 5 ? 5 : lead >= 2 ? 2 : 1);
 }
 
-// and the smallest not below x
+// likewise the smallest not below x
 function roundUp125(x) {
   const power = 10 ** Math.floor(Math.log10(x) + 1e-12);
   const lead = x / power - 1e-9;
   return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
 }
 
-// a number for people: a true minus sign, few digits, no noise
+// a number for display: a true minus sign, few digits, no rounding noise
 function readable(x, digits = 4) {
   if (!Number.isFinite(x)) return "–";
   const size = Math.abs(x);
@@ -53,7 +53,7 @@ function readable(x, digits = 4) {
   return text.replace(/-/g, "−");
 }
 
-// numbers of one width between low and high: what is tiny beside them reads 0, so that a read-out does not jump
+// formats numbers between low and high in one width; relatively tiny ones read 0, so that the text does not jitter
 function formatter(low, high) {
   const largest = Math.max(Math.abs(low), Math.abs(high)), range = Math.max(high - low, 1e-6 * largest);
   const plain = largest === 0 || (largest < 1e6 && largest >= 1e-3);
@@ -67,12 +67,12 @@ function formatter(low, high) {
   return { write, width: Math.max(write(low).length, write(high).length, 4) };
 }
 
-// names as they may be shown: control characters and overrides of the writing direction become a visible sign
+// a name that is safe to show: control characters and overrides of the writing direction become a visible sign
 function plainText(value) {
   return String(value ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
-// a name inside other text: its own direction of writing does not reach beyond it
+// a name inside other text, isolated so that its writing direction does not affect the rest
 function isolated(text) { return `\u2068${text}\u2069`; }
 
 function plainNames(items) {
@@ -85,7 +85,7 @@ function plainNames(items) {
   });
 }
 
-// the scene as it came, with every list there and every index in range
+// the scene with all lists present and every index in range
 function readScene(source) {
   const scene = { ...source };
   for (const key of ["bodies", "geometries", "visuals", "frames", "joints", "trajectories", "notes"]) {

@@ -31,7 +31,7 @@ class Program {
     return this;
   }
 
-  // a uniform by its name; one that the program does not use is passed over
+  // sets a uniform by name; one that the program does not use is ignored
   set(name, value) {
     const entry = this.places.get(name);
     if (!entry) return;
@@ -45,7 +45,7 @@ class Program {
   }
 }
 
-// the triangles of one geometry: one vertex buffer, its indices, and (made when first asked for) its edges
+// the triangles of one geometry: one vertex buffer, its indices, and (made on first use) its edges
 class Mesh {
   constructor(gl, shape) {
     this.gl = gl;
@@ -147,7 +147,7 @@ function boundsOf(positions) {
   return bounds;
 }
 
-// a square picture to draw into: depth alone (compared when read) or one byte a pixel
+// a square render target: only depth (compared when read) or one byte a pixel
 function makeTarget(gl, size, kind) {
   const texture = gl.createTexture();
   gl.bindTexture(gl.TEXTURE_2D, texture);

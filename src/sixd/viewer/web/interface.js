@@ -16,7 +16,7 @@ class Interface {
     this.tools();
     this.theme();
     document.addEventListener("keydown", (event) => this.key(event));
-    // a button that was clicked leaves the keys to the picture
+    // a button that was clicked gives the keyboard back to the picture
     document.addEventListener("click", (event) => {
       const button = event.target.closest && event.target.closest("button");
       if (button && event.detail > 0) button.blur();
@@ -144,7 +144,7 @@ class Interface {
     return theme ? theme === "dark" : this.system.matches;
   }
 
-  // brings every control in step with the options
+  // updates every control from the options
   show() {
     const { options, panel } = this.app;
     document.documentElement.dataset.theme = this.dark ? "dark" : "light";
@@ -194,7 +194,7 @@ class Interface {
     if (!input.disabled) this.app.options[name] = !this.app.options[name];
   }
 
-  // texts at points of the picture: [{text, point, kind}]; of two that overlap the nearer one stays
+  // shows texts at points of the picture: [{text, point, kind}]; of two that overlap the nearer one stays
   labels(list, viewProjection) {
     const box = this.get("labels"), { clientWidth: width, clientHeight: height } = box, placed = [];
     const seen = list.map(({ text, point, kind = "" }) => {

@@ -1,11 +1,11 @@
-// Sliders for the joints, where there is no motion to play. Limits hold; orientations are moved by three angles.
+// Sliders for the joints, if there is no motion to play. They keep the limits; orientations have three angles.
 
 const LENGTHS = ["prismatic", "planar", "free", "cylindrical"];
-// about the fixed axes x, y, z in turn, in degrees: every orientation lies within
+// rotations about the fixed axes x, y, z in turn, in degrees: they cover all orientations
 const ANGLES = [["roll", 180], ["pitch", 90], ["yaw", 180]];
 
 class JointPanel {
-  // changed(q): the configuration is another one now
+  // changed(q) is called when the configuration changes
   constructor(dock, world, changed) {
     Object.assign(this, { dock, world, changed });
     this.q = world.actors[0].q;
@@ -56,7 +56,7 @@ class JointPanel {
     this.turns.push(turn);
     return ANGLES.map(([label, most], k) => {
       const set = (value) => {
-        // the other two stay as they are shown: at a pitch of 90° the orientation alone does not tell them
+        // the other two angles stay as shown: at a pitch of 90° they do not follow from the orientation
         turn.degrees[k] = clamp(value, -most, most);
         const q = Float64Array.from(this.q);
         q.set(fromAngles(turn.degrees), turn.start);
@@ -129,7 +129,7 @@ function fromAngles(degrees) {
   return [cr * cp * cy + sr * sp * sy, sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy];
 }
 
-// and back, for a quaternion of any length; at a pitch of ±90° the roll is 0
+// the inverse, for a quaternion of any length; at a pitch of ±90° the roll is 0
 function anglesOf([w, x, y, z]) {
   const size = w * w + x * x + y * y + z * z || 1, lift = clamp((2 * (w * y - x * z)) / size, -1, 1);
   const level = Math.abs(lift) < 1 - 1e-12;
@@ -138,7 +138,7 @@ function anglesOf([w, x, y, z]) {
   return [roll, Math.asin(lift), yaw].map((a) => (a * 180) / Math.PI);
 }
 
-// whether two quaternions, the first of length one, turn alike
+// whether two quaternions, the first of length one, are the same rotation
 function sameTurn(a, b) {
   const along = a.reduce((sum, x, k) => sum + x * b[k], 0);
   return 1 - Math.abs(along) / (Math.hypot(...b) || 1) < 1e-9;

@@ -1,7 +1,7 @@
 // Puts the page together and draws it when something has changed.
 
 const MOST_LABELS = 6; // motions with their names beside them
-const NARROW = 0.9; // width by height of a picture: a camera that was placed by hand was placed for at least this
+const NARROW = 0.9; // width by height of a picture: a camera position in the scene is assumed to be chosen for at least this
 const POINTED = 70; // [pixels] from the pointer to the middle of the motion it means
 
 class App {
@@ -37,7 +37,7 @@ class App {
     this.resize();
   }
 
-  // for the first time there is a place to draw: a notebook's frame may be hidden, or of size 0, for long
+  // called once the page has a size: a notebook's frame may be hidden, or of size 0, for a long time
   begin() {
     this.firstView();
     this.startFollowing();
@@ -106,7 +106,7 @@ class App {
     this.seen = size;
     if (first) this.begin();
     else if (fits) this.fit();
-    // draw at once: a resized canvas is blank until then
+    // draw at once: a resized canvas is blank
     if (!same && this.started) this.draw();
   }
 
@@ -114,7 +114,7 @@ class App {
   choosePanel() {
     if (!this.ownPanel) return;
     this.options.panel = window.innerWidth >= 860;
-    this.ownPanel = true; // this was no choice of the reader's
+    this.ownPanel = true; // this was not chosen by the reader
   }
 
   fineness() {
@@ -141,13 +141,13 @@ class App {
       this.fit();
     }
     if (camera && camera.track) this.options.follow = camera.track;
-    // what leaves the picture is followed, unless the scene has its own camera
+    // a mechanism that leaves the picture is followed, unless the scene has its own camera
     const free = this.scene.joints.find((joint) => String(joint.kind).toLowerCase() === "free");
     const leader = this.scene.bodies[free && this.scene.bodies[free.body] ? free.body : 1];
     if (!camera && this.world.leaves && leader) this.options.follow = leader.name;
   }
 
-  // the distance at which all fits into the picture; a scene's own camera steps back where the picture is narrow
+  // the distance at which all fits into the picture; a scene's own camera moves back if the picture is narrow
   fit() {
     const { camera } = this;
     camera.distance = this.given ? this.given * Math.max(1, NARROW / camera.aspect) : camera.distanceFor(this.world.room);
@@ -241,7 +241,7 @@ class App {
     if (this.clock.playing || this.camera.flight) this.refresh();
   }
 
-  // ask for a picture; many asks before the next frame are one
+  // requests a picture; several requests before the next frame are one
   refresh() {
     if (this.waiting || !this.started) return;
     this.waiting = true;
@@ -260,13 +260,13 @@ class App {
     });
   }
 
-  // once nothing moves any more: a picture in full sharpness
+  // a picture in full resolution, once nothing moves
   settle() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => { if (!this.clock.playing && this.pace.rest()) this.resize(); }, 160);
   }
 
-  // a picture in full sharpness, now
+  // a picture in full resolution, now
   drawNow() {
     if (this.pace.rest()) this.resize();
     else this.draw();
@@ -288,7 +288,7 @@ class App {
         list.push({ text: this.scene.bodies[b].name, point: world.pointOf(actors[0], b, finiteList(this.scene.bodies[b].com, 3)) });
       }
     }
-    // names of a few stand beside them; of many only that which is pointed at, or was clicked
+    // a few motions have their names beside them; of many only the one that is pointed at or was clicked
     const beside = world.actors.filter((actor) => !actor.ghost).length, pointed = [this.pointed, this.chosen && this.chosen.actor];
     for (const actor of beside > MOST_LABELS ? actors.filter((one) => pointed.includes(one)) : beside > 1 ? actors : []) {
       const bounds = world.boundsOf([actor]);

@@ -1,4 +1,4 @@
-// What explains a mechanism: frames, joint axes, centres of mass, inertia ellipsoids, contact forces, as lists of unit shapes to draw.
+// Markers that explain a mechanism: frames, joint axes, centres of mass, inertia ellipsoids, contact forces, as lists of unit shapes.
 
 const MARKER_COLORS = {
   turn: [0.95, 0.55, 0.1], slide: [0.05, 0.6, 0.65], mass: [0.95, 0.95, 0.95], total: [1, 0.78, 0.1],
@@ -43,7 +43,7 @@ class Markers {
     this.scratch = new Float64Array(12 * Math.max(world.bodies - 1, 0));
   }
 
-  // everything that is switched on, now
+  // all markers that are switched on, at the current time
   list(options) {
     this.items = [];
     if (options.grid && !options.frames && !this.world.originOnFloor) this.origins();
@@ -61,7 +61,7 @@ class Markers {
     this.items.push({ mesh, matrix, color: [...linearColor(color), 1], ...extra });
   }
 
-  // where the floor is not the world's own xy-plane, small axes show its origin, once at each place
+  // if the floor is not the world's xy-plane, small axes show its origin, once at each position of an actor
   origins() {
     const s = 0.55 * this.size, places = this.world.actors.filter((actor) => actor.visible && (actor.index === 0 || norm(actor.offset) > 0));
     for (const { offset } of places.length > 6 ? [] : places) {
@@ -112,7 +112,7 @@ class Markers {
     const velocity = [rate[3], rate[7], rate[11]], origin = [at[3], at[7], at[11]];
     const turns = norm(omega) > 1e-6, direction = turns ? omega : velocity;
     if (!(norm(direction) > 1e-9)) return;
-    // the foot of the body's origin on the axis: ω × v / ω²
+    // the point of the axis nearest to the body's origin: ω × v / ω²
     const arm = turns ? scaled(cross(omega, velocity), 1 / dot(omega, omega)) : [0, 0, 0];
     const foot = add(add(origin, arm), actor.offset);
     const z = unit(direction), length = 2.2 * this.size, color = turns ? MARKER_COLORS.turn : MARKER_COLORS.slide;

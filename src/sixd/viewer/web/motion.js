@@ -1,6 +1,6 @@
-// A recorded motion q(t): where it is valid, and the configuration at any time between the records.
+// A recorded motion q(t): its valid records, and the configuration at any time between them.
 
-// where quaternions start in q: they turn along arcs, everything else along straight lines
+// indices in q where quaternions start: they are interpolated along arcs, all other entries along straight lines
 function quaternionStarts(joints) {
   return joints
     .filter((joint) => ["free", "spherical"].includes(String(joint.kind).toLowerCase()))
@@ -13,7 +13,7 @@ class Motion {
     this.name = source.name || "";
     this.t = decodeArray(source.t, "float64");
     this.q = decodeArray(source.q, "float32");
-    this.plotT = source.plot_t ? decodeArray(source.plot_t, "float64") : this.t; // times of what is plotted
+    this.plotT = source.plot_t ? decodeArray(source.plot_t, "float64") : this.t; // times of the plotted points
     this.nq = nq;
     this.quaternions = quaternions.filter((start) => start + 4 <= nq);
     this.records = nq > 0 ? Math.min(this.t.length, Math.floor(this.q.length / nq)) : this.t.length;
@@ -35,7 +35,7 @@ class Motion {
 
   get failed() { return this.valid < this.records; }
 
-  // the record at or before a time, and how far on to the next, 0..1
+  // the record at or before a time, and the fraction of the way to the next, 0..1
   find(time) {
     if (this.valid < 2 || time <= this.start) return [0, 0];
     if (time >= this.end) return [this.valid - 1, 0];
@@ -73,7 +73,7 @@ class Motion {
       if (size > 0 && Number.isFinite(size)) sizes.push(size);
     }
     sizes.sort((a, b) => a - b);
-    // impacts are few and tall: the usual large force sets the scale
+    // impacts are few and large: the 97 % quantile of the forces sets the scale
     const usual = sizes.length ? sizes[Math.floor(0.97 * (sizes.length - 1))] : 1;
     this.contacts = { count: source.count, points, forces, usual };
   }

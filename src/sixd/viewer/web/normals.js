@@ -1,4 +1,4 @@
-// Normals of triangle meshes: smooth over gentle edges, split at sharp ones. Also the edges of a wire picture.
+// Normals of triangle meshes: smooth over gentle edges, split at sharp ones. Also the edges of a wireframe.
 
 const CREASE = Math.cos((35 * Math.PI) / 180); // edges sharper than this stay sharp, as on machined parts
 const FLAT = 2; // no two faces share a normal
@@ -77,7 +77,7 @@ function withNormals(positions, indices, colors, crease) {
   return out;
 }
 
-// pairs of vertices to draw as a wire picture: every edge but those inside a flat face, or, of fine meshes, a gentle one
+// pairs of vertices of a wireframe: all edges except those inside a flat face or, in fine meshes, gentle ones
 function edgesOf(positions, indices) {
   const flat = indices.length > 3 * 5000 ? 0.985 : 0.9999;
   const place = new Map(), weld = new Uint32Array(positions.length / 3);

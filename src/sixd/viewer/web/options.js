@@ -1,4 +1,4 @@
-// What can be switched: one object whose properties call the listeners when they change.
+// The options of the view: one object whose properties call the listeners when they change.
 
 const DEFAULTS = {
   bodies: "solid", grid: true, shadows: true, frames: false, axes: false, com: false, inertia: false, contacts: true,

@@ -1,4 +1,4 @@
-// Keeps motion fluent on slow machines: fewer pixels while things move, all of them as soon as they rest.
+// Keeps motion smooth on slow machines: fewer pixels during motion, all of them at rest.
 
 const SLOW = 55, FAST = 22; // [ms] a frame: coarser above, finer below
 
@@ -16,13 +16,13 @@ class Pace {
 
   get touched() { return performance.now() - this.last < 120; }
 
-  // after each frame; true if the scale is another one now
+  // called after each frame; true if the scale has changed
   frame(now, moving) {
     const passed = this.before === null ? null : now - this.before, was = this.scale;
     this.before = moving ? now : null;
     if (!moving) return false;
     this.scale = this.learned;
-    // a gap of half a second was no frame: the page slept
+    // a gap of half a second is not a slow frame: the page was inactive
     if (passed !== null && passed < 500) this.mean += 0.25 * (passed - this.mean);
     if (this.mean > SLOW && this.scale > 0.5) this.learn(Math.max(0.5, this.scale * 0.8));
     else if (this.mean < FAST && this.scale < 1) this.learn(Math.min(1, this.scale * 1.1));

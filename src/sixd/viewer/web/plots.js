@@ -1,10 +1,10 @@
 // The panel of plots: which trajectory, a chart for each quantity, legends with values, scrubbing by the pointer.
 
 const MOST_NAMES = 10; // in a legend that was not opened
-const APART = [8, 1000]; // times the range of the others: a line so much larger gets a plot of its own; beyond, they rest
+const APART = [8, 1000]; // ratio of ranges from which larger lines get a plot of their own, and up to which: beyond it the others are at rest
 
 class PlotPanel {
-  // seek(time): the reader has pointed at a time
+  // seek(time) is called when the reader points at a time
   constructor(dock, world, seek) {
     Object.assign(this, { dock, world, seek });
     this.hover = null;
@@ -52,12 +52,12 @@ class PlotPanel {
     this.body.replaceChildren();
     this.body.classList.remove("alone");
     this.charts = [...groups].flatMap(([title, series]) => this.apart(series).map((part, i) => this.chart(i ? `${title}, larger` : title, part)));
-    // a few plots share the room
+    // a few plots share the height of the panel
     this.body.classList.toggle("tall", this.charts.length < 3);
     if (!this.charts.length) this.body.append(element("p", "", "This motion has no plots."));
   }
 
-  // the series in one plot, or in two where a few are so large that the others would be flat: [small ones, large ones]
+  // the series in one plot, or in two if a few are so large that the others would look flat: [small ones, large ones]
   apart(series) {
     if (!series.length || !series[0].unit || series[0].unit === "J") return [series];
     const ranges = new Map();
@@ -66,7 +66,7 @@ class PlotPanel {
       ranges.set(one.ink, Math.max(ranges.get(one.ink) || 0, high - low));
     }
     const sorted = [...ranges.values()].filter(Number.isFinite).sort((a, b) => b - a);
-    // a few large ones are set apart, not a small one from all others
+    // only a few large ones are separated, not one small one from all others
     const isGap = (range, k) => k > 0 && 2 * k <= sorted.length && sorted[k - 1] > APART[0] * range && sorted[0] < APART[1] * range;
     const cut = sorted.findIndex(isGap);
     if (cut < 0) return [series];
@@ -129,7 +129,7 @@ class PlotPanel {
     return { chip, key, value };
   }
 
-  // one plot alone, larger; all of them if it is alone
+  // shows one plot alone, larger; all of them if it is already alone
   isolate(box) {
     const others = [...this.body.children].filter((one) => one !== box), alone = others.every((one) => one.hidden);
     for (const one of others) one.hidden = !alone;
@@ -139,7 +139,7 @@ class PlotPanel {
     this.draw(this.last.time, this.last.dark);
   }
 
-  // the names beyond the first few wait behind a button
+  // the names beyond the first few are shown by a button
   shorten(legend, count) {
     const rest = [...legend.children].slice(MOST_NAMES), more = element("button", "chip more", `… and ${count} more`);
     for (const chip of rest) chip.hidden = true;
@@ -161,7 +161,7 @@ class PlotPanel {
     if (this.dock.hidden) return;
     const top = this.dock.offsetTop + this.dock.scrollTop, bottom = top + this.dock.clientHeight;
     for (const chart of this.charts) {
-      // what is scrolled away is not drawn
+      // charts that are scrolled out of view are not drawn
       const section = chart.canvas.parentElement;
       if (section.hidden || section.offsetTop > bottom + 60 || section.offsetTop + section.offsetHeight < top - 60) continue;
       chart.draw(time, this.hover, dark);
@@ -175,7 +175,7 @@ class PlotPanel {
     }
   }
 
-  // one format for all numbers of a plot, hidden lines among them
+  // one format for all numbers of a plot, including hidden lines
   format(chart) {
     if (!chart.format) {
       const all = chart.series.map(extremesOf).filter(([low, high]) => low <= high);

@@ -1,4 +1,4 @@
-// Draws the world as a camera sees it. Order: background, bodies, markers, floor, what is transparent, trails.
+// Draws the world as a camera sees it. Order: background, bodies, markers, floor, transparent bodies, trails.
 
 const THEMES = {
   light: {
@@ -11,8 +11,8 @@ const THEMES = {
   },
 };
 const LEAST_RADIUS = 1.1; // [pixels of the screen] of rods
-const LEAST_SHADOW = 0.003; // [size of the mechanism] radius of rods as they throw shadows: some pixels of the shadows' map
-const CLEAR = 0.34; // opacity of bodies shown clear
+const LEAST_SHADOW = 0.003; // [size of the mechanism] radius of rods in the shadow map: some of its pixels
+const CLEAR = 0.34; // opacity of transparent bodies
 
 class Renderer {
   // null instead of a context means that the browser has no WebGL2
@@ -20,7 +20,7 @@ class Renderer {
     return canvas.getContext("webgl2", { antialias: true, alpha: false, stencil: true, powerPreference: "high-performance" });
   }
 
-  // pixels of the picture per pixel of the screen: a coarse screen gets a finer picture, if there is a card to draw it
+  // pixels of the picture per pixel of the screen: a coarse screen gets a finer picture, if there is a graphics card
   static fineness(gl) {
     const details = gl.getExtension("WEBGL_debug_renderer_info");
     const name = details ? String(gl.getParameter(details.UNMASKED_RENDERER_WEBGL)) : "";
@@ -64,7 +64,7 @@ class Renderer {
         else if (color[3] > 0.995) opaque.push(entry);
         else group.push(entry);
       }
-      // an actor that is transparent as a whole is drawn as one, its own parts do not shine through each other
+      // an actor that is transparent as a whole is drawn as one, without its parts showing through each other
       if (actor.ghost || options.bodies === "clear") clear.push(group);
       else for (const entry of group) clear.push([entry]);
     }
@@ -79,7 +79,7 @@ class Renderer {
     return thickened(matrix, (LEAST_RADIUS * (this.ratio || 1) * pixel) / thin);
   }
 
-  // and for its shadow, which is kept whatever the camera does, as thick as the map of the shadows can show
+  // its shadow, which does not depend on the camera, is drawn as thick as the shadow map can show
   casting({ matrix, thin }) {
     return thin > 0 ? thickened(matrix, (LEAST_SHADOW * this.world.size) / thin) : matrix;
   }
@@ -165,10 +165,10 @@ class Renderer {
     this.gl.disable(this.gl.BLEND);
   }
 
-  // first depth alone, then colour where it is nearest: an even glassy skin
+  // first only depth, then colour where it is nearest: an even transparent surface
   drawClear(group) {
     const gl = this.gl;
-    // a little behind, so that where a ghost and a body coincide the body is seen
+    // slightly behind, so that a body hides a ghost at the same pose
     gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.polygonOffset(1, 2);
     gl.colorMask(false, false, false, false);
@@ -178,7 +178,7 @@ class Renderer {
     gl.disable(gl.POLYGON_OFFSET_FILL);
   }
 
-  // over everything: seen through what hides it
+  // over everything, also through bodies that hide it
   drawGlass(items) {
     if (!items.length) return;
     const gl = this.gl;
@@ -186,7 +186,7 @@ class Renderer {
     for (const item of items) this.drawClear([{ ...item, color: [...item.color.slice(0, 3), item.alpha] }]);
   }
 
-  // markers in the open, remembered in the stencil
+  // visible markers, remembered in the stencil
   drawSolid(items) {
     if (!items.length) return;
     const gl = this.gl;
@@ -197,7 +197,7 @@ class Renderer {
     gl.disable(gl.STENCIL_TEST);
   }
 
-  // markers inside bodies shine through faintly, where no marker stands in the open
+  // markers inside bodies are drawn faintly, where no marker is visible
   drawHidden(items) {
     if (!items.length) return;
     const gl = this.gl;
@@ -255,7 +255,7 @@ class Renderer {
   }
 }
 
-// a rod's matrix with its radius grown, if it grows and is to be believed
+// a rod's matrix with its radius scaled by `grow`, if that is above 1 and plausible
 function thickened(matrix, grow) {
   if (!(grow > 1 && grow < 1e3)) return matrix;
   const thick = matrix.slice();

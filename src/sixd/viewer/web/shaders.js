@@ -1,4 +1,4 @@
-// The programs of the graphics card (GLSL ES 3.00). Light is computed in linear colours and developed to sRGB at the end.
+// The programs of the graphics card (GLSL ES 3.00). Light is computed in linear colours and converted to sRGB at the end.
 
 const HEAD = `#version 300 es
 precision highp float;
@@ -15,7 +15,7 @@ vec3 develop(vec3 c) {
   }
   return mix(12.92 * c, 1.055 * pow(max(c, 1e-6), vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c));
 }
-// a last half step of noise, so that soft gradients show no bands
+// half a colour step of noise, so that soft gradients show no bands
 float grain() { return fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715)))) / 255.0 - 0.5 / 255.0; }
 `;
 
@@ -45,7 +45,7 @@ uniform mat4 model, viewProjection;
 out vec3 P, N, L, tintOut;
 void main() {
   vec4 world = model * vec4(position, 1.0);
-  // the cofactors turn normals rightly under any stretch
+  // cofactors transform normals correctly under any scaling
   mat3 m = mat3(model);
   N = mat3(cross(m[1], m[2]), cross(m[2], m[0]), cross(m[0], m[1])) * normal;
   P = world.xyz;
@@ -88,7 +88,7 @@ void main() {
   outColor = vec4(develop(light) + grain(), color.a);
 }`;
 
-// depth alone, for the key light's shadow map
+// only depth, for the key light's shadow map
 const DEPTH_VERTEX = `${HEAD}
 layout(location = 0) in vec3 position;
 uniform mat4 model, viewProjection;
@@ -154,7 +154,7 @@ void main() {
   gl_Position = viewProjection * world;
 }`;
 
-// the floor: shadow, the darkness under what stands on it, lines, tiles; all of it fades out
+// the floor: shadow, darkness under bodies that stand on it, lines, tiles; all fade out with the distance
 const GROUND_FRAGMENT = `${HEAD}
 in vec3 P;
 in vec2 G;
@@ -184,14 +184,14 @@ vec4 over(vec4 below, vec4 above) {
 void main() {
   float fade = 1.0 - smoothstep(0.15, 1.0, length(G - centre) / reach);
   float side = dot(eye - P, normal) > 0.0 ? 1.0 : 0.25;
-  // seen along the floor, lines run together: let them go
+  // seen along the floor, lines merge: fade them out
   float slant = smoothstep(0.0, 0.12, abs(dot(normalize(eye - P), normal)));
   vec2 pixel = max(fwidth(G), 1e-9);
   vec4 result = vec4(0.0);
   if (tile.a > 0.0) result = vec4(tile.rgb, tile.a * tiles(G, cell, pixel) * fade);
   if (lines > 0.0) {
     float strength = max(line(G, cell, pixel) * 0.30, line(G, cell * 5.0, pixel) * 0.55) * lines;
-    // x and y of the world, where they lie in the floor
+    // the x and y axes of the world, if they lie in the floor
     float onX = cross * clamp(1.25 - abs(G.y) / pixel.y, 0.0, 1.0), onY = cross * clamp(1.25 - abs(G.x) / pixel.x, 0.0, 1.0);
     vec3 ink = mix(mix(lineColor, vec3(0.78, 0.30, 0.30), onX), vec3(0.30, 0.62, 0.36), onY);
     result = over(result, vec4(ink, max(strength, 0.62 * max(onX, onY)) * fade * slant));
@@ -217,7 +217,7 @@ uniform float width, count, tail;
 out float strength;
 void main() {
   vec4 a = viewProjection * (model * vec4(from, 1.0)), b = viewProjection * (model * vec4(to, 1.0));
-  // cut off what lies behind the eye
+  // clip the part behind the eye
   const float least = 1e-4;
   if (a.w < least && b.w < least) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
   if (a.w < least) a = mix(a, b, (least - a.w) / (b.w - a.w));

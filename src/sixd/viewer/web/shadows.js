@@ -1,4 +1,4 @@
-// Two pictures that make shadows: the key light's depth map, and the nearness of bodies to the floor seen from below.
+// Two maps for shadows: the key light's depth map, and the nearness of bodies to the floor seen from below.
 
 const KEY_DIRECTION = unit([0.45, -0.62, 1.15]); // towards the light
 const CONTACT_SIZE = 256;
@@ -20,7 +20,7 @@ class Shadows {
     this.version = -1;
   }
 
-  // draws both maps anew if something moved; `casters`: [{mesh, matrix}]
+  // draws both maps again if something moved; `casters`: [{mesh, matrix}]
   update(casters, key) {
     if (this.version === key) return;
     this.version = key;
@@ -33,12 +33,12 @@ class Shadows {
     this.gl.bindFramebuffer(this.gl.FRAMEBUFFER, null);
   }
 
-  // the map is fitted to what throws a shadow, in steps and at whole pixels, so that edges do not crawl
+  // the map is fitted to the bodies that cast shadows, in steps and at whole pixels, so that edges do not crawl
   drawKey(casters, bounds) {
     const gl = this.gl, view = lookAt(KEY_DIRECTION, [0, 0, 0], [0, 0, 1]), seen = new Bounds();
     for (const corner of bounds.corners()) {
       seen.add(transformPoint(view, corner));
-      // and its shadow on the floor, so that the depths reach that far
+      // include the shadow on the floor in the depth range
       const drop = Math.max(corner[2] - this.world.ground, 0) / KEY_DIRECTION[2];
       seen.add(transformPoint(view, subtract(corner, scaled(KEY_DIRECTION, drop))));
     }
@@ -70,7 +70,7 @@ class Shadows {
     const reach = 0.1 * size, margin = 0.6 * size;
     const low = [bounds.low[0] - margin, bounds.low[1] - margin], span = [0, 1].map((i) => bounds.high[i] - bounds.low[i] + 2 * margin);
     this.contactBox = [...low, ...span];
-    // looking up: x as it is, y as it is, depth grows with height
+    // looking up: x and y unchanged, depth grows with height
     const top = bounds.high[2] + size, bottom = Math.min(ground, bounds.low[2]) - 0.01 * size;
     const flip = new Float32Array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1]);
     const box = orthographic([low[0], low[1], -top], [low[0] + span[0], low[1] + span[1], -bottom]);

@@ -85,7 +85,7 @@ function coneShape([radius, height], columns = 64) {
   return turned([[radius, low, height, radius], [0, high, height, radius]], columns, shape);
 }
 
-// a cone of radius 1 from z = 0 to its tip at z = 1, for the markers; its normals suit what is made longer than wide
+// a cone of radius 1 from z = 0 to its tip at z = 1, for the markers; its normals suit cones longer than wide
 function tipShape(columns = 32) {
   const shape = turned([[0, 0, 0, -1], [1, 0, 0, -1]], columns);
   return turned([[1, 0, 0.9, 0.4], [0, 1, 0.9, 0.4]], columns, shape);
@@ -108,7 +108,7 @@ const SHAPES = {
 };
 const SIZES = { box: 3, cylinder: 2, capsule: 2, cone: 2, sphere: 1, ellipsoid: 3 };
 
-// the triangles (or the points of a line) of one geometry of the scene; null for planes and for what is unknown
+// the triangles (or the points of a line) of one geometry of the scene; null for planes and unknown kinds
 function shapeOf(geometry) {
   if (SHAPES[geometry.kind]) {
     const size = finiteList(geometry.size, SIZES[geometry.kind], 0.1).map((x) => Math.max(Math.abs(x), 1e-9));

@@ -1,6 +1,6 @@
 // Trails: the paths of the bodies' origins or centres of mass up to the present time.
 
-const TRAIL_SAMPLES = 1200; // enough that a minute of motion shows no corners
+const TRAIL_SAMPLES = 1200; // enough for a minute of motion without visible corners
 const TRAIL_COLORS = [
   [0.20, 0.47, 0.86], [0.90, 0.45, 0.15], [0.16, 0.62, 0.42], [0.78, 0.25, 0.45],
   [0.48, 0.38, 0.82], [0.10, 0.62, 0.70], [0.72, 0.56, 0.10], [0.55, 0.42, 0.36],
@@ -23,7 +23,7 @@ class Trails {
     const key = `${actor.index} ${kind}`;
     if (this.paths.has(key)) return this.paths.get(key);
     const { motion } = actor, bodies = this.world.bodies - 1;
-    // between the records too: joints turn on arcs there
+    // sampled between the records too, where joints move on arcs
     const count = motion.valid > 1 ? Math.min(8 * motion.valid, TRAIL_SAMPLES) : 1;
     const positions = new Float32Array(3 * count * bodies), times = new Float64Array(count);
     const q = Float64Array.from(actor.q), out = new Float64Array(12 * bodies);
@@ -71,7 +71,7 @@ class Trails {
     }
   }
 
-  // from the last sample to where the body is
+  // from the last sample to the body's current position
   drawTip(program, path, body, past, now) {
     const k = 3 * ((body - 1) * path.count + past);
     this.tip.update(new Float32Array([...path.line.positions.subarray(k, k + 3), ...now]));

@@ -1,9 +1,9 @@
-// The bar below the picture: play, pause, step, scrub, speed, loop, backwards, and the time in figures.
+// The bar below the picture: play, pause, step, scrub, speed, loop, backwards, and the time as a number.
 
 const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 class Transport {
-  // changed(): the time or the state of playing is another one now
+  // changed() is called when the time or the state of playing changes
   constructor(clock, motions, options, changed) {
     Object.assign(this, { clock, options, changed });
     this.bar = document.getElementById("transport");
@@ -44,7 +44,7 @@ class Transport {
     this.changed();
   }
 
-  // to the neighbouring speed of the list
+  // selects the neighbouring speed of the list
   shift(direction) {
     const better = SPEEDS.filter((s) => (s - this.options.speed) * direction > 1e-9);
     if (better.length) this.options.speed = direction > 0 ? better[0] : better[better.length - 1];

@@ -1,4 +1,4 @@
-// What is to be seen at a moment: every actor (one per trajectory, or one alone) with its bodies' poses. No drawing here.
+// The state of the scene at a time: every actor (one for each trajectory, or a single one) with its bodies' poses. Draws nothing.
 
 const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
 const linearColor = (c) => [linear(c[0]), linear(c[1]), linear(c[2])];
@@ -39,7 +39,7 @@ class World {
     const items = this.scene.visuals.map((visual, k) => ({
       body: visual.body, geometry: visual.geometry, pose: this.poses[k], matrix: identity(), thin: thinOf(this.scene.geometries[visual.geometry]),
       color: this.colorOf(visual.color, source.color, ghost),
-      // what is fixed to the world is drawn once, or once at each place
+      // shapes fixed to the world are drawn once, or once at each actor's position
       shown: (visual.body > 0 || apart) && this.shapes[visual.geometry] !== null,
     }));
     const q = Float64Array.from(this.scene.q), out = new Float64Array(12 * Math.max(this.bodies - 1, 0));
@@ -62,7 +62,7 @@ class World {
     this.version++;
   }
 
-  // the same configuration for everyone; what is missing or not a number stays
+  // sets the same configuration for all actors; missing or non-finite entries stay unchanged
   setConfiguration(q) {
     for (const actor of this.actors) {
       for (let i = 0; i < actor.q.length; i++) actor.q[i] = finite(q && q[i], actor.q[i]);
@@ -98,7 +98,7 @@ class World {
     return into;
   }
 
-  // the size of one actor, the room that the whole motion takes, and the height of the floor
+  // measures the size of one actor, the box around the whole motion, and the height of the floor
   measure() {
     if (this.motions.length) this.setTime(this.start);
     const first = this.boundsOf([this.actors[0]]);
@@ -109,21 +109,21 @@ class World {
       this.boundsOf(this.actors, whole);
     }
     if (this.motions.length) this.setTime(this.start);
-    // what flies far away is not held in the first view
+    // the first view does not include a motion that flies far away
     this.leaves = whole.radius > 6 * now.radius;
     this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : this.leaves ? now : whole;
     this.plane = this.findPlane();
-    // the floor that the scene tells, its plane, or at height 0 unless something is lower
+    // the floor of the scene's settings, its plane, or height 0 unless something is lower
     const told = this.scene.settings.ground;
     this.ground = Number.isFinite(told) ? told : this.plane ? this.plane.height : this.floorBelow();
-    // the world's axes in the page: turned, if the mechanism's gravity does not point along -z
+    // the world's axes in the page: rotated if the mechanism's gravity does not point along -z
     const frame = this.scene.frames.find((one) => one.body === 0 && one.name === "world");
     this.axes = frame ? fromRows(frame.pose) : identity();
     const upright = Math.abs(this.axes[0] - 1) + Math.abs(this.axes[5] - 1) + Math.abs(this.axes[10] - 1) < 1e-9;
     this.originOnFloor = upright && Math.abs(this.ground) < 1e-9 * this.size && norm(this.actors[0].offset) === 0;
   }
 
-  // 0, or below the lowest point of all that is shown, at the times at which the room was measured
+  // 0, or below the lowest visible point at the times at which the box was measured
   floorBelow() {
     let low = Infinity;
     const look = () => {
@@ -173,7 +173,7 @@ class World {
   }
 }
 
-// the least of `low` and of the heights of a shape's points; most shapes are passed over by the box around them
+// the smallest of `low` and the heights of a shape's points; most shapes are skipped by their bounding box
 function lowestOf(shape, m, low) {
   if (!(Math.min(...shape.bounds.corners().map((corner) => transformPoint(m, corner)[2])) < low)) return low;
   const p = shape.positions;
@@ -181,12 +181,12 @@ function lowestOf(shape, m, low) {
   return low;
 }
 
-// the radius of what is round about its z, a rod among them; 0 for all else
+// the radius of a shape that is round about its z axis, such as a rod; 0 for others
 function thinOf({ kind, size }) {
   return ["capsule", "cylinder", "sphere"].includes(kind) ? Math.max(finite(size && size[0]), 0) : 0;
 }
 
-// where along a ray the first triangle lies; Infinity if there is none [Möller and Trumbore 1997]
+// the distance along a ray to the first triangle; Infinity if there is none [Möller and Trumbore 1997]
 function meet(shape, origin, direction) {
   const { low, high } = shape.bounds;
   let enter = 0, leave = Infinity;

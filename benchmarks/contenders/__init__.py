@@ -1,0 +1,1 @@
+"""Who computes it: sixd, Pinocchio, MuJoCo, CasADi and SymPy."""

@@ -1,0 +1,49 @@
+"""Files that commands write: options that name them, and checks before the work begins."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sixd.cli.usage import wrong_call
+from sixd.errors import FileError
+
+_PAGES = (".html", ".htm")
+_ENDINGS = {"output": (".npz", ".csv"), "html": _PAGES, "save": _PAGES, "plot": (".png", ".pdf", ".svg")}
+
+
+class FilePath(click.Path):
+    """The type of an option that names a file or a folder: a path that is not empty."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the text as a Path."""
+        if value == "":
+            option = param.opts[-1] if param is not None else "the name"
+            raise wrong_call(f"{option} is empty, expected a name.")
+        return super().convert(value, param, ctx)
+
+
+def free_path(path: Path, force: bool) -> Path:
+    """Return the path if a file can be written there, else raise; called before the work begins."""
+    if path.is_dir():
+        raise FileError(f"{str(path)!r} is a folder, expected the name of a file.")
+    if path.is_file() and not force:  # a device or a pipe is not replaced
+        raise FileError(f"{str(path)!r} exists already. Give --force to replace it, or another name.")
+    if not path.absolute().parent.is_dir():
+        raise FileError(f"{str(path.parent)!r} is not a folder, expected one that exists. Make it first.")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise FileError(f"{str(path)!r} cannot be written, expected a folder that is writable. Give another folder.")
+    return path
+
+
+def require_ending(option: str, path: Path) -> None:
+    """Raise unless the ending of the file name is one of a format that can be written."""
+    if path.suffix.lower() not in _ENDINGS[option]:
+        known = ", ".join(_ENDINGS[option])
+        raise wrong_call(f"--{option} is {str(path)!r}, expected a name that ends in one of {known}.")

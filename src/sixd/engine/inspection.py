@@ -1,0 +1,92 @@
+"""Suspect results: which rows lost their digits or are not finite, and the error that says why.
+
+Compiled code reports only that some row of a call is suspect; here the rows are found and judged.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.singular import LARGEST_CONDITION, condition, dependent_joints, solved_freedoms, usual_sizes
+from sixd.engine import artifact
+from sixd.engine.functions import LIBRARY, Function, Request
+from sixd.errors import SingularError
+from sixd.model.manifold import nonfinite_error
+from sixd.model.model import Model
+from sixd.model.system import System
+from sixd.runtime.routine import Routine
+from sixd.spatial.scalar import Array
+
+_TOGETHER = 32  # rows examined together, where one of them is suspect: 5 ms of a humanoid
+
+
+def inspect(
+    function: Function,
+    model: System,
+    choices: tuple[Any, ...],
+    made: Routine,
+    inputs: list[Array],
+    shape: tuple[int, ...],
+    results: list[Any],
+) -> None:
+    """Raise for the first row whose arguments are finite and whose result is not, or may have lost its digits."""
+    names = (*function.arrays, "f_ext")[: len(inputs)]
+    cores = [function.core(model, name) for name in names]
+    count = math.prod(shape)
+
+    def table(x: Any, core: tuple[int, ...]) -> Array:
+        return np.reshape(x, (count, math.prod(core)))
+
+    rows = [np.broadcast_to(a, shape + c).reshape((count, *c)) for a, c in zip(inputs, cores, strict=True)]
+    flat = np.concatenate([table(r, np.shape(r)[len(shape) :]) for r in results], axis=1)
+    given = np.all([np.isfinite(table(r, c)).all(axis=1) for r, c in zip(rows, cores, strict=True)], axis=0)
+    lost = ~np.isfinite(flat).all(axis=1)
+    singular = np.zeros(count, dtype=bool)
+    prescribed = function.prescribed(choices)
+    if function.solves:
+        q = rows[names.index("q")].astype(float)
+        suspect = _suspect_rows(made, rows, given)
+        conditions = _conditions(model, prescribed, q[suspect]) if suspect else np.zeros(0)
+        singular[suspect] = conditions > LARGEST_CONDITION[made.dtype]
+    for k in np.flatnonzero(given & (lost | singular)).tolist():
+        row = f" in row {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
+        if not singular[k]:
+            raise nonfinite_error(model, function.name, row, *(r[k].astype(float) for r in rows))
+        found = dependent_joints(model, q[k], prescribed, made.dtype)
+        raise _singular_error(function.name, model, found, row, conditions[suspect.index(k)], made.dtype)
+
+
+def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
+    """The suspect rows among those whose arguments are finite, and a few beside them."""
+
+    def is_suspect(among: Array) -> bool:
+        return bool(len(among)) and made([r[among] for r in rows], among.shape, None)[1]
+
+    def find_in(among: Array) -> list[int]:  # by halves, since compiled code tells of all the rows of a call together
+        if len(among) <= _TOGETHER:
+            return [int(k) for k in among]
+        return [k for half in np.array_split(among, 2) if is_suspect(half) for k in find_in(half)]
+
+    among = np.flatnonzero(given)
+    return find_in(among) if given.all() or is_suspect(among) else []
+
+
+def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
+    """The condition of M (n,), or of what it is for the joints that are solved for, at each q (n, nq)."""
+    made = artifact.routine(model, Request(LIBRARY["mass_matrix"], (), "float64", False))
+    M, free = made([q], q.shape[:1], None)[0][0], solved_freedoms(model, prescribed)
+    return condition(M[:, free[:, None], free], usual_sizes(model, prescribed).size)
+
+
+def _singular_error(where: str, model: System, names: list[str], row: str, found: float, dtype: str) -> SingularError:
+    what, hint = "coordinates", "or use other coordinates"
+    if isinstance(model, Model):
+        what, hint = "joints", "or give the joints an armature"
+    return SingularError(
+        f"{where}: the mass matrix is singular in this configuration{row}: there {what} {names} move nothing that "
+        f"others do not move already, to rounding (its condition is {found:.1e}, expected at most "
+        f"{LARGEST_CONDITION[dtype]:.1e} for {dtype}). Move away from it, {hint}."
+    )

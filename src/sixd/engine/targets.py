@@ -1,0 +1,96 @@
+"""Targets: what compiled code runs on, and all that differs between them. A new target is one more object here.
+
+``cpu`` gives machine code for this processor, ``c`` and ``js`` give source text of the same programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+from sixd.locks import FORKS_WAIT
+from sixd.runtime.image import Image, Loaded, make_image
+from sixd.runtime.rollout import Rollout
+from sixd.runtime.routine import Routine
+from sixd.trace.program import Program
+
+
+def _no_caller(*_: Any) -> Any:
+    raise NotImplementedError("the code of this target is text, to be compiled elsewhere")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of machine or language.
+
+    ``emit`` writes code. For a machine it is ``emit(program, form, dtype, limit)``, which returns an image that can be
+    kept on disk; ``machine_key()`` identifies the machines that can run the image; ``kernel(name, shapes, dtype,
+    provide)`` and ``rollout(image, name, dtype, state, constants, operations)`` make the objects that load images and
+    call their code with arrays. A language has none of these: its text is what users want.
+    """
+
+    name: str
+    emit: Callable[..., Any]
+    machine_key: Callable[[], str] = str
+    kernel: Callable[..., Any] = _no_caller
+    rollout: Callable[..., Any] = _no_caller
+
+
+def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) -> Image:
+    """The image of a program for one row ("entry") or for batches ("loop"), or of a recipe ("rollout").
+
+    ``limit``: rows whose sum of squared results exceeds it are reported as suspect.
+    """
+    # imported here: a warm start needs no code generator
+    with FORKS_WAIT:
+        from sixd.codegen.llvm.entry import emit_entry
+        from sixd.codegen.llvm.loop import emit_loop
+        from sixd.codegen.llvm.machine import assemble, host
+        from sixd.codegen.llvm.rollout import emit_rollout
+
+    machine = host()
+    if form == "entry":
+        text = emit_entry(program, dtype, limit, machine.has_fma)
+    elif form == "loop":
+        text = emit_loop(program, dtype, machine.lanes(dtype), limit, machine.has_fma)
+    else:
+        text = emit_rollout(program, dtype, machine.lanes(dtype), machine.has_fma)
+    return make_image(assemble(text, machine))
+
+
+@cache
+def _processor() -> str:
+    """The processor's features as NumPy knows them: enough to tell processors apart, without LLVM."""
+    with FORKS_WAIT:
+        import platform
+
+    from numpy._core._multiarray_umath import __cpu_features__ as features
+
+    return platform.machine() + platform.system() + repr(sorted(name for name, there in features.items() if there))
+
+
+def _load(image: Image) -> Loaded:
+    """Map an image into memory pages that can be executed."""
+    return Loaded(image)
+
+
+def _emit_c(program: Program, name: str, **options: Any) -> Any:
+    from sixd.codegen.c import emit
+
+    return emit(program, name, **options)
+
+
+def _emit_js(program: Program) -> str:
+    from sixd.codegen.js import emit_js
+
+    return emit_js(program)
+
+
+cpu = Target("cpu", _emit_machine_code, _processor, partial(Routine, load=_load), partial(Rollout, load=_load))
+c = Target("c", _emit_c)
+js = Target("js", _emit_js)
+
+# those for which ``sixd.compile`` makes kernels
+COMPILED = {target.name: target for target in (cpu,)}

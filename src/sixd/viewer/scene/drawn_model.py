@@ -1,0 +1,58 @@
+"""The model whose bodies a scene draws: the one behind a system, or floating bodies for a system given by energies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.kinematics import body_poses
+from sixd.errors import ModelError
+from sixd.model.builder import ModelBuilder
+from sixd.model.joints import Free
+from sixd.model.model import Model
+from sixd.model.parts import Shape
+from sixd.model.system import System, require_system
+from sixd.trajectory.labels import tree_behind
+
+_SMALL = 0.04  # radius of the sphere that shows a body without shapes, relative to the system's size
+
+
+def drawn_model(system: Any) -> Model:
+    """Return the model that is drawn for a system; raise if it has no bodies, or symbols without values.
+
+    Of a system given by energies the model has only the shapes and names: the system itself computes the poses.
+    """
+    require_system("view", system)
+    model, bodies = tree_behind(system), getattr(system, "drawn", ())
+    if model is None and not bodies:
+        raise ModelError(
+            f"view: {system.name!r} is a system without bodies, expected a sixd.Model. Say where its bodies are by "
+            f"lagrange(…, bodies=…), or draw its motion with trajectory.plot()."
+        )
+    system.require_numeric("view")
+    return _floating(system, bodies) if model is None else model
+
+
+def _floating(system: System, bodies: Iterable[Any]) -> Model:
+    radius = _SMALL * _size(system)
+    builder = ModelBuilder(system.name)
+    for body in bodies:
+        builder.add_body(body.name, "world", Free())
+        for shape in body.shapes or (Shape("sphere", (radius,)),):
+            builder.add_visual(body.name, replace(shape, size=tuple(float(x) for x in shape.size)))
+    return builder.build()
+
+
+def _size(system: System) -> float:
+    """Half the extent [m] of its bodies and the world's origin over some random configurations; 1 if they coincide."""
+    rng = np.random.default_rng(0)
+    positions = [np.zeros((1, 3))]
+    for q in rng.uniform(-1, 1, (20, system.nq)):
+        poses = np.asarray(system.apply("body_poses", body_poses, q), dtype=float)
+        positions.append(poses[:, :3, 3])
+    points = np.concatenate(positions)
+    points = points[np.isfinite(points).all(axis=1)]
+    return float(np.linalg.norm(np.ptp(points, axis=0))) / 2 or 1.0
