@@ -1,7 +1,7 @@
-"""Locks and forks: a child has no thread to release, or to finish, what another thread of its parent held.
+"""Locks that survive forks: a forked child lacks the threads of its parent that hold a lock or are at work.
 
-A :class:`Lock` is free in a child. What must not be cut in two by a fork, because it cannot be begun anew (LLVM at
-work, a module half imported), is done under ``FORKS_WAIT``: a fork waits until no other thread is there.
+A :class:`Lock` is free in a child. Work that a fork must not interrupt, because the child could not restart it (LLVM
+compiling, a module half imported), runs under ``FORKS_WAIT``: a fork waits until no other thread is inside.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ALL: WeakSet[Lock] = WeakSet()
 
 
 class Lock:
-    """A lock that its own thread may take again; in a forked process it is free, unless the forking thread holds it."""
+    """A re-entrant lock; in a forked process it is free, unless the forking thread holds it."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -32,17 +32,17 @@ class Lock:
 
 
 class ForksWait:
-    """Many threads may be within at once, and within again; a fork waits for those of other threads."""
+    """A re-entrant context that many threads may be inside at once; a fork waits for those of other threads."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.RLock())
-        self._depths: dict[int, int] = {}  # by thread: how often it is within
-        self._forking: int | None = None  # the thread that forks, or waits to
+        self._depths: dict[int, int] = {}  # by thread: how often it is inside
+        self._forking: int | None = None  # the thread that forks, or waits to fork
 
     def __enter__(self) -> None:
         me = threading.get_ident()
         with self._changed:
-            # who is within already must get on, else the fork would wait for ever
+            # a thread that is already inside must continue, otherwise the fork would wait for ever
             self._changed.wait_for(lambda: self._forking in (None, me) or me in self._depths)
             self._depths[me] = self._depths.get(me, 0) + 1
 
@@ -67,15 +67,15 @@ class ForksWait:
         self._changed.wait_for(lambda: not self._depths.keys() - {me})
 
     def after(self) -> None:
-        """Let others in, after a fork or in its child."""
+        """Let other threads in, after a fork."""
         if self._forking != threading.get_ident():
-            return  # the keyboard interrupted the wait: Python reports that, and forks
+            return  # a KeyboardInterrupt ended the wait: Python reports it, and forks
         self._forking = None
         self._changed.notify_all()
         self._changed.release()
 
     def after_in_child(self) -> None:
-        """Let the threads to come in; those of the parent are gone."""
+        """Let threads in, in a forked child; those of the parent no longer exist."""
         me = threading.get_ident()
         self._depths = {me: self._depths[me]} if me in self._depths else {}
         self.after()
@@ -88,14 +88,14 @@ def _renew() -> None:
     for lock in _ALL:
         if not lock._lock._is_owned():  # type: ignore[attr-defined]
             lock._lock = threading.RLock()
-    if sys.version_info < (3, 12):  # until then functools locks what it keeps: a model's nq and the like
+    if sys.version_info < (3, 12):  # until 3.12 each cached_property has a lock: a model's nq and the like
         for kept in _cached_properties():
             if not kept.lock._is_owned():
                 kept.lock = threading.RLock()
 
 
 def _cached_properties() -> Iterator[Any]:
-    """Those of all classes of sixd that are loaded (3 ms)."""
+    """The cached properties of all loaded classes of sixd (3 ms)."""
     for name, module in list(sys.modules.items()):
         if name.startswith("sixd."):
             classes = [x for x in list(vars(module).values()) if isinstance(x, type)]

@@ -345,10 +345,10 @@ def test_save_writes_both_files_and_no_others(tmp_path):
 
 def test_save_says_what_is_wrong_and_leaves_nothing(tmp_path, monkeypatch):
     code = emit(trace(lambda x: x, {"x": ()}), "f")
-    with pytest.raises(sixd.FileError, match="save: '.*missing' is no folder, expected one that exists. Make it first"):
+    with pytest.raises(sixd.FileError, match="save: '.*missing' is not a folder, expected one that exists. Create it"):
         code.save(tmp_path / "missing")
     (tmp_path / "file").write_text("")
-    with pytest.raises(sixd.FileError, match="is no folder"):
+    with pytest.raises(sixd.FileError, match="is not a folder"):
         code.save(tmp_path / "file")
     (tmp_path / "f.h").mkdir()
     with pytest.raises(sixd.FileError, match="save: cannot write into"):

@@ -101,6 +101,6 @@ def test_several_outputs_stand_one_after_the_other():
 @pytest.mark.parametrize("name", ["out", "Math", "class", "t3", "a-b", "ä", "q;alert(1)"])
 def test_names_that_javascript_cannot_take(name):
     with pytest.raises(
-        sixd.ScalarTypeError, match="an input is called .*, expected a name that JavaScript leaves free"
+        sixd.ScalarTypeError, match="an input is called .*, expected a valid JavaScript name that is not reserved"
     ):
         emit_js(trace(lambda x: x * 2.0, {name: ()}))

@@ -237,7 +237,7 @@ def test_a_disk_that_cannot_be_written_warns_once(home, monkeypatch, name, code)
             cache.write("another", ENTRY)
     text = str(caught.pop().message)
     assert not caught.list
-    for part in (str(home), os.strerror(code), "compiled anew in every process", "Set SIXD_CACHE_DIR"):
+    for part in (str(home), os.strerror(code), "compiled again in every process", "Set SIXD_CACHE_DIR"):
         assert part in text
     with warnings.catch_warnings():
         warnings.simplefilter("error")

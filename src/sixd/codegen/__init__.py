@@ -1,1 +1,1 @@
-"""Code from programs: one file per target, each little more than a table of operations. Knows no robot."""
+"""Code from programs, for any function: one module or package per target, each built on a table of operations."""

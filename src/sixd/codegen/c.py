@@ -1,8 +1,8 @@
 """C99 from programs: one function in one self-contained file, with a header, straight-line and without state.
 
-It needs <math.h> alone, and is C++ as well. No argument is ``restrict``: outputs are written after all else, so that
-an output array may overlap an input array. A long program is cut into parts, static functions that pass values on in
-an array on the stack, because compilers take more than linear time over one long function. Knows no robot.
+It needs only <math.h>, and is also valid C++. No argument is ``restrict``: outputs are written after all else, so that
+an output array may overlap an input array. A long program is cut into parts, static functions that pass values in an
+array on the stack, because compilers take more than linear time for one long function.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ C_EXPR: dict[Op, str] = {
     Op.SIN: "sin{f}({0})", Op.COS: "cos{f}({0})", Op.TAN: "tan{f}({0})", Op.ASIN: "asin{f}({0})",
     Op.ACOS: "acos{f}({0})", Op.ATAN2: "atan2{f}({0}, {1})", Op.SQRT: "sqrt{f}({0})", Op.EXP: "exp{f}({0})",
     Op.LOG: "log{f}({0})", Op.ABS: "fabs{f}({0})",
-    # NaN is handed on, as NumPy does; C's own fmin and fmax would drop it
+    # NaN is passed on, as in NumPy; C's own fmin and fmax would drop it
     Op.SIGN: "{0} > 0 ? 1 : {0} < 0 ? -1 : {0} == 0 ? 0 : {0}",
     Op.MIN: "({0} <= {1} || {0} != {0}) ? {0} : {1}", Op.MAX: "({0} >= {1} || {0} != {0}) ? {0} : {1}",
     Op.LT: "{0} < {1}", Op.LE: "{0} <= {1}", Op.EQ: "{0} == {1}",
@@ -46,7 +46,7 @@ NO_INLINE = """#if defined(__GNUC__)
 #define SIXD_PART static void
 #endif"""
 
-# keywords of C and C++; then macros that <math.h> and compilers bring along, and what the code itself uses
+# keywords of C and C++; then macros that <math.h> and compilers define, and names that the code itself uses
 _WORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
     alignas alignof asm bool catch char8_t char16_t char32_t class concept const_cast consteval constexpr constinit
@@ -60,7 +60,7 @@ _WORDS = """auto break case char const continue default do double else enum exte
     far i386 linux math_errhandling near signgam unix SIXD_PART work"""
 _CALLED = {f"{word}{f}" for text in C_EXPR.values() for word in re.findall(r"\w+(?={f})", text) for f in ("", "f")}
 RESERVED = frozenset(_WORDS.split()) | _CALLED
-# names that a function of ours would clash with: of <math.h>, of the library, and of headers that ours would hide
+# names that a generated function would clash with: of <math.h>, of the library, and of headers that it would hide
 _MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs
     fdim finite floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p
     log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow pow10 remainder remquo rint round scalb scalbln
@@ -93,11 +93,11 @@ class CSource:
     header: str = field(repr=False)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
-        """Write ``<name>.c`` and ``<name>.h`` into an existing folder, each whole or not at all; their paths."""
-        place = Path(folder)
-        if not place.is_dir():
-            raise FileError(f"save: {str(folder)!r} is no folder, expected one that exists. Make it first.")
-        targets = {place / f"{self.name}.c": self.source, place / f"{self.name}.h": self.header}
+        """Write ``<name>.c`` and ``<name>.h`` into an existing folder, both or neither; return their paths."""
+        path = Path(folder)
+        if not path.is_dir():
+            raise FileError(f"save: {str(folder)!r} is not a folder, expected one that exists. Create it first.")
+        targets = {path / f"{self.name}.c": self.source, path / f"{self.name}.h": self.header}
         try:
             write_together(targets)
         except OSError as error:
@@ -119,7 +119,7 @@ def emit(
     """The C function ``void name(const double input[size], ..., double output[size])`` of a program.
 
     Arrays are row-major, a scalar is an array of one; inputs come in the program's order, then outputs in theirs.
-    ``comment`` goes into the header. Names that C cannot take are changed, and the header says which is which.
+    ``comment`` goes into the header. Names that are not valid in C are changed, and the header lists them.
 
     >>> from sixd.trace import trace
     >>> emit(trace(lambda x: x * x, {"x": ()}), "square").name
@@ -131,7 +131,7 @@ def emit(
     if output_names is not None:
         if len(output_names) != len(outputs):
             raise ShapeError(
-                f"emit: output_names has {len(output_names)} names, expected {len(outputs)}, one an output."
+                f"emit: output_names has {len(output_names)} names, expected {len(outputs)}, one for each output."
             )
         outputs = tuple(Slot(n, s.shape, s.entries) for n, s in zip(output_names, outputs, strict=True))
     code = _Code(name, _float(dtype), program, outputs)
@@ -139,7 +139,7 @@ def emit(
 
 
 class _Code:
-    """The text of one function: its arrays, its statements cut into parts, and where values pass between parts."""
+    """The text of one function: its arrays, its statements cut into parts, and the work array between parts."""
 
     def __init__(self, name: str, real: _Float, program: Program, outputs: Sequence[Slot]) -> None:
         names = _safe_names([s.name for s in (*program.inputs, *outputs)], name)
@@ -155,10 +155,10 @@ class _Code:
         self.parts = [nodes] if self.whole else _cut(nodes)
         self.size = 0
         if not self.whole:
-            self.lines.place, self.size = _places(self.parts, self.lines.returned)
+            self.lines.work_index, self.size = _work_indices(self.parts, self.lines.returned)
 
     def pieces(self) -> Iterator[tuple[list[str], set[str]]]:
-        """The lines of each part, and the arrays that they name; writing the results comes last."""
+        """The lines of each part, and the arrays that they use; the results are written last."""
         used: set[str]
         for part in self.parts:
             yield list(self.lines.statements(part, used := set())), used
@@ -166,7 +166,7 @@ class _Code:
             yield list(self.lines.writes(results, (), used := set())), used
 
     def source(self) -> str:
-        """The file."""
+        """The text of the C file."""
         top = [
             f"/* {self.name}: its arguments are described in {self.name}.h. Written by sixd. */",
             "#include <math.h>",
@@ -190,7 +190,7 @@ class _Code:
         return "\n".join([*top, "", *self.declaration(), "", *_function(self.prototype(), [*body, *unused]), ""])
 
     def header(self, comment: str) -> str:
-        """The header: what the function computes, its arguments in order, its declaration."""
+        """The text of the header: what the function computes, its arguments in order, its declaration."""
         lines = [f"{self.name}: {comment}" if comment else self.name, ""]
         for title, slots in (("Inputs", self.inputs), ("Outputs", self.outputs)):
             lines.append(f"{title}, in order:" if slots else f"{title}: none.")
@@ -206,13 +206,13 @@ class _Code:
         return "\n".join([*text, f"#ifndef {guard}", f"#define {guard}", "", *self.declaration(), "", "#endif", ""])
 
     def prototype(self) -> str:
-        """The function's head."""
+        """The function's prototype."""
         heads = [_parameter(f"const {self.real.word}", a, slot) for a, slot in self.inputs.items()]
         heads += [_parameter(self.real.word, a, slot) for a, slot in self.outputs.items()]
         return f"void {self.name}({', '.join(heads) or 'void'})"
 
     def declaration(self) -> list[str]:
-        """Its declaration, with C's linkage in C++ too."""
+        """The lines of its declaration, with C linkage in C++."""
         plus = "#ifdef __cplusplus"
         return [plus, 'extern "C" {', "#endif", f"{self.prototype()};", plus, "}", "#endif"]
 
@@ -224,24 +224,24 @@ def _cut(items: Sequence[T]) -> list[Sequence[T]]:
     return [items[k : k + PART] for k in range(0, len(items), PART)]
 
 
-def _places(parts: Sequence[Sequence[Expr]], returned: Iterable[int]) -> tuple[dict[int, int], int]:
-    """A place in ``work`` for each value that a later part reads, and the length of ``work``."""
+def _work_indices(parts: Sequence[Sequence[Expr]], returned: Iterable[int]) -> tuple[dict[int, int], int]:
+    """The index in ``work`` of each value that a later part reads, and the length of ``work``."""
     last = {a.index: k for k, part in enumerate(parts) for n in part for a in n.args}
     last |= dict.fromkeys(returned, len(parts))
-    place: dict[int, int] = {}
+    found: dict[int, int] = {}
     free: list[int] = []
     ends: dict[int, list[int]] = defaultdict(list)
     size = 0
     for k, part in enumerate(parts):
-        # a part stores after all it reads, so it may store over what it is the last to read
+        # a part stores after its last read, so it may overwrite values that no later part reads
         free += ends[k]
         for n in part:
             if last.get(n.index, k) > k:
                 if not free:
                     free, size = [size], size + 1
-                place[n.index] = free.pop()
-                ends[last[n.index]].append(place[n.index])
-    return place, size
+                found[n.index] = free.pop()
+                ends[last[n.index]].append(found[n.index])
+    return found, size
 
 
 # pieces of text ------------------------------------------------------------------------------------
@@ -273,12 +273,12 @@ def _literal(x: float, real: _Float) -> str:
 
 
 def _plain(text: str) -> list[str]:
-    """Lines that may stand in a comment: printable ASCII, neither ends nor begins of comments, no trigraphs."""
+    """Lines that are valid in a comment: printable ASCII, without comment delimiters and trigraphs."""
     lines = ["".join(c if " " <= c <= "~" else ascii(c)[1:-1] for c in line) for line in text.splitlines()] or [""]
     return [re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)", " ", line) for line in lines]
 
 
-# what is asked of the arguments ---------------------------------------------------------------------
+# checks of the arguments ----------------------------------------------------------------------------
 
 
 def _float(dtype: Any) -> _Float:
@@ -294,13 +294,11 @@ def _require_function_name(name: str) -> None:
             f"emit: name is {name!r}, expected a C identifier: ASCII letters, digits and underscores, a letter first."
         )
     if name in RESERVED_FUNCTIONS:
-        raise ScalarTypeError(
-            f"emit: name is {name!r}, which C, C++ or their library keeps for itself. Choose another."
-        )
+        raise ScalarTypeError(f"emit: name is {name!r}, which is reserved in C, C++ or their library. Choose another.")
 
 
 def _safe_names(names: Iterable[str], function: str) -> list[str]:
-    """Names that C can take, each once and none the function's own; those that can stay do."""
+    """Valid C names, all different and none the function's own; valid ones stay as they are."""
     safe: list[str] = []
     for name in names:
         word = re.sub(r"[^A-Za-z0-9_]", "_", name)

@@ -1,6 +1,6 @@
 """JavaScript from programs: the body of one straight-line function, for pages that compute without a server.
 
-Operators are written as in C, functions are those of ``Math``. Knows no robot.
+Operators are written as in C, functions are those of ``Math``.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _RESERVED = frozenset(_WORDS.split())
 
 
 def emit_js(program: Program) -> str:
-    """The body of a JavaScript function of the program's inputs, by their names, and ``out``.
+    """The body of a JavaScript function with the program's inputs, by name, and ``out`` as parameters.
 
-    Inputs are arrays of numbers, a scalar one of length 1, row-major; the outputs are written to ``out``, one after
-    the other.
+    Inputs are row-major arrays of numbers, a scalar is an array of length 1; the outputs are written to ``out``, one
+    after the other.
 
     >>> from sixd.trace import trace
     >>> print(emit_js(trace(lambda x: x * x, {"x": ()})))
@@ -40,7 +40,7 @@ def emit_js(program: Program) -> str:
     for slot in program.inputs:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", slot.name) or slot.name in _RESERVED or _is_local(slot.name):
             raise ScalarTypeError(
-                f"emit_js: an input is called {slot.name!r}, expected a name that JavaScript leaves free. "
+                f"emit_js: an input is called {slot.name!r}, expected a valid JavaScript name that is not reserved. "
                 f"Choose another."
             )
     entries = tuple(e for slot in program.outputs for e in slot.entries)

@@ -1,7 +1,6 @@
-"""Straight-line statements of a program in a language of C's family: one line an operation, one a result.
+"""Straight-line statements of a program in a C-like language: one line per operation, one per result.
 
-What the languages have in common: how values are called and in which order they come. A language is a table of
-expressions and the few words beside it. Knows no robot.
+Names and order of values are the same in all languages; a language is a table of expressions and a few keywords.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from sixd.trace import Expr, Op, Program, Slot
 
 @dataclass(frozen=True)
 class Language:
-    """How a language writes operations ({0} … are the arguments, {f} its suffix), numbers, and the names of values."""
+    """The syntax of a language: operations ({0} … are the arguments, {f} the suffix), numbers, declarations."""
 
     expressions: Mapping[Op, str]
     literal: Callable[[float], str]
-    number: str  # the words before the name of a new number
-    truth: str  # and of a new truth value
+    number: str  # the keywords that declare a number
+    truth: str  # and a truth value
     suffix: str = ""
 
 
 class Lines:
-    """The statements of a program whose inputs and outputs are arrays of these names."""
+    """The statements of a program with arrays of these names as inputs and outputs."""
 
     def __init__(
         self, language: Language, program: Program, inputs: Mapping[str, Slot], outputs: Mapping[str, Slot]
@@ -36,20 +35,20 @@ class Lines:
         self.returned = {e.index for _, _, e in self.results}
         self.nodes = [n for n in program.nodes if n.args or (n.op is Op.INPUT and n.index in self.returned)]
         self.local = {n.index: f"t{k}" for k, n in enumerate(self.nodes)}
-        self.place: dict[int, int] = {}  # of values that pass from one function to another: where in ``work``
+        self.work_index: dict[int, int] = {}  # in ``work``, of values that pass from one function to another
 
     def value(self, node: Expr, here: Collection[int], used: set[str], *, condition: bool = False) -> str:
-        """What a value is called in a function that computes those ``here``; the array it lies in joins ``used``."""
+        """The expression of a value in a function that computes those ``here``; its array is added to ``used``."""
         if node.op is Op.CONST:
             return str(int(node.value != 0)) if condition else self.language.literal(node.value)
         if node.index in here:
             return self.local[node.index]
-        array, k = ("work", self.place[node.index]) if node.index in self.place else self.element[node.index]
+        array, k = ("work", self.work_index[node.index]) if node.index in self.work_index else self.element[node.index]
         used.add(array)
         return f"({array}[{k}] != 0)" if condition else f"{array}[{k}]"
 
     def statements(self, part: Sequence[Expr], used: set[str]) -> Iterator[str]:
-        """One line an operation, then one for each value that later parts read."""
+        """One line per operation, then one per value that later parts read."""
         here = {n.index for n in part}
         language = self.language
         for n in part:
@@ -62,12 +61,12 @@ class Lines:
                 text = language.expressions[n.op].format(*args, f=language.suffix)
             yield f"{language.truth if n.op.boolean else language.number} {self.local[n.index]} = {text};"
         for n in part:
-            if n.index in self.place:
+            if n.index in self.work_index:
                 used.add("work")
-                yield f"work[{self.place[n.index]}] = {self.local[n.index]}{' ? 1 : 0' if n.op.boolean else ''};"
+                yield f"work[{self.work_index[n.index]}] = {self.local[n.index]}{' ? 1 : 0' if n.op.boolean else ''};"
 
     def writes(self, results: Iterable[tuple[str, int, Expr]], here: Collection[int], used: set[str]) -> Iterator[str]:
-        """One line a result."""
+        """One line per result."""
         for array, k, e in results:
             used.add(array)
             yield f"{array}[{k}] = {self.value(e, here, used)};"

@@ -1,1 +1,1 @@
-"""Machine code at run time: loading, calling, batches, threads and the cache. Knows no graph and no robot."""
+"""Machine code at run time: loading, calling, batches, threads and the cache; independent of graphs and robots."""

@@ -1,7 +1,7 @@
-"""Arrays at the border: validation, leading batch dimensions, dtypes and ``out=``.
+"""Array arguments of public functions: validation, leading batch dimensions, dtypes and ``out=``.
 
-Knows shapes, not robots. A function of unbatched arrays is applied to every row of arrays whose leading
-dimensions broadcast as those of a NumPy generalised ufunc do.
+A function of unbatched arrays is applied to every row of arrays whose leading dimensions broadcast, as in a
+NumPy generalised ufunc.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sixd.spatial.scalar import Array, require_scalars
 
 
 class Argument(NamedTuple):
-    """An array argument: its name, the user's value, its core shape and what that shape means in words."""
+    """An array argument: its name, the user's value, its core shape and the meaning of that shape as text."""
 
     name: str
     value: Any
@@ -33,9 +33,10 @@ def apply(
     *,
     out: Any = None,
 ) -> Any:
-    """``function`` of every row; float32 in gives float32 out, objects in give objects out.
+    """``function`` of every row; float32 arguments give float32 results, objects give objects.
 
-    The function may return one array or a tuple of arrays; ``out`` has the same form. NaN in gives NaN out.
+    The function may return one array or a tuple of arrays; ``out`` has the same form. NaN in a row gives
+    NaN in its result.
     """
     arrays, batch, dtype = broadcast(where, arguments)
     count = math.prod(batch)
@@ -43,7 +44,7 @@ def apply(
     with np.errstate(all="ignore"):  # a row with NaN or a zero quaternion gives NaN, in that row alone
         if count:
             results = [function(*(r[k] for r in rows)) for k in range(count)]
-        else:  # no rows: one evaluation tells the shapes
+        else:  # no rows: one evaluation gives the shapes
             results = [function(*(np.zeros(arg.core) for arg in arguments))]
     several = isinstance(results[0], tuple)
     columns = list(zip(*results, strict=True)) if several else [tuple(results)]
@@ -123,8 +124,8 @@ def _foreign(where: str, name: str, value: Any) -> ScalarTypeError:
 
 
 def require_unmasked(where: str, name: str, value: Any) -> None:
-    """Raise on a masked array with gaps, whose mask would be lost in silence."""
-    ma = sys.modules.get("numpy.ma")  # np.ma would load it, in 15 ms; without it there are no masked arrays
+    """Raise for a masked array with masked elements, whose mask would be lost silently."""
+    ma = sys.modules.get("numpy.ma")  # np.ma would import it (15 ms); without it there are no masked arrays
     if isinstance(value, getattr(ma, "MaskedArray", ())) and cast(Any, ma).is_masked(value):
         raise ScalarTypeError(f"{where}: {name} is a masked array with gaps. Fill them: {name}.filled(numpy.nan).")
 

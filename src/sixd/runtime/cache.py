@@ -1,10 +1,10 @@
 """Machine code kept on disk between processes.
 
 One file per kernel, ``<digest of the key>.sixd``: magic, length of the JSON, JSON of [key, header], image, checksum.
-The image gets executed, so a file counts only if its checksum and key hold and nobody but its owner can write it.
-Environment: ``SIXD_CACHE_DIR`` (a folder, or ``off``) and ``SIXD_CACHE_MB`` (size limit); looked up at each use.
-Trouble with the disk never stops a computation: reading gives None, writing warns once per process. While sixd's own
-source is being edited (``fingerprint`` is empty) nothing is read or written.
+The image gets executed, so a file counts only if its checksum and key are right and only its owner can write it.
+Environment: ``SIXD_CACHE_DIR`` (a folder, or ``off``) and ``SIXD_CACHE_MB`` (size limit); read at each use.
+Disk errors never stop a computation: reading returns None, writing warns once per process. While sixd's own source is
+being edited (``fingerprint`` is empty) nothing is read or written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sixd.errors import CacheWarning
 from sixd.locks import FORKS_WAIT
 from sixd.runtime.sources import fingerprint
 
-MAGIC = b"sixd\x00\xf1\r\n"  # a new layout of the file takes another number than f1
+MAGIC = b"sixd\x00\xf1\r\n"  # a new layout of the file needs another number than f1
 CHECKSUM = 32  # bytes
 DEFAULT_MB = 1024.0
 
@@ -33,11 +33,11 @@ _NAME = re.compile(r"[0-9a-f]{40}(\.sixd|\.[0-9a-f]{16}\.tmp)")
 _CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no links; a pipe must not block
 _BAD_FILE = (OSError, ValueError, TypeError, MemoryError, RecursionError)
 _writes, _warnings = count(), count()  # of this process; next() is atomic among threads
-_failed: set[Path] = set()  # folders that could not be written: not tried again
+_failed: set[Path] = set()  # folders that could not be written, not tried again
 
 
 class Entry(NamedTuple):
-    """One kernel: what is to be known of it (JSON: tuples return as lists) and its machine code."""
+    """One kernel: its header (JSON: tuples are read back as lists) and its machine code."""
 
     header: dict[str, Any]
     image: bytes
@@ -63,10 +63,10 @@ class CacheInfo:
 
 
 def folder() -> Path:
-    """Where the cache lies, or would lie were it not off. Begins with ``~`` if there is no home folder."""
+    """The folder of the cache, even if it is off. Begins with ``~`` if there is no home folder."""
     if not _off() and (chosen := os.environ.get("SIXD_CACHE_DIR")):
         return Path(os.path.expanduser(chosen))
-    if os.path.isabs(xdg := os.environ.get("XDG_CACHE_HOME", "")):  # the XDG standard ignores relative ones
+    if os.path.isabs(xdg := os.environ.get("XDG_CACHE_HOME", "")):  # by the XDG standard relative paths are ignored
         return Path(xdg, "sixd")
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local"), "sixd", "Cache")
@@ -74,7 +74,7 @@ def folder() -> Path:
 
 
 def read(key: str) -> Entry | None:
-    """The entry of that key, or None if there is none that can be trusted."""
+    """The entry of that key, or None if there is no valid one."""
     path = os.path.join(where := folder(), digest(key) + ".sixd")
     try:
         if _off() or not fingerprint() or _shared(os.stat(where)):
@@ -82,13 +82,13 @@ def read(key: str) -> Entry | None:
         found, entry = _load(path)
     except _BAD_FILE:
         return None
-    with suppress(OSError):  # the time of last use decides what goes when the cache is full
+    with suppress(OSError):  # the time of last use decides what is removed when the cache is full
         os.utime(path)
     return entry if found == key else None
 
 
 def write(key: str, entry: Entry) -> None:
-    """Store an entry for other processes; an older one of that key is replaced at once, never by halves."""
+    """Store an entry for other processes; an older one of that key is replaced atomically."""
     if _off() or not fingerprint() or (where := folder()) in _failed:
         return
     with FORKS_WAIT:
@@ -97,7 +97,7 @@ def write(key: str, entry: Entry) -> None:
     text = json.dumps([key, entry.header]).encode()
     body = b"".join((MAGIC, len(text).to_bytes(8, "little"), text, entry.image))
     try:
-        if str(where).startswith("~"):  # expanduser found nobody
+        if str(where).startswith("~"):  # expanduser found no home folder
             raise OSError("there is no home folder")
         os.makedirs(where, mode=0o700, exist_ok=True)
         if _shared(os.stat(where)):
@@ -108,20 +108,20 @@ def write(key: str, entry: Entry) -> None:
     except OSError as error:
         _failed.add(where)
         if next(_warnings) == 0:
-            lost = f"{where} cannot be used ({error.strerror or error}), so kernels are compiled anew in every process"
-            mend = "Set SIXD_CACHE_DIR to a folder of your own, or to 'off' for no cache."
-            warnings.warn(f"cache.write: {lost}. {mend}", CacheWarning, stacklevel=2)
+            lost = f"{where} cannot be used ({error.strerror or error}), so kernels are compiled again in every process"
+            fix = "Set SIXD_CACHE_DIR to a folder of your own, or to 'off' for no cache."
+            warnings.warn(f"cache.write: {lost}. {fix}", CacheWarning, stacklevel=2)
 
 
 def cache_info() -> CacheInfo:
-    """What the cache of compiled kernels holds; print it. ``SIXD_CACHE_DIR`` moves it or turns it ``off``."""
+    """The contents of the cache of compiled kernels, to be printed. ``SIXD_CACHE_DIR`` moves it or turns it ``off``."""
     files = [] if _off() else _files(".sixd")
     recent = tuple(f"{size / 2**20:6.2f} MiB  {_title(path)}" for _, size, path in reversed(files[-10:]))
     return CacheInfo(folder(), not _off(), len(files), sum(size for _, size, _ in files), recent)
 
 
 def clear_cache() -> int:
-    """Remove all compiled kernels from the cache and return their number; other files in its folder stay."""
+    """Remove all compiled kernels from the cache and return their number; other files in its folder are kept."""
     removed = 0
     for _, _, path in [] if _off() else _files((".sixd", ".tmp")):
         with suppress(OSError):
@@ -148,12 +148,12 @@ def _hash(size: int, data: bytes | memoryview) -> bytes:
 
 
 def _shared(info: os.stat_result) -> bool:
-    """Whether others may have written a file or folder."""
+    """Whether other users may have written a file or folder."""
     return os.name == "posix" and (info.st_uid != os.geteuid() or bool(info.st_mode & 0o022))
 
 
 def _load(path: str) -> tuple[str, Entry]:
-    """Key and entry in a file; one of _BAD_FILE if anything is amiss."""
+    """Key and entry of a file; raises one of _BAD_FILE if it is not valid."""
     with FORKS_WAIT:
         import json
 
@@ -178,7 +178,7 @@ def _store(stem: str, data: bytes) -> None:
     except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
-        # no trouble if another process cleared the cache, or (on Windows) reads the old file, which is as good
+        # not an error if another process cleared the cache, or (on Windows) reads the old file, which is as good
         cleared = isinstance(error, FileNotFoundError) and error.filename2  # named by os.replace only
         held = os.name == "nt" and isinstance(error, PermissionError) and os.path.isfile(path)
         if not (cleared or held):
@@ -186,7 +186,7 @@ def _store(stem: str, data: bytes) -> None:
 
 
 def _files(ending: str | tuple[str, ...]) -> list[tuple[int, int, str]]:
-    """Time [ns], size and path of our files, least recently used first; no links, nothing foreign."""
+    """Time of use [ns], size [bytes] and path of the cache's own files, least recently used first; no links."""
     found = []
     with suppress(OSError), os.scandir(folder()) as listing:
         for item in listing:
@@ -198,7 +198,7 @@ def _files(ending: str | tuple[str, ...]) -> list[tuple[int, int, str]]:
 
 
 def _clean() -> None:
-    """Remove what crashed processes left, and once over the limit the entries not used for longest."""
+    """Remove files left by crashed processes and, above the size limit, the least recently used entries."""
     yesterday, limit, files = time.time_ns() - 86_400 * 10**9, _limit(), _files(".sixd")
     rest = sum(size for _, size, _ in files)
     old = [path for used, _, path in _files(".tmp") if used < yesterday]
@@ -212,7 +212,7 @@ def _clean() -> None:
 
 
 def _limit() -> float:
-    """Bytes that the cache may take."""
+    """Size limit of the cache [bytes]."""
     with suppress(ValueError):
         if (megabytes := float(os.environ.get("SIXD_CACHE_MB", DEFAULT_MB))) >= 0:  # false for nan
             return megabytes * 2**20
@@ -220,7 +220,7 @@ def _limit() -> float:
 
 
 def _title(path: str) -> str:
-    """What an entry is, for people; names may come from a hostile robot file."""
+    """The printable title of an entry; its names may come from a hostile robot file."""
     try:
         header = _load(path)[1].header
     except _BAD_FILE:

@@ -1,8 +1,8 @@
 """Machine code in memory: an object file linked into one block of bytes, and that block mapped to be executed.
 
-Linking needs no more than the distances between the sections of one file, so that a block can be kept on disk and
-mapped in later processes without LLVM: that takes a tenth of a millisecond where loading LLVM takes 80. Only ELF files
-for x86-64 on Linux are linked here; other systems keep the object file and let LLVM's loader do it.
+Linking needs only the distances between the sections of one file, so that a block can be kept on disk and mapped in
+later processes without LLVM: that takes 0.1 ms, loading LLVM 80 ms. Only ELF files for x86-64 on Linux are linked here;
+on other systems the object file is kept, and LLVM's loader links it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _ALLOCATED, _NOBITS, _RELA, _SYMTAB = 0x2, 8, 4, 2
 
 
 class LinkError(Exception):
-    """An object file that cannot be made into one block here."""
+    """Raised for an object file that cannot be linked into one block here."""
 
 
 class Image(NamedTuple):
-    """Code as it is kept on disk: linked (with the offsets of its functions) or an object file for LLVM's loader."""
+    """Code in the form kept on disk: linked, with the offsets of its functions, or an object file for LLVM's loader."""
 
     code: bytes
     functions: dict[str, int]
@@ -43,7 +43,7 @@ def make_image(obj: bytes) -> Image:
 
 
 def link(obj: bytes) -> tuple[bytes, dict[str, int]]:
-    """The sections of an ELF file one after another with their distances filled in, and where its functions are."""
+    """The sections of an ELF file in one block, with relocations resolved, and the offsets of its functions."""
     if obj[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<H", obj, 18)[0] != 62 or sys.platform != "linux":
         raise LinkError("not an ELF file for x86-64")
     sections = _sections(obj)
@@ -59,11 +59,11 @@ def link(obj: bytes) -> tuple[bytes, dict[str, int]]:
         if s.kind != _RELA or s.info not in start:
             continue
         for at in range(s.offset, s.offset + s.size, 24):
-            place, info, addend = struct.unpack_from("<QQq", obj, at)
+            offset, info, addend = struct.unpack_from("<QQq", obj, at)
             _, section, value = symbols[info >> 32]
             if section not in start or info & 0xFFFFFFFF not in (_PC32, _PLT32):
                 raise LinkError(f"relocation {info & 0xFFFFFFFF} of {symbols[info >> 32]}")
-            where = start[s.info] + place
+            where = start[s.info] + offset
             struct.pack_into("<i", code, where, start[section] + value + addend - where)
     functions = {
         name: start[section] + value for name, section, value in symbols if section in start and name and name[0] != "."
@@ -107,7 +107,7 @@ def _string(obj: bytes, at: int) -> str:
 
 
 class Loaded:
-    """An image that can be executed as long as this object lives: ``address(name)`` of its functions."""
+    """An image in executable memory, valid as long as this object lives."""
 
     def __init__(self, image: Image) -> None:
         self._keep: Any
@@ -119,17 +119,17 @@ class Loaded:
             self._functions = {}
 
     def address(self, name: str) -> int:
-        """Where a function is."""
+        """The address of a function."""
         return self._functions[name] if self._functions else self._keep.get_function_address(name)
 
 
 def _map(code: bytes) -> tuple[int, mmap.mmap]:
-    """The code in pages of its own, readable and executable, and their address."""
+    """Copy code into new pages that are readable and executable; return their address and the pages."""
     pages = mmap.mmap(-1, max(len(code), 1), prot=mmap.PROT_READ | mmap.PROT_WRITE)
     pages.write(code)
     view = ctypes.c_char.from_buffer(pages)
     base = ctypes.addressof(view)
-    del view  # else the pages could never be freed
+    del view  # otherwise the pages could never be freed
     size = -(-len(code) // mmap.PAGESIZE) * mmap.PAGESIZE
     if _mprotect()(base, size, mmap.PROT_READ | mmap.PROT_EXEC):
         raise OSError(ctypes.get_errno(), "memory cannot be made executable")
@@ -144,7 +144,7 @@ def _mprotect() -> Any:
 
 
 def _load_object(obj: bytes) -> Any:
-    """LLVM's loader for an object file; the engine that owns the code."""
+    """Load an object file by LLVM; return the engine that owns the code."""
     llvm = load_llvm()
     with FORKS_WAIT:
         machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()

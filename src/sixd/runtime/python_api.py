@@ -1,7 +1,7 @@
-"""What compiled code and CPython's and NumPy's C interfaces need of each other, by ctypes.
+"""Compiled code as Python objects, by ctypes and the C interfaces of CPython and NumPy.
 
-Makes a context for compiled code, a NumPy generalised ufunc of an inner loop, and a Python function of an entry. An
-entry reads fields of arrays directly: ``layout_is_known`` checks that they lie where it expects.
+Makes a context for compiled code, a NumPy generalised ufunc from an inner loop, and a Python function from an entry. An
+entry reads fields of arrays directly: ``layout_is_known`` checks their offsets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sixd.codegen.llvm import context as fields
 from sixd.codegen.llvm.context import CONTEXT, MATH
 
 Shape = tuple[int, ...]
-_ARRAY_NEW, _ARRAY_RETURN = 93, 76  # places in NumPy's tables of functions
+_ARRAY_NEW, _ARRAY_RETURN = 93, 76  # indices in NumPy's tables of functions
 _UFUNC_FROM_SIGNATURE = 31
 _FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
 
@@ -58,13 +58,13 @@ def _address(function: Any) -> int:
 
 
 class Context(bytes):
-    """A context that an entry owns; ``owner`` keeps the code alive as long as the function made of it."""
+    """The context of an entry; ``owner`` keeps the code alive as long as the Python function made of it."""
 
     owner: Any
 
 
 def decline(*_: Any, **__: Any) -> None:
-    """The fallback by default: the caller sees None and goes the long way."""
+    """The default fallback: returns None, so that the caller takes the general path."""
 
 
 def make_function(
@@ -72,7 +72,7 @@ def make_function(
 ) -> Callable[..., Any]:
     """The Python function whose code, in the fast-call convention, is at ``address``.
 
-    ``fallback`` is called with the same arguments when that code cannot serve them, or doubts its results.
+    ``fallback`` is called with the same arguments when that code does not accept them, or its results are suspect.
     """
     words = [id(fallback) if word == "fallback" else x for word, x in zip(CONTEXT, addresses(dtype), strict=True)]
     context = Context(struct.pack(f"<{len(CONTEXT)}Q", *words))
@@ -88,7 +88,7 @@ def make_function(
 
 
 class GeneralizedUfunc:
-    """A NumPy generalised ufunc of an inner loop at ``address``: call ``ufunc``; ``count`` grows by suspect results."""
+    """A NumPy generalised ufunc, ``ufunc``, from an inner loop at ``address``; suspect results increase ``count``."""
 
     def __init__(
         self, address: int, name: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], owner: Any
@@ -114,7 +114,7 @@ class GeneralizedUfunc:
 
     @property
     def count(self) -> int:
-        """How many calls of the loop have met a suspect result so far."""
+        """Number of calls of the loop so far that had a suspect result."""
         return self._context[0]
 
 
@@ -122,14 +122,16 @@ def signature(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> str:
     """NumPy's text for core shapes, such as ``(7),(7),(7)->(7)``."""
 
     def one(shape: Shape) -> str:
-        return "(" + ",".join(str(n) if n else "none" for n in shape) + ")"  # NumPy knows no fixed length of zero
+        return (
+            "(" + ",".join(str(n) if n else "none" for n in shape) + ")"
+        )  # NumPy does not accept a fixed length of zero
 
     return ",".join(map(one, inputs)) + "->" + ",".join(map(one, outputs))
 
 
 @cache
 def layout_is_known() -> bool:
-    """Whether arrays and bytes keep their fields where entries look for them: on CPython with NumPy 2, yes."""
+    """Whether the fields of arrays and bytes are at the offsets that entries use: True on CPython with NumPy 2."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sys.byteorder != "little":
         return False
     if getattr(sys, "_is_gil_enabled", lambda: True)() is False or object.__basicsize__ != 16:

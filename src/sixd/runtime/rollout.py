@@ -1,4 +1,4 @@
-"""Rollout: compiled code that takes rows through time, called with arrays on one thread or on several."""
+"""Rollout: compiled code that advances rows in time, called with arrays on one thread or on several."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Shape = tuple[int, ...]
 
 
 class Rollout:
-    """Code of a recipe for a state and constants of these core shapes; ``operations`` are those of one step."""
+    """Code of a recipe for a state and constants of these core shapes; ``operations``: their number in one step."""
 
     def __init__(
         self,
@@ -45,16 +45,16 @@ class Rollout:
         constants: Sequence[Array],
         out: Sequence[Array | None] | None = None,
     ) -> list[Array]:
-        """The states (rows, r, …) after so many more steps each, from ``state`` (rows, …); ``counts`` has r numbers.
+        """The states (rows, r, …) at r records, from ``state`` (rows, …); ``counts`` (r,): steps before each record.
 
-        ``constants`` are (rows, …) or (1, …). Arrays of this dtype; each of ``out``, if it is one, has the shape of its
-        result, in which records lie one after the other, and is where that goes.
+        ``constants`` are (rows, …) or (1, …). Arrays of this dtype; each of ``out`` is None or an array of the shape of
+        its result, with contiguous records, to write it to.
         """
         rows = len(state[0])
         counts = np.ascontiguousarray(counts, dtype=self.dtype)
         results = [
-            new_array((rows, len(counts), *shape), self.dtype) if place is None else place
-            for shape, place in zip(self.state, out or [None] * len(self.state), strict=True)
+            new_array((rows, len(counts), *shape), self.dtype) if target is None else target
+            for shape, target in zip(self.state, out or [None] * len(self.state), strict=True)
         ]
         given = [np.ascontiguousarray(x, dtype=self.dtype) for x in (*state, *constants)]
         number = np.array(len(counts), dtype=self.dtype)
@@ -68,11 +68,11 @@ class Rollout:
         if count == 1 or rows == 1 or rows * self.operations * counts.sum() < LARGE:
             work(slice(None))
         else:
-            # whole vectors of rows: the last of a piece would repeat rows
+            # whole vectors of rows: an incomplete last vector of a piece would repeat rows
             edges = np.unique(np.linspace(0, rows, count * PIECES + 1)[:-1].astype(int) // VECTOR * VECTOR)
             edges = np.append(edges, rows)
             threads.spread([partial(work, slice(a, b)) for a, b in pairwise(edges)])
         return results
 
 
-VECTOR = 16  # rows: as many as the widest vectors hold
+VECTOR = 16  # rows: as many as the widest vectors have

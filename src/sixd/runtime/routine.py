@@ -1,7 +1,7 @@
 """Routine: the compiled code of one program, called with arrays.
 
-One row goes through the entry, batches through a generalised ufunc, large ones on several threads. Each form is
-provided (from the disk or by compiling) when it is first needed, once, whatever the number of threads that ask.
+One row is computed by the entry, batches by a generalised ufunc, large ones on several threads. Each form is
+provided (from the disk or by compiling) when it is first needed, only once, even if several threads need it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from sixd.runtime.image import Image, Loaded
 from sixd.runtime.python_api import GeneralizedUfunc, decline, layout_is_known, make_function
 from sixd.spatial.scalar import Array
 
-# rows times operations above which threads pay: handing over takes some 50 us, in which a core does 3e6 operations
+# rows times operations above which threads pay: starting them takes some 50 us, in which a core does 3e6 operations
 LARGE = 1e7
-PIECES = 4  # that each thread gets, more or fewer as other work on its core allows
+PIECES = 4  # per thread on average; a thread on a busy core takes fewer
 
 
 class Part(NamedTuple):
-    """One form of a program's code: the image, the shapes of the outputs, the number of operations, and what its maker
-    wants to remember (which joints make the program singular)."""
+    """One form of a program's code: the image, the shapes of the outputs, the number of operations, and the joints that
+    make the program singular."""
 
     image: Image
     outputs: tuple[tuple[int, ...], ...]
@@ -50,7 +50,7 @@ class Routine:
         self.name, self.inputs, self.dtype = name, inputs, dtype
         self._kind = np.dtype(dtype)
         self.entry: Callable[..., Any] = decline
-        self.make_entry: Callable[..., Any] | None = None  # of a fallback other than declining
+        self.make_entry: Callable[..., Any] | None = None  # with another fallback than ``decline``
         self._provide, self._load = provide, load
         self._lock = Lock()
         self._parts: dict[str, Part] = {}
@@ -59,7 +59,7 @@ class Routine:
 
     @property
     def has_entry(self) -> bool:
-        """Whether the entry is there by now."""
+        """Whether the entry has been provided."""
         return self.entry is not decline
 
     def first_part(self, batch: tuple[int, ...]) -> Part:
@@ -88,9 +88,9 @@ class Routine:
         return part
 
     def quick(self, arrays: tuple[Any, ...], out: Any) -> Any:
-        """The result for the commonest batch, contiguous arrays of this dtype and as many rows; None for any other.
+        """The result for the most common batch, contiguous arrays of this dtype with equally many rows; else None.
 
-        The long way checks and prepares whatever there is, in some 30 us; 4096 rows of an arm's dynamics take 100 us.
+        The general path, which checks and converts arguments, takes 30 us; 4096 rows of an arm's dynamics take 100 us.
         """
         loop = self._loop
         if loop is None or len(arrays) != len(self.inputs) or type(arrays[0]) is not np.ndarray or not arrays[0].ndim:
@@ -103,7 +103,7 @@ class Routine:
         every = (*arrays, *results)
         if len(every) != len(loop.cores) or (rows[0] >= self._many and threads.get_num_threads() > 1):
             return None
-        for array, core in zip(every, loop.cores):  # noqa: B905  (of equal length by now)
+        for array, core in zip(every, loop.cores):  # noqa: B905  (checked above)
             if type(array) is not np.ndarray or array.dtype is not self._kind or array.shape != rows + core:
                 return None
             flags = array.flags
@@ -121,7 +121,7 @@ class Routine:
 
     def __call__(self, arrays: list[Array], batch: tuple[int, ...], out: list[Array] | None) -> tuple[list[Any], bool]:
         """The outputs for arrays of this dtype whose leading dimensions broadcast to ``batch``, and whether some are
-        suspect. ``out``, if given, has the right shapes, dtype and contiguous cores, and lies apart from the inputs:
+        suspect. ``out``, if given, has the right shapes, dtype and contiguous cores, and does not overlap the inputs:
         rows are read after others are written, and some twice."""
         if not batch and out is None and layout_is_known():
             self.part("entry")
@@ -156,13 +156,13 @@ class Routine:
 
 
 def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None:
-    # a row with NaN gives NaN in that row; the caller looks at suspect results himself
+    # a row with NaN gives NaN in that row; the caller handles suspect results
     with np.errstate(all="ignore"):
         ufunc(*inputs, out=tuple(results))
 
 
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An array for results; a large one begins where compiled code likes it, as memory fresh from the system does."""
+    """An array for results; a large one is aligned as compiled code expects, as newly allocated memory is."""
     size = math.prod(shape) * dtype.itemsize
     if size <= CACHE:
         return np.empty(shape, dtype)
@@ -172,12 +172,12 @@ def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def shares_memory(array: Array, others: Sequence[Array]) -> bool:
-    """Whether an array may lie over one of the others."""
+    """Whether an array may overlap one of the others in memory."""
     return any(np.may_share_memory(array, other) for other in others)
 
 
 def has_contiguous_core(array: Array, core: int) -> bool:
-    """Whether the last ``core`` dimensions lie in memory one number after the other."""
+    """Whether the last ``core`` dimensions are contiguous in memory."""
     step = array.itemsize
     for k in range(array.ndim - 1, array.ndim - 1 - core, -1):
         if array.strides[k] != step and array.shape[k] != 1:

@@ -1,7 +1,8 @@
-"""Who made a piece of machine code: sixd's own source, by its contents, and LLVM.
+"""The fingerprint of what generates machine code: the contents of sixd's own source, and LLVM.
 
-Size and time of a file do not tell: packagers set all times to one, and two builds of one size are soon met. So
-contents are hashed, when code is first looked for on disk, and only while the files are those that this process loaded.
+Sizes and times of files do not suffice: packagers set all times to one value, and different builds often have equal
+sizes. So contents are hashed, when the cache is first used, and only if the files are still those that this process
+loaded.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any, NamedTuple
 
 from sixd.locks import FORKS_WAIT
 
-# what these do to a kernel is in its key, as the numbers of a model or as a graph (hashing them too: 4 ms more)
-_NO_PART_IN_CODE = (
+# their effect on a kernel is in its key, as the numbers of a model or as a graph (hashing them too: 4 ms more)
+_NOT_IN_CODE = (
     "cli", "viewer", "io", "zoo", "interop", "spatial_v2", "symbolic", "controllers", "trajectory", "actuation",
     "__pycache__",
 )  # fmt: skip
 _LLVM_LIBRARIES = ("libllvmlite.so", "libllvmlite.dylib", "llvmlite.dll")
-_ENDS = 4096  # bytes of a library that tell builds apart: its build id and the table of its sections
+_ENDS = 4096  # bytes at each end of a library that distinguish builds: the build id and the section table
 
 
 class Stamp(NamedTuple):
@@ -32,14 +33,14 @@ class Stamp(NamedTuple):
 
 
 def stamps(root: str, depth: int = 0) -> list[Stamp]:
-    """The Python files of a package; none where it lies in no folder (a zip, a frozen program)."""
+    """The Python files of a package; none if it is not in a folder (a zip, a frozen program)."""
     found: list[Stamp] = []
     with suppress(OSError), os.scandir(root) as listing:
         for item in listing:
-            # linked folders count too, and links may go in circles: hence the depth
-            if item.is_dir() and depth < 6 and item.name not in _NO_PART_IN_CODE:
+            # linked folders count too, and links may form cycles: hence the limit of depth
+            if item.is_dir() and depth < 6 and item.name not in _NOT_IN_CODE:
                 found += stamps(item.path, depth + 1)
-            elif item.name.endswith(".py") and item.is_file():  # editors leave dangling links of that ending
+            elif item.name.endswith(".py") and item.is_file():  # editors leave dangling links with that ending
                 info = item.stat()
                 found.append(Stamp(item.path, info.st_size, info.st_mtime_ns))
     return sorted(found)
@@ -52,7 +53,7 @@ def _stamp(path: str) -> Stamp | None:
     return None
 
 
-# at import (0.3 ms): code already loaded must not bear the hash of a later edit
+# at import (0.3 ms): loaded code must not get the hash of a later edit
 _ROOT = os.path.dirname(os.path.dirname(globals().get("__file__", "")))
 _LOADER: Any = globals().get("__loader__")
 _SEEN = stamps(_ROOT)
@@ -61,8 +62,8 @@ _ARCHIVE = _stamp(getattr(_LOADER, "archive", ""))
 
 @cache
 def fingerprint() -> str:
-    """40 hex digits that change with sixd's source and with LLVM; "" if they cannot be told, or if files have changed
-    since they were loaded: then nothing can be kept on disk."""
+    """40 hex digits that change with sixd's source and with LLVM; "" if files cannot be read or have changed since they
+    were loaded: then nothing is kept on disk."""
     with FORKS_WAIT:
         from hashlib import blake2b  # not loaded by NumPy (3 ms)
 
@@ -77,7 +78,7 @@ def fingerprint() -> str:
 
 
 def _in_folder() -> Iterator[tuple[str, bytes]]:
-    """Name and contents of each file (2.5 ms); OSError if one is not what was loaded."""
+    """Name and contents of each file (2.5 ms); OSError if one has changed since it was loaded."""
     for path, size, time in _SEEN:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
@@ -90,7 +91,7 @@ def _in_folder() -> Iterator[tuple[str, bytes]]:
 
 
 def _in_archive(folder: str) -> Iterator[tuple[str, bytes]]:
-    """The same from a zip, through the loader that loaded it."""
+    """The same from a zip, by the loader that imported it."""
     if _ARCHIVE is None or _stamp(_ARCHIVE.path) != _ARCHIVE:
         raise OSError("no archive, or a changed one")
     with FORKS_WAIT:
@@ -99,14 +100,14 @@ def _in_archive(folder: str) -> Iterator[tuple[str, bytes]]:
     modules = [(name, is_package) for _, name, is_package in pkgutil.iter_modules([folder])]
     for name, is_package in [("__init__", False), *modules]:
         path = os.path.join(folder, name)
-        if is_package and name not in _NO_PART_IN_CODE:
+        if is_package and name not in _NOT_IN_CODE:
             yield from _in_archive(path)
         elif not is_package:
             yield os.path.relpath(path, _ROOT), _module(path)
 
 
 def _module(path: str) -> bytes:
-    """A module in an archive, which may have no source."""
+    """The source of a module in an archive, or its compiled code if there is no source."""
     try:
         return bytes(_LOADER.get_data(path + ".py"))
     except OSError:
@@ -114,10 +115,10 @@ def _module(path: str) -> bytes:
 
 
 def _llvm() -> Iterator[tuple[str, bytes]]:
-    """The version of llvmlite and the ends of its library, which holds LLVM; without loading it, which takes 80 ms."""
+    """The version of llvmlite and both ends of its library, which contains LLVM; without loading it (80 ms)."""
     from importlib.util import find_spec
 
-    with suppress(ImportError, ValueError):  # not installed: then nothing is compiled, and nothing asks for this
+    with suppress(ImportError, ValueError):  # not installed: then nothing is compiled
         spec = find_spec("llvmlite")
         for folder in (spec and spec.submodule_search_locations) or ():
             yield from _read(os.path.join(folder, "_version.py"), 1 << 16)
@@ -126,7 +127,7 @@ def _llvm() -> Iterator[tuple[str, bytes]]:
 
 
 def _read(path: str, most: int) -> Iterator[tuple[str, bytes]]:
-    """Size and ends of a file, if there is one."""
+    """Size and both ends of a file, if it exists."""
     with suppress(FileNotFoundError, NotADirectoryError), open(path, "rb", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)

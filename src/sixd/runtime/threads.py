@@ -1,4 +1,4 @@
-"""Large batches on several threads: NumPy releases the GIL inside a ufunc, so Python's own threads do."""
+"""Large batches on several threads: NumPy releases the GIL inside a ufunc, so Python threads suffice."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _threads: int | None = None
 
 
 def available() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def get_num_threads() -> int:
-    """How many threads a large batch is spread over."""
+    """Number of threads that a large batch is spread over."""
     return _threads or available()
 
 
 def set_num_threads(n: int | None) -> None:
     """Spread large batches over ``n`` threads; 1 for none, None for all cores (the default).
 
-    Small batches run in the calling thread whatever the number, since handing them over would take longer.
+    Small batches always run in the calling thread, since starting others would take longer.
     """
     global _threads, _pool
     if n is not None and (isinstance(n, bool) or not isinstance(n, Integral) or n < 1):
         raise ScalarTypeError(f"set_num_threads: n is {n!r}, expected a whole number of at least 1, or None.")
     with _LOCK:
-        # no shutdown: others may be handing it tasks; its threads end when nobody holds it
+        # no shutdown: others may be submitting tasks to it; its threads end when it is no longer referenced
         _threads, _pool = None if n is None else int(n), None
 
 
 def spread(tasks: list[Callable[[], Any]]) -> None:
-    """Do all the tasks, in this thread and in others, each taking the next when it is free.
+    """Run all the tasks, in this thread and in others; each takes the next task when it is free.
 
     The first error is raised when all have ended.
     """
@@ -74,7 +74,7 @@ def spread(tasks: list[Callable[[], Any]]) -> None:
 def _get_pool() -> ThreadPoolExecutor:
     global _pool
     with FORKS_WAIT:
-        from concurrent.futures import ThreadPoolExecutor  # brings in logging, 10 ms
+        from concurrent.futures import ThreadPoolExecutor  # imports logging, 10 ms
 
     with _LOCK:
         if _pool is None:
@@ -83,7 +83,7 @@ def _get_pool() -> ThreadPoolExecutor:
 
 
 def _forget_pool() -> None:
-    """After a fork the threads are the parent's."""
+    """In a forked child: the pool's threads exist only in the parent."""
     global _pool
     _pool = None
 

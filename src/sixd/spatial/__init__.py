@@ -1,6 +1,6 @@
 """Spatial (6-D) vector algebra: pure functions on small arrays of any scalar.
 
-Motion vectors are [ω; v], force vectors [n; f]. Nothing here knows a robot.
+Motion vectors are [ω; v], force vectors [n; f]. Independent of any robot model.
 """
 
 from sixd.spatial.euler import rotation_from_euler, rotation_from_rpy, rotation_to_euler, rotation_to_rpy
@@ -45,8 +45,7 @@ from sixd.spatial.scalar import (
     tan,
     where,
 )
-from sixd.spatial.shapes import box, capsule, cone, cylinder, ellipsoid, point, rod, sphere, tube
-from sixd.spatial.solids import mesh
+from sixd.spatial.shapes import box, capsule, cone, cylinder, ellipsoid, mesh, point, rod, sphere, tube
 from sixd.spatial.transform import (
     compose,
     congruence,

@@ -2,7 +2,7 @@
 
 The value and the slope are floats, SymPy expressions, traced scalars, or dual numbers again, which give second
 derivatives. In nested use every variable is lifted to the same depth; only constants may be plain numbers. A slope may
-also be ``Several``, for derivatives in many directions at once; it stands on the left of every product.
+also be ``Several``, for derivatives in many directions at once; it is the left factor of every product.
 """
 
 from __future__ import annotations
@@ -13,7 +13,20 @@ from typing import Any
 import numpy as np
 
 from sixd.spatial import scalar
+from sixd.spatial.derivative_rules import CHOOSES_FIRST, RULES, Rule
 from sixd.spatial.scalar import Array, Scalar
+
+
+def _function(name: str) -> Callable[[Any], Dual]:
+    """Return the method of ``Dual`` for the function of one argument of that name, by its derivative rule."""
+    function, rule = getattr(scalar, name), RULES[name]
+
+    def method(self: Dual) -> Dual:
+        value = function(self.value)
+        return Dual(value, _over(*_fraction(rule, (value, self.value), (self.slope,))))
+
+    method.__name__, method.__doc__ = name, function.__doc__
+    return method
 
 
 class Dual:
@@ -75,57 +88,31 @@ class Dual:
 
     # functions, by the names of sixd.spatial ---------------------------------------------------------
 
-    def sin(self) -> Dual:
-        return Dual(scalar.sin(self.value), _times(self.slope, scalar.cos(self.value)))
-
-    def cos(self) -> Dual:
-        return Dual(scalar.cos(self.value), _times(-self.slope, scalar.sin(self.value)))
-
-    def tan(self) -> Dual:
-        t = scalar.tan(self.value)
-        return Dual(t, _times(self.slope, 1 + t * t))
-
-    def asin(self) -> Dual:
-        return Dual(scalar.asin(self.value), _over(self.slope, scalar.sqrt(1 - self.value * self.value)))
-
-    def acos(self) -> Dual:
-        return Dual(scalar.acos(self.value), _over(-self.slope, scalar.sqrt(1 - self.value * self.value)))
-
-    def atan2(self, x: Any) -> Dual:
-        x = _lift(x)
-        square = self.value * self.value + x.value * x.value
-        slope = _times(self.slope, x.value) - _times(x.slope, self.value)
-        return Dual(scalar.atan2(self.value, x.value), _over(slope, square))
-
-    def ratan2(self, y: Any) -> Dual:
-        return _lift(y).atan2(self)
-
-    def sqrt(self) -> Dual:
-        root = scalar.sqrt(self.value)
-        return Dual(root, _over(self.slope, 2 * root))
-
-    def exp(self) -> Dual:
-        e = scalar.exp(self.value)
-        return Dual(e, _times(self.slope, e))
-
-    def log(self) -> Dual:
-        return Dual(scalar.log(self.value), _over(self.slope, self.value))
-
-    def sign(self) -> Dual:
-        return Dual(scalar.sign(self.value))
-
-    def absolute(self) -> Dual:
-        return Dual(scalar.absolute(self.value), _times(self.slope, scalar.sign(self.value)))
-
+    sin, cos, tan = _function("sin"), _function("cos"), _function("tan")
+    asin, acos = _function("asin"), _function("acos")
+    sqrt, exp, log = _function("sqrt"), _function("exp"), _function("log")
+    sign, absolute = _function("sign"), _function("absolute")
     __abs__ = absolute
 
+    def atan2(self, x: Any) -> Dual:
+        """Angle [rad] in (-pi, pi] of the point (x, self)."""
+        x = _lift(x)
+        slope = _fraction(RULES["atan2"], (None, self.value, x.value), (self.slope, x.slope))
+        return Dual(scalar.atan2(self.value, x.value), _over(*slope))
+
+    def ratan2(self, y: Any) -> Dual:
+        """``atan2(y, self)`` for a plain number ``y``."""
+        return _lift(y).atan2(self)
+
     def minimum(self, other: Any) -> Dual:
-        return (self <= other).where(self, other)
+        """The smaller of two."""
+        return CHOOSES_FIRST["minimum"](self, other).where(self, other)
 
     def maximum(self, other: Any) -> Dual:
-        return (self >= other).where(self, other)
+        """The larger of two."""
+        return CHOOSES_FIRST["maximum"](self, other).where(self, other)
 
-    # comparisons look at the values alone ------------------------------------------------------------
+    # comparisons use the values only ------------------------------------------------------------
 
     def __lt__(self, other: Any) -> Condition:
         return Condition(self.value < _lift(other).value)
@@ -160,11 +147,12 @@ class Condition:
         self.holds = holds
 
     def where(self, a: Any, b: Any) -> Dual:
+        """``a`` where the condition holds, else ``b``."""
         a, b = _lift(a), _lift(b)
         return Dual(scalar.where(self.holds, a.value, b.value), _choose(self.holds, a.slope, b.slope))
 
     def __bool__(self) -> bool:
-        return bool(self.holds)  # of traced values this raises, and says what to use
+        return bool(self.holds)  # raises for traced values, with a hint what to use
 
     def __and__(self, other: Condition) -> Condition:
         return Condition(self.holds & other.holds)
@@ -177,7 +165,7 @@ class Condition:
 
 
 class Several:
-    """Slopes in several directions, (m,), in the place of one: arrays take it for a scalar."""
+    """Slopes (m,) in several directions instead of one slope; NumPy arrays hold it as a scalar."""
 
     __slots__ = ("values",)
 
@@ -221,17 +209,32 @@ def _lift(x: Any) -> Dual:
 
 
 def _times(slope: Any, value: Any) -> Any:
-    """slope · value; a constant's slope stays a plain zero, beside which every kind of slope can stand."""
+    """slope · value; a constant's slope stays the int 0, which can be added to every kind of slope."""
     return 0 if type(slope) is int and slope == 0 else slope * value
 
 
 def _over(slope: Any, value: Any) -> Any:
-    """slope / value, by the same rule."""
-    return 0 if type(slope) is int and slope == 0 else _ratio(slope, value)
+    """slope / value (None for 1); a constant's slope stays the int 0."""
+    if value is None or (type(slope) is int and slope == 0):
+        return slope
+    return _ratio(slope, value)
+
+
+def _fraction(rule: Rule, given: tuple[Any, ...], slopes: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Σ slope · partial derivative as numerator and denominator (None for 1); ``given``: value and arguments."""
+    # over traced scalars the order of these lines is the order of nodes, and so of the generated code
+    sign, slope = rule.signs[0], slopes[0]
+    slope = slope if sign > 0 else -slope if sign else 0
+    below: Any = None if rule.below is None else rule.below(*given)
+    total = slope if rule.above is None else _times(slope, rule.above[0](*given))
+    for k in range(1, len(slopes)):
+        term = slopes[k] if rule.above is None else _times(slopes[k], rule.above[k](*given))
+        total = total + term if rule.signs[k] > 0 else total - term
+    return total, below if rule.divisor == 1 else rule.divisor * below
 
 
 def _ratio(a: Any, b: Any) -> Any:
-    """a / b; inf or NaN where Python's own numbers would refuse, as NumPy's do."""
+    """a / b; inf or NaN where Python's numbers raise ZeroDivisionError, as in NumPy."""
     try:
         return a / b
     except ZeroDivisionError:
@@ -247,7 +250,7 @@ def duals(values: Any, slopes: Any) -> Array:
 
 
 def parts(array: Any) -> tuple[Array, Array]:
-    """Values and slopes of an array in which some are dual numbers, as two arrays."""
+    """Values and slopes, as two arrays, of an array of dual numbers and constants."""
     flat = [_lift(x) for x in np.asarray(array, dtype=object).ravel()]
     shape = np.shape(array)
     return _array([x.value for x in flat], shape), _array([x.slope for x in flat], shape)

@@ -38,7 +38,7 @@ def rotation_from_euler(sequence: str, angles: Any) -> Array:
         axes, angles = axes[::-1], angles[::-1]
     turns = [axis_rotation(EYE3[i], a) for i, a in zip(axes, angles, strict=True)]
     if is_object(angles):
-        turns = [exact(turn) for turn in turns]  # the turn by a plain 0 has no 1.0 to leave in an equation
+        turns = [exact(turn) for turn in turns]  # else the turn by a plain 0 leaves 1.0 in equations
     return turns[0] @ turns[1] @ turns[2]
 
 
@@ -46,8 +46,8 @@ def rotation_to_euler(sequence: str, R: Any) -> Array:
     """Angles (3,) [rad] of R about the axes of ``sequence``; inverse of :func:`rotation_from_euler`.
 
     The middle angle lies in [0, pi] when first and last axis agree, else in [-pi/2, pi/2]. Where it
-    makes the sequence singular, one outer angle is free: the one about the first moving axis is 0.
-    The three angles together reproduce R to rounding, near the singularity too.
+    makes the sequence singular, one outer angle is arbitrary: the one about the first moving axis is 0.
+    The three angles reproduce R to rounding, also near the singularity.
     """
     i, j, k = _parse(sequence)
     if sequence.islower():
@@ -64,7 +64,7 @@ def rotation_to_euler(sequence: str, R: Any) -> Array:
         outer = sqrt(y * y + x * x)
         b = atan2(s * R[i, n], outer)
     a = where(outer < 1e-14, 0.0, atan2(y, x))
-    # taking the first turn back leaves row j of the last turn alone
+    # undoing the first turn leaves only row j of the last turn
     row = cos(a) * R[j] + s * sin(a) * R[n]
     m = 3 - j - k
     sin_c = row[m] if (j - m) % 3 == 1 else -row[m]

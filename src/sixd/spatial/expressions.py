@@ -1,6 +1,6 @@
 """SymPy expressions evaluated on any scalar: floats, traced scalars, dual numbers, or SymPy again.
 
-One walk over the expression, each shared part once, calling the functions of ``sixd.spatial``.
+One pass over the expression, which evaluates each shared subexpression once by the functions of ``sixd.spatial``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _small(x: Scalar, near: Scalar, far: Scalar) -> Scalar:
 
 
 def _sinh(x: Scalar) -> Scalar:
-    """By its series near 0, where the difference of exponentials loses digits."""
+    """sinh x; by its series near 0, where the difference of exponentials loses digits."""
     series = reduce(lambda total, c: total * (x * x) + c, _SINH_SERIES)
     return _small(x, series * x, (scalar.exp(x) - scalar.exp(-x)) / 2)
 
@@ -63,7 +63,7 @@ _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
 
 
 def evaluate_expressions(expressions: Iterable[Any], values: Mapping[Any, Scalar], where: str = "evaluate") -> Array:
-    """The expressions (n,) with scalars in the place of symbols; raises if a symbol has no value.
+    """The expressions (n,) with scalars substituted for symbols; raises if a symbol has no value.
 
     Among SymPy scalars this is a simultaneous substitution, which stays exact.
     """
@@ -109,7 +109,7 @@ def _value(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
 
 
 def _product(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
-    """Factors above one stroke, those with negative exponents below it."""
+    """One quotient; factors with negative exponents form the denominator."""
     above, below, sign = [], [], 1
     for factor in x.args:
         if factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:
@@ -126,7 +126,7 @@ def _product(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
 def _power(base: Scalar, exponent: Any, known: dict[Any, Scalar], where: str) -> Scalar:
     from sympy import sympify
 
-    if exponent.is_Float and (2 * float(exponent)).is_integer():  # 2.0 and 0.5 are meant as 2 and 1/2
+    if exponent.is_Float and (2 * float(exponent)).is_integer():  # 2.0 and 0.5 mean 2 and 1/2
         exponent = sympify(int(2 * exponent)) / 2
     if exponent.is_Rational and exponent < 0:
         return 1 / _power(base, -exponent, known, where)

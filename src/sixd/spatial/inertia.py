@@ -2,7 +2,7 @@
 
 Kept as mass m, first moment h = m c and matrix about the frame's origin: the ten numbers that are linear
 in the body's mass distribution, so inertias add, subtract and move without dividing by the mass. A
-massless body with a first moment (as equal-dynamics tricks produce) is therefore representable.
+massless body with a first moment (as in dynamically equivalent models) is therefore representable.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Inertia:
         return P
 
     def inverse(self) -> Array:
-        """Inverse inertia (6, 6): motion it takes per force; needs a mass and a regular matrix."""
+        """Inverse inertia (6, 6): acceleration per force; needs a mass and a regular matrix."""
         if is_zero(self.mass):
             raise SingularError("Inertia.inverse: a massless body has no inverse inertia. Give it a mass.")
         c, W = self.com, np.asarray(self.about_com)
@@ -204,7 +204,7 @@ class Inertia:
         return self + (-other)
 
     def moved(self, pose: Any) -> Inertia:
-        """The inertia in A of a body whose inertia in B this is, ``pose`` = T_AB (4, 4)."""
+        """The inertia in A of a body with this inertia in B, for ``pose`` = T_AB (4, 4)."""
         T = np.asarray(pose)
         if T.shape != (4, 4):
             raise ShapeError(f"Inertia.moved: pose has shape {T.shape}, expected (4, 4).")
@@ -228,7 +228,7 @@ class Inertia:
         return Inertia.from_moments(self.mass, self.first_moment + np.asarray(p) * self.mass, shifted)
 
     def problem(self, tolerance: float = 1e-9) -> str | None:
-        """Why no real body has this inertia, in words; None if one can (or if it is symbolic)."""
+        """Return why no real body has this inertia, as text; None if one can have it (or if it is symbolic)."""
         if is_object(self.about_origin, self.first_moment, self.mass):
             return None
         if self.mass < 0:

@@ -1,7 +1,7 @@
 """Rotations: matrices, unit quaternions (wxyz, Hamilton), rotation vectors.
 
 ``R_AB`` maps components in B to components in A; its columns are B's axes seen from A. All functions
-are written for any scalar and hold their accuracy at and near angle 0 and pi. Euler angles: euler.py.
+are written for any scalar and stay accurate at and near angle 0 and pi. Euler angles: euler.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sixd.spatial.scalar import Array, Scalar, atan2, cos, sign, sin, sqrt, wher
 
 EYE3 = np.eye(3, dtype=int)  # whole numbers keep symbolic results exact
 ZERO3 = np.zeros((3, 3), dtype=int)
-# keeps x/x at 1 for x = 0 without a branch, and gives sqrt(x²) a slope there; a float32 too, and below the square
+# keeps x/x at 1 for x = 0 without a branch, and gives sqrt(x²) a slope there; also a float32, and below the square
 # of any angle that matters
 _TINY = 1e-36
 
@@ -44,7 +44,7 @@ def unit_vector(v: Any, *, name: str = "axis") -> Array:
     if v.shape != (3,):
         raise ShapeError(f"{name} has shape {v.shape}, expected (3,). Give three numbers.")
     if v.dtype == object:
-        # symbols are taken as they are when already unit in form, else divided by their length
+        # symbols stay as they are if the length is 1 by form, else they are divided by it
         n2 = v @ v
         return v if n2 == 1 else v / sqrt(n2)
     v = v.astype(float)

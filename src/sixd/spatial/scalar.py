@@ -1,11 +1,11 @@
 """Scalar functions that work on any scalar: float, SymPy expression, or a traced scalar.
 
 Physics code takes ``sin cos sqrt where …`` from here, never from NumPy: ``np.cos`` fails on SymPy
-symbols, and ``np.where(a < b, …)`` asks each element of an object array for its truth. A foreign
-scalar takes part by methods of the same names (``x.sin()``, ``y.atan2(x)``, ``condition.where(a, b)``; after a plain
+symbols, and ``np.where(a < b, …)`` takes the truth value of each element of an object array. A scalar of
+another class provides methods of the same names (``x.sin()``, ``y.atan2(x)``, ``condition.where(a, b)``; after a plain
 number ``x.ratan2(y)``).
-Arrays are mapped element by element. Physics code writes ``array * scalar``, the array first: NumPy then sees to
-every element, whatever the scalar's own ``__mul__`` does with arrays.
+Functions of arrays act element by element. Physics code writes ``array * scalar``, the array first: NumPy then
+multiplies each element, whatever the scalar's own ``__mul__`` does with arrays.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Scalar = Any
 
 _SYMPY_NAMES = {"minimum": "Min", "maximum": "Max", "absolute": "Abs"}
 _SYMMETRIC = ("minimum", "maximum")
-_NO_SCALARS = (str, bytes, complex, np.complexfloating, decimal.Decimal, dict, set, type(None))
+_PLAIN = (float, int, np.float64)
+_NOT_SCALARS = (str, bytes, complex, np.complexfloating, decimal.Decimal, dict, set, type(None))
 
 
 def is_sympy(x: object) -> bool:
@@ -39,11 +40,12 @@ def is_sympy(x: object) -> bool:
 
 def is_number(x: Any) -> bool:
     """Whether ``x`` is a plain real number (not symbolic, not traced)."""
-    return isinstance(x, (numbers.Real, np.bool_)) and not is_sympy(x)
+    # most are of these types, which need no full test: a sine of a float takes 1.1 us instead of 1.9
+    return type(x) in _PLAIN or (isinstance(x, (numbers.Real, np.bool_)) and not is_sympy(x))
 
 
 def require_scalars(what: str, *values: Any) -> None:
-    """Raise unless every element is a real number, a SymPy expression or a foreign scalar."""
+    """Raise unless every element is a real number, a SymPy expression or a scalar of another class."""
     for value in values:
         try:
             elements = np.asarray(value).ravel()
@@ -51,7 +53,7 @@ def require_scalars(what: str, *values: Any) -> None:
             raise ScalarTypeError(f"{what} is {value!r}, expected numbers in a regular shape.") from None
         plain = elements.dtype.kind in "fiu"
         for x in () if plain else elements:
-            foreign = hasattr(x, "__mul__") and not isinstance(x, _NO_SCALARS) and not hasattr(x, "__len__")
+            foreign = hasattr(x, "__mul__") and not isinstance(x, _NOT_SCALARS) and not hasattr(x, "__len__")
             if isinstance(x, (bool, np.bool_)) or not (is_number(x) or is_sympy(x) or foreign):
                 raise ScalarTypeError(f"{what} is {value!r}, expected numbers (or SymPy expressions).")
             if isinstance(x, int) and abs(x) > 2**1023:
@@ -66,7 +68,7 @@ def numeric(x: Any) -> Any:
 
 
 def is_zero(x: Any) -> bool:
-    """Whether ``x`` is a number, or a scalar that can tell (``is_zero``), and is exactly zero."""
+    """Whether ``x`` is a number, or a scalar with an attribute ``is_zero``, and is exactly zero."""
     return bool(x == 0) if is_number(x) else getattr(x, "is_zero", None) is True
 
 
@@ -88,7 +90,7 @@ def whole(x: Any) -> Any:
 
 
 def exact(array: Any) -> Array:
-    """An object array with its whole floats as ints, so that 1.0 does not creep into symbolic results."""
+    """An object array with its whole floats as ints, so that no 1.0 appears in symbolic results."""
     array = np.asarray(array, dtype=object)
     return object_map(whole, array) if array.size else array
 
@@ -121,7 +123,7 @@ def _dispatch(name: str, on_floats: Callable[..., Any], doc: str) -> Callable[..
             import sympy
 
             return getattr(sympy, _SYMPY_NAMES.get(name, name))(*xs)
-        # a foreign scalar; after a plain number it is asked for the reflected method, as Python's operators do
+        # a scalar of another class; after a plain number by its reflected method, as for Python's operators
         k = next(k for k, x in enumerate(xs) if not is_number(x))
         wanted = f"r{name}" if k and name not in _SYMMETRIC else name
         method = getattr(xs[k], wanted, None)

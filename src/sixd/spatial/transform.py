@@ -1,8 +1,8 @@
 """Plücker transforms, poses and the two cross products of spatial vectors.
 
 Spatial vectors are angular first: motion [ω; v], force [n; f]. ``X_BA`` (6, 6) maps motion coordinates
-from A to B; forces map back with its transpose: f_A = X_BA.T @ f_B. A pose ``T_AB`` (4, 4) is the place
-of frame B in A: p_A = T_AB p_B. Letters as in RBDA chapter 2; every function takes any scalar.
+from A to B; forces map back with its transpose: f_A = X_BA.T @ f_B. A pose ``T_AB`` (4, 4) locates
+frame B in A: p_A = T_AB p_B. Letters as in RBDA chapter 2; every function takes any scalar.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sixd.spatial.scalar import Array, Scalar, exact, is_object, require_scalars
 
 @lru_cache(maxsize=64)
 def _upper(n: int) -> tuple[Array, Array]:
-    """Row and column of the upper-triangle twin of each entry of an n×n matrix."""
+    """Row and column, in the upper triangle, of the entry equal to each entry of a symmetric n×n matrix."""
     k = np.arange(n)
     return np.minimum.outer(k, k), np.maximum.outer(k, k)
 
@@ -80,12 +80,12 @@ def rotate_both(R: Array, v: Array) -> Array:
 
 
 def mirror_upper(A: Array) -> Array:
-    """The symmetric matrix with A's upper triangle; halves the work once unused entries are dropped."""
+    """The symmetric matrix with A's upper triangle; compiled code then skips the lower one, half the work."""
     return A[_upper(len(A))]
 
 
 def congruence(X_BA: Array, I_B: Array) -> Array:
-    """X_BA.T @ I_B @ X_BA: a symmetric inertia in B coordinates, taken to A  [RBDA 2.66]."""
+    """X_BA.T @ I_B @ X_BA: a symmetric inertia in B coordinates, in A coordinates  [RBDA 2.66]."""
     return mirror_upper(X_BA.T @ (I_B @ X_BA))
 
 
@@ -114,7 +114,7 @@ def placement(xyz: Any = (0, 0, 0), rpy: Any = None, *, R: Any = None) -> Array:
 
 
 def make_pose(R: Array, p: Any) -> Array:
-    """The pose (4, 4) of a rotation and a position, unchecked: for algorithms."""
+    """The pose (4, 4) of a rotation and a position, without checks."""
     T = np.zeros((4, 4), dtype=np.result_type(R, np.asarray(p), float))
     T[:3, :3], T[:3, 3], T[3, 3] = R, p, 1
     return exact(T) if T.dtype == object else T

@@ -1,6 +1,6 @@
-"""Traces: what a function does to scalars, as a graph that is folded, differentiated, evaluated and compiled.
+"""Traces: the scalar operations of a function as a graph, which is folded, differentiated, evaluated and compiled.
 
-Knows no robot: any function written in NumPy style on the functions of ``sixd.spatial`` can be traced.
+Any function written in NumPy style on the functions of ``sixd.spatial`` can be traced; nothing here is about robots.
 """
 
 from sixd.trace.derivative import jacobian, jvp, sparsity, vjp

@@ -7,44 +7,41 @@ from typing import Any
 
 import numpy as np
 
+from sixd.spatial.derivative_rules import CHOOSES_FIRST, RULES
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
 from sixd.trace.program import live_nodes
 
-# the partial derivatives of each operation with respect to its arguments
-PARTIALS: dict[Op, Callable[[Expr], tuple[Any, ...]]] = {
+_FUNCTIONS = {Op.ABS: "absolute", Op.MIN: "minimum", Op.MAX: "maximum"}  # names in sixd.spatial that differ
+
+# arithmetic: the partial derivatives with respect to both arguments; dual numbers have these as operators
+_ARITHMETIC: dict[Op, Callable[[Expr], tuple[Any, ...]]] = {
     Op.ADD: lambda n: (1, 1),
     Op.SUB: lambda n: (1, -1),
     Op.MUL: lambda n: (n.args[1], n.args[0]),
     Op.DIV: lambda n: (1 / n.args[1], -n / n.args[1]),
     Op.NEG: lambda n: (-1,),
-    Op.SIN: lambda n: (n.args[0].cos(),),
-    Op.COS: lambda n: (-n.args[0].sin(),),
-    Op.TAN: lambda n: (1 + n * n,),
-    Op.ASIN: lambda n: (1 / (1 - n.args[0] * n.args[0]).sqrt(),),
-    Op.ACOS: lambda n: (-1 / (1 - n.args[0] * n.args[0]).sqrt(),),
-    Op.ATAN2: lambda n: (n.args[1] / _squares(n), -n.args[0] / _squares(n)),
-    Op.SQRT: lambda n: (0.5 / n,),
-    Op.EXP: lambda n: (n,),
-    Op.LOG: lambda n: (1 / n.args[0],),
-    Op.ABS: lambda n: (n.args[0].sign(),),
-    Op.SIGN: lambda n: (0,),
-    Op.MIN: lambda n: ((n.args[0] <= n.args[1]).where(1, 0), (n.args[0] <= n.args[1]).where(0, 1)),
-    Op.MAX: lambda n: ((n.args[1] <= n.args[0]).where(1, 0), (n.args[1] <= n.args[0]).where(0, 1)),
 }
 
 
-def _squares(n: Expr) -> Expr:
-    return n.args[0] * n.args[0] + n.args[1] * n.args[1]
+def _partials(node: Expr) -> Sequence[Any]:
+    """The partial derivatives of an operation with respect to its arguments."""
+    if node.op in _ARITHMETIC:
+        return _ARITHMETIC[node.op](node)
+    name = _FUNCTIONS.get(node.op, node.op.word)
+    if name in CHOOSES_FIRST:
+        first = CHOOSES_FIRST[name](*node.args)
+        return first.where(1, 0), first.where(0, 1)
+    return RULES[name].partials(node, *node.args)
 
 
 def _numbers(node: Expr) -> list[tuple[Expr, Any]]:
-    """Arguments that are numbers, each with its partial derivative; conditions have none."""
+    """Arguments that are numbers, not conditions, each with the function d ↦ d · partial derivative."""
     if node.op is Op.SELECT:
         c, a, b = node.args
         return [(a, lambda d: c.where(d, 0)), (b, lambda d: c.where(0, d))]
-    return [(a, lambda d, p=p: d * p) for a, p in zip(node.args, PARTIALS[node.op](node), strict=True)]
+    return [(a, lambda d, p=p: d * p) for a, p in zip(node.args, _partials(node), strict=True)]
 
 
 def jvp(outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Any]) -> list[Any]:
@@ -76,8 +73,8 @@ def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[An
 def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "forward") -> Array:
     """∂outputs/∂inputs (m, n) as an object array; an entry that is zero by structure is the int 0.
 
-    ``mode`` "forward" carries the derivatives by all inputs at once and only where they are not zero; "reverse" sweeps
-    once for each output. Both give the same function.
+    ``mode`` "forward" propagates the derivatives with respect to all inputs at once, where they are not zero; "reverse"
+    does one sweep for each output. Both give the same function.
     """
     if mode == "reverse":
         rows = [vjp([y], inputs, [1]) for y in outputs]
@@ -98,7 +95,7 @@ def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "fo
 
 
 def sparsity(jacobian: Array) -> Array:
-    """Boolean array: where a Jacobian of :func:`jacobian` is not zero by structure."""
+    """Boolean array: True where a Jacobian from :func:`jacobian` is not zero by structure."""
     return np.array([not _is_zero(x) for x in jacobian.ravel()], dtype=bool).reshape(jacobian.shape)
 
 

@@ -1,13 +1,14 @@
-"""Expr: a scalar that records what is done to it, in a graph that shares equal subexpressions.
+"""Expr: a traced scalar; operations on it add nodes to a graph, which shares equal subexpressions.
 
 Works inside NumPy object arrays, so that algorithms written for floats run on it unchanged. Zeros, ones, signs and
-constants are folded as nodes are built; nodes are numbered in the order of their making, arguments first. Knows
-no robot and no target.
+constants are folded as nodes are built; nodes are numbered in the order of creation, arguments first. Independent of
+robots and targets.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,16 +19,16 @@ from sixd.trace.ops import Op
 
 
 class Graph:
-    """Nodes of one trace; equal operations on equal arguments are one node. ``dtype``: of the code made of it."""
+    """Nodes of one trace; equal operations on equal arguments are one node. ``dtype`` is that of the compiled code."""
 
     def __init__(self, dtype: str = "float64") -> None:
-        range = np.finfo(dtype)
-        self._smallest, self._largest = float(range.tiny), float(range.max)
+        limits = np.finfo(dtype)
+        self._smallest, self._largest = float(limits.tiny), float(limits.max)
         self.nodes: list[Expr] = []
         self._table: dict[tuple[Any, ...], Expr] = {}
 
     def node(self, op: Op, *args: Expr, value: Any = None) -> Expr:
-        """The node of that operation, made if it is new; no folding."""
+        """The node of that operation, created if it is new; without folding."""
         key = (op, value, *(a.index for a in args))
         found = self._table.get(key)
         if found is None:
@@ -41,7 +42,7 @@ class Graph:
         return self.node(Op.CONST, value=float(value) + 0.0)
 
     def is_normal(self, x: float) -> bool:
-        """Whether a number is finite and has all its digits in the graph's dtype; zero does not count."""
+        """Whether a number is finite and normal (not zero, not subnormal) in the graph's dtype."""
         return self._smallest <= abs(x) <= self._largest
 
     def input(self, name: str, shape: tuple[int, ...] = ()) -> Any:
@@ -66,8 +67,17 @@ class Graph:
         raise TraceError(f"a traced value met a {type(x).__name__} ({x!r}), expected a number or a traced value.")
 
 
+def _unary(op: Op) -> Callable[[Expr], Expr]:
+    """Return the method of ``Expr`` for an operation of one argument."""
+
+    def method(self: Expr) -> Expr:
+        return unary(op, self)
+
+    return method
+
+
 class Expr:
-    """A traced scalar. Arithmetic, comparison and the functions of ``sixd.spatial`` give new ones."""
+    """A traced scalar. Arithmetic, comparisons and the functions of ``sixd.spatial`` return new ones."""
 
     __slots__ = ("args", "graph", "index", "op", "value")
 
@@ -76,14 +86,14 @@ class Expr:
 
     @property
     def is_const(self) -> bool:
-        """Whether it is a number."""
+        """Whether it is a constant."""
         return self.op is Op.CONST
 
     def is_value(self, x: float) -> bool:
-        """Whether it is this number."""
+        """Whether it is the constant ``x``."""
         return self.op is Op.CONST and bool(self.value == x)
 
-    # arithmetic; an array on the other side does its own loop ----------------------------------------
+    # arithmetic; an array as the other operand loops over its elements ----------------------------------------
 
     def __add__(self, other: Any) -> Expr:
         return NotImplemented if _is_array(other) else add(self, self.graph.lift(other))
@@ -115,63 +125,48 @@ class Expr:
     def __pos__(self) -> Expr:
         return self
 
-    def __abs__(self) -> Expr:
-        return self.absolute()
-
     def __pow__(self, exponent: Any) -> Expr:
         return power(self, exponent)
 
     # functions, by the names of sixd.spatial ---------------------------------------------------------
 
     def sin(self) -> Expr:
+        """Sine; a sign moves outward."""
         return neg(self.args[0].sin()) if self.op is Op.NEG else unary(Op.SIN, self)
 
     def cos(self) -> Expr:
+        """Cosine; a sign disappears."""
         return self.args[0].cos() if self.op is Op.NEG else unary(Op.COS, self)
 
-    def tan(self) -> Expr:
-        return unary(Op.TAN, self)
-
-    def asin(self) -> Expr:
-        return unary(Op.ASIN, self)
-
-    def acos(self) -> Expr:
-        return unary(Op.ACOS, self)
+    tan, asin, acos = _unary(Op.TAN), _unary(Op.ASIN), _unary(Op.ACOS)
+    sqrt, exp, log = _unary(Op.SQRT), _unary(Op.EXP), _unary(Op.LOG)
+    sign, absolute = _unary(Op.SIGN), _unary(Op.ABS)
+    __abs__ = absolute
 
     def atan2(self, x: Any) -> Expr:
+        """Angle [rad] in (-pi, pi] of the point (x, self)."""
         return binary(Op.ATAN2, self, self.graph.lift(x))
 
     def ratan2(self, y: Any) -> Expr:
+        """``atan2(y, self)`` for a plain number ``y``."""
         return binary(Op.ATAN2, self.graph.lift(y), self)
 
-    def sqrt(self) -> Expr:
-        return unary(Op.SQRT, self)
-
-    def exp(self) -> Expr:
-        return unary(Op.EXP, self)
-
-    def log(self) -> Expr:
-        return unary(Op.LOG, self)
-
-    def sign(self) -> Expr:
-        return unary(Op.SIGN, self)
-
-    def absolute(self) -> Expr:
-        return unary(Op.ABS, self)
-
     def minimum(self, other: Any) -> Expr:
+        """The smaller of two."""
         return binary(Op.MIN, self, self.graph.lift(other))
 
     def maximum(self, other: Any) -> Expr:
+        """The larger of two."""
         return binary(Op.MAX, self, self.graph.lift(other))
 
-    # NumPy calls these for its own functions on arrays of objects
+    # NumPy calls these for its functions of the same names on arrays of objects
     arcsin, arccos, arctan2 = asin, acos, atan2
 
     def arctan(self) -> Expr:
+        """Angle [rad] in [-pi/2, pi/2] whose tangent is this."""
         return self.atan2(1)
 
-    # comparisons give conditions for ``where`` -------------------------------------------------------
+    # comparisons are conditions for ``where`` -------------------------------------------------------
 
     def __lt__(self, other: Any) -> Expr:
         return compare(Op.LT, self, self.graph.lift(other))
@@ -206,23 +201,23 @@ class Expr:
         """``a`` where this condition holds, else ``b``."""
         return select(self, self.graph.lift(a), self.graph.lift(b))
 
-    # what only numbers have --------------------------------------------------------------------------
+    # conversions that only numbers have ---------------------------------------------------------------------
 
     def __bool__(self) -> NoReturn:
         raise TraceError(
             "a traced value was asked whether it is true: `if`, `and`, `or`, min(), np.minimum, np.where and "
-            "comparisons of whole arrays cannot look at it. Compare element by element, with sixd.where(q[0] > 0, a, "
+            "comparisons of whole arrays cannot use it. Compare element by element, with sixd.where(q[0] > 0, a, "
             "b), sixd.spatial.minimum, maximum, sign or absolute, and &, |, ~ for conditions."
         )
 
-    def _closed(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: Any) -> NoReturn:
         raise TraceError(
             "a traced value was asked for a number: float(), int(), math.*, NumPy's own functions and arrays of floats "
             "need one. Use the functions of sixd.spatial, such as sixd.spatial.sin, and np.zeros_like(q) or "
-            "dtype=object for arrays that take traced values."
+            "dtype=object for arrays of traced values."
         )
 
-    __float__ = __int__ = __index__ = __complex__ = _closed
+    __float__ = __int__ = __index__ = __complex__ = _refuse
 
     def __repr__(self) -> str:
         if self.op is Op.CONST:

@@ -1,9 +1,9 @@
-"""Folding: each function returns the simplest node of a graph that has the value asked for.
+"""Folding: each function returns the simplest node of a graph for an operation on nodes.
 
 Zeros, ones and constants disappear, signs move outward, and the arguments of commutative operations are put in one
 order, so that dense textbook code costs no more than code specialised by hand. Constants merge only where the merged
 one is finite and normal in the graph's dtype: x c1 c2 = x (c1 c2) then holds up to rounding wherever the left side
-stays in range. What is zero by structure stays zero (x 0, x - x), be x NaN or infinite: decision 2.
+stays in range. Structural zeros (x 0, x - x) stay zero even if x is NaN or infinite: decision 2.
 """
 
 from __future__ import annotations
@@ -129,12 +129,12 @@ FLOAT_FUNCTIONS: dict[Op, Callable[..., Any]] = {
 
 
 def unary(op: Op, a: Expr) -> Expr:
-    """A function of one argument, folded if that is a number."""
+    """A function of one argument, folded if that is a constant."""
     return _fold(op, a) if a.is_const else a.graph.node(op, a)
 
 
 def binary(op: Op, a: Expr, b: Expr) -> Expr:
-    """A function of two arguments, folded if both are numbers."""
+    """A function of two arguments, folded if both are constants."""
     if op in (Op.MIN, Op.MAX):
         if a is b:
             return a
@@ -143,7 +143,7 @@ def binary(op: Op, a: Expr, b: Expr) -> Expr:
 
 
 def compare(op: Op, a: Expr, b: Expr) -> Expr:
-    """A comparison; of two numbers it is the constant 1 or 0."""
+    """A comparison; of two constants it is the constant 1 or 0."""
     if op is Op.EQ:
         a, b = _ordered(a, b)
     return _fold(op, a, b) if a.is_const and b.is_const else a.graph.node(op, a, b)

@@ -1,4 +1,4 @@
-"""The operations of a graph: what each is called, how many arguments it takes, and what it yields."""
+"""The operations of a graph: their names, numbers of arguments, and kinds of results."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Op(Enum):
     SELECT = ("select", 3)  # condition, value if true, value if false
 
     def __init__(self, word: str, arity: int, boolean: bool = False, takes_boolean: bool = False) -> None:
-        self.word = word  # its name in prints and counts
+        self.word = word  # its name in printed graphs and counts
         self.arity = arity  # number of arguments
         self.boolean = boolean  # whether it yields a truth value instead of a number
         self.takes_boolean = takes_boolean
 
-    __hash__ = object.__hash__  # Enum's own goes by the name, which is slow: operations are keys of every graph
+    __hash__ = object.__hash__  # Enum hashes the name, which is slow: operations are keys of every graph
 
     def argument_boolean(self, k: int) -> bool:
         """Whether its argument k must be a truth value."""

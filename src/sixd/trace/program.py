@@ -30,7 +30,7 @@ class Slot:
 class Program:
     """Inputs, outputs, and every node between them in an order in which arguments come first.
 
-    ``watched`` are nodes with weights: where their weighted sum is large, compiled code calls the row suspect.
+    ``watched`` are nodes with weights: compiled code marks a row as suspect where their weighted sum is large.
     """
 
     inputs: tuple[Slot, ...]
@@ -39,7 +39,7 @@ class Program:
     watched: tuple[tuple[Expr, float], ...] = ()
 
     def count(self) -> Counter[str]:
-        """Operations by kind, each node once; constants and inputs are none."""
+        """Number of operations of each kind, each node once; constants and inputs do not count."""
         return Counter(n.op.word for n in self.nodes if n.op not in (Op.CONST, Op.INPUT))
 
     @property
@@ -72,8 +72,8 @@ class Program:
 
 
 def _gather(entries: list[Any], shape: tuple[int, ...], batch: tuple[int, ...]) -> Array:
-    rows = [np.broadcast_to(np.asarray(x, dtype=float), batch) for x in entries]
-    return np.stack(rows, axis=-1).reshape(batch + shape) if rows else np.zeros(batch + shape)
+    columns = [np.broadcast_to(np.asarray(x, dtype=float), batch) for x in entries]
+    return np.stack(columns, axis=-1).reshape(batch + shape) if columns else np.zeros(batch + shape)
 
 
 def trace(
@@ -85,9 +85,9 @@ def trace(
 ) -> Program:
     """The program of ``function``, called once with arrays of traced scalars of these names and shapes.
 
-    It returns an array or a tuple of arrays, which are the outputs. ``dtype`` is that of the code to be made of it.
-    ``watch``, of the same arrays, gives scalars that the function computes too, with weights; those that it does not
-    compute are not watched.
+    It returns an array or a tuple of arrays, which are the outputs. ``dtype`` is that of the compiled code. ``watch``,
+    called with the same arrays, returns scalars with weights to be watched; those that the function does not compute
+    are dropped.
     """
     graph = Graph(dtype)
     arrays = {name: graph.input(name, shape) for name, shape in inputs.items()}
@@ -118,7 +118,7 @@ def _require_numbers(result: Any) -> None:
 
 
 def make_program(inputs: list[Slot], outputs: list[Slot]) -> Program:
-    """A program of these slots; nodes that no output needs are left out."""
+    """The program of these slots, without nodes that no output needs."""
     live = live_nodes([e for slot in outputs for e in slot.entries])
     program = Program(tuple(inputs), tuple(outputs), tuple(live))
     check(program)
@@ -126,7 +126,7 @@ def make_program(inputs: list[Slot], outputs: list[Slot]) -> Program:
 
 
 def live_nodes(outputs: list[Expr]) -> list[Expr]:
-    """The nodes that the outputs need, in the order of their making."""
+    """The nodes that the outputs need, in the order of creation."""
     seen: dict[int, Expr] = {}
     stack = list(outputs)
     while stack:
@@ -138,7 +138,7 @@ def live_nodes(outputs: list[Expr]) -> list[Expr]:
 
 
 def check(program: Program) -> None:
-    """Raise TraceError if the program is not well formed: run between the stages of a compiler."""
+    """Raise TraceError if the program is not well formed; called between the stages of the compiler."""
     known: set[int] = set()
     given = {e.index for slot in program.inputs for e in slot.entries}
     for node in program.nodes:
@@ -152,9 +152,9 @@ def check(program: Program) -> None:
             if node.op.argument_boolean(k) != a.op.boolean and not a.is_const:
                 raise TraceError(f"check: argument {k} of %{node.index} = {node!r} is a {a.op.word}.")
         if node.op is Op.INPUT and node.index not in given:
-            raise TraceError(f"check: {node!r} is an input of no slot.")
+            raise TraceError(f"check: {node!r} is not an input of any slot.")
         if node.index in known:
-            raise TraceError(f"check: %{node.index} stands twice.")
+            raise TraceError(f"check: %{node.index} occurs twice.")
         known.add(node.index)
     for slot in program.outputs:
         for e in slot.entries:

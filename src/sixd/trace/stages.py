@@ -1,8 +1,8 @@
-"""Recipes: a step made of programs that are called, some of them several times, over a common memory.
+"""Recipes: one step as a sequence of calls of programs, some called several times, on named arrays in memory.
 
-A step such as Runge and Kutta's evaluates one long function four times. Traced whole it would hold four copies; here
-the function is a program of its own, a call of it stands for it in the trace of the step, and what lies between two
-calls becomes a short program. Knows no robot and no target.
+A Runge-Kutta step evaluates one long function four times. Traced as a whole it would hold four copies; here the
+function is a program of its own, calls of it are part of the step's trace, and the operations between two calls form a
+short program. Independent of robots and targets.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """A program that reads and writes places of the memory, its inputs and outputs in order.
+    """One call of a program: the names of the arrays in memory that it reads and writes, in its order.
 
-    With ``most`` above 1 it is repeated: its first inputs, as many as it has outputs, become its outputs, until the
-    last of them, a number, is 1 in every row, but at most so often.
+    With ``most`` above 1 the call is repeated: the outputs replace as many of the first inputs, until the last output,
+    a scalar, is 1 in every row, but at most ``most`` times.
     """
 
     program: Program
@@ -37,8 +37,8 @@ class Work:
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The works of one step in order. ``memory`` has every place with its shape; ``state`` and ``constants`` are those
-    that are given; ``results`` are the places of the next state, in the order of ``state``."""
+    """The calls of one step in order. ``memory`` has the name and shape of every array; ``state`` and ``constants`` are
+    those that are given; ``results`` are the arrays of the next state, in the order of ``state``."""
 
     memory: Mapping[str, Shape]
     state: tuple[str, ...]
@@ -48,7 +48,7 @@ class Recipe:
 
     @property
     def operations(self) -> int:
-        """Operations of one step, those of a repeated program once."""
+        """Number of operations of one step; a repeated call counts once."""
         return sum(work.program.operations for work in self.works)
 
     def evaluate(self, *arrays: Any) -> tuple[Array, ...]:
@@ -66,28 +66,28 @@ class Recipe:
 
 
 class Stages:
-    """Stands for calls while a step is traced: ``stages(program, *arrays)`` gives the program's results, an array or a
+    """Collects calls while a step is traced: ``stages(program, *arrays)`` returns the program's results, an array or a
     tuple of arrays, as new inputs of the trace."""
 
     def __init__(self, dtype: str = "float64") -> None:
         self.graph = Graph(dtype)
         self.works: list[Work] = []
         self.memory: dict[str, Shape] = {}
-        self.slots: dict[str, Slot] = {}  # places that programs between calls can read: given, or results of calls
-        self.known: dict[Any, str] = {}  # the place of an array, by its shape and the numbers of its nodes
+        self.slots: dict[str, Slot] = {}  # arrays that programs between calls can read: given, or results of calls
+        self.known: dict[Any, str] = {}  # the name of an array in memory, by its shape and the indices of its nodes
 
     def __call__(self, program: Program, *arrays: Any, most: int = 1) -> Any:
         """The results of a call; see :class:`Work` for ``most``."""
         if len(arrays) != len(program.inputs):
             raise TraceError(f"stages: got {len(arrays)} arrays, expected {len(program.inputs)}.")
-        inputs = self.place(dict(zip((s.name for s in program.inputs), arrays, strict=True)))
+        inputs = self.store(dict(zip((s.name for s in program.inputs), arrays, strict=True)))
         names = [self._new(slot.shape) for slot in program.outputs]
         self.works.append(Work(program, inputs, tuple(names), most))
         results = [self.input(name, slot.shape) for name, slot in zip(names, program.outputs, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def place(self, arrays: Mapping[str, Any]) -> tuple[str, ...]:
-        """The places of these arrays, computed by a program of their own where they are not in memory already."""
+    def store(self, arrays: Mapping[str, Any]) -> tuple[str, ...]:
+        """The names of these arrays in memory; those not there yet are computed by a new program."""
         found: dict[str, str] = {}
         missing: list[Slot] = []
         for label, array in arrays.items():
@@ -109,7 +109,7 @@ class Stages:
         return tuple(found[label] for label in arrays)
 
     def input(self, name: str, shape: Shape) -> Any:
-        """A place of the memory, as an array of inputs of the trace."""
+        """An array of the memory, as an array of inputs of the trace."""
         array = self.graph.input(name, shape)
         slot = Slot(name, shape, tuple(np.asarray(array, dtype=object).ravel()))
         self.memory[name], self.slots[name] = shape, slot
@@ -117,7 +117,7 @@ class Stages:
         return array
 
     def _new(self, shape: Shape) -> str:
-        name = f"place{len(self.memory)}"
+        name = f"array{len(self.memory)}"
         self.memory[name] = shape
         return name
 
@@ -132,5 +132,5 @@ def trace_stages(
     stages = Stages(dtype)
     arrays = [stages.input(name, shape) for name, shape in (*state.items(), *constants.items())]
     after = function(stages, *arrays)
-    results = stages.place(dict(zip((f"next {name}" for name in state), after, strict=True)))
+    results = stages.store(dict(zip((f"next {name}" for name in state), after, strict=True)))
     return Recipe(stages.memory, tuple(state), tuple(constants), tuple(stages.works), results)

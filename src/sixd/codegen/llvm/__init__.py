@@ -1,1 +1,1 @@
-"""Programs as LLVM code: for one state, for batches, and for rollouts."""
+"""LLVM code of programs: for one state, for batches, and for rollouts."""

@@ -1,8 +1,9 @@
 """LLVM code of a program: every operation once, one state per vector lane.
 
-Two forms are made of it: ``loop``, a NumPy generalised ufunc's inner loop, a vector of rows at a time; and ``entry``,
-one row in scalar code behind a Python call. Both compute every number by the same instructions, so that a row's bits do
-not depend on where it stands. Arrays have contiguous cores; rows may have any stride.
+It is used in three forms: ``loop``, the inner loop of a NumPy generalised ufunc, a vector of rows at a time; ``entry``,
+one row in scalar code, called from Python; and ``rollout``, a loop over time. All use the same
+instructions, so that a row's bits do not depend on its position. Arrays have contiguous cores; rows may have any
+stride.
 """
 
 from __future__ import annotations
@@ -11,14 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sixd.codegen.llvm.ir import Code, Type, Value
-from sixd.codegen.llvm.schedule import (
-    Group,
-    Task,
-    count_uses,
-    fused_product,
-    last_blocks,
-    tasks,
-)
+from sixd.codegen.llvm.schedule import Group, Task, count_uses, fused_product, last_blocks, tasks
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
@@ -43,23 +37,23 @@ TABLE: dict[Op, Callable[..., Value]] = {
 }
 
 
-# long work is cut into blocks: uncut, a mass matrix of 20,000 operations compiles in 5 s, cut in 2 s; work of fewer
-# pieces is left whole, since passing values in memory costs it up to a tenth of its speed
+# more than LONG tasks are cut into blocks: uncut, a mass matrix of 20,000 operations compiles in 5 s, cut in 2 s;
+# shorter code stays whole, since passing values in memory costs up to a tenth of its speed
 LONG = 12_000
 BLOCK = 500
 
 
 class Memory(Protocol):
-    """Where a row's entries are: groups of entries are loaded and stored together."""
+    """Access to a row's entries: groups of entries are loaded and stored together."""
 
     inputs: list[Group]
     outputs: list[Group]
 
     def load(self, group: Group) -> list[Value]:
-        """The entries of an input's group."""
+        """Load the entries of an input's group."""
 
     def store(self, group: Group, values: list[Value]) -> None:
-        """Put the entries of an output's group where they belong."""
+        """Store the entries of an output's group."""
 
 
 class Body:
@@ -70,14 +64,14 @@ class Body:
         self.uses = count_uses(program)
         self.values: dict[int, Value] = {}  # of this block
         self.truths: dict[int, Value] = {}  # of all blocks
-        self.slots: dict[int, int] = {}  # places in the work array of values that later blocks need
+        self.slots: dict[int, int] = {}  # slots in the work array, of values that later blocks need
         self.free: list[int] = []
         self.size = 0
 
     def write(self, limit: float | None, leave: str) -> Value | None:
-        """Append everything; returns a truth value that holds where the sum of the squares of all outputs, and of the
-        weighted sum of what is watched, exceeds ``limit``, or is NaN; none is asked for without a limit. ``leave`` is
-        a block at the end of the function."""
+        """Append all operations and return whether a row is suspect: a truth value that holds where the sum of the
+        squares of all outputs, and of the weighted sum of the watched nodes, exceeds ``limit`` or is NaN. Without a
+        limit return None. ``leave`` is a block at the end of the function."""
         code = self.code
         work = tasks(self.program, self.memory.inputs, self.memory.outputs, code.module.has_fma)
         size = BLOCK if len(work) > LONG else len(work)
@@ -102,7 +96,7 @@ class Body:
             self.free += [self.slots.pop(index) for index in list(self.slots) if last[index] == b]
         if weights:
             squares = code.fma(watched, watched, squares)
-        # at the start of the function: the work array, and a truth that LLVM cannot see through
+        # at the start of the function: the work array, and a condition that LLVM does not know to be true
         code.first_lines.append(f"  %work = alloca [{self.size * self.type.bytes} x i8], align {self.type.bytes}")
         code.first_lines.append("  %always = icmp ne ptr %context, null")
         return None if limit is None else squares.compare("ugt", limit)
@@ -125,9 +119,9 @@ class Body:
             self.free.append(self.size)
             self.size += 1
         self.slots[index] = self.free.pop()
-        self.code.do(f"store {value}, {self._place(index)}, align {self.type.bytes}")
+        self.code.do(f"store {value}, {self._address(index)}, align {self.type.bytes}")
 
-    def _place(self, index: int) -> Value:
+    def _address(self, index: int) -> Value:
         return self.code.at("%work", self.slots[index] * self.type.bytes)
 
     def _value(self, node: Expr) -> Value:
@@ -137,8 +131,8 @@ class Body:
         if node.op.boolean:
             return self.truths[node.index]
         if node.index not in self.values:
-            place = self._place(node.index)
-            self.values[node.index] = self.code.load(self.type, place, f"align {self.type.bytes}")
+            address = self._address(node.index)
+            self.values[node.index] = self.code.load(self.type, address, f"align {self.type.bytes}")
         return self.values[node.index]
 
     def _operation(self, node: Expr) -> Value:

@@ -1,7 +1,7 @@
 """The entry of an unbatched call: a function in CPython's fast-call convention that evaluates one row in scalar code.
 
-It takes the very arrays that a user has most often (NumPy's own class, native float, contiguous, of the right shape).
-Everything else, and every suspect result, it leaves to the fallback in its context, a Python callable.
+It accepts the most common arrays (exactly NumPy's class, native float, contiguous, of the right shape). All other
+arguments, and every suspect result, go to the fallback in its context, a Python callable.
 """
 
 from __future__ import annotations
@@ -19,14 +19,7 @@ from sixd.codegen.llvm.context import (
     TYPE_NUMBER,
     offset,
 )
-from sixd.codegen.llvm.ir import (
-    POINTER,
-    WORD,
-    Code,
-    Module,
-    Type,
-    Value,
-)
+from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.schedule import Group
 from sixd.codegen.llvm.zeros import define_fill, fill, split_zeros
 from sixd.trace.program import Program, Slot
@@ -43,7 +36,7 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     _require(code, Value(code, POINTER, "%kwnames").compare("eq", 0))
     objects = [_load(code, "%args", 8 * k, POINTER) for k in range(len(program.inputs))]
     array_type, descr = _word(code, "array_type"), _word(code, "descr")
-    # all classes first: only an array has the other fields
+    # all classes first: only arrays have the other fields
     for obj in objects:
         _require(code, _load(code, obj.text, TYPE, POINTER).compare("eq", array_type))
     for obj, slot in zip(objects, program.inputs, strict=True):
@@ -80,10 +73,10 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
 
 
 class _Row:
-    """The memory of one row: every entry is a group of its own."""
+    """Access to one row: every entry is a group of its own."""
 
     def __init__(self, code: Code, type: Type, program: Program, inputs: list[Value], outputs: list[Value]) -> None:
-        self.code, self.type, self.sources, self.places = code, type, inputs, outputs
+        self.code, self.type, self.sources, self.targets = code, type, inputs, outputs
         self.inputs, groups = (
             [(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
             for slots in (program.inputs, program.outputs)
@@ -95,13 +88,13 @@ class _Row:
             fill(code, self._at(outputs, run), run[2])
 
     def load(self, group: Group) -> list[Value]:
-        """An entry of an input."""
-        place = self._at(self.sources, group)
-        return [self.code.load(self.type, place, f"align {self.type.bytes}, !invariant.load !1")]
+        """Load an entry of an input."""
+        address = self._at(self.sources, group)
+        return [self.code.load(self.type, address, f"align {self.type.bytes}, !invariant.load !1")]
 
     def store(self, group: Group, values: list[Value]) -> None:
-        """Put an entry of an output into its array."""
-        self.code.do(f"store {values[0]}, {self._at(self.places, group)}, align {self.type.bytes}")
+        """Store an entry of an output."""
+        self.code.do(f"store {values[0]}, {self._at(self.targets, group)}, align {self.type.bytes}")
 
     def _at(self, bases: list[Value], group: Group) -> Value:
         k, j, _ = group
@@ -118,7 +111,7 @@ def _new_array(code: Code, k: int, slot: Slot, dtype: str) -> Value:
 
 
 def _finish(code: Code, slots: tuple[Slot, ...], arrays: list[Value]) -> Value:
-    """What is returned: arrays of no dimension become scalars, several outputs a tuple."""
+    """The object to return: arrays of no dimension become scalars, several outputs a tuple."""
     results = [
         array if slot.shape else _call(code, "ptr", "array_return", f"{array}")
         for slot, array in zip(slots, arrays, strict=True)
@@ -132,14 +125,14 @@ def _finish(code: Code, slots: tuple[Slot, ...], arrays: list[Value]) -> Value:
 
 
 def _require(code: Code, condition: Value) -> None:
-    """Go on if the condition holds, else decline."""
+    """Continue if the condition holds, else go to the fallback."""
     after = code.label("ok")
     code.do(f"br {condition}, label %{after}, label %decline")
     code.begin(after)
 
 
 def _checked(code: Code, pointer: Value) -> Value:
-    """The pointer; if it is null, Python has set an error, which is handed on."""
+    """The pointer; if it is null, Python has set an error, which is passed on."""
     after = code.label("ok")
     code.do(f"br {pointer.compare('eq', 0)}, label %failed, label %{after}")
     code.begin(after)

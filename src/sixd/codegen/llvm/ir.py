@@ -1,7 +1,7 @@
-"""LLVM's intermediate code as text: values with operators, in blocks of one function.
+"""LLVM's intermediate code as text: values with operators, in the blocks of a function.
 
 A value is a vector of ``lanes`` numbers, or one number if there is one lane; code written on values serves both, and
-both float widths. No instruction carries a fast-math flag, so that a result does not depend on the number of lanes.
+both float widths. No instruction has a fast-math flag, so that a result does not depend on the number of lanes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 
 class Type(NamedTuple):
-    """A scalar kind of LLVM ("double", "float", "i64", "i32", "i1", "ptr") and how many stand side by side."""
+    """A scalar kind of LLVM ("double", "float", "i64", "i32", "i1", "ptr") and the number of lanes."""
 
     kind: str
     lanes: int = 1
@@ -34,7 +34,7 @@ class Type(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Its size in memory."""
+        """Its size in memory [bytes]."""
         return {"double": 8, "float": 4, "i64": 8, "i32": 4, "ptr": 8}[self.kind] * self.lanes
 
     @property
@@ -47,7 +47,7 @@ WORD, POINTER = Type("i64"), Type("ptr")
 
 
 class Value:
-    """A value of the code being written: its type and its name there. Operators write instructions."""
+    """A value in generated code: its type and its name there. Operators append instructions."""
 
     __slots__ = ("code", "text", "type")
 
@@ -130,12 +130,12 @@ class Value:
         return self.code.emit(self.type.of("i1"), f"{verb} {word} {self}, {right.text}")
 
     def where(self, a: Any, b: Any) -> Value:
-        """``a`` where this truth value holds, else ``b``; one of them is a value."""
+        """``a`` where this truth value holds, else ``b``; at least one of them is a value."""
         type = next(x.type for x in (a, b) if isinstance(x, Value))
         a, b = self.code.lift(a, type), self.code.lift(b, type)
         return self.code.emit(type, f"select {self}, {a}, {b}")
 
-    # other readings of the same lanes ----------------------------------------------------------------
+    # conversions of all lanes ------------------------------------------------------------------------
 
     def bitcast(self, kind: str) -> Value:
         """The same bits as another kind."""
@@ -143,7 +143,7 @@ class Value:
         return self.code.emit(type, f"bitcast {self} to {type}")
 
     def convert(self, kind: str) -> Value:
-        """The same number as another kind: integers to floats, floats cut to integers, wider, narrower."""
+        """The same number as another kind: integers to floats, floats truncated to integers, wider, narrower."""
         type = self.type.of(kind)
         narrow = kind in ("float", "i32")
         word = {
@@ -156,14 +156,15 @@ class Value:
 
 
 class Code:
-    """The body of one function under way: numbered values in lines, and the block that is being filled.
+    """The body of a function being generated: lines with numbered values, and the current block.
 
-    ``memo`` lets an operation keep what a later one can use again, such as the reduction of an angle for sin and cos.
+    ``memo`` keeps intermediate results that later operations can reuse, such as the reduction of an angle for sin and
+    cos.
     """
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.first_lines: list[str] = []  # known only when the rest is written
+        self.first_lines: list[str] = []  # known only after the rest is written
         self.lines: list[str] = []
         self.memo: dict[Any, Any] = {}
         self.block = "entry"
@@ -186,29 +187,29 @@ class Code:
         return f"{word}{self._count}"
 
     def cut(self, other: str) -> None:
-        """Go on in a new block; ``other``, another block, is never gone to, but LLVM does not know that.
+        """Continue in a new block; the branch to ``other`` is never taken, but LLVM does not know that.
 
-        Much in its code generator takes the square of a block's length.
+        Parts of its code generator take time quadratic in the length of a block.
         """
         after = self.label("part")
         self.do(f"br i1 %always, label %{after}, label %{other}")
         self.begin(after)
 
     def begin(self, label: str) -> None:
-        """Start the block of that name; the one before must have ended in a branch."""
+        """Start the block of that name; the previous one must end in a branch."""
         self.lines.append(f"{label}:")
         self.block = label
 
     # memory ------------------------------------------------------------------------------------------
 
     def at(self, base: Value | str, byte: Value | int) -> Value:
-        """The address so many bytes from a pointer."""
+        """The address ``byte`` bytes after a pointer."""
         start = base if isinstance(base, Value) else f"ptr {base}"
         return self.emit(POINTER, f"getelementptr i8, {start}, {self.lift(byte, WORD)}")
 
-    def load(self, type: Type, place: Value, flags: str) -> Value:
-        """What lies at an address; ``flags``: its alignment and the like."""
-        return self.emit(type, f"load {type}, {place}, {flags}")
+    def load(self, type: Type, address: Value, flags: str) -> Value:
+        """The value at an address; ``flags`` has the alignment and other attributes."""
+        return self.emit(type, f"load {type}, {address}, {flags}")
 
     # constants ---------------------------------------------------------------------------------------
 
@@ -248,7 +249,7 @@ class Code:
         return self.intrinsic("fabs", x)
 
     def any(self, condition: Value) -> Value:
-        """Whether a truth value holds in some lane."""
+        """Whether a truth value holds in any lane."""
         if condition.type.lanes == 1:
             return condition
         full = f"@llvm.vector.reduce.or.{condition.type.suffix}"
@@ -256,9 +257,9 @@ class Code:
         return self.emit(Type("i1"), f"call i1 {full}({condition})")
 
     def rarely(self, condition: Value, usual: Value, function: str, *args: Value) -> Value:
-        """``usual``, but if the condition holds in some lane, ``function`` of the module of (args…, usual, condition).
+        """``usual``, but if the condition holds in any lane, the module's ``function(args…, usual, condition)``.
 
-        That is a cold call out of line, which gets all lanes, and returns a value of ``usual``'s type.
+        That is a cold call out of line, with all lanes as arguments, which returns a value of ``usual``'s type.
         """
         cold, after, before = self.label("cold"), self.label("after"), self.block
         self.do(f"br i1 {self.any(condition).text}, label %{cold}, label %{after}, !prof !0")
@@ -271,7 +272,7 @@ class Code:
 
 
 class Module:
-    """Functions and declarations under way, as text, and what the processor offers."""
+    """Functions and declarations as text, and whether the processor has fused multiply-add."""
 
     def __init__(self, has_fma: bool = True) -> None:
         self.has_fma = has_fma
@@ -287,11 +288,11 @@ class Module:
         return name in self._functions
 
     def define(self, name: str, head: str, code: Code) -> None:
-        """Add a function: ``head`` is what stands between ``define`` and the brace."""
+        """Add a function: ``head`` is the text between ``define`` and the brace."""
         self._functions[name] = "\n".join([f"define {head} {{", "entry:", *code.first_lines, *code.lines, "}"])
 
     def define_raw(self, text: str) -> None:
-        """Add a definition as it stands."""
+        """Add a definition given as text."""
         self._functions[text] = text
 
     def __str__(self) -> str:
@@ -300,7 +301,7 @@ class Module:
 
 
 def literal(x: float, type: Type) -> str:
-    """A number in every lane, as LLVM writes constants: floats by their bits."""
+    """A number in every lane, in LLVM's syntax of constants: floats by their bits."""
     if type.is_float:
         with np.errstate(over="ignore"):  # a number too large for float32 is infinite there
             rounded = float(np.float32(x)) if type.kind == "float" else float(x)

@@ -1,21 +1,15 @@
 """The inner loop of a NumPy generalised ufunc: a vector of rows at a time.
 
-The last vector ends with the last row, and repeats rows of the one before; of fewer rows than lanes, the last fills the
-spare lanes. So nothing outside the arrays is touched, and every row is computed by the same instructions.
+The last vector ends with the last row, and repeats rows of the one before; if there are fewer rows than lanes, the last
+row fills the spare lanes. So no memory outside the arrays is accessed, and every row is computed by the same
+instructions.
 """
 
 from __future__ import annotations
 
 from sixd.codegen.llvm.body import KINDS, Body
 from sixd.codegen.llvm.context import CACHE, LINE, MALLOC, offset
-from sixd.codegen.llvm.ir import (
-    POINTER,
-    WORD,
-    Code,
-    Module,
-    Type,
-    Value,
-)
+from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.schedule import Group
 from sixd.codegen.llvm.tiles import load_tile, prefetch_to_write, rows_of_tile, store_rows, tiles
 from sixd.codegen.llvm.zeros import define_fill, fill, split_zeros
@@ -24,9 +18,9 @@ from sixd.trace.program import Program, Slot
 FLAG = Type("i1")
 ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512"'
 
-# An output so wide that rows go to memory line by line can be written past the cache, which would else read every line
-# before it is overwritten: a humanoid's mass matrix takes 490 ns a row instead of 890. That pays when the output is
-# larger than a cache, and asks for whole lines; large arrays begin MALLOC bytes into one, and tiles are cut so.
+# An output with wide rows, each of whole cache lines, can be written past the cache, which would otherwise read every
+# line before it is overwritten: a humanoid's mass matrix takes 490 ns a row instead of 890. That pays when the output
+# is larger than a cache, and needs whole lines; large arrays begin MALLOC bytes into one, and so do full tiles.
 WIDE = 2048  # bytes of a row
 
 
@@ -37,9 +31,9 @@ def is_wide(slot: Slot, type: Type) -> bool:
 
 
 def emit_loop(program: Program, dtype: str, lanes: int, limit: float, has_fma: bool = True) -> str:
-    """The module with ``void loop(char **args, long *dimensions, long *steps, void *context)``.
+    """The LLVM module with ``void loop(char **args, long *dimensions, long *steps, void *context)``.
 
-    Rows whose outputs have a sum of squares above ``limit``, or NaN, are told of by adding 1 to the context's count.
+    It adds 1 to the context's count if the sum of squares of a row's outputs is above ``limit`` or NaN.
     """
     module = Module(has_fma)
     type = Type(KINDS[dtype], lanes)
@@ -50,8 +44,9 @@ def emit_loop(program: Program, dtype: str, lanes: int, limit: float, has_fma: b
 
 
 def _define_vector(module: Module, program: Program, type: Type, limit: float) -> None:
-    """``i1 vector(ptr rows_of, ptr context, i1 direct)``: one vector of rows, whose addresses are in a table, array by
-    array; then come the distances to the rows of the next vector. ``direct``: write wide outputs past the cache.
+    """Define ``i1 vector(ptr rows_of, ptr context, i1 direct)``: one vector of rows. Its table has the addresses of the
+    rows, array by array, then the distances to the rows of the next vector. ``direct``: write wide outputs past the
+    cache.
 
     A function of its own, so that LLVM does not move its constants out of the loop, where they would fill registers.
     """
@@ -68,9 +63,10 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
 
 
 def define_loop(module: Module, arrays: int, lanes: int, wide: list[int]) -> None:
+    """Define ``loop``, which calls ``vector`` for all rows of the arrays; ``wide``: those to write past the cache."""
     code = Code(module)
     count = _word(code, "%dims", 0, WORD)
-    # the rows' addresses wait in memory: there are more of them than registers
+    # the rows' addresses are kept in memory: there are more of them than registers
     code.do(f"%rows_of = alloca [{arrays * (lanes + 1)} x ptr], align 8")
     code.do(f"br {count.compare('sgt', 0)}, label %start, label %done")
     code.begin("start")
@@ -102,9 +98,9 @@ def define_loop(module: Module, arrays: int, lanes: int, wide: list[int]) -> Non
 
     code.begin("finish")
     if wide:
-        code.do("fence seq_cst")  # what went past the cache is there before anybody is told
-    code.do("br i1 %some, label %tell, label %done")
-    code.begin("tell")
+        code.do("fence seq_cst")  # writes past the cache are complete before the loop returns
+    code.do("br i1 %some, label %report, label %done")
+    code.begin("report")
     code.emit(WORD, f"atomicrmw add {code.at('%context', offset('count'))}, i64 1 monotonic")
     code.do("br label %done")
     code.begin("done")
@@ -113,7 +109,7 @@ def define_loop(module: Module, arrays: int, lanes: int, wide: list[int]) -> Non
 
 
 class _Rows:
-    """The memory of one vector of rows: groups are tiles."""
+    """Access to one vector of rows: groups are tiles."""
 
     def __init__(self, code: Code, type: Type, program: Program) -> None:
         self.code, self.type, self.shift = code, type, len(program.inputs)
@@ -129,22 +125,24 @@ class _Rows:
         self.outputs, self.zeros = split_zeros(program, groups)
 
     def fill_zeros(self) -> None:
-        """Put zeros where outputs have long runs of them."""
+        """Fill the long runs of zeros in outputs."""
         if self.zeros:
             define_fill(self.code.module, self.type)
         for k, first, width in self.zeros:
-            for row in self._rows(self.shift + k):
+            for row in row_addresses(self.code, self.shift + k, self.type.lanes):
                 fill(self.code, self.code.at(row, first * self.size), width)
 
     def load(self, group: Group) -> list[Value]:
-        """The entries of an input's tile."""
+        """Load the entries of an input's tile."""
         k, first, width = group
-        return load_tile(self.code, self._rows(k), self.type, width, first * self.size, self.size)
+        return load_tile(
+            self.code, row_addresses(self.code, k, self.type.lanes), self.type, width, first * self.size, self.size
+        )
 
     def store(self, group: Group, values: list[Value]) -> None:
-        """Put an output's tile into the rows: past the cache, if that is wanted and it is a line of memory."""
+        """Store an output's tile in the rows: past the cache, if ``direct`` holds and the tile is a cache line."""
         k, first, width = group
-        code, pointers, byte = self.code, self._rows(self.shift + k), first * self.size
+        code, pointers, byte = self.code, row_addresses(self.code, self.shift + k, self.type.lanes), first * self.size
         rows = rows_of_tile(code, values)
         usual = f"align {self.size}"
         if not (self.wide[k] and width == self.type.lanes):
@@ -163,15 +161,15 @@ class _Rows:
         code.begin(after)
 
     def _prefetch_next(self, k: int, pointers: list[Value], byte: int) -> None:
-        """Ask for the lines where the next vector's rows will go: 1.4 times as fast for a 7-joint arm's mass matrix."""
+        """Prefetch the lines of the next vector's rows: 1.4 times as fast for a 7-joint arm's mass matrix."""
         ahead = _word(self.code, "%rows_of", self.arrays * self.type.lanes + self.shift + k, WORD) + byte
         for row in pointers:
             prefetch_to_write(self.code, self.code.at(row, ahead))
 
-    def _rows(self, k: int) -> list[Value]:
-        """The addresses of the rows of array k."""
-        lanes = range(k * self.type.lanes, (k + 1) * self.type.lanes)
-        return [_word(self.code, "%rows_of", place, POINTER) for place in lanes]
+
+def row_addresses(code: Code, k: int, lanes: int) -> list[Value]:
+    """The addresses of the rows of array k, from the table ``%rows_of``."""
+    return [_word(code, "%rows_of", slot, POINTER) for slot in range(k * lanes, (k + 1) * lanes)]
 
 
 def _word(code: Code, base: str, k: int, type: Type) -> Value:

@@ -1,7 +1,7 @@
 """The host's processor and machine code for it: LLVM's code generator, without its optimisation passes.
 
-A program is folded already, so only code generation is left: that cuts compile times by three to five and loses no
-speed. llvmlite is imported when the first kernel is compiled, not before.
+A program is already folded, so only code generation is left: that cuts compile times by a factor of three to five and
+loses no speed. llvmlite is imported when the first kernel is compiled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LOCK = Lock()
 
 @dataclass(frozen=True)
 class Machine:
-    """A processor: LLVM's name and features for it, the width of its vectors [bits], whether it has fused products."""
+    """A processor: LLVM's name and features for it, the width of its vectors [bits], and whether it has fma."""
 
     cpu: str
     features: str
@@ -25,7 +25,7 @@ class Machine:
     has_fma: bool
 
     def lanes(self, dtype: str) -> int:
-        """How many numbers stand in one vector."""
+        """Number of floats in one vector."""
         return self.bits // {"float64": 64, "float32": 32}[dtype]
 
 
@@ -50,7 +50,7 @@ def assemble(module: str, machine: Machine) -> bytes:
 
 
 def _assemble(llvm: Any, module: str, machine: Machine) -> bytes:
-    """A function of its own, so that its objects go, by llvmlite's lock, before :func:`assemble` lets others in."""
+    """A function of its own, so that LLVM's objects are freed before :func:`assemble` releases its lock."""
     parsed = llvm.parse_assembly(module)
     target = llvm.Target.from_triple(llvm.get_process_triple())
     options = {"cpu": machine.cpu, "features": machine.features, "reloc": "pic", "codemodel": "small"}

@@ -1,8 +1,8 @@
-"""A loop over time around a recipe: rollouts of many rows, the state of a vector of rows in one piece of memory.
+"""A loop over time around a recipe: rollouts of many rows, with the arrays of a vector of rows in one block of memory.
 
-The inner loop of a generalised ufunc ``(),(r),(state)…,(constant)…->(r,state)…``: how many records there are, how many
-steps lie before each of them, and what the recipe is given. Each entry of the memory is a vector, one row per lane;
-rows are transposed only when they are read and recorded.
+The inner loop of a generalised ufunc ``(),(r),(state)…,(constant)…->(r,state)…``: the number of records, the number of
+steps before each of them, and the arrays that the recipe is given. Each entry of the memory is a vector, one row per
+lane; rows are transposed only when they are read and recorded.
 """
 
 from __future__ import annotations
@@ -10,15 +10,8 @@ from __future__ import annotations
 import math
 
 from sixd.codegen.llvm.body import KINDS, Body
-from sixd.codegen.llvm.ir import (
-    POINTER,
-    WORD,
-    Code,
-    Module,
-    Type,
-    Value,
-)
-from sixd.codegen.llvm.loop import ATTRIBUTES, define_loop
+from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.loop import ATTRIBUTES, define_loop, row_addresses
 from sixd.codegen.llvm.schedule import Group
 from sixd.codegen.llvm.tiles import load_tile, rows_of_tile, store_rows, tiles
 from sixd.trace.program import Program
@@ -28,7 +21,7 @@ HEAD = 2  # arrays before those of the recipe: the number of records, and the st
 
 
 def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -> str:
-    """The module with ``loop``."""
+    """The LLVM module with ``loop``."""
     module = Module(has_fma)
     type = Type(KINDS[dtype], lanes)
     names: dict[int, str] = {}
@@ -42,7 +35,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
 
 
 def _define_program(module: Module, program: Program, type: Type, name: str) -> None:
-    """``void name(ptr in0, …, ptr out0, …, ptr context)``: a program on a vector of rows."""
+    """Define ``void name(ptr in0, …, ptr out0, …, ptr context)``: a program on a vector of rows."""
     code = Code(module)
     Body(program, code, type, _Vectors(code, type, program)).write(None, "leave")
     code.do("ret void")
@@ -55,7 +48,7 @@ def _define_program(module: Module, program: Program, type: Type, name: str) -> 
 
 
 class _Vectors:
-    """The memory of a program: every entry is a vector."""
+    """Access to the arrays of a program in memory: every entry is a vector."""
 
     def __init__(self, code: Code, type: Type, program: Program) -> None:
         self.code, self.type = code, type
@@ -68,12 +61,12 @@ class _Vectors:
 
     def store(self, group: Group, values: list[Value]) -> None:
         k, j, _ = group
-        place = self.code.at(f"%out{k}", j * self.type.bytes)
-        self.code.do(f"store {values[0]}, {place}, align {self.type.bytes}")
+        address = self.code.at(f"%out{k}", j * self.type.bytes)
+        self.code.do(f"store {values[0]}, {address}, align {self.type.bytes}")
 
 
 class _Roll:
-    """Writes ``i1 vector(ptr rows_of, ptr context, i1 direct)``: all the time of a vector of rows."""
+    """Writes ``i1 vector(ptr rows_of, ptr context, i1 direct)``: the whole rollout of a vector of rows."""
 
     def __init__(self, module: Module, recipe: Recipe, type: Type, names: dict[int, str]) -> None:
         self.module, self.recipe, self.type, self.names = module, recipe, type, names
@@ -85,11 +78,12 @@ class _Roll:
         for name, count in self.count.items():
             self.start[name] = end
             end += count
-        # beyond the memory: where a repeated program writes what then replaces its own inputs
+        # beyond the memory: the results of a repeated program, which then replace its own inputs
         repeated = [sum(self.count[name] for name in work.outputs) for work in recipe.works if work.most > 1]
         self.spare, self.end = end, end + max(repeated, default=0)
 
     def define(self) -> None:
+        """Add the function to the module."""
         code, recipe = self.code, self.recipe
         code.first_lines.append(f"  %memory = alloca [{self.end * self.type.bytes} x i8], align {self.type.bytes}")
         given = (*recipe.state, *recipe.constants)
@@ -123,15 +117,11 @@ class _Roll:
         head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
         self.module.define("vector", f"{head} {ATTRIBUTES}", code)
 
-    def _number(self, place: Value) -> Value:
-        """A whole number that is kept as a float."""
+    def _number(self, address: Value) -> Value:
+        """The whole number at an address, stored as a float."""
         return self.code.emit(
-            WORD, f"fptosi {self.code.load(Type(self.type.kind), place, f'align {self.size}')} to i64"
+            WORD, f"fptosi {self.code.load(Type(self.type.kind), address, f'align {self.size}')} to i64"
         )
-
-    def _rows(self, k: int) -> list[Value]:
-        lanes = range(k * self.type.lanes, (k + 1) * self.type.lanes)
-        return [self.code.load(POINTER, self.code.at("%rows_of", 8 * place), "align 8") for place in lanes]
 
     def _at(self, entry: int) -> Value:
         return self.code.at("%memory", entry * self.type.bytes)
@@ -143,19 +133,20 @@ class _Roll:
         self.code.do(f"store {value}, {self._at(entry)}, align {self.type.bytes}")
 
     def _read(self, k: int, name: str) -> None:
-        rows = self._rows(k)
+        rows = row_addresses(self.code, k, self.type.lanes)
         for first, width in tiles(self.count[name], self.type.lanes):
             for j, value in enumerate(load_tile(self.code, rows, self.type, width, first * self.size, self.size)):
                 self._put(value, self.start[name] + first + j)
 
     def _record(self, k: int, name: str, record: Value) -> None:
-        places = [self.code.at(row, record * (self.count[name] * self.size)) for row in self._rows(k)]
+        rows = row_addresses(self.code, k, self.type.lanes)
+        addresses = [self.code.at(row, record * (self.count[name] * self.size)) for row in rows]
         for first, width in tiles(self.count[name], self.type.lanes):
             columns = [self._get(self.start[name] + first + j) for j in range(width)]
-            store_rows(self.code, places, rows_of_tile(self.code, columns), first * self.size, f"align {self.size}")
+            store_rows(self.code, addresses, rows_of_tile(self.code, columns), first * self.size, f"align {self.size}")
 
     def _copy(self, sources: tuple[str, ...], targets: tuple[str, ...]) -> None:
-        """All that is read is read before anything is written: a state may be the other's next."""
+        """Copy arrays; all are read before any is written, since a state may be the next value of another."""
         pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s != t]
         values = [[self._get(self.start[s] + j) for j in range(self.count[s])] for s, _ in pairs]
         for (_, target), column in zip(pairs, values, strict=True):
@@ -163,15 +154,15 @@ class _Roll:
                 self._put(value, self.start[target] + j)
 
     def _call(self, work: Work, inputs: list[int], outputs: list[int]) -> None:
-        places = ", ".join(str(self._at(entry)) for entry in (*inputs, *outputs))
-        self.code.do(f"call void @{self.names[id(work.program)]}({places}, ptr %context)")
+        addresses = ", ".join(str(self._at(entry)) for entry in (*inputs, *outputs))
+        self.code.do(f"call void @{self.names[id(work.program)]}({addresses}, ptr %context)")
 
     def _work(self, work: Work) -> None:
         inputs, outputs = ([self.start[n] for n in names] for names in (work.inputs, work.outputs))
         if work.most == 1:
             self._call(work, inputs, outputs)
             return
-        # the outputs' places hold what is iterated; the program writes beyond the memory, and that is copied back
+        # the outputs hold the iterated values; the program writes beyond the memory, and its results are copied back
         code, sizes = self.code, [self.count[n] for n in work.outputs]
         before, again, after = code.block, code.label("again"), code.label("after")
         for source, target, size in zip(inputs, outputs, sizes, strict=False):

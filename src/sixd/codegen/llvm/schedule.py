@@ -1,6 +1,6 @@
-"""The order of work in straight-line code: depth first from the outputs, so that few values live at a time.
+"""The order of tasks in straight-line code: depth first from the outputs, so that few values are live at a time.
 
-Long work is cut into blocks: a code generator takes more than proportional time for long ones. A value that a later
+Long code is cut into blocks, because code generators take more than linear time for long ones. A value that a later
 block needs is passed in memory.
 """
 
@@ -14,11 +14,11 @@ from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
 from sixd.trace.program import Program
 
-Group = tuple[int, int, int]  # neighbouring entries of an array: number of the array, first entry, how many
+Group = tuple[int, int, int]  # neighbouring entries of an array: its index, the first entry, the number of entries
 
 
 class Task(NamedTuple):
-    """One piece of work: an operation (``node``), or the loading or storing of a group of entries."""
+    """An operation (``node``), or the load or store of a group of entries; the values it needs and gives."""
 
     node: Expr | None
     group: Group | None
@@ -32,7 +32,7 @@ class Task(NamedTuple):
 
 
 def fused_product(node: Expr, uses: Counter[int]) -> Expr | None:
-    """The product that a sum or difference takes into itself, because nothing else uses it."""
+    """The product that is fused with a sum or difference, because nothing else uses it."""
     if node.op in (Op.ADD, Op.SUB):
         for a in node.args:
             if a.op is Op.MUL and uses[a.index] == 1:
@@ -41,7 +41,7 @@ def fused_product(node: Expr, uses: Counter[int]) -> Expr | None:
 
 
 def tasks(program: Program, inputs: Sequence[Group], outputs: Sequence[Group], fuse: bool) -> list[Task]:
-    """All the work in order; a group is loaded before its first entry is needed, and stored when it is complete."""
+    """All tasks in order; a group is loaded before its first entry is needed, and stored when it is complete."""
     order, uses = depth_first(program), count_uses(program)
     product = {n.index: p for n in order if fuse and (p := fused_product(n, uses)) is not None}
     absorbed = {p.index for p in product.values()}
@@ -103,14 +103,14 @@ def depth_first(program: Program) -> list[Expr]:
 
 
 def count_uses(program: Program) -> Counter[int]:
-    """How often each node is an argument or an output, by index."""
+    """How often each node, by index, is an argument or an output."""
     count = Counter(a.index for node in program.nodes for a in node.args)
     count.update(e.index for slot in program.outputs for e in slot.entries)
     return count
 
 
 def last_blocks(blocks: Sequence[Sequence[Task]]) -> dict[int, int]:
-    """The last block that needs each value, for values that pass from one block to another; truth values do not."""
+    """The last block that needs each value, for numbers (not truth values) that pass from one block to another."""
     born = {e.index: b for b, block in enumerate(blocks) for task in block for e in task.gives}
     last = {e.index: b for b, block in enumerate(blocks) for task in block for e in task.needs if not e.op.boolean}
     return {index: b for index, b in last.items() if b > born[index]}

@@ -1,7 +1,7 @@
 """Row-major arrays and vectors of rows: loading and storing by transposing tiles in registers.
 
 A tile is ``width`` (a power of two) neighbouring entries of each of ``lanes`` rows. Gathers would be shorter to write,
-but cost 60 ns instead of 20 per row of a six-joint arm's inverse dynamics on a processor whose microcode guards them.
+but take 60 ns instead of 20 per row of a six-joint arm's inverse dynamics on processors with slow (patched) gathers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def tiles(size: int, lanes: int, shift: int = 0) -> list[tuple[int, int]]:
 
 
 def load_tile(code: Code, pointers: Sequence[Value], type: Type, width: int, byte: int, align: int) -> list[Value]:
-    """``width`` vectors: entry j of every row, from ``byte`` on in each row."""
+    """``width`` vectors: entry j of every row, counted from ``byte`` in each row."""
     part = Type(type.kind, width)
     rows = [code.load(part, code.at(p, byte), f"align {align}, !invariant.load !1") for p in pointers]
     # register r holds the rows r, r + width, …, one after the other
@@ -34,7 +34,7 @@ def load_tile(code: Code, pointers: Sequence[Value], type: Type, width: int, byt
 
 
 def rows_of_tile(code: Code, columns: Sequence[Value]) -> list[Value]:
-    """The reverse of what :func:`load_tile` does in registers: each row's entries from vectors of all rows' entries."""
+    """The inverse of the transposition in :func:`load_tile`: each row's entries from vectors of all rows' entries."""
     width, type = len(columns), columns[0].type
     part = Type(type.kind, width)
     blocks = transpose(code, columns)
@@ -42,15 +42,15 @@ def rows_of_tile(code: Code, columns: Sequence[Value]) -> list[Value]:
 
 
 def store_rows(code: Code, pointers: Sequence[Value], rows: Sequence[Value], byte: int, flags: str) -> None:
-    """Each row's entries to its place, from ``byte`` on."""
+    """Store each row's entries at its pointer plus ``byte``."""
     for pointer, row in zip(pointers, rows, strict=True):
         code.do(f"store {row}, {code.at(pointer, byte)}, {flags}")
 
 
-def prefetch_to_write(code: Code, place: Value) -> None:
-    """Ask for a line of memory that will be written; places outside of arrays do no harm."""
+def prefetch_to_write(code: Code, address: Value) -> None:
+    """Prefetch a line of memory that will be written; addresses outside of arrays do no harm."""
     code.module.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-    code.do(f"call void @llvm.prefetch.p0({place}, i32 1, i32 3, i32 1)")  # to write, keep it close, data
+    code.do(f"call void @llvm.prefetch.p0({address}, i32 1, i32 3, i32 1)")  # to write, keep it close, data
 
 
 def transpose(code: Code, registers: Sequence[Value]) -> list[Value]:
@@ -71,7 +71,7 @@ def transpose(code: Code, registers: Sequence[Value]) -> list[Value]:
 
 
 def concatenate(code: Code, parts: Sequence[Value]) -> Value:
-    """One vector of all the parts, joined by pairs."""
+    """One vector of all the parts, joined in pairs."""
     parts = list(parts)
     while len(parts) > 1:
         parts = [_join(code, a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]

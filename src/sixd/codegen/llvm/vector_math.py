@@ -1,12 +1,12 @@
 """Elementary functions as vector instructions: a few multiply-adds for all lanes at once, correct to about one ulp.
 
-Each function takes the code under way and values, and appends instructions there. A lane's result depends on that
-lane alone, bit for bit. What is rare (huge angles, logarithms of what is not a positive normal number) goes to libm,
-by the context's table; so does everything on a processor without fused multiply-add, on which the accuracy rests.
-float32 has a sine and cosine of its own; its other functions pass through float64.
+Each function takes the code being generated and values, and appends instructions to it. A lane's result depends only
+on that lane, bit for bit. Rare arguments (huge angles, logarithms of anything but positive normal numbers) go to libm,
+by the context's table; so do all arguments on processors without fused multiply-add, which the accuracy relies on.
+float32 has its own sine and cosine; its other functions are computed in float64.
 
-The coefficients are minimax fits of our own: Remez' exchange in 80 digits for the relative error of the function,
-each coefficient rounded in turn and the later ones fitted anew. The error of a fit stands beside it.
+The coefficients are minimax fits by Remez' exchange algorithm in 80 digits, for the relative error of the function;
+each coefficient is rounded in turn and the later ones are fitted again. The error of a fit is given beside it.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ LOG = (0.6666666666666734, 0.39999999999416513, 0.2857142874207457, 0.2222219859
 
 LOG2, LOG2_REST = math.log(2), 2.3190468138462996e-17
 PI, PI_REST = math.pi, 1.2246467991473532e-16
-ROUND = 1.5 * 2.0**52  # a number below 2^51 added to it is rounded to a whole one, which the low bits then hold
+ROUND = 1.5 * 2.0**52  # adding a number below 2^51 rounds that to a whole number, which is then in the low bits
 
 
 class _Format(NamedTuple):
-    """How a float width does angles: its integers, the constant that rounds, π/2 in three parts, where they end."""
+    """Angles of a float width: its integers, the constant that rounds, π/2 in three parts, the largest angle, fits."""
 
     integer: str
     width: int
@@ -67,32 +67,32 @@ class _Format(NamedTuple):
 # each part is rounded down, so that all are positive and -0.0 less no quarter turns stays -0.0
 HALF_PI = (1.5707963267948966, 6.123233995736765e-17, 1.0828566739219139e-32)
 HALF_PI_SINGLE = (1.570796251296997, 7.549789415861596e-08, 5.390302529957765e-15)
-# up to the largest angle the quarter turns are counted to 1/300, so the rest of it leaves the fits' range by little
+# up to the largest angle the number of quarter turns is exact to 1/300, so the remainder barely leaves the fits' range
 FORMATS = {
     "double": _Format("i64", 64, ROUND, HALF_PI, 2.0**42, SIN, COS),
     "float": _Format("i32", 32, 1.5 * 2.0**23, HALF_PI_SINGLE, 2.0**17, SIN_SINGLE, COS_SINGLE),
 }
 
 
-# what libm does -------------------------------------------------------------------------------------------
+# calls of libm --------------------------------------------------------------------------------------------
 
 
 def _define_by_lanes(module: Module, function: str, name: str, type: Type, arity: int) -> None:
-    """A function that takes ``arity`` arguments, what is usual and a condition: where that holds, libm's result."""
+    """Define a function of ``arity`` arguments, the usual result and a condition: libm's result where that holds."""
     code = Code(module)
     args = [Value(code, type, f"%x{i}") for i in range(arity)]
     usual, condition = Value(code, type, "%usual"), Value(code, type.of("i1"), "%condition")
     scalar, result = Type(type.kind), Value(code, type, "poison")
 
     def libm(name: str, *numbers: Value) -> Value:
-        place = code.emit(Type("ptr"), f"getelementptr i8, ptr %context, i64 {offset(name)}")
-        address = code.emit(Type("ptr"), f"load {place.type}, {place}, align 8")
+        word = code.emit(Type("ptr"), f"getelementptr i8, ptr %context, i64 {offset(name)}")
+        address = code.emit(Type("ptr"), f"load {word.type}, {word}, align 8")
         return code.emit(Type("double"), f"call double {address.text}({', '.join(map(str, numbers))})")
 
     for lane in range(type.lanes):
         here = args if type.lanes == 1 else [code.emit(scalar, f"extractelement {x}, i32 {lane}") for x in args]
         numbers = here if type.kind == "double" else [x.convert("double") for x in here]
-        # an equal angle within ±π: near enough where neighbouring floats lie further apart than that
+        # an equal angle within ±π: accurate enough where the spacing of floats is larger than that
         y = libm("atan2", libm("sin", *numbers), libm("cos", *numbers)) if name == "angle" else libm(name, *numbers)
         y = y if type.kind == "double" else y.convert("float")
         result = y if type.lanes == 1 else code.emit(type, f"insertelement {result}, {y}, i32 {lane}")
@@ -110,7 +110,7 @@ def _libm_where(code: Code, condition: Value, usual: Value, name: str, *args: Va
 
 
 def _serve(name: str, single: bool = False) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Without fma call libm's function of that name; take float32 through float64, unless ``single``."""
+    """Decorator: without fma call libm's function of that name; compute float32 in float64, unless ``single``."""
 
     def decorate(function: Callable[..., Value]) -> Callable[..., Value]:
         @wraps(function)
@@ -142,16 +142,16 @@ def _quarter_turns(code: Code, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _rest(code: Code, x: Value) -> tuple[Value, Value, Value, Value]:
-    """Sine and cosine of what remains of x after whole quarter turns; whether these are odd; their number's bits."""
+    """Sine and cosine of the remainder of x after whole quarter turns; whether their number is odd; its low bits."""
     key = ("rest", x.type, x.text)
     if key not in code.memo:
         form = FORMATS[x.type.kind]
         r, turns, bits = _quarter_turns(code, x)
-        # the first difference is exact: by fma, and because the quarter turns lie nearest
+        # the first difference is exact: by fma, and because the number of quarter turns is the nearest
         for part in form.half_pi:
             r = code.fma(turns, -part, r)
         z = r * r
-        # the fused + 0.0 keeps the sign of sin(-0.0), as a product would not
+        # the fused + 0.0 keeps the sign of sin(-0.0), which a product would not
         s = code.fma(r, code.polynomial(z, (0.0, *form.sin)), r)
         c = code.polynomial(z, (1.0, *form.cos))
         code.memo[key] = s, c, (bits & 1).compare("ne", 0), bits << (form.width - 2)
@@ -159,7 +159,7 @@ def _rest(code: Code, x: Value) -> tuple[Value, Value, Value, Value]:
 
 
 def _signed(value: Value, bits: Value) -> Value:
-    """``value`` with its sign turned where the highest bit is set."""
+    """``value`` with its sign changed where the highest bit is set."""
     form = FORMATS[value.type.kind]
     return (value.bitcast(form.integer) ^ (bits & -(1 << (form.width - 1)))).bitcast(value.type.kind)
 
@@ -181,7 +181,7 @@ def cosine(code: Code, x: Value) -> Value:
 
 @_serve("tan")
 def tangent(code: Code, x: Value) -> Value:
-    """tan x: the rest of the angle and its tangent with a low part each, or minus one by that."""
+    """tan x: of the remaining angle, with a low part each; after an odd number of quarter turns -1 / tan."""
     first, second, third = HALF_PI
     y, turns, bits = _quarter_turns(code, x)
     a = code.fma(turns, -first, y)
@@ -197,7 +197,7 @@ def tangent(code: Code, x: Value) -> Value:
     w = w + code.fma(low * t, t, low)
     t = code.intrinsic("copysign", h + w, h)
     rest = (h - t) + w
-    # one correction of Newton's
+    # one Newton step
     inverse = -1 / t
     error = code.fma(inverse, rest, code.fma(inverse, t, 1.0))
     return (bits & 1).compare("ne", 0).where(code.fma(inverse, error, inverse), t)
@@ -225,7 +225,7 @@ def arcsine(code: Code, x: Value) -> Value:
 
 @_serve("acos")
 def arccosine(code: Code, x: Value) -> Value:
-    """acos x: π/2 - asin x, but near ±1 by the half angle, too."""
+    """acos x: π/2 - asin x, but near ±1 also by the half angle."""
     big, s, w = _arc(code, x)
     near = (x > 0).where(2.0 * (s + w), PI - code.fma(s, 2.0, code.fma(w, 2.0, -PI_REST)))
     signed = code.intrinsic("copysign", w, x)
@@ -234,7 +234,7 @@ def arccosine(code: Code, x: Value) -> Value:
 
 @_serve("atan2")
 def arctangent2(code: Code, y: Value, x: Value) -> Value:
-    """The angle of (x, y): so many eighths of a turn, plus the arctangent of a quotient up to 1/2."""
+    """The angle of (x, y): a number of eighths of a turn, plus the arctangent of a quotient up to 1/2."""
     a, b = code.absolute(y), code.absolute(x)
     flat, steep = a + a <= b, b + b <= a
     more, less = (a > b).where(a, b), (a > b).where(b, a)
@@ -254,7 +254,7 @@ def arctangent2(code: Code, y: Value, x: Value) -> Value:
     eighths, q, low = left.where(4 - eighths, eighths), left.where(-q, q), left.where(-low, low)
     result = code.fma(eighths, PI / 4, q + code.fma(eighths, PI_REST / 4, low))
     result = code.intrinsic("copysign", result, y)
-    # two zeros, an infinity, a sum that overflows
+    # both zero, an infinity, a sum that overflows
     unusual = (more < 2.0**-900) | (more > 2.0**1000)
     return _libm_where(code, unusual, result, "atan2", y, x)
 
@@ -264,8 +264,8 @@ def arctangent2(code: Code, y: Value, x: Value) -> Value:
 
 @_serve("exp")
 def exponential(code: Code, x: Value) -> Value:
-    """exp x = 2^k exp r, the power of two by halves: each alone is a number even where the result is hardly one."""
-    # beyond these it is infinity and zero; a NaN stays
+    """exp x = 2^k exp r, with 2^k as two factors: each is normal even where the result overflows or underflows."""
+    # beyond these the result is infinity or zero; NaN stays
     x = (x > 710).where(710, x)
     x = (x < -746).where(-746, x)
     biased = ROUND + 2 * 1023
@@ -280,7 +280,7 @@ def exponential(code: Code, x: Value) -> Value:
 def logarithm(code: Code, x: Value) -> Value:
     """log x = k log 2 + log(1 + f), the latter by s = f/(2 + f): 2 atanh s = f - f²/2 + s (f²/2 + s²…)."""
     bits = x.bitcast("i64")
-    # the exponent, counted so that 1 + f lies between sqrt(1/2) and sqrt(2)
+    # the exponent for which 1 + f is between sqrt(1/2) and sqrt(2)
     exponent = (bits - 0x3FE6A09E667F3BCD) >> 52
     f = (bits - (exponent << 52)).bitcast("double") - 1.0
     k = (exponent + 0x4338000000000000).bitcast("double") - ROUND
@@ -293,17 +293,17 @@ def logarithm(code: Code, x: Value) -> Value:
 
 
 def sign(code: Code, x: Value) -> Value:
-    """-1, 0 or 1; NaN of NaN."""
+    """-1, 0 or 1; NaN for NaN."""
     return (x > 0).where(1, (x < 0).where(-1, x + 0.0))
 
 
 def minimum(code: Code, x: Value, y: Value) -> Value:
-    """The smaller of two; NaN if one is."""
+    """The smaller of two; NaN if one is NaN."""
     return x.compare("uno", x).where(x, (x < y).where(x, y))
 
 
 def maximum(code: Code, x: Value, y: Value) -> Value:
-    """The larger of two; NaN if one is."""
+    """The larger of two; NaN if one is NaN."""
     return x.compare("uno", x).where(x, (x > y).where(x, y))
 
 
