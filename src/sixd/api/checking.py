@@ -57,7 +57,7 @@ def _tree_findings(model: Model) -> list[Finding]:
     for name in singular_joints(model):
         message = (
             "it moves no inertia of its own, so the mass matrix is singular: inverse dynamics works, forward dynamics "
-            "does not. Give what it carries a mass, give it an armature, or lock it"
+            "does not. Give the bodies that it carries a mass, give it an armature, or lock it"
         )
         found.append(Finding("singular-mass-matrix", name, message))
     return [*found, *property_findings(model)]

@@ -146,8 +146,8 @@ def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]
             result = one(*arrays)
         except AssemblyError as error:
             failures.append(error)
-            nothing = tuple(np.full(len(x), np.nan) for x in arrays)
-            return nothing if len(nothing) > 1 else nothing[0]
+            missing = tuple(np.full(len(x), np.nan) for x in arrays)
+            return missing if len(missing) > 1 else missing[0]
         failures.append(None)
         return result
 
@@ -184,8 +184,8 @@ def _assembled(where: str, model: System, q: Array, free: Array) -> Array:
             f"that far? Try model.constraints one by one."
         )
     raise AssemblyError(
-        f"{where}: {model.name!r} was not assembled: {name} is off by {attempt.lack:.3g} in its own unit, expected 0. "
-        f"{hint}"
+        f"{where}: {model.name!r} was not assembled: {name} is off by {attempt.residual:.3g} in its own unit, "
+        f"expected 0. {hint}"
     )
 
 

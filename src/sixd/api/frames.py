@@ -25,12 +25,12 @@ from sixd.spatial.scalar import Array, require_scalars
 
 @public(kinematics.pose)
 def pose(model: System, q: Any, frame: str, *, out: Any = None) -> Array:
-    """T_WF (…, 4, 4): the pose of a frame in the world [m]; ``model.frame_names`` lists the frames."""
+    """T_WF (…, 4, 4): the pose of a frame in the world, translation [m]; ``model.frame_names`` lists the frames."""
 
 
 @public(kinematics.body_poses)
 def body_poses(model: System, q: Any, *, out: Any = None) -> Array:
-    """T_WB (…, nb, 4, 4): the poses of all bodies in the world [m]."""
+    """T_WB (…, nb, 4, 4): the poses of all bodies in the world, translations [m]."""
 
 
 @public(kinematics.velocity)

@@ -297,7 +297,7 @@ class Lifted(Constraint):
         return self.constraint.label
 
     def position(self, system: Any, q: Array) -> Array:
-        """φ (h,) at q = y (nq,)."""
+        """φ (h,) at the lifted configuration."""
         return self.constraint.position(system.model, system.coordinates(q))
 
     def velocity(self, system: Any, q: Array, qd: Array) -> Array:

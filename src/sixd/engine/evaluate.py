@@ -22,7 +22,7 @@ from sixd.runtime import batch
 from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number, is_zero
 
-_NOTHING: dict[Any, Any] = {}
+_EMPTY: dict[Any, Any] = {}
 
 
 def call(
@@ -41,7 +41,7 @@ def call(
     """
     if f_ext is None:
         try:
-            made = KNOWN.get(id(system), _NOTHING).get((declared, choices))
+            made = KNOWN.get(id(system), _EMPTY).get((declared, choices))
         except TypeError:  # a choice that cannot be a key: refused below
             made = None
         if made is not None:

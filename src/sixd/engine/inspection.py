@@ -86,7 +86,7 @@ def _singular_error(where: str, model: System, names: list[str], row: str, found
     if isinstance(model, Model):
         what, hint = "joints", "or give the joints an armature"
     return SingularError(
-        f"{where}: the mass matrix is singular in this configuration{row}: there {what} {names} move nothing that "
-        f"others do not move already, to rounding (its condition is {found:.1e}, expected at most "
+        f"{where}: the mass matrix is singular in this configuration{row}: there {what} {names} move no "
+        f"inertia that others do not move already, up to rounding (its condition is {found:.1e}, expected at most "
         f"{LARGEST_CONDITION[dtype]:.1e} for {dtype}). Move away from it, {hint}."
     )

@@ -35,7 +35,7 @@ class Attempt(NamedTuple):
     worst: Constraint | None
     error: float
     done: bool
-    lack: float = 0.0  # |φ| of the worst constraint, in its own unit
+    residual: float = 0.0  # |φ| of the worst constraint, in its own unit
 
 
 def assembled(system: System, q: Array, free: Array, rng: np.random.Generator) -> Attempt:
@@ -126,8 +126,8 @@ def assembled_velocity(system: System, q: Array, qd: Array, t: float, free: Arra
     rows = J / scale[:, None] / inertia
     K = np.block([[M / np.outer(inertia, inertia), rows.T], [rows, np.zeros((len(A), len(A)))]])
     for _ in range(2):  # the second pass removes rounding errors
-        lack = -np.asarray(constraint_velocity(system, q, qd, t), dtype=float) / scale
-        change = np.linalg.lstsq(K, np.concatenate([np.zeros(n), lack]), rcond=1e-12)[0][:n] / inertia
+        residual = -np.asarray(constraint_velocity(system, q, qd, t), dtype=float) / scale
+        change = np.linalg.lstsq(K, np.concatenate([np.zeros(n), residual]), rcond=1e-12)[0][:n] / inertia
         qd = qd.copy()
         qd[free] += change
     left = np.abs(np.asarray(constraint_velocity(system, q, qd, t), dtype=float)) / scale

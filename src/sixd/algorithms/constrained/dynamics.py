@@ -130,21 +130,21 @@ def _smallest(
     q: Array,
     metric: Metric,
     A: Array,
-    lack: Callable[[Array, int], Scalar],
+    residual: Callable[[Array, int], Scalar],
     limits: Limits,
 ) -> _Smallest:
-    """The smallest correction; ``lack(u, j)`` is the residual of row j of A, u = L⁻ᵀ A[j]."""
+    """The smallest correction; ``residual(u, j)`` is the residual of row j of A, u = L⁻ᵀ A[j]."""
     rank = _rank_for(where, system, q)
     kept = [j for j in range(len(A)) if j not in rank.vanishing]
     u = [metric.lower(A[j]) for j in kept]
-    basis = _basis(u, [lack(u_j, j) for j, u_j in zip(kept, u, strict=True)], metric.weight, rank, limits)
+    basis = _basis(u, [residual(u_j, j) for j, u_j in zip(kept, u, strict=True)], metric.weight, rank, limits)
     return _Smallest(*basis.smallest(metric.weight), basis, kept)
 
 
-def correction(system: System, q: Array, lack: Array, limits: Limits = EXACT) -> Array:
-    """The smallest change (nv,) in the mass metric with A change = lack (k,); NaN beyond the limits."""
+def correction(system: System, q: Array, residual: Array, limits: Limits = EXACT) -> Array:
+    """The smallest change (nv,) in the mass metric with A change = residual (k,); NaN beyond the limits."""
     metric, A = mass_metric(system, q), constraint_jacobian(system, q)
-    found = _smallest("correction", system, q, metric, A, lambda u, j: lack[j], limits)
+    found = _smallest("correction", system, q, metric, A, lambda u, j: residual[j], limits)
     return _marked(found.basis, metric.raised(found.p * metric.weight))
 
 
