@@ -153,7 +153,7 @@ STILL = np.zeros(3)
         (lambda f: f(FOUR_BAR, [AT, AT], STILL), sixd.ShapeError, "q is .* expected one array of 3 finite numbers"),
         (lambda f: f(FOUR_BAR, AT, [0, np.nan, 0]), sixd.ShapeError, "qd is .* expected one array of 3 finite numbers"),
         (lambda f: f(FOUR_BAR, AT, STILL, [1, 2]), sixd.ShapeError, "tau is .* expected one array of 3 finite numbers"),
-        (lambda f: f(FOUR_BAR, AT, STILL, positions=["crank"]), sixd.ScalarTypeError, "positions is .* expected a list of numbers"),
+        (lambda f: f(FOUR_BAR, AT, STILL, positions=["crank"]), sixd.ScalarTypeError, "positions is .* expected a list of indices"),
         (lambda f: f(FOUR_BAR, AT, STILL, speeds=[0, 3]), sixd.ShapeError, "speeds are .* expected indices from 0 to 2, each once"),
         (lambda f: f(FOUR_BAR, AT, STILL, positions=[0, 1]), sixd.ModelError, "positions are 2 freedoms .* expected at most the 1 that are independent"),
         (lambda f: f(FOUR_BAR, AT + 0.1, STILL), sixd.AssemblyError, "breaks the constraints of 'four_bar' by .* Use q, qd = sixd.assemble"),
