@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import sixd
 from samples import constrained
-from sixd.algorithms.constrained.assembly import settle
+from sixd.algorithms.constrained.assembly import solve_nearby
 from sixd.algorithms.constrained.rank import assembled_rank
 
 
@@ -43,7 +43,7 @@ def test_converges_quadratically():
 
             steps, assembly._STEPS = assembly._STEPS, 1
             try:
-                once = settle(model, there + size * np.linspace(-1, 1, model.nv), free).q
+                once = solve_nearby(model, there + size * np.linspace(-1, 1, model.nv), free).q
             finally:
                 assembly._STEPS = steps
             errors.append(np.abs(sixd.constraint_error(model, once)).max())

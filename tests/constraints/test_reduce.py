@@ -259,7 +259,7 @@ def test_without_explicit_constraints_it_is_the_model():
     [
         (
             [sixd.Coupling("link2", "link1", cos), sixd.Coupling("link1", "link2", sin)],
-            r"reduce: Coupling\(link2, link1\), Coupling\(link1, link2\) of 'planar3' follow each other in a circle",
+            r"reduce: Coupling\(link2, link1\), Coupling\(link1, link2\) of 'planar3' depend on each other in a circle",
         ),
         (
             [sixd.Coupling("link2", "link1", cos), sixd.Mimic("link2", "link3")],

@@ -77,8 +77,8 @@ def articulated_inertias(
 
 def aba(model: Model, q: Array, qd: Array, tau: Array, *, f_ext: Array | None = None) -> Array:
     """Joint accelerations under ``tau``: qdd = M(q)⁻¹ (tau - h(q, qd))  [RBDA Table 7.1]."""
-    nothing = np.zeros(model.nv, dtype=int)
-    return hybrid(model, frozenset(), q, qd, nothing, tau, f_ext=f_ext)[0]
+    zero = np.zeros(model.nv, dtype=int)
+    return hybrid(model, frozenset(), q, qd, zero, tau, f_ext=f_ext)[0]
 
 
 def hybrid(

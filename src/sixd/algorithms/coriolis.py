@@ -3,7 +3,7 @@
 With J_b the Jacobian of body b and B_b its Coriolis factor, C = Σ_b J_bᵀ (I_b dJ_b/dt + B_b J_b), rates seen from the
 world. Sums over the bodies that a joint carries are taken once, as in crba.py. Body quantities are in body coordinates;
 X[i] is X_ip (parent p -> body i). After Echeandia and Wensing, "Numerical methods to compute the Coriolis matrix and
-Christoffel symbols for rigid-body systems" (2021); the form of B for a rigid body is from its points.
+Christoffel symbols for rigid-body systems" (2021); the form of B for a rigid body is derived from its points.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def coriolis_matrix(model: Model, q: Array, qd: Array, *, factor: Factor | None 
 
     C = np.zeros((model.nv, model.nv), dtype=common_dtype(Ic, Bc, Sd))
     for i in model.bodies:
-        # of all that joint i carries: force by dS_i/dt and S_i; then what S_i feels of motions above it
+        # forces on the composite body i due to dS_i/dt and S_i, and its coupling to the joints above
         F1, F2, F3 = Ic[i] @ Sd[i] + Bc[i] @ S[i], Ic[i] @ S[i], Bc[i].T @ S[i]
         C[model.iv[i], model.iv[i]] = S[i].T @ F1
         j = i
@@ -54,14 +54,14 @@ def christoffel(model: Model, q: Array) -> Array:
     """Γ (nv, nv, nv): Γ_ijk = ∂C_ij/∂qd_k. O(n · depth²).
 
     All three joints of an entry lie on one branch. With N_s = Jᵀ B(Ic, S_s) J of the lowest of them, s a column of its
-    S, the entries with s in their third, second and first place are N_s(i, j), N_s(i, k) and -N_s(lower, upper).
+    S, the entries with s as third, second and first index are N_s(i, j), N_s(i, k) and -N_s(lower, upper).
     """
     X, S = joint_transforms(model, q)
     Ic = composite_inertias(model, X)
     factor = _factor_for(model)
-    body = np.repeat(np.arange(model.nb + 1), [joint.nv for joint in model.joints])  # that each freedom moves
+    body = np.repeat(np.arange(model.nb + 1), [joint.nv for joint in model.joints])  # the body that each freedom moves
     Gamma = np.zeros((model.nv,) * 3, dtype=common_dtype(Ic, S))
-    J, path = [S[0]], [body[:0]]  # of each body: Jacobian in its coordinates, and the freedoms of its columns
+    J, path = [S[0]], [body[:0]]  # per body: Jacobian in its coordinates, freedoms of its columns
     for i in model.bodies:
         p, own = model.parent[i], np.flatnonzero(body == i)
         up, n = path[p], len(path[p])
@@ -78,13 +78,13 @@ def christoffel(model: Model, q: Array) -> Array:
 
 
 def _with_products(model: Model, q: Array, X: list[Array], S: list[Array], Ic: list[Array], Gamma: Array) -> Array:
-    """Γ_ijk with what the joints of several freedoms, or of an S that varies, add: S_k × S_j + S°_j(k) in one joint."""
+    """Γ_ijk plus the terms of joints with several freedoms or a varying S: S_k × S_j + S°_j(k) within one joint."""
     rates: list[list[Array]] = [[]]
     for i in model.bodies:
         joint, iv = model.joints[i], model.iv[i]
         units = np.eye(joint.nv, dtype=int)
         rates.append([crm(S[i] @ e) @ S[i] + joint.subspace_rate(q[model.iq[i]], e) for e in units])
-        # as C from dS/dt: forces of all that joint i carries, for each unit velocity of the joint; then its own S
+        # as in C, with dS/dt for each unit velocity of joint i: forces on its composite body, then that of S_i
         F1, F2 = [Ic[i] @ rate for rate in rates[i]], Ic[i] @ S[i]
         for k, F in enumerate(F1, iv.start):
             Gamma[iv, iv, k] = Gamma[iv, iv, k] + S[i].T @ F
@@ -113,9 +113,10 @@ def factor_of_inertia(I: Array, v: Array) -> Array:
 
 
 def factor_of_body(I: Array, v: Array) -> Array:
-    """The same of a rigid body, whose points p move by u: [[Σ m (p·u 1 - u pᵀ), 0], [-(Σ m u)×, 0]].
+    """B (6, 6) of a rigid body with velocity v, points p moving at u: [[Σ m (p·u 1 - u pᵀ), 0], [-(Σ m u)×, 0]].
 
-    It is Σ m J_pᵀ dJ_p/dt of the points; in 71 operations instead of 213, C of a humanoid in 12,648 instead of 21,577.
+    It equals Σ m J_pᵀ dJ_p/dt over the points. It takes 71 operations instead of 213, and C of a humanoid 12,648
+    instead of 21,577.
     """
     m, h, I_O = I[5, 5], first_moment(I), I[:3, :3]
     W, u = skew(v[:3]), v[3:]
@@ -125,7 +126,7 @@ def factor_of_body(I: Array, v: Array) -> Array:
 
 
 def _composite_factors(model: Model, X: list[Array], v: list[Array], factor: Factor) -> list[Array]:
-    """Bc (6, 6) of every body with all that it carries."""
+    """Bc (6, 6) of every body together with the bodies that it carries."""
     to_parent = _body_to_parent if factor is factor_of_body else _inertia_to_parent
     Bc = [np.zeros((6, 6), dtype=int), *(factor(model.inertia[i], v[i]) for i in model.bodies)]
     for i in reversed(model.bodies):
@@ -146,12 +147,12 @@ def _body_to_parent(X: Array, B: Array) -> Array:
 
 
 def _factor_for(model: Model) -> Factor:
-    """How B is computed: spatial_v2's models may have inertias that no rigid body has."""
+    """The function that computes B; models of spatial_v2 may have inertias that no rigid body has."""
     return factor_of_body if all(map(_is_rigid, model.inertia[1:])) else factor_of_inertia
 
 
 def _is_rigid(I: Array) -> bool:
-    """Whether a matrix is seen to be of the form [[I, h×], [-h×, m 1]]; of foreign scalars it may not be."""
+    """Whether a matrix has the form [[I, h×], [-h×, m 1]]; scalars that cannot be compared must be the same objects."""
     H = skew(first_moment(I))
     form = blocks(I[:3, :3], H, -H, EYE3 * I[5, 5])
     if I.dtype != object:

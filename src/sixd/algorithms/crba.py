@@ -14,7 +14,7 @@ from sixd.spatial.transform import congruence, mirror_upper
 
 
 def composite_inertias(model: Model, X: list[Array]) -> list[Array]:
-    """Ic (6, 6) of every body with all that it carries, joints held; entry 0 is all that moves, in the world."""
+    """Ic (6, 6) of every body and the bodies that it carries, joints locked; entry 0: the whole tree, in the world."""
     Ic = [np.zeros((6, 6), dtype=int), *model.inertia[1:]]
     for i in reversed(model.bodies):
         p = model.parent[i]

@@ -18,7 +18,7 @@ def external_force(
 ) -> Array:
     """f_ext (nb, 6), world axes, moment about the world's origin, of ``wrench`` (6,), or a force (3,), on the frame.
 
-    ``point`` (3,) is where the force acts, in the coordinates of ``expressed_in``, as the wrench is.
+    ``point`` (3,) is where the force acts. It and the wrench are in the coordinates of ``expressed_in``.
     """
     force = wrench if len(wrench) == 6 else np.concatenate([_ZERO3, wrench])
     if point is not None:

@@ -59,12 +59,12 @@ def jacobian_rate(model: Model, q: Array, qd: Array, frame: str, *, expressed_in
 
 
 def operational_inertia(model: Model, q: Array, frame: str, *, expressed_in: str = "body") -> Array:
-    """Λ (6, 6) = (J M⁻¹ Jᵀ)⁻¹: the inertia felt at the frame. Needs six freedoms at the frame."""
+    """Λ (6, 6) = (J M⁻¹ Jᵀ)⁻¹: the inertia felt at the frame. The frame must be able to move in all six directions."""
     return inertia_of_inverse(model, q, frame, inverse_operational_inertia(model, q, frame), expressed_in)
 
 
 def inertia_of_inverse(model: Model, q: Array, frame: str, W: Array, expressed_in: str) -> Array:
-    """Λ (6, 6) from Λ⁻¹ = W in the frame's own coordinates, where it is conditioned best, carried over to others."""
+    """Λ (6, 6) from Λ⁻¹ = W in the frame's own coordinates, in which W is best conditioned."""
     inertia, X_FW = inverse_small(W), frame_transform(model, q, frame)
     if expressed_in == "aligned":
         R = X_FW[:3, :3]
@@ -79,7 +79,7 @@ def inverse_operational_inertia(model: Model, q: Array, frame: str, *, expressed
 
 
 def _spread(model: Model, columns: dict[int, Array]) -> Array:
-    """(6, nv) with each body's columns in its place, zeros elsewhere."""
+    """(6, nv) with the columns of each body at its freedoms, zeros elsewhere."""
     J = np.zeros((6, model.nv), dtype=common_dtype(columns.values()))
     for i, block in columns.items():
         J[:, model.iv[i]] = block

@@ -1,7 +1,7 @@
 """Positions, velocities and accelerations of bodies and frames.
 
 Body quantities are in body coordinates; X[i] is X_ip (parent p -> body i), X_iW maps from the world. None of
-these accelerations contains the gravity trick.
+these accelerations includes gravity.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def frame_transform(model: Model, q: Array, frame: str) -> Array:
 
 
 def pose(model: Model, q: Array, frame: str) -> Array:
-    """T_WF (4, 4): the place of the frame in the world."""
+    """T_WF (4, 4): the pose of the frame in the world."""
     return pose_from_transform(frame_transform(model, q, frame))
 
 

@@ -24,7 +24,7 @@ def energy(model: Model, q: Array, qd: Array) -> tuple[Scalar, Scalar]:
 
 
 def composite_inertia(model: Model, q: Array) -> Array:
-    """Inertia (6, 6) of the whole mechanism with its joints held, in world coordinates."""
+    """Inertia (6, 6) of the whole mechanism with its joints locked, in world coordinates."""
     return composite_inertias(model, joint_transforms(model, q)[0])[0]
 
 

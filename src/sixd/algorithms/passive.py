@@ -1,4 +1,4 @@
-"""Forces that joints exert by themselves: damping, Coulomb friction and springs."""
+"""Passive joint forces: damping, Coulomb friction and springs."""
 
 from __future__ import annotations
 

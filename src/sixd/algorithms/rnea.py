@@ -56,7 +56,7 @@ def newton_euler(model: Model, q: Array, qd: Array, qdd: Array, a_gravity: Array
 
 
 def subtract_external_forces(model: Model, X: list[Array], f: list[Array], f_ext: Array | None) -> list[Array]:
-    """f_i - X*_iW f_ext_i: what the joints must carry when the environment helps  [RBDA section 5.3].
+    """f_i - X*_iW f_ext_i: the part of the body forces that the joints transmit  [RBDA section 5.3].
 
     ``f_ext`` (nb, 6): row k acts on body k + 1, world axes, moment about the world's origin.
     """

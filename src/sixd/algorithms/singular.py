@@ -1,10 +1,10 @@
-"""Where the mass matrix is singular, or so nearly that a division by it loses its digits.
+"""Configurations and joints that make the mass matrix singular, or too ill-conditioned to solve with.
 
-Two measures. A pivot D of the articulated-body algorithm beside the composite inertia SᵀIcS: their ratio is 1 for a
-joint that moves alone, and 0 for one that moves nothing that others do not move already; it tells which joints make M
-singular in every configuration. And the condition of M in one configuration, each freedom in its usual scale of
-inertia, so that metres and radians, fingers and arms can be compared: errors of M⁻¹ grow with it. A sum of reciprocal
-pivots tells cheaply where the condition may be large.
+Two measures. The first is a pivot D of the articulated-body algorithm over the composite inertia SᵀIcS: their ratio is
+1 for a joint that moves alone, and 0 for one that moves nothing beyond what other joints move already. It finds the
+joints that make M singular in every configuration. The second is the condition number of M in one configuration, each
+freedom scaled by its usual inertia so that metres and radians, fingers and arms can be compared: errors of M⁻¹ grow
+with it. A sum of reciprocal pivots is a cheap test for configurations where the condition may be large.
 """
 
 from __future__ import annotations
@@ -27,16 +27,19 @@ _ROUNDING = 1e-13
 # the largest condition of M at which results are returned: eps cond(M), by which they may be off, is 1e-2
 LARGEST_CONDITION = {name: 1e-2 / float(np.finfo(name).eps) for name in ("float64", "float32")}
 _TRIED = 4  # random configurations within limits, and as many without, in which sizes are found
-# sums of reciprocal pivots, in parts of usual ones, that are looked at: two singularities, one within the other, may
-# give a condition that is the square, so not more than the root of the largest condition allowed
+# the condition is computed where the sum of reciprocal pivots, relative to usual ones, exceeds this: two nested
+# singularities may give a condition that is the square, so it is at most the root of the largest condition allowed
 _LARGE_SUM = 5e6
-# the condition may exceed the sum by this more than it does at random
+# factor by which the condition may exceed the sum, beyond its excess in random configurations
 _MARGIN = 10.0
 
 
 class Usual(NamedTuple):
-    """What M is like in random configurations: its largest diagonal entries (n,) for the freedoms that are solved for,
-    and how much larger its condition is than the sum of entries over pivots, at most."""
+    """Properties of M over random configurations.
+
+    ``size`` (n,) are its largest diagonal entries for the freedoms that are solved for, ``excess`` is the largest ratio
+    of its condition to the sum of entries over pivots.
+    """
 
     size: Array
     excess: float
@@ -46,7 +49,7 @@ class Usual(NamedTuple):
 
 
 def vanishing_pivots(model: Model, q: Array, prescribed: AbstractSet[int] = frozenset()) -> list[int]:
-    """Bodies whose joint has a pivot that vanishes to rounding at q (nq,), joints of ``prescribed`` excepted."""
+    """Bodies whose joint has a pivot that vanishes to rounding at q (nq,), except the joints of ``prescribed``."""
     X, S = joint_transforms(model, q)
     Ic = composite_inertias(model, X)
     with np.errstate(all="ignore"):
@@ -81,7 +84,7 @@ def _singular_joints(model: Model, prescribed: AbstractSet[int]) -> tuple[str, .
 
 
 def _anywhere(system: System, rng: np.random.Generator) -> Array:
-    """A random configuration (nq,), of a tree without regard to its limits."""
+    """A random configuration (nq,); for a tree, joint limits are ignored."""
     if not isinstance(system, Model):
         return np.asarray(system.random_configuration(rng), dtype=float)
     unlimited = [np.full(joint.nq, np.inf) for joint in system.joints[1:]]
@@ -93,8 +96,10 @@ def _anywhere(system: System, rng: np.random.Generator) -> Array:
 
 
 def reciprocal_pivots(system: System, q: Array, prescribed: AbstractSet[int] = frozenset()) -> list[Scalar]:
-    """1/d of each freedom that is solved for, as the algorithms compute them: d is what M leaves to a freedom when
-    those that it carries move freely."""
+    """1/d of each freedom that is solved for, as the algorithms compute them.
+
+    d is the inertia that a freedom has while the freedoms that it carries move freely.
+    """
     if not isinstance(system, Model):
         return list(mass_metric(system, q).weight)
     X, S = joint_transforms(system, q)
@@ -103,13 +108,15 @@ def reciprocal_pivots(system: System, q: Array, prescribed: AbstractSet[int] = f
 
 
 def condition(M: Array, usual: Array) -> Array:
-    """Condition numbers (...,) of M (..., n, n), each freedom in its usual scale of inertia, or in that which it has
-    there if that is larger; infinite where M is not positive definite, NaN where it is not finite."""
+    """Condition numbers (...,) of M (..., n, n), infinite where M is not positive definite, NaN where it is not finite.
+
+    Each freedom is scaled by its usual inertia (n,), or by its inertia in M if that is larger.
+    """
     finite = np.asarray(np.isfinite(M).all(axis=(-2, -1)))
     size = np.sqrt(np.maximum(np.diagonal(M, axis1=-2, axis2=-1), usual))
     with np.errstate(all="ignore"):
         scaled = M / (size[..., :, None] * size[..., None, :])
-        scaled = np.where(np.isfinite(scaled), scaled, 0.0)  # not so for a freedom without any inertia
+        scaled = np.where(np.isfinite(scaled), scaled, 0.0)  # 0/0 for a freedom without inertia
         values = np.linalg.eigvalsh(scaled)
         ratio = values[..., -1] / values[..., 0] if M.shape[-1] else np.ones(finite.shape)
         positive = values[..., 0] > 0 if M.shape[-1] else finite
@@ -117,26 +124,27 @@ def condition(M: Array, usual: Array) -> Array:
 
 
 def solved_freedoms(system: System, prescribed: AbstractSet[int] = frozenset()) -> Array:
-    """Which freedoms (n,) are solved for: those of joints whose motion is not given."""
+    """Indices (n,) of the freedoms that are solved for: those of joints whose motion is not given."""
     given = [k for i in prescribed for k in range(*system.v_slice(system.joint_names[i - 1]).indices(system.nv))]
     return np.setdiff1d(np.arange(system.nv), np.array(given, dtype=int))
 
 
 def usual_sizes(system: System, prescribed: AbstractSet[int] = frozenset()) -> Usual:
-    """See :class:`Usual`; computed once per system."""
+    """The :class:`Usual` properties of M; computed once per system."""
     return remember(system, ("usual sizes", frozenset(prescribed)), lambda: _usual_sizes(system, prescribed))
 
 
 @np.errstate(all="ignore")
 def _usual_sizes(system: System, prescribed: AbstractSet[int]) -> Usual:
     rng, free = np.random.default_rng(0), solved_freedoms(system, prescribed)
-    places = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_TRIED)]
-    places += [_anywhere(system, rng) for _ in range(_TRIED)]
-    matrices = np.array([np.asarray(system.apply("mass_matrix", crba, q), dtype=float) for q in places])
+    configurations = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_TRIED)]
+    configurations += [_anywhere(system, rng) for _ in range(_TRIED)]
+    matrices = np.array([np.asarray(system.apply("mass_matrix", crba, q), dtype=float) for q in configurations])
     matrices = matrices[:, free[:, None], free]
     diagonals = np.diagonal(matrices, axis1=1, axis2=2)
     size = np.max(np.where(np.isfinite(diagonals), diagonals, 0.0), axis=0, initial=0.0)
-    sums = np.array([np.sum(size * np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float)) for q in places])
+    pivots = np.array([np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) for q in configurations])
+    sums = np.array([np.sum(size * row) for row in pivots])
     excess = condition(matrices, size) / np.abs(sums)
     return Usual(size, float(np.max(excess[np.isfinite(excess)], initial=1.0)))
 
@@ -152,7 +160,7 @@ def dependent_joints(system: System, q: Array, prescribed: AbstractSet[int], dty
     free, size = solved_freedoms(system, prescribed), usual_sizes(system, prescribed).size
     with np.errstate(all="ignore"):
         part = 1 / np.abs(np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) * size)
-    part = np.where(np.isfinite(part), part, np.inf)  # beyond a pivot of 0 there are no numbers
+    part = np.where(np.isfinite(part), part, np.inf)  # pivots after one of 0 are not finite
     small = set(free[part <= max(float(part.min(initial=np.inf)), 1 / LARGEST_CONDITION[dtype])].tolist())
     ranges = {name: range(*system.v_slice(name).indices(system.nv)) for name in system.joint_names}
-    return [name for name, places in ranges.items() if small & set(places)]
+    return [name for name, freedoms in ranges.items() if small & set(freedoms)]

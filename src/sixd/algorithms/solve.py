@@ -1,7 +1,7 @@
 """Solves with the mass matrix by the articulated-body recursion: O(n) each, without forming M.
 
 The two passes of forward dynamics at rest and without gravity, on several right-hand sides at once. More accurate than
-factoring M where light bodies hang on heavy ones, since the pivots are formed without cancelling.
+factoring M where light bodies hang on heavy ones, since the pivots are formed without cancellation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def solve_columns(model: Model, q: Array, B: Array) -> Array:
     _, _, U, _, D_inv = articulated_inertias(model, X, S)
     none = np.zeros((6, B.shape[1]), dtype=int)
 
-    # inward: what of B is left for each joint, and the force handed to the parent
+    # inward: the part of B left for each joint, and the force handed to the parent
     pA, u = [none] * len(X), [none[:0]] * len(X)
     for i in reversed(model.bodies):
         p = model.parent[i]

@@ -1,3 +1,3 @@
-"""What users call: free functions of a system and arrays, each declared once."""
+"""The public functions: free functions of a system and arrays, each declared once."""
 
-from sixd.api import manifold  # what systems have as methods
+from sixd.api import manifold  # registers the methods integrate and difference of systems

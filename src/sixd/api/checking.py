@@ -1,4 +1,4 @@
-"""``sixd.check``: what is doubtful in a model, in words."""
+"""``sixd.check``: findings of likely mistakes in a model."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Findings(list[Finding]):
 
 
 def check(model: System, q: Any = None) -> Findings:
-    """What is doubtful in a model, or another system.
+    """Findings of likely mistakes in a model, or another system.
 
     Each finding has a ``code``, ``where`` (a body or joint) and a ``message``.
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
-    ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and what a loader found in a file:
+    ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and findings of a loader in a file:
     ``misspelt``, ``repeated``, ``mimic``, ``visual``, ``renamed``, ``not-carried``, ``equality``, ``keyframe``,
-    ``mujoco``. With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, which is why
-    ``constrained_dynamics`` gives NaN there. An empty list means that nothing was found.
+    ``mujoco``. With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, where
+    ``constrained_dynamics`` returns NaN. An empty list means that nothing was found.
     """
     require_system("check", model)
     found = Findings(model.notes if isinstance(model, Model) else ())
@@ -51,13 +51,13 @@ def _tree_findings(model: Model) -> list[Finding]:
     found: list[Finding] = []
     for i in model.bodies:
         name, matrix = model.body_names[i - 1], model.inertia[i]
-        if not is_object(matrix):  # a massless body is no fault by itself: see singular-mass-matrix
+        if not is_object(matrix):  # a massless body alone is not a fault: see singular-mass-matrix
             finding = inertia_finding(name, Inertia.from_matrix(matrix))
             found += [finding] if finding else []
     for name in singular_joints(model):
         message = (
             "it moves no inertia of its own, so the mass matrix is singular: inverse dynamics works, forward dynamics "
-            "does not. Give what it carries a mass, give it an armature, or lock it"
+            "does not. Give the bodies that it carries a mass, give it an armature, or lock it"
         )
         found.append(Finding("singular-mass-matrix", name, message))
     return [*found, *property_findings(model)]
@@ -80,20 +80,20 @@ def _constraint_findings(model: System) -> list[Finding]:
 
 
 def _findings_at(model: System, q: Any) -> list[Finding]:
-    place = np.asarray(q)
-    if place.shape != (model.nq,) or place.dtype.kind not in "fiu":
+    configuration = np.asarray(q)
+    if configuration.shape != (model.nq,) or configuration.dtype.kind not in "fiu":
         raise ShapeError(f"check: q is {q!r}, expected one configuration of {model.nq} numbers.")
-    place, found = place.astype(float), []
-    phi, A = holonomic_rows(model, place)
+    configuration, found = configuration.astype(float), []
+    phi, A = holonomic_rows(model, configuration)
     error = float(np.abs(phi / row_scale(A)).max(initial=0.0))
     if not error <= 10 * ACCEPTED:
         message = f"the configuration is off its constraints by {error:.3g} rad or m; use sixd.assemble"
         found.append(Finding("not-assembled", model.name, message))
-    usual, here = assembled_rank(model), mobility_at(model, place)
+    usual, here = assembled_rank(model), mobility_at(model, configuration)
     if here.rank < usual.number:
         message = (
             f"the rank of the constraints drops from {usual.number} to {here.rank} in this configuration, as in a dead "
-            f"centre: nothing tells how the mechanism moves on, and constrained_dynamics gives NaN; move away from it"
+            f"centre: its motion is not determined, and constrained_dynamics gives NaN; move away from it"
         )
         found.append(Finding("rank-drop", model.name, message))
     return found

@@ -1,7 +1,7 @@
-"""What users call about constraints: dynamics under them, their equations, assembly and mobility.
+"""Constraints: constrained dynamics, constraint equations, assembly and mobility.
 
-Arrays, batches, ``out=`` and scalars as in ``sixd.api.dynamics``. The constraints are those of ``model.constraints``;
-add them with ``ModelBuilder.add_constraint``.
+Arrays, batches, ``out=`` and scalars are as in ``sixd.api.dynamics``. The constraints are those of
+``model.constraints``; add them with ``ModelBuilder.add_constraint``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, apply, prepare
 from sixd.spatial.scalar import Array
 
-_MOST_NAMED = 8  # rows in a warning
+_MOST_NAMED = 8  # rows that a warning lists
 
 
 @public(constrained.constrained_dynamics, solves=True, judged=False, generic=True)
@@ -45,24 +45,25 @@ def constrained_dynamics(
     ----------
     q, qd, tau, f_ext : as for ``forward_dynamics``; q assembled and qd with A qd = b (see ``assemble``).
     t : (…) time [s], for constraints with a prescribed rate b(t).
-    stabilisation : ω [1/s]: adds -2ω(A qd - b) - ω²φ to the rows (Baumgarte), which lets errors die out; a number, for
-        each of which there is code of its own.
+    stabilisation : ω [1/s], a number: adds -2ω(A qd - b) - ω²φ to the constraint equations (Baumgarte), so that errors
+        decay. Each value is compiled separately.
 
     Returns
     -------
-    qdd : (…, nv). Without constraints it is that of ``forward_dynamics``.
-    lam : (…, k) the multipliers, rows in the order of ``model.constraints``; each kind of constraint says what they
-        are, ``constraint_forces`` gives their generalised forces. Where equations are redundant, qdd is unique and λ
-        the solution of least norm.
+    qdd : (…, nv) accelerations; without constraints those of ``forward_dynamics``.
+    lam : (…, k) the multipliers λ, in the order of ``model.constraints``. Each kind of constraint documents their
+        meaning and units; ``constraint_forces`` returns their generalised forces. Where equations are redundant, qdd is
+        unique and λ is the solution of least norm.
 
     Notes
     -----
-    Where the constraints' rank is lower than in assembled configurations at large, as in a dead centre, nothing tells
-    how the mechanism goes on: qdd and lam of such a row are NaN, other rows of a batch are not touched. "Lower" means
-    that a row of A meets the others, in the metric of M, at less than 3e-7 rad (float32: 3e-5), or that it vanishes.
-    NaN, too, where more rows are independent than at large: in another branch of assembly, or away from it. The rank of
-    a model with symbols is that of random numbers in their place. Raises ``SingularError`` if the mass matrix of the
-    tree is singular in every configuration. A body carried by one that is 10⁶ times lighter costs five digits.
+    Where the constraints have a lower rank than in general assembled configurations, as in a dead centre, the motion is
+    not determined: qdd and lam of such a row are NaN, other rows of a batch are not affected. The rank is lower if a
+    row of A vanishes or if its angle to the span of the others, in the metric of M, is less than 3e-7 rad (float32:
+    3e-5). Results are also NaN where more rows of A are independent than in general: in another branch of assembly, or
+    far from an assembled configuration. The rank of a model with symbols is computed with random numbers for them.
+    Raises ``SingularError`` if the mass matrix of the tree is singular in every configuration. A body carried by one
+    that is 10⁶ times lighter costs five digits.
 
     >>> import numpy as np, sixd
     >>> model = sixd.zoo.four_bar()
@@ -75,17 +76,17 @@ def constrained_dynamics(
 
 @public(rows.constraint_jacobian, generic=True)
 def constraint_jacobian(model: System, q: Any, *, out: Any = None) -> Array:
-    """A (…, k, nv): the constraints are A qd = b(t), rows in the order of ``model.constraints``."""
+    """A (…, k, nv): the constraints are A qd = b(t), with the rows of A in the order of ``model.constraints``."""
 
 
 @public(rows.constraint_error, generic=True)
 def constraint_error(model: System, q: Any, *, out: Any = None) -> Array:
-    """φ (…, h): what the holonomic constraints lack, zero when assembled; each kind says its units."""
+    """φ (…, h): the residual of the holonomic constraints, zero when assembled; each kind documents its units."""
 
 
 @public(rows.constraint_velocity, generic=True)
 def constraint_velocity(model: System, q: Any, qd: Any, *, t: Any = 0.0, out: Any = None) -> Array:
-    """A qd - b(t) (…, k): what the velocity lacks."""
+    """A qd - b(t) (…, k): the residual of the velocity constraints, zero when qd satisfies them."""
 
 
 @public(rows.constraint_forces, generic=True)
@@ -97,8 +98,8 @@ def constraint_forces(model: System, q: Any, lam: Any, *, out: Any = None) -> Ar
 def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array]:
     """(P, P_u), each (…, nv, nv): P qd is the part of a velocity that A allows, P_u u the part of a force that moves.
 
-    P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ and P = P_uᵀ, of rank nv - rank A; (P qd)ᵀ M (1 - P) qd = 0. Redundant equations are
-    taken once; NaN where ``constrained_dynamics`` gives it.
+    P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ and P = P_uᵀ, of rank nv - rank A; (P qd)ᵀ M (1 - P) qd = 0. Redundant equations
+    count once. The result is NaN where that of ``constrained_dynamics`` is.
     """
 
 
@@ -108,12 +109,12 @@ def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array
 def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = (), t: float = 0.0) -> Any:
     """A configuration that satisfies the constraints, near q (…, nq); with qd also a velocity: (q, qd).
 
-    Steps of least norm from q; joints named in ``fixed`` keep their coordinates (and velocities). The velocity is the
-    one with A qd = b(t) that differs least from the given one in the mass metric. Raises ``AssemblyError``, naming the
-    constraint that is farthest from being satisfied, if none is found. In a batch, a row without any is NaN, and a
-    warning names such rows.
+    Takes steps of least norm from q; joints named in ``fixed`` keep their coordinates (and velocities). The velocity is
+    the one with A qd = b(t), t [s], that differs least from qd (…, nv) in the mass metric. Raises ``AssemblyError`` if
+    none is found, naming the constraint that is farthest from being satisfied. In a batch, rows that fail are NaN, and
+    a warning names them.
 
-    A start where everything is in line may not tell which way to bend: then starts beside it are tried.
+    Starts near q are tried if q itself fails, for example a stretched mechanism that may bend either way.
     """
     where = "assemble"
     require_system(where, model)
@@ -134,7 +135,7 @@ def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = ()
 
 
 def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]) -> Any:
-    """``one`` of every row of a batch, NaN in rows where it fails, with a warning; without a batch its own error."""
+    """``one`` of every row of a batch, NaN with a warning in rows that fail; without a batch its error is raised."""
     batch = prepare(where, arguments).batch
     if batch == ():
         return apply(where, one, arguments)
@@ -145,8 +146,8 @@ def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]
             result = one(*arrays)
         except AssemblyError as error:
             failures.append(error)
-            nothing = tuple(np.full(len(x), np.nan) for x in arrays)
-            return nothing if len(nothing) > 1 else nothing[0]
+            missing = tuple(np.full(len(x), np.nan) for x in arrays)
+            return missing if len(missing) > 1 else missing[0]
         failures.append(None)
         return result
 
@@ -156,12 +157,12 @@ def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]
 
 
 def _warn_of_rows(where: str, failures: Sequence[Exception | None], batch: tuple[int, ...]) -> None:
-    """Tell which rows of a batch failed, and why the first did."""
+    """Warn of the rows of a batch that failed, with the reason of the first."""
     bad = [k for k, failure in enumerate(failures) if failure is not None]
     if not bad:
         return
-    places = [tuple(map(int, np.unravel_index(k, batch))) for k in bad[:_MOST_NAMED]]
-    listed = ", ".join(str(place if len(batch) > 1 else place[0]) for place in places)
+    indices = [tuple(map(int, np.unravel_index(k, batch))) for k in bad[:_MOST_NAMED]]
+    listed = ", ".join(str(index if len(batch) > 1 else index[0]) for index in indices)
     listed += f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
     verb = f"row {listed} is" if len(bad) == 1 else f"rows {listed} are"
     reason = str(failures[bad[0]]).removeprefix(f"{where}: ")
@@ -183,8 +184,8 @@ def _assembled(where: str, model: System, q: Array, free: Array) -> Array:
             f"that far? Try model.constraints one by one."
         )
     raise AssemblyError(
-        f"{where}: {model.name!r} was not assembled: {name} is off by {attempt.lack:.3g} in its own unit, expected 0. "
-        f"{hint}"
+        f"{where}: {model.name!r} was not assembled: {name} is off by {attempt.residual:.3g} in its own unit, "
+        f"expected 0. {hint}"
     )
 
 
@@ -200,7 +201,7 @@ def _free(where: str, model: System, fixed: Iterable[str]) -> Array:
 def mobility(model: System, q: Any = None) -> Mobility:
     """Freedoms that the constraints leave, rank and number of their equations, and which are redundant.
 
-    At q (nq,) if it is given, else in assembled configurations at large.
+    Computed at q (nq,) if it is given, else in general assembled configurations.
 
     >>> import sixd
     >>> print(sixd.mobility(sixd.zoo.bricard()))
@@ -212,7 +213,7 @@ def mobility(model: System, q: Any = None) -> Mobility:
     if q is None:
         rank = assembled_rank(model)
         return replace(mobility_at(model, rank.at), assembled=rank.assembles)
-    place = np.asarray(q)
-    if place.shape != (model.nq,) or place.dtype.kind not in "fiu" or not np.isfinite(place).all():
+    array = np.asarray(q)
+    if array.shape != (model.nq,) or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         raise ShapeError(f"{where}: q is {q!r}, expected one configuration of {model.nq} finite numbers.")
-    return mobility_at(model, place.astype(float))
+    return mobility_at(model, array.astype(float))

@@ -1,8 +1,8 @@
 """Dynamics, energy and momentum: functions of a system and arrays.
 
-Each is compiled for a system at the first call and runs on machine code. State arrays may have leading batch
+Each is compiled for a system at the first call and runs as machine code. State arrays may have leading batch
 dimensions, which broadcast; ``out=`` is filled if given; float32 in, float32 out; object arrays (SymPy) in, object
-arrays out. NaN in a state gives NaN in its row, in every result that depends on it.
+arrays out. NaN in a state gives NaN in the results of its row that depend on it.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def inverse_dynamics(model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = N
 def forward_dynamics(model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, out: Any = None) -> Array:
     """Accelerations under joint forces: qdd = M⁻¹ (tau - h).
 
-    Arguments as for ``inverse_dynamics``; returns qdd (…, nv). Raises ``SingularError`` where the mass matrix is
-    singular, or so nearly that a result could be off by 1 %, naming the joints. Articulated-body algorithm, O(n)
-    [RBDA Table 7.1].
+    Arguments as for ``inverse_dynamics``; returns qdd (…, nv). Raises ``SingularError``, naming the joints,
+    where the mass matrix is singular, or so nearly singular that a result could be off by 1 %. Articulated-body
+    algorithm, O(n)  [RBDA Table 7.1].
     """
 
 
@@ -67,7 +67,7 @@ def _hybrid(model: Model, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: An
 def _without_unused(
     function: Function, model: Model, choices: tuple[Any, ...], arrays: tuple[Any, ...]
 ) -> tuple[Function, tuple[Any, ...]]:
-    """Set to zero what is ignored in qdd and tau: it may be anything."""
+    """Set the ignored entries of qdd and tau to zero: they may be anything."""
     q, qd, qdd, tau = arrays
     prescribed = np.zeros(model.nv, dtype=bool)
     for i in function.prescribed(choices):
@@ -137,14 +137,14 @@ def mass_matrix(model: System, q: Any, *, out: Any = None) -> Array:
 
 @public(solve.inverse_mass_matrix, solves=True)
 def inverse_mass_matrix(model: System, q: Any, *, out: Any = None) -> Array:
-    """M⁻¹ (…, nv, nv); raises ``SingularError`` where M is singular, or as good as."""
+    """M⁻¹ (…, nv, nv); raises ``SingularError`` where M is singular or nearly so, as ``forward_dynamics`` does."""
 
 
 @public(solve.mass_matrix_solve, solves=True, shapes={"b": ("nv",)})
 def mass_matrix_solve(model: System, q: Any, b: Any, *, out: Any = None) -> Array:
     """M⁻¹ b (…, nv) for b (…, nv), in O(n) by the articulated-body recursion.
 
-    A batch of right-hand sides is (batch, nv), a row each, unlike the columns of ``numpy.linalg.solve``.
+    A batch of right-hand sides is (batch, nv), one per row, unlike the columns of ``numpy.linalg.solve``.
     """
 
 
@@ -160,13 +160,13 @@ def coriolis_matrix(model: System, q: Any, qd: Any, *, out: Any = None) -> Array
     Returns
     -------
     C : (…, nv, nv), linear in qd. C qd is ``bias_force`` less ``gravity_force`` for ``model.without_passive()``, and
-        dM/dt = C + Cᵀ along the motion. Damping, friction and springs are not part of it, and armature, which is
-        constant, adds nothing.
+        dM/dt = C + Cᵀ along the motion. Damping, friction and springs are not part of it; armature, which is constant,
+        does not contribute.
 
     Notes
     -----
-    Of all matrices with these laws it is the one of the Christoffel symbols (see ``christoffel``), for joints of every
-    type. O(n · depth).
+    Many matrices satisfy these laws; this is the one given by the Christoffel symbols (see ``christoffel``), for joints
+    of every type. O(n · depth).
 
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
@@ -181,8 +181,8 @@ def christoffel(model: System, q: Any, *, out: Any = None) -> Array:
     """Christoffel symbols Γ (…, nv, nv, nv): Γ[i, j, k] = ∂C_ij/∂qd_k, so C = Γ @ qd.
 
     Where qd is the derivative of q they are ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i), symmetric in j and k. The
-    freedoms of a free or a spherical joint are no derivatives of coordinates: there Γ is not symmetric in j and k, and
-    contracting j with qd instead of k gives a matrix without the laws of C. O(n · depth²).
+    velocities of a free or spherical joint are not derivatives of coordinates: there Γ is not symmetric in j and k, and
+    contracting j with qd instead of k gives a matrix that does not satisfy the laws of C. O(n · depth²).
     """
 
 
@@ -191,7 +191,7 @@ def christoffel(model: System, q: Any, *, out: Any = None) -> Array:
 
 @public(momenta.energy)
 def energy(model: System, q: Any, qd: Any, *, out: Any = None) -> tuple[Any, Any]:
-    """(kinetic, potential) [J], each (…). Zero potential: centre of mass at height 0, springs at rest."""
+    """(kinetic, potential) [J], each (…). Potential is zero with the centre of mass at height 0 and springs at rest."""
 
 
 @public(momenta.momentum)
@@ -211,4 +211,4 @@ def centroidal_matrix(model: System, q: Any, *, out: Any = None) -> Array:
 
 @public(momenta.composite_inertia)
 def composite_inertia(model: System, q: Any, *, out: Any = None) -> Array:
-    """Inertia (…, 6, 6) of the whole mechanism with its joints held, in world coordinates."""
+    """Inertia (…, 6, 6) of the whole mechanism with its joints locked, in world coordinates."""

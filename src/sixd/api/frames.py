@@ -1,6 +1,6 @@
 """Frames: poses, velocities, Jacobians and inertias of frames, and forces on them.
 
-Arrays, batches, ``out=`` and scalars as in ``sixd.api.dynamics``. ``model.frame_names`` lists the frames.
+Arrays, batches, ``out=`` and scalars are as in ``sixd.api.dynamics``. ``model.frame_names`` lists the frames.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from sixd.spatial.scalar import Array, require_scalars
 
 @public(kinematics.pose)
 def pose(model: System, q: Any, frame: str, *, out: Any = None) -> Array:
-    """T_WF (…, 4, 4): the place of a frame in the world; ``model.frame_names`` lists the frames."""
+    """T_WF (…, 4, 4): the pose of a frame in the world, translation [m]; ``model.frame_names`` lists the frames."""
 
 
 @public(kinematics.body_poses)
 def body_poses(model: System, q: Any, *, out: Any = None) -> Array:
-    """T_WB (…, nb, 4, 4) of all bodies in the world."""
+    """T_WB (…, nb, 4, 4): the poses of all bodies in the world, translations [m]."""
 
 
 @public(kinematics.velocity)
 def velocity(model: System, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
-    """Spatial velocity [ω; v] (…, 6) of a frame [rad/s, m/s]."""
+    """Spatial velocity [ω; v] (…, 6) of a frame [rad/s, m/s]; ``expressed_in`` as for ``jacobian``."""
 
 
 @public(kinematics.acceleration)
@@ -50,10 +50,10 @@ def acceleration(
     expressed_in: str = "body",
     out: Any = None,
 ) -> Array:
-    """Acceleration (…, 6) of a frame, gravity not among it.
+    """Acceleration (…, 6) of a frame [rad/s², m/s²], gravity not included; ``expressed_in`` as for ``jacobian``.
 
-    ``kind`` "spatial" is the rate of the spatial velocity; "classical" has the acceleration of the point itself in
-    its linear part, v̇ + ω×v.
+    ``kind`` "spatial" is the rate of the spatial velocity; "classical" has the acceleration of the point, v̇ + ω×v, as
+    its linear part.
     """
 
 
@@ -67,7 +67,7 @@ def jacobian(model: System, q: Any, frame: str, *, expressed_in: str = "body", o
 
 @public(jacobians.jacobian_rate)
 def jacobian_rate(model: System, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
-    """dJ/dt (…, 6, nv), component by component in the chosen coordinates."""
+    """dJ/dt (…, 6, nv), component by component in the coordinates of ``expressed_in``; see ``jacobian``."""
 
 
 # inertia and force ------------------------------------------------------------------------------
@@ -81,13 +81,13 @@ def inverse_operational_inertia(
 
 
 def _operational_inertia(model: Model, q: Array, *, frame: str, expressed_in: str) -> tuple[Array, Array]:
-    """Λ, and W = Λ⁻¹ in the frame's own coordinates, by whose rank it is judged."""
+    """Λ, and W = Λ⁻¹ in the frame's own coordinates, whose rank is checked."""
     W = jacobians.inverse_operational_inertia(model, q, frame)
     return jacobians.inertia_of_inverse(model, q, frame, W, expressed_in), W
 
 
 def _full_rank(where: str, choices: tuple[Any, ...], results: list[Any]) -> list[Any]:
-    """Λ alone, if W is regular in every row when each of its rows and columns is taken in its own scale."""
+    """[Λ]; raise if W, scaled to a unit diagonal, is singular in some row of the batch."""
     inertia, W = results
     if W.dtype == object:
         return [inertia]
@@ -111,15 +111,15 @@ def _full_rank(where: str, choices: tuple[Any, ...], results: list[Any]) -> list
 def operational_inertia(model: System, q: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
     """Λ (…, 6, 6) = (J M⁻¹ Jᵀ)⁻¹, the inertia felt at a frame.
 
-    Raises ``SingularError`` where the frame cannot move in all six directions; ``inverse_operational_inertia`` exists
-    there too.
+    Raises ``SingularError`` where the frame cannot move in all six directions; ``inverse_operational_inertia`` is
+    defined there too.
     """
 
 
 def _fit_wrench(
     function: Function, model: System, choices: tuple[Any, ...], arrays: tuple[Any, ...]
 ) -> tuple[Function, tuple[Any, ...]]:
-    """The variant of ``external_force`` for a wrench of six numbers, or a force of three, and a point or none."""
+    """The variant of ``external_force`` for a wrench (6,) or a force (3,), with or without a point, and its arrays."""
     where, (frame, _), (_, wrench, point) = function.name, choices, arrays
     if model.frame(frame, where).body == 0:
         raise ModelError(f"{where}: frame {frame!r} is fixed to the world, expected one on a moving body.")

@@ -1,4 +1,4 @@
-"""What users call for small motions about a motion: linear equations, under constraints or none."""
+"""``sixd.linearize``: linear equations of small motions about a motion, with or without constraints."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ def linearize(
     speeds: Sequence[int] | None = None,
     t: float = 0.0,
 ) -> Linearization:
-    """Linear equations of the motions beside a motion that satisfies the constraints: dx/dt = A x + B u.
+    """Linear equations of the motions near a motion that satisfies the constraints: dx/dt = A x + B u.
 
-    Exact derivatives, no differences. Constraints may be loops, rolling (with fewer freedoms of velocity than of
-    position), redundant, or none.
+    The derivatives are exact, not finite differences. Constraints are optional; they may be loops, rolling (with fewer
+    freedoms of velocity than of position) or redundant.
 
     Parameters
     ----------
     q, qd, tau : (nq,), (nv,), (nv,), one state; tau is zero if omitted. Assembled: see ``sixd.assemble``.
-    positions, speeds : numbers of freedoms (indices into qd, see ``model.v_slice``) whose changes make up x; they must
-        be independent under the constraints. As many as are independent if omitted. Others may be left out only if
-        those in x do not depend on them: the place and the heading of a vehicle, the angle of a wheel.
+    positions, speeds : indices of freedoms (into qd, see ``model.v_slice``) whose changes make up x; they must be
+        independent under the constraints. As many as are independent if omitted. Others may be left out only if those
+        in x do not depend on them, such as the position and heading of a vehicle, or the angle of a wheel.
     t : time [s], for constraints with a prescribed rate.
 
     Returns
     -------
     ``.A`` (n, n), ``.B`` (n, nv), ``.positions``, ``.speeds``, ``.dq``, ``.dqd`` (nv, n), ``.eigenvalues`` (n,).
-    Changes of a joint that lives on no line, such as a free one, are measured as its velocity is, in its body's axes.
+    Changes of a joint whose configuration space is not flat, such as a free one, are measured like its velocity, in its
+    body's axes.
 
     Notes
     -----
-    The eigenvalues tell about stability if A is the same at all times of the motion: at rest, or when only coordinates
-    that do not matter go on, such as place and wheel angles of a vehicle that runs straight. A free body that spins has
-    axes that turn with it, and A changes: give such a wheel a joint of its own for the spin. It takes one evaluation of
-    ``constrained_dynamics`` on dual numbers for each independent position and speed.
+    The eigenvalues determine stability if A is constant along the motion: at rest, or when only coordinates change on
+    which A does not depend, such as the position and wheel angles of a vehicle that drives straight. The axes of a free
+    body that spins turn with it, so A changes: give such a wheel a separate joint for the spin. The cost is one
+    evaluation of ``constrained_dynamics`` on dual numbers for each independent position and speed.
 
     >>> import sixd
     >>> model = sixd.zoo.pendulum()
@@ -63,10 +64,10 @@ def linearize(
 
 
 def _row(name: str, value: Any, n: int) -> Array:
-    """One row of n finite numbers."""
+    """The value as an array (n,) of finite floats."""
     row = np.asarray(value)
     if row.shape != (n,) or row.dtype.kind not in "fiu" or not np.isfinite(row).all():
-        raise ShapeError(f"{WHERE}: {name} is {value!r}, expected one row of {n} finite numbers.")
+        raise ShapeError(f"{WHERE}: {name} is {value!r}, expected one array of {n} finite numbers.")
     return row.astype(float)
 
 
@@ -75,8 +76,8 @@ def _freedoms(name: str, given: Sequence[int] | None, nv: int) -> list[int] | No
         return None
     numbers = np.asarray(given)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise ScalarTypeError(f"{WHERE}: {name} is {given!r}, expected a list of numbers of freedoms, such as [0, 7].")
+        raise ScalarTypeError(f"{WHERE}: {name} is {given!r}, expected a list of indices of freedoms, such as [0, 7].")
     chosen = [int(j) for j in numbers]
     if len(set(chosen)) != len(chosen) or any(not 0 <= j < nv for j in chosen):
-        raise ShapeError(f"{WHERE}: {name} are {chosen}, expected numbers from 0 to {nv - 1}, each once.")
+        raise ShapeError(f"{WHERE}: {name} are {chosen}, expected indices from 0 to {nv - 1}, each once.")
     return chosen

@@ -1,4 +1,4 @@
-"""The configuration manifold: ``Model.integrate`` and ``Model.difference``, which all systems have as methods."""
+"""The configuration manifold: the methods ``integrate`` and ``difference`` of all systems."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ def integrate(system: System, q: Any, dq: Any) -> Array:
 
 @public(lambda system, q0, q1: system.difference_row(q0, q1), generic=True)
 def difference(system: System, q0: Any, q1: Any) -> Array:
-    """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest way for orientations."""
+    """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest rotation for orientations."""

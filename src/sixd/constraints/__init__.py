@@ -1,4 +1,4 @@
-"""Kinds of constraints, and models in the coordinates that explicit ones leave."""
+"""Kinds of constraints, and models reduced to the coordinates that explicit constraints leave independent."""
 
 from sixd.constraints.functions import Coupling, Holonomic, Pfaffian
 from sixd.constraints.loop import Distance, Loop

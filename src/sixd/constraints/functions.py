@@ -1,7 +1,7 @@
-"""Constraints by a function of the user's own: explicit, holonomic or Pfaffian.
+"""Constraints given by a user's function: explicit, holonomic or Pfaffian.
 
-The functions take arrays of any scalar (use ``sixd.spatial``'s sin, sqrt, where …); all derivatives follow from them by
-dual numbers.
+The functions take arrays of any scalar (use ``sixd.spatial``'s sin, sqrt, where …); all derivatives are computed from
+them by dual numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sixd.spatial.scalar import Array
 @final
 @dataclass(frozen=True)
 class Coupling(Explicit):
-    """q[dependent] = function(y), y the coordinates of the independent joints: a cam, a linkage's known law.
+    """q[dependent] = function(y), y the coordinates of the independent joints: a cam, or a linkage with a known law.
 
     >>> import sixd
     >>> from sixd.spatial import sin
@@ -49,12 +49,14 @@ class Coupling(Explicit):
             )
 
     def map(self, y: Array) -> Array:
-        with told_as(self.label):
+        """function(y): coordinates of the dependent joints for those of the independent ones, side by side."""
+        with function_errors(self.label):
             return np.atleast_1d(np.asarray(self.function(y)))
 
     def position(self, system: System, q: Array) -> Array:
-        wanted = sum(system.q_slice(j).stop - system.q_slice(j).start for j in self.dependent)
-        return _require_shape(super().position, system, q, self.label, (wanted,))
+        """φ (h,): coordinates of the dependent joints less function(y)."""
+        size = sum(system.q_slice(j).stop - system.q_slice(j).start for j in self.dependent)
+        return _require_shape(super().position, system, q, self.label, (size,))
 
 
 @final
@@ -83,7 +85,7 @@ def _require_shape(position: Callable[..., Array], system: System, q: Array, lab
 
 
 class _OfAllCoordinates(Constraint):
-    """Base of constraints by a function of the whole q, which has no meaning once q has other coordinates."""
+    """Base of constraints given by a function of the whole q, which is not defined in other coordinates."""
 
     by_names: ClassVar[bool] = False
     function: Callable[..., Any]
@@ -91,11 +93,12 @@ class _OfAllCoordinates(Constraint):
 
     @property
     def label(self) -> str:
+        """Name in messages: the kind, and the name given or that of the function."""
         return f"{type(self).__name__}({self.name or getattr(self.function, '__name__', 'function')})"
 
     def _value(self, system: System, q: Array) -> Array:
         takes_model = "model" in inspect.signature(self.function).parameters
-        with told_as(self.label):
+        with function_errors(self.label):
             value = self.function(model=system, q=q) if takes_model else self.function(q)
         if value is None:
             raise ModelError(f"{self.label}: its function returns None, expected numbers. Is a return missing?")
@@ -117,6 +120,7 @@ class Holonomic(_OfAllCoordinates):
         _require_function("Holonomic", self.function)
 
     def position(self, system: System, q: Array) -> Array:
+        """φ (h,): the values of the function."""
         value = np.atleast_1d(self._value(system, q))
         if value.ndim != 1:
             raise ModelError(f"{self.label}: its function gives shape {value.shape}, expected a number or (h,).")
@@ -141,21 +145,24 @@ class Pfaffian(_OfAllCoordinates):
             _require_function("Pfaffian", self.rate)
 
     def velocity(self, system: System, q: Array, qd: Array) -> Array:
+        """A qd (k,)."""
         return self.jacobian(system, q) @ qd
 
     def jacobian(self, system: System, q: Array) -> Array:
+        """A (k, nv): the value of the function."""
         A = np.atleast_2d(self._value(system, q))
         if A.ndim != 2 or A.shape[1] != system.nv:
             raise ModelError(f"{self.label}: its function gives shape {A.shape}, expected (k, {system.nv}).")
         return A
 
     def target(self, t: Any) -> Array | None:
+        """b (k,) = rate(t), None without a rate."""
         return None if self.rate is None else np.atleast_1d(np.asarray(self.rate(t)))
 
 
 @contextmanager
-def told_as(label: str) -> Iterator[None]:
-    """Errors of a user's function in the name of the constraint."""
+def function_errors(label: str) -> Iterator[None]:
+    """Context in which errors of a user's function are raised as ``ModelError`` that names the constraint."""
     try:
         yield
     except SixdError:
@@ -163,7 +170,7 @@ def told_as(label: str) -> Iterator[None]:
     except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise ModelError(
             f"{label}: its function fails: {error}. It takes q, an array of any scalar: use sixd.spatial's sin, sqrt, "
-            f"where … in the place of math's and NumPy's, and return numbers in an array."
+            f"where … instead of math's and NumPy's, and return numbers in an array."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Which joints of a model stay independent, and in which order the others follow from them."""
+"""The independent joints of a model, and the order in which the dependent ones are computed from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sixd.spatial.scalar import Array, is_number
 
 
 class Independent:
-    """The joints of a model without some, in its order: names, joints, and slices of their q and qd side by side."""
+    """The joints of a model that are not ``dependent``, in its order: names, joints, and their slices of q and qd."""
 
     def __init__(self, model: Model, dependent: set[str]) -> None:
         self.names = tuple(name for name in model.joint_names if name not in dependent)
@@ -25,13 +25,13 @@ class Independent:
         self.nq, self.nv = sum(j.nq for j in self.joints), sum(j.nv for j in self.joints)
 
     def each(self, function: Callable[[Joint, Array, Array], Array], q: Array, qd: Array) -> Array:
-        """``function`` of each joint with its part of q and of qd, side by side."""
+        """``function(joint, q_i, qd_i)`` of each joint with its parts of q and qd, concatenated."""
         every = zip(self.joints, self.iq, self.iv, strict=True)
         return np.concatenate([qd[:0], *(function(joint, q[i], qd[k]) for joint, i, k in every)])
 
 
 def dependent_order(model: Model) -> tuple[Explicit, ...]:
-    """The explicit constraints, each after those that give what it needs."""
+    """The explicit constraints, each after those that determine the joints it depends on."""
     waiting = [c for c in model.constraints if isinstance(c, Explicit)]
     given: dict[str, Explicit] = {}
     for c in waiting:
@@ -49,7 +49,7 @@ def dependent_order(model: Model) -> tuple[Explicit, ...]:
         if not ready:
             names = ", ".join(c.label for c in waiting)
             raise ModelError(
-                f"reduce: {names} of {model.name!r} follow each other in a circle, expected some joint that is "
+                f"reduce: {names} of {model.name!r} depend on each other in a circle, expected some joint that is "
                 f"independent. Leave one of them out."
             )
         order += ready
@@ -58,7 +58,7 @@ def dependent_order(model: Model) -> tuple[Explicit, ...]:
 
 
 def narrowed_limits(model: Model, steps: tuple[Explicit, ...], space: Independent) -> tuple[Array, Array]:
-    """Limits (nq,) of the independent joints; those of joints that mimic one narrow its own."""
+    """Lower and upper limits (nq,) of the independent joints, narrowed by the limits of joints that mimic them."""
     own = {name: [model.lower[model.q_slice(name)], model.upper[model.q_slice(name)]] for name in model.joint_names}
     for c in reversed(steps):  # from the last followers to those they follow
         if not isinstance(c, Mimic) or not _known(c.multiplier, c.offset, *own[c.joint], *own[c.source]):

@@ -1,7 +1,8 @@
 """Closures between two frames: a loop closed by a joint, and a rod of fixed length.
 
-Rows are in the axes of ``frame_a``; exact derivatives of ``position`` everywhere, not only where it vanishes. λ is what
-the closure exerts on the body of ``frame_b``, and with the opposite sign on that of ``frame_a``.
+The rows of A are in the axes of ``frame_a``; they are exact derivatives of ``position`` everywhere, not only where it
+vanishes. λ is the force that the closure exerts on the body of ``frame_b``, and with the opposite sign on that of
+``frame_a``.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ WORDS = {
 
 
 class OnFrames(Constraint):
-    """Base of what acts on frames of a model: ``frame_fields`` name the fields that hold their names."""
+    """Base of constraints on frames of a model; ``frame_fields`` are the names of the fields that hold frame names."""
 
     @property
     def frames(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the frames that it acts on."""
         return tuple(getattr(self, name) for name in self.frame_fields)
 
 
@@ -49,7 +51,7 @@ class Loop(OnFrames):
 
     Translations: R_Aᵀ(p_B - p_A) [m]. Rotations, with R = R_AᵀR_B [rad, for small angles]: the vector of ½(R - Rᵀ), sin
     of the angle times its axis; of two rotations, the cross product of frame_a's third axis with frame_b's, since ½(R -
-    Rᵀ) would lose its rank after half a turn of the hinge. λ: force [N] along, moment [N m] about frame_a's axes, on
+    Rᵀ) would lose rank after half a turn of the hinge. λ: force [N] along, moment [N m] about frame_a's axes, on
     the body of ``frame_b``.
 
     >>> import sixd
@@ -84,26 +86,30 @@ class Loop(OnFrames):
         object.__setattr__(self, "directions", chosen)
 
     def position(self, system: System, q: Array) -> Array:
+        """φ (h,): the residual in each of the directions [rad and m]."""
         R, p = relative_pose(tree_of(self, system), q, self.frame_a, self.frame_b)
         free = self._hinge
         turned = unskew(R) if free is None else skew(EYE3[free]) @ R[:, free]
         return self._rows(turned, p)
 
     def velocity(self, system: System, q: Array, qd: Array) -> Array:
+        """A qd (h,): the rate of ``position``."""
         m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
         return self._rows(self._map(m.R) @ m.w, m.pd)
 
     def jacobian(self, system: System, q: Array) -> Array:
+        """A (h, nv): the Jacobian of ``position``."""
         R, _, J_w, J_p = relative_jacobian(tree_of(self, system), q, self.frame_a, self.frame_b)
         return self._rows(self._map(R) @ J_w, J_p)
 
     def bias(self, system: System, q: Array, qd: Array) -> Array:
+        """dA/dt qd (h,)."""
         m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
         turning = self._map(m.R) @ m.wd + self._map(skew(m.w) @ m.R) @ m.w
         return self._rows(turning, m.pdd)
 
     def closure(self, system: System, q: Array) -> tuple[Array, Array]:
-        """With angles in the place of sines, which vanish after a half turn too."""
+        """Residual (h,) and its rows of A (h, nv); angles instead of sines, which also vanish after half a turn."""
         R, p, J_w, J_p = relative_jacobian(tree_of(self, system), q, self.frame_a, self.frame_b)
         free, chosen = self._hinge, [k for k in range(3) if _NAMES[k] in self.directions]
         error, rows = np.asarray(rotation_to_vector(R), dtype=float), J_w
@@ -115,7 +121,7 @@ class Loop(OnFrames):
 
     @property
     def _hinge(self) -> int | None:
-        """The axis about which frame_b is free to turn, if there is just one."""
+        """The only axis about which frame_b is free to turn, None if there is not exactly one."""
         free = [k for k in range(3) if _NAMES[k] not in self.directions]
         return free[0] if len(free) == 1 else None
 
@@ -126,14 +132,14 @@ class Loop(OnFrames):
         return -skew(EYE3[self._hinge]) @ skew(R[:, self._hinge])
 
     def _rows(self, rotation: Array, translation: Array) -> Array:
-        """The chosen rows of both."""
+        """The rows of both that ``directions`` chooses."""
         return np.array([(rotation if k < 3 else translation)[k % 3] for k in map(_NAMES.index, self.directions)])
 
 
 @final
 @dataclass(frozen=True)
 class Distance(OnFrames):
-    """The origins of two frames stay ``length`` [m] apart: a massless rod with balls at its ends.
+    """The origins of two frames stay ``length`` [m] apart: a massless rod with ball joints at its ends.
 
     φ = ½(‖p_B - p_A‖² - length²) [m²], smooth for any length above 0. The rod's force (compression positive) is
     λ · length [N].
@@ -150,18 +156,22 @@ class Distance(OnFrames):
             raise ModelError(f"Distance: both frames are {self.frame_a!r}, expected two that move against each other.")
 
     def position(self, system: System, q: Array) -> Array:
+        """φ (1,) = ½(‖p_B - p_A‖² - length²) [m²]."""
         _, p = relative_pose(tree_of(self, system), q, self.frame_a, self.frame_b)
         return np.array([(p @ p - self.length * self.length) / 2])
 
     def velocity(self, system: System, q: Array, qd: Array) -> Array:
+        """A qd (1,): the rate of ``position`` [m²/s]."""
         m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
         return np.array([m.p @ m.pd])
 
     def jacobian(self, system: System, q: Array) -> Array:
+        """A (1, nv): the Jacobian of ``position``."""
         _, p, _, J_p = relative_jacobian(tree_of(self, system), q, self.frame_a, self.frame_b)
         return (p @ J_p)[None]
 
     def bias(self, system: System, q: Array, qd: Array) -> Array:
+        """dA/dt qd (1,)."""
         m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
         return np.array([m.pd @ m.pd + m.p @ m.pdd])
 
@@ -174,7 +184,7 @@ def require_positive(kind: str, name: str, value: Any) -> None:
 
 
 def _angle_between(a: Array, b: Array) -> Array:
-    """The rotation vector (3,) of least angle from the unit vector a to b; floats alone."""
+    """The rotation vector (3,) of least angle from the unit vector a to b, as floats."""
     normal, cosine = np.cross(a, b), float(a @ b)
     sine = float(np.linalg.norm(normal))
     if sine < 1e-9 and cosine < 0:  # any axis across a will do
@@ -184,6 +194,6 @@ def _angle_between(a: Array, b: Array) -> Array:
 
 
 def tree_of(constraint: Constraint, system: System) -> Model:
-    """The system, if it is a tree with frames."""
+    """The system as a model; raise if it is not a tree with frames."""
     system.frame(constraint.frames[0], constraint.label)
     return cast(Model, system)

@@ -1,7 +1,7 @@
 """Reduced: a model in the independent coordinates y that its explicit constraints leave, q = γ(y) and qd = G(y) yd.
 
-Kinematics is that of the lifted state; matrices are multiplied by G, forces by Gᵀ. G and its rate come from γ by dual
-numbers. Implicit constraints stay, as rows A G.
+Kinematic functions are computed at the lifted state; matrices are multiplied by G, forces by Gᵀ. G and its rate follow
+from γ by dual numbers. Implicit constraints remain, with rows A G.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sixd.spatial.transform import mirror_upper
 
 
 def _at_state(algorithm: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that runs an algorithm on the model in the state that it has in reduced coordinates."""
+    """A method that runs an algorithm on the model at the lifted state."""
 
     def row(self: Reduced, y: Array, *rates: Array, **options: Any) -> Any:
         return algorithm(self.model, *self.state(y, *rates), **options)
@@ -64,10 +64,12 @@ class Reduced(System):
 
     @property
     def symbols(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The symbols of the model's parameters."""
         return self.model.symbols
 
     @property
     def is_traced(self) -> bool:  # type: ignore[override]
+        """Whether parameters of the model are being traced."""
         return self.model.is_traced
 
     def substitute(self, values: Mapping[Any, Any]) -> Reduced:
@@ -75,12 +77,15 @@ class Reduced(System):
         return Reduced(self.model.substitute(values))
 
     def frame(self, name: str, where: str = "frame") -> Frame:
+        """The model's frame of that name."""
         return self.model.frame(name, where)
 
     def q_slice(self, joint: str) -> slice:
+        """The slice of an independent joint's coordinates in q."""
         return self._slice(joint, self.space.iq)
 
     def v_slice(self, joint: str) -> slice:
+        """The slice of an independent joint's freedoms in qd, qdd and tau."""
         return self._slice(joint, self.space.iv)
 
     def _slice(self, joint: str, slices: list[slice]) -> slice:
@@ -91,24 +96,29 @@ class Reduced(System):
     # the configuration manifold: the independent joints' own spaces -----------------------------------
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
+        """dq/dt (nq,) at q (nq,) along qd (nv,), one state of any scalar."""
         return self.space.each(lambda joint, x, dx: joint.configuration_rate(x, dx), q, qd)
 
     def integrate_row(self, q: Array, dq: Array) -> Array:
+        """The configuration (nq,) reached from q by dq (nv,), one state of any scalar."""
         return self.space.each(lambda joint, x, dx: joint.integrate(x, dx), q, dq)
 
     def difference_row(self, q0: Array, q1: Array) -> Array:
+        """The dq (nv,) from q0 to q1 (nq,), one state of any scalar."""
         pairs = zip(self.space.joints, self.space.iq, strict=True)
         return np.concatenate([q0[:0], *(joint.difference(q0[i], q1[i]) for joint, i in pairs)])
 
     def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
+        """p·[qd, e] (nv,) for each freedom e; see ``System.coadjoint_row``."""
         every = zip(self.space.joints, self.space.iq, self.space.iv, strict=True)
         return np.concatenate([qd[:0], *(joint.coadjoint(q[i], qd[k], p[k]) for joint, i, k in every)])
 
     def neutral(self) -> Array:
+        """The joints' neutral configurations (nq,)."""
         return np.concatenate([np.zeros(0), *(joint.neutral() for joint in self.space.joints)])
 
     def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
-        """Configurations (…, nq) drawn within the limits, those that dependent joints impose among them."""
+        """Configurations (…, nq) drawn within the limits, including those that dependent joints impose."""
         joints = zip(self.space.joints, self.space.iq, strict=True)
         return manifold.random_configuration(joints, self.lower, self.upper, rng, size)
 
@@ -128,7 +138,7 @@ class Reduced(System):
         return apply("lift", one, arguments)
 
     def force(self, y: Any, tau: Any) -> Array:
-        """Gᵀtau (…, nv): what the model's joint forces tau do to the independent coordinates."""
+        """Gᵀtau (…, nv): the forces on the independent coordinates due to the model's joint forces tau."""
         arguments = [Argument("y", y, (self.nq,)), Argument("tau", tau, (self.model.nv,))]
         return apply("force", lambda y, tau: self.G(y).T @ tau, arguments)
 
@@ -143,7 +153,7 @@ class Reduced(System):
         return np.concatenate([y[:0], *(known[j] for j in self.model.joint_names)])
 
     def velocity(self, y: Array, yd: Array) -> Array:
-        """qd = G yd (nv of the model)."""
+        """qd = G yd (nv of the model), one state of any scalar."""
         _, rate = derivative(self.coordinates, y, self.configuration_rate(y, yd))
         known = {name: yd[i] for name, i in zip(self.joint_names, self.space.iv, strict=True)}
         for c in self.steps:  # on the real line qd is the rate of q
@@ -151,22 +161,22 @@ class Reduced(System):
         return np.concatenate([yd[:0], *(known[j] for j in self.model.joint_names)])
 
     def bias(self, y: Array, yd: Array) -> Array:
-        """dG/dt yd: qdd at ydd = 0."""
+        """dG/dt yd (nv of the model): qdd at ydd = 0."""
         moving = duals(y, self.configuration_rate(y, yd))
         return parts(self.velocity(moving, duals(yd, np.zeros(self.nv, dtype=int))))[1]
 
     def acceleration(self, y: Array, yd: Array, ydd: Array) -> Array:
-        """qdd = G ydd + dG/dt yd."""
+        """qdd = G ydd + dG/dt yd (nv of the model)."""
         return self.G(y) @ ydd + self.bias(y, yd)
 
     def G(self, y: Array) -> Array:
-        """G (nv of the model, nv)."""
+        """G (nv of the model, nv): qd = G yd."""
         followed = {j for c in self.steps for j in c.independent}
         columns: list[Array] = []
         for name, iv in zip(self.joint_names, self.space.iv, strict=True):
             own = range(self.model.nv)[self.model.v_slice(name)]
             for k, full in zip(range(self.nv)[iv], own, strict=True):
-                # what no other joint follows moves alone
+                # a joint on which no other depends has a unit column
                 moves = name in followed
                 e = np.eye(self.nv if moves else self.model.nv, dtype=int)[k if moves else full]
                 columns.append(self.velocity(y, e) if moves else e)
@@ -185,7 +195,7 @@ class Reduced(System):
             f"itself, reduced.model, at reduced.lift(y, yd)."
         )
 
-    # functions of where the bodies are and how they move
+    # functions of the bodies' poses and velocities
     pose_row, body_poses_row = _at_state(kinematics.pose), _at_state(kinematics.body_poses)
     velocity_row, acceleration_row = _at_state(kinematics.velocity), _at_state(kinematics.acceleration)
     energy_row, momentum_row = _at_state(momenta.energy), _at_state(momenta.momentum)
@@ -263,7 +273,7 @@ class Reduced(System):
         return inertia_of_inverse(self.model, self.coordinates(y), frame, W, expressed_in), W
 
     def state(self, y: Array, *rest: Array) -> tuple[Array, ...]:
-        """(y, yd, ydd), or the first of them, lifted; one state of any scalar."""
+        """(q, qd, qdd), or the first of them, for y and as many rates as are given; one state of any scalar."""
         state = [self.coordinates(y)]
         if rest:
             state.append(self.velocity(y, rest[0]))
@@ -283,25 +293,32 @@ class Lifted(Constraint):
 
     @property
     def label(self) -> str:
+        """Name of the constraint in messages."""
         return self.constraint.label
 
     def position(self, system: Any, q: Array) -> Array:
+        """φ (h,) at the lifted configuration."""
         return self.constraint.position(system.model, system.coordinates(q))
 
     def velocity(self, system: Any, q: Array, qd: Array) -> Array:
+        """A G yd (k,)."""
         return self.constraint.velocity(system.model, system.coordinates(q), system.velocity(q, qd))
 
     def target(self, t: Any) -> Array | None:
+        """b(t) (k,), None if it is zero."""
         return self.constraint.target(t)
 
     def closure(self, system: Any, q: Array) -> tuple[Array, Array]:
+        """Residual (h,) and its rows of A G (h, nv), for assembly."""
         error, rows = self.constraint.closure(system.model, system.coordinates(q))
         return error, rows @ system.G(q)
 
     def jacobian(self, system: Any, q: Array) -> Array:
+        """A G (k, nv)."""
         return self.constraint.jacobian(system.model, system.coordinates(q)) @ system.G(q)
 
     def bias(self, system: Any, q: Array, qd: Array) -> Array:
+        """d(A G)/dt yd (k,)."""
         full = system.coordinates(q)
         turning = self.constraint.bias(system.model, full, system.velocity(q, qd))
         return turning + self.constraint.jacobian(system.model, full) @ system.bias(q, qd)

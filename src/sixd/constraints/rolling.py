@@ -1,6 +1,6 @@
-"""Constraints of velocities that no position tells: a knife edge, a rolling disc, a rolling sphere.
+"""Constraints of velocities that are not rates of a position: a knife edge, a rolling disc, a rolling sphere.
 
-All in the axes of the ground's frame G, against which the body moves; the ground is G's xy-plane, its normal z.
+All quantities are in the axes of the ground's frame G; the ground is G's xy-plane with the normal z.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HEIGHT_FIRST = [2, 0, 1]  # the rows z, x, y
 
 
 class OnGround(OnFrames):
-    """Base of what ties a frame to the ground."""
+    """Base of constraints between a frame and the ground."""
 
     frame_fields: ClassVar[tuple[str, ...]] = ("frame", "ground")
     frame: str
@@ -40,14 +40,17 @@ class KnifeEdge(OnGround):
     ground: str = "world"
 
     def velocity(self, system: System, q: Array, qd: Array) -> Array:
+        """A qd (1,): velocity of the frame's origin along its y axis [m/s]."""
         m = relative_motion(tree_of(self, system), q, qd, self.ground, self.frame)
         return np.array([m.R[:, 1] @ m.pd])
 
     def jacobian(self, system: System, q: Array) -> Array:
+        """A (1, nv)."""
         R, _, _, J_p = relative_jacobian(tree_of(self, system), q, self.ground, self.frame)
         return (R[:, 1] @ J_p)[None]
 
     def bias(self, system: System, q: Array, qd: Array) -> Array:
+        """dA/dt qd (1,)."""
         m = relative_motion(tree_of(self, system), q, qd, self.ground, self.frame)
         y = m.R[:, 1]
         return np.array([y @ m.pdd + (skew(m.w) @ y) @ m.pd])
@@ -61,20 +64,23 @@ class RollingContact(OnGround):
     """
 
     def contact(self, R: Array, w: Array) -> tuple[Array, Array]:
-        """d (3,) and its rate, for the body's orientation R and angular velocity w."""
+        """d (3,) [m] and its rate, for the body's orientation R (3, 3) and angular velocity w (3,), in ground axes."""
         raise NotImplementedError
 
     def velocity(self, system: System, q: Array, qd: Array) -> Array:
+        """A qd (3,): velocity of the material point at the contact, along z, x and y [m/s]."""
         m = relative_motion(tree_of(self, system), q, qd, self.ground, self.frame)
         d, _ = self.contact(m.R, m.w)
         return (m.pd + skew(m.w) @ d)[_HEIGHT_FIRST]
 
     def jacobian(self, system: System, q: Array) -> Array:
+        """A (3, nv)."""
         R, _, J_w, J_p = relative_jacobian(tree_of(self, system), q, self.ground, self.frame)
         d, _ = self.contact(R, EYE3[0] * 0)
         return (J_p - skew(d) @ J_w)[_HEIGHT_FIRST]
 
     def bias(self, system: System, q: Array, qd: Array) -> Array:
+        """dA/dt qd (3,)."""
         m = relative_motion(tree_of(self, system), q, qd, self.ground, self.frame)
         d, dd = self.contact(m.R, m.w)
         return (m.pdd + skew(m.wd) @ d + skew(m.w) @ dd)[_HEIGHT_FIRST]
@@ -83,7 +89,7 @@ class RollingContact(OnGround):
 @final
 @dataclass(frozen=True)
 class Rolling(RollingContact):
-    """A thin disc or wheel of that ``radius`` [m] about the frame's ``axis`` rolls on the ground's xy-plane.
+    """A thin disc or wheel of ``radius`` [m] about the frame's ``axis`` rolls on the ground's xy-plane.
 
     The centre is the frame's origin. φ = height of the lowest point of the rim [m]. Undefined (NaN) when the disc lies
     flat.
@@ -99,10 +105,12 @@ class Rolling(RollingContact):
         object.__setattr__(self, "axis", parse_axis("Rolling", self.axis))
 
     def position(self, system: System, q: Array) -> Array:
+        """φ (1,): height of the lowest point of the rim [m]."""
         R, p = relative_pose(tree_of(self, system), q, self.ground, self.frame)
         return np.array([p[2] - self.radius * self._steepness(R @ np.array(self.axis))])
 
     def contact(self, R: Array, w: Array) -> tuple[Array, Array]:
+        """d (3,) from the centre to the lowest point of the rim [m], and its rate."""
         a = R @ np.array(self.axis)
         ad = skew(w) @ a
         s = self._steepness(a)
@@ -118,7 +126,7 @@ class Rolling(RollingContact):
 @final
 @dataclass(frozen=True)
 class RollingSphere(RollingContact):
-    """A sphere of that ``radius`` [m] about the frame's origin rolls on the ground's xy-plane.
+    """A sphere of ``radius`` [m] about the frame's origin rolls on the ground's xy-plane.
 
     It may spin about the normal. φ = height of its lowest point [m].
     """
@@ -131,8 +139,10 @@ class RollingSphere(RollingContact):
         require_positive("RollingSphere", "radius", self.radius)
 
     def position(self, system: System, q: Array) -> Array:
+        """φ (1,): height of the lowest point of the sphere [m]."""
         _, p = relative_pose(tree_of(self, system), q, self.ground, self.frame)
         return np.array([p[2] - self.radius])
 
     def contact(self, R: Array, w: Array) -> tuple[Array, Array]:
+        """d (3,) = -radius z [m], and its rate, which is zero."""
         return EYE3[2] * (-self.radius), EYE3[2] * 0

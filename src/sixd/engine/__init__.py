@@ -1,1 +1,1 @@
-"""From a function and a system to machine code: declarations, requests, targets, and what is kept of them."""
+"""From a function and a system to machine code: declarations, requests, targets, compiled routines and kernels."""

@@ -1,8 +1,8 @@
-"""The junction: from a function or a recipe, a system, a dtype and a target to code that can be called.
+"""Compilation: from a function or a recipe, a system, a dtype and a target to code that can be called.
 
-Every piece of code takes the same way, :func:`build`: key, disk, trace, emit, image. A library function of a model made
-of library joints has a key that needs no tracing; any other is traced, and its graph is the key. The routines of a
-system are kept in its memo.
+All code is made by :func:`build`: key, disk cache, trace, emit, image. The key of a library function of a model with
+library joints needs no tracing; any other function is traced, and its graph is the key. The routines of a system are
+kept in its memo.
 """
 
 from __future__ import annotations
@@ -34,25 +34,26 @@ from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe
 from sixd.waiting import watched
 
-# results that are reported as suspect: not finite, or, of what divides by the mass matrix, so large or from such small
-# pivots that digits may be lost. Compiled code compares the sum of squares, which overflows first
+# results are reported as suspect if they are not finite, or, of functions that divide by the mass matrix, if they are
+# so large or the pivots so small that digits may be lost. Compiled code compares the sum of squares, which overflows
+# first
 LARGE_SOLUTION = 1e12
 _LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
-_LONG = 150_000  # operations, above which a user is warned that compiling takes a while
+_LONG = 150_000  # operations, above which a warning says how long compiling takes
 MOST_ARRAYS = 64  # of a NumPy ufunc
 _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
 
 
-# the one way to code ----------------------------------------------------------------------------
+# compiling --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Work:
-    """Something to be compiled.
+    """A unit of compilation.
 
-    ``name``, ``system`` and ``detail`` are shown to people; ``key`` tells it from all other work; ``trace()`` gives its
-    program, or recipe; ``limit`` is that of suspect results; ``singular()`` gives the numbers of the joints that make
-    it singular.
+    ``name``, ``system`` and ``detail`` appear in messages; ``key`` identifies it; ``trace()`` returns its program or
+    recipe; ``limit`` is the sum of squares above which results are suspect; ``singular()`` returns the numbers of the
+    joints that make it singular.
     """
 
     name: str
@@ -67,7 +68,7 @@ class Work:
 
 
 def build(work: Work, target: Target) -> Part:
-    """Return the code of some work, from the disk if it is there."""
+    """Return the code of a unit of compilation, from the disk cache if it is there."""
     key = disk.digest(*work.key, work.form, work.dtype, disk.fingerprint(), target.name, target.machine_key())
     entry = disk.read(key)
     part = None if entry is None else _unpack(entry)
@@ -110,14 +111,14 @@ def _unpack(entry: disk.Entry) -> Part | None:
         outputs = tuple(tuple(int(n) for n in shape) for shape in h["outputs"])
         return Part(image, outputs, int(h["operations"]), tuple(int(i) for i in h["singular"]))
     except (KeyError, TypeError, ValueError):
-        return None  # of another version: built anew
+        return None  # written by another version: build again
 
 
 # programs ---------------------------------------------------------------------------------------
 
 
 def trace_request(model: System, request: Request) -> Program:
-    """The program of a request."""
+    """Return the traced program of a request."""
     function = request.function
 
     def one(*row: Any) -> Any:
@@ -130,7 +131,7 @@ def trace_request(model: System, request: Request) -> Program:
     except TraceError as error:
         joints = model.joints if isinstance(model, Model) else ()
         own = sorted({type(j).__name__ for j in joints if type(j) not in BUILT_IN})
-        hint = f" The model has joints of your own, {own}, which must be written so, too." if own else ""
+        hint = f" The model has joints of your own, {own}, which must be written in that way, too." if own else ""
         raise TraceError(f"{function.name}: {error}{hint}") from error
     except SixdError:
         raise
@@ -140,10 +141,10 @@ def trace_request(model: System, request: Request) -> Program:
             raise
         raise TraceError(
             f"{function.name}: it cannot be run on traced scalars: {error}. Use the functions of sixd.spatial (sin, "
-            f"sqrt, where …) in the place of NumPy's, and return numbers in an array or in a tuple of arrays."
+            f"sqrt, where …) instead of NumPy's, and return numbers in an array or in a tuple of arrays."
         ) from error
     if not program.outputs:
-        raise TraceError(f"{function.name}: it returns an empty tuple, expected an array or some in a tuple.")
+        raise TraceError(f"{function.name}: it returns an empty tuple, expected an array or a tuple of arrays.")
     count = len(program.inputs) + len(program.outputs)
     if count > MOST_ARRAYS:
         raise TraceError(f"{function.name}: {count} arrays go in and out, expected at most {MOST_ARRAYS}. Join some.")
@@ -151,33 +152,33 @@ def trace_request(model: System, request: Request) -> Program:
 
 
 def _watch(model: System, request: Request) -> Callable[..., list[tuple[Any, float]]] | None:
-    """What compiled code watches besides results: the reciprocals of the pivots, where results are judged by them."""
+    """Function of a row that returns weighted reciprocal pivots, which compiled code checks; None if not needed."""
     function, prescribed = request.function, request.function.prescribed(request.choices)
     if not (function.solves and function.judged) or model.symbols:
         return None
     weights = watch_weights(model, prescribed, request.dtype) * LARGE_SOLUTION
-    place = request.arrays.index("q")
+    q_index = request.arrays.index("q")
 
     def pairs(*row: Array) -> list[tuple[Any, float]]:
-        return list(zip(reciprocal_pivots(model, row[place], prescribed), weights.tolist(), strict=True))
+        return list(zip(reciprocal_pivots(model, row[q_index], prescribed), weights.tolist(), strict=True))
 
     return pairs
 
 
 def graph_text(program: Program) -> bytes:
-    """A program as bytes: equal for equal graphs in every process."""
-    place = {node.index: k for k, node in enumerate(program.nodes)}
+    """Return a program as bytes, which are equal for equal graphs in every process."""
+    position = {node.index: k for k, node in enumerate(program.nodes)}
     lines = [f"{[(s.name, s.shape) for s in program.inputs]}"]
     for n in program.nodes:
         value = n.value.hex() if n.op is Op.CONST else n.value
-        lines.append(f"{n.op.word} {value} {[place[a.index] for a in n.args]}")
-    lines += [f"{s.shape} {[place[e.index] for e in s.entries]}" for s in program.outputs]
-    lines += [f"watched {place[node.index]} {weight.hex()}" for node, weight in program.watched]
+        lines.append(f"{n.op.word} {value} {[position[a.index] for a in n.args]}")
+    lines += [f"{s.shape} {[position[e.index] for e in s.entries]}" for s in program.outputs]
+    lines += [f"watched {position[node.index]} {weight.hex()}" for node, weight in program.watched]
     return "\n".join(lines).encode()
 
 
 def recipe_text(recipe: Recipe) -> bytes:
-    """A recipe as bytes: equal for equal recipes in every process."""
+    """Return a recipe as bytes, which are equal for equal recipes in every process."""
     numbers: dict[int, int] = {}
     lines = [repr((list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results)).encode()]
     for work in recipe.works:
@@ -199,7 +200,10 @@ def routine(system: System, request: Request) -> Routine:
 
 
 def make_routine(system: System, request: Request, program: Program | None = None) -> Routine:
-    """Return a routine that compiles when it must and does not keep the system alive; ``program``, if it is traced."""
+    """Return a routine that compiles when its code is first needed, and does not keep the system alive.
+
+    ``program`` is the traced program of the request, if there is one already.
+    """
     shapes = tuple(request.function.core(system, name) for name in request.arrays)
     return request.target.kernel(
         request.function.name, shapes, request.dtype, _Provider(weakref.ref(system), request, program)
@@ -207,7 +211,7 @@ def make_routine(system: System, request: Request, program: Program | None = Non
 
 
 class _Provider:
-    """Gives the parts of a routine; the caller of the routine holds the system."""
+    """Provides the parts of a routine; the caller of the routine holds the system."""
 
     def __init__(self, system: weakref.ref[System], request: Request, program: Program | None) -> None:
         self.system, self.request, self.program = system, request, program
@@ -218,7 +222,8 @@ class _Provider:
         function = request.function
         known = function.named and not (function.generic and system.constraints)
         numbers = _model_key(system) if known else None
-        if numbers is None and self.program is None:  # traced once: what a user's function closes over may change
+        if numbers is None and self.program is None:
+            # traced once: variables that a user's function closes over may change
             self.program = trace_request(system, request)
         program = self.program
         if program is not None:
@@ -245,7 +250,7 @@ def _model_key(model: System) -> bytes | None:
     joints = [(type(j).__name__, [float(x).hex() for x in parameters_of(j)]) for j in model.joints]
     parts = [repr((model.parent, joints)).encode()]
     arrays = {name: np.array(getattr(model, name), dtype=float) for name in _FIELDS}
-    arrays["inertia"][0] = MASSLESS.matrix  # functions do not use what is fixed to the world
+    arrays["inertia"][0] = MASSLESS.matrix  # functions do not use bodies that are fixed to the world
     parts += [array.tobytes() for array in arrays.values()]
     return b"|".join(parts)
 

@@ -1,7 +1,7 @@
-"""How a function of the library is evaluated: on compiled code for numbers, by the plain algorithm for symbols.
+"""Evaluation of the functions of the library: by compiled code for numbers, by the plain algorithm for symbols.
 
-One row, or a plain batch, of float64 goes straight to its code. Everything else is checked here: the arguments before,
-and the results if compiled code reports that one is suspect.
+A single row, or a plain batch, of float64 goes straight to compiled code. All other calls are checked here: first the
+arguments, then the results if compiled code reports that one is suspect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sixd.runtime import batch
 from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number, is_zero
 
-_NOTHING: dict[Any, Any] = {}
+_EMPTY: dict[Any, Any] = {}
 
 
 def call(
@@ -36,12 +36,12 @@ def call(
 ) -> Any:
     """Evaluate a declared function on arrays with leading batch dimensions; ``choices`` as given, in its own order.
 
-    ``entries`` is where the next call of one row looks for its code, by id of the system (then by frame, if the
-    function has one).
+    ``entries`` holds the compiled code for calls of one row, by id of the system (then by frame, if the function has
+    one); it is filled here.
     """
     if f_ext is None:
         try:
-            made = KNOWN.get(id(system), _NOTHING).get((declared, choices))
+            made = KNOWN.get(id(system), _EMPTY).get((declared, choices))
         except TypeError:  # a choice that cannot be a key: refused below
             made = None
         if made is not None:
@@ -117,16 +117,16 @@ def evaluate(
 
 
 def _meaning(function: Function, model: System, name: str) -> str:
-    """What the core shape of an array means, as text, if it depends on the system."""
+    """The meaning of an array's core shape, as text, if it depends on the system."""
     shape = function.shape(name)
     named = any(isinstance(n, str) for n in shape)
     return f"{', '.join(map(str, shape))} of model {model.name!r}" if named else ""
 
 
 def _apart(inputs: list[Array], out: Any) -> list[Array]:
-    """The inputs, copied where ``out`` may lie over them: compiled code, and a look at its results, need them whole."""
-    places = [x for x in (out if isinstance(out, (tuple, list)) else (out,)) if isinstance(x, np.ndarray)]
-    return [x.copy() if shares_memory(x, places) else x for x in inputs]
+    """The inputs, copied if ``out`` may overlap them: compiled code and the inspection of results need them intact."""
+    outputs = [x for x in (out if isinstance(out, (tuple, list)) else (out,)) if isinstance(x, np.ndarray)]
+    return [x.copy() if shares_memory(x, outputs) else x for x in inputs]
 
 
 def _elements(arrays: list[Array]) -> Iterator[Any]:
@@ -134,7 +134,7 @@ def _elements(arrays: list[Array]) -> Iterator[Any]:
 
 
 def _cast(where: str, name: str, value: Any, array: Array, dtype: str) -> Array:
-    """The array in the routine's dtype; float64 is not cut to float32 in silence."""
+    """The array in the routine's dtype; raise instead of rounding float64 to float32 silently."""
     if array.dtype == dtype:
         return array
     if (
@@ -153,24 +153,24 @@ def _cast(where: str, name: str, value: Any, array: Array, dtype: str) -> Array:
 def _run(
     where: str, model: System, made: Routine, inputs: list[Array], shape: tuple[int, ...], out: Any
 ) -> tuple[list[Any], bool]:
-    """The outputs of a routine, in ``out`` if that is given, and whether some are suspect."""
+    """The outputs of a routine, in ``out`` if it is given, and whether some are suspect."""
     part = made.first_part(shape)
     require_regular(where, model, part.singular)
     if out is None:
         return made(inputs, shape, None)
     shapes = [shape + core for core in part.outputs]
-    places = batch.targets(where, out, shapes, made.dtype, len(shapes) > 1)
-    if shape and all(_takes(p, len(core), made.dtype) for p, core in zip(places, part.outputs, strict=True)):
-        return made(inputs, shape, places)
+    outputs = batch.targets(where, out, shapes, made.dtype, len(shapes) > 1)
+    if shape and all(_takes(x, len(core), made.dtype) for x, core in zip(outputs, part.outputs, strict=True)):
+        return made(inputs, shape, outputs)
     results, suspect = made(inputs, shape, None)
-    for place, result in zip(places, results, strict=True):
-        place[...] = result
+    for output, result in zip(outputs, results, strict=True):
+        output[...] = result
     return results, suspect
 
 
-def _takes(place: Array, core: int, dtype: str) -> bool:
-    """Whether compiled code can write into an array itself."""
-    return place.dtype == dtype and place.flags.aligned and has_contiguous_core(place, core)
+def _takes(output: Array, core: int, dtype: str) -> bool:
+    """Whether compiled code can write into an array directly."""
+    return output.dtype == dtype and output.flags.aligned and has_contiguous_core(output, core)
 
 
 def _evaluate_plainly(
@@ -181,7 +181,7 @@ def _evaluate_plainly(
     force: bool,
     out: Any,
 ) -> Any:
-    """The algorithm itself on every row: for symbols and other scalars."""
+    """Run the algorithm itself on every row: for symbols and other scalars."""
     request = Request(function, choices, "object", force)
 
     def one(*row: Array) -> Any:
@@ -195,7 +195,7 @@ def _evaluate_plainly(
 
 
 def require_regular(where: str, model: System, singular: tuple[int, ...]) -> None:
-    """Raise if there are joints, told by their numbers, that make the mass matrix singular in every configuration."""
+    """Raise if ``singular``, the joints that make the mass matrix singular in every configuration, is not empty."""
     if singular and isinstance(model, Model):
         names, bodies = [model.joint_names[i - 1] for i in singular], [model.body_names[i - 1] for i in singular]
         raise SingularError(

@@ -1,8 +1,7 @@
-"""Functions of the library as data: which algorithm each runs on a row, on which arrays, with which choices.
+"""Functions as data: the algorithm that runs on a row, its arrays and its choices.
 
-A declaration (``sixd.engine.public``) makes one from the signature of a public function; a user's own function becomes
-one too (``sixd.engine.request``). A request adds
-the choices of one use. Nothing is compiled or evaluated here.
+A :class:`Function` is made from the signature of a public function (``sixd.engine.public``) or from a user's function
+(``sixd.engine.request``). A :class:`Request` adds the choices of one use. Nothing is compiled or evaluated here.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from sixd.spatial.scalar import Array, is_number
 
 Shape = tuple[int | str, ...]
 
-# core shapes of arrays by their names; the sizes named are those of the system
+# core shapes of arrays by name; a size given as text is that of the system
 SHAPES: dict[str, Shape] = {
     "q": ("nq",), "q0": ("nq",), "q1": ("nq",), "qd": ("nv",), "qdd": ("nv",), "tau": ("nv",), "dq": ("nv",),
     "f_ext": ("nb", 6), "lam": ("rows of the constraints",), "t": (),
@@ -36,16 +35,14 @@ SHAPES: dict[str, Shape] = {
 class Function:
     """A function of a system and arrays: ``algorithm(system, *arrays, **choices)`` evaluates one row.
 
-    ``arrays`` are the names of its arrays; ``shapes`` their core shapes, where ``SHAPES`` does not have them;
-    ``choices`` are its fixed arguments with
-    their defaults (... if there is none). ``force``: it takes f_ext too. ``solves``: it divides by the mass matrix.
-    ``needs_mass``: it is not defined for a massless model. ``named``: its name and its choices determine what it
-    computes, which is not so for a user's function. ``judged``: results that are not finite are errors.
-    ``generic``: the algorithm is written for any system, of which it uses the constraints; others are written for
-    trees, and a system may have a way of its own (``System.apply``). ``timed``: constraints may make it depend on time.
-    ``check(name, choices, results)`` returns what a user gets of the results, or raises.
-    ``adapt(function, system, choices, arrays)`` returns the variant of the function that a call with these arrays
-    needs, and its arrays.
+    ``arrays`` are the names of its arrays; ``shapes`` the core shapes of those that are not in ``SHAPES``; ``choices``
+    its fixed arguments with their defaults (... if there is none). ``force``: it takes f_ext too. ``solves``: it
+    divides by the mass matrix. ``needs_mass``: it is not defined for a massless model. ``named``: its name and choices
+    determine what it computes, which does not hold for a user's function. ``judged``: results that are not finite are
+    errors. ``generic``: the algorithm accepts any system and uses its constraints; other algorithms are written for
+    trees, and a system may replace them (``System.apply``). ``timed``: constraints may make it depend on time.
+    ``check(name, choices, results)`` returns the results that users get, or raises. ``adapt(function, system, choices,
+    arrays)`` returns the variant of the function for these arrays, and its arrays.
     """
 
     name: str
@@ -72,7 +69,7 @@ class Function:
                 )
 
     def shape(self, name: str) -> Shape:
-        """Core shape of one of its arrays, with sizes of the system by their names."""
+        """Core shape of one of its arrays, with sizes of the system as text."""
         return self.shapes[name] if name in self.shapes else SHAPES[name]
 
     def core(self, system: System, name: str) -> tuple[int, ...]:
@@ -84,7 +81,7 @@ class Function:
         return tuple(CHOICES[name](self.name, system, x) for name, x in zip(self.choices, given, strict=True))
 
     def for_system(self, system: System) -> Function:
-        """Return the function with the time as its last array, if it is ``timed`` and so is a constraint."""
+        """Return the function, with the time as its last array if it and a constraint of the system depend on time."""
         return _with_time(self) if self.timed and takes_time(system) else self
 
     def row(
@@ -115,8 +112,7 @@ class Function:
 
 
 class Request(NamedTuple):
-    """What is to be compiled for a system: a function with its choices checked, a dtype, with f_ext or without, for a
-    target."""
+    """Code to be compiled for a system: function, checked choices, dtype, whether it takes f_ext, and target."""
 
     function: Function
     choices: tuple[Any, ...]

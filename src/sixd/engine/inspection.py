@@ -1,6 +1,6 @@
-"""Suspect results: which rows lost their digits or are not finite, and the error that says why.
+"""Inspection of suspect results: find the rows that are not finite or inaccurate, and raise an error with the cause.
 
-Compiled code reports only that some row of a call is suspect; here the rows are found and judged.
+Compiled code reports only that some row of a call is suspect; here these rows are found and checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def inspect(
     shape: tuple[int, ...],
     results: list[Any],
 ) -> None:
-    """Raise for the first row whose arguments are finite and whose result is not, or may have lost its digits."""
+    """Raise for the first row with finite arguments whose result is not finite or may have lost its digits."""
     names = (*function.arrays, "f_ext")[: len(inputs)]
     cores = [function.core(model, name) for name in names]
     count = math.prod(shape)
@@ -60,12 +60,12 @@ def inspect(
 
 
 def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
-    """The suspect rows among those whose arguments are finite, and a few beside them."""
+    """The suspect rows among those with finite arguments, and some of their neighbours."""
 
     def is_suspect(among: Array) -> bool:
         return bool(len(among)) and made([r[among] for r in rows], among.shape, None)[1]
 
-    def find_in(among: Array) -> list[int]:  # by halves, since compiled code tells of all the rows of a call together
+    def find_in(among: Array) -> list[int]:  # bisect: compiled code reports on all rows of a call together
         if len(among) <= _TOGETHER:
             return [int(k) for k in among]
         return [k for half in np.array_split(among, 2) if is_suspect(half) for k in find_in(half)]
@@ -75,7 +75,7 @@ def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
 
 
 def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
-    """The condition of M (n,), or of what it is for the joints that are solved for, at each q (n, nq)."""
+    """The condition (n,) of M, restricted to the freedoms that are solved for, at each q (n, nq)."""
     made = artifact.routine(model, Request(LIBRARY["mass_matrix"], (), "float64", False))
     M, free = made([q], q.shape[:1], None)[0][0], solved_freedoms(model, prescribed)
     return condition(M[:, free[:, None], free], usual_sizes(model, prescribed).size)
@@ -86,7 +86,7 @@ def _singular_error(where: str, model: System, names: list[str], row: str, found
     if isinstance(model, Model):
         what, hint = "joints", "or give the joints an armature"
     return SingularError(
-        f"{where}: the mass matrix is singular in this configuration{row}: there {what} {names} move nothing that "
-        f"others do not move already, to rounding (its condition is {found:.1e}, expected at most "
+        f"{where}: the mass matrix is singular in this configuration{row}: there {what} {names} move no "
+        f"inertia that others do not move already, up to rounding (its condition is {found:.1e}, expected at most "
         f"{LARGEST_CONDITION[dtype]:.1e} for {dtype}). Move away from it, {hint}."
     )

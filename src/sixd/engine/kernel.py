@@ -19,13 +19,13 @@ class Kernel:
     """A function compiled for one model: call it like the function, without the model.
 
     Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
-    filled if given. Compiled when first called, separately for one row and for batches. Many threads may call it at
-    once. It cannot be pickled: pickle the model and compile again, which takes a moment if the code is on disk.
+    filled if given. It is compiled at its first call, separately for one row and for batches. Several threads may call
+    it at once. It cannot be pickled: pickle the model and compile again, which is fast if the code is on disk.
     A kernel of library functions raises where they do; one of your own function, or with parameters, returns inf or NaN
     where it divides by zero.
 
-    Made by ``sixd.compile``. ``name``, ``model``, ``dtype`` and ``inputs`` (names of its arrays, in order) tell what it
-    is, ``program`` what it computes.
+    Made by ``sixd.compile``. Attributes: ``name``, ``model``, ``dtype``, ``inputs`` (names of its arrays, in order) and
+    ``program`` (the traced operations).
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Kernel:
         self._function, self._choices = function, choices
         self._requests = {force: Request(function, choices, dtype, force, target) for force in (False, True)}
         function.require_numeric(f"compile: {function.name}", model)
-        # a user's function is traced here and now: what it closes over may change later
+        # a user's function is traced now: variables that it closes over may change later
         self._program = None if function.named else trace_request(model, self._requests[False])
         self._routines = {
             False: make_routine(model, self._requests[False], self._program),
@@ -44,11 +44,11 @@ class Kernel:
         }
 
     def __new__(cls, *args: Any) -> Kernel:
-        # a class of its own, for an entry of its own: see _long_way
+        # each kernel has its own class, whose __call__ is replaced by its entry: see _long_way
         return super().__new__(type("Kernel", (cls,), {"__doc__": cls.__doc__}))
 
     def _long_way(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
-        """Any call that the entry does not answer."""
+        """Handle the calls that the entry does not: the first, and those with batches, names or options."""
         plain = self._routines[False]
         if f_ext is None and not named and self._function.check is None:
             result = plain.quick(arrays, out)
@@ -61,7 +61,7 @@ class Kernel:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
         made = self._routines[f_ext is not None]
         result = evaluate(self._function, self.model, self._choices, ordered, f_ext, out, self.dtype, made)
-        make = plain.make_entry  # another thread may take it meanwhile
+        make = plain.make_entry  # another thread may set it to None meanwhile
         if make is not None and not plain.part("entry").singular and self._function.check is None:
             # from now on a call goes to compiled code at once: the entry is not a method, and is called without self
             type(self).__call__ = make(self._long_way)  # type: ignore[method-assign]
@@ -113,19 +113,20 @@ def compile(
     function : a function of the library, such as ``sixd.inverse_dynamics``; a function of your own of arrays, written
         in NumPy style on the functions of ``sixd.spatial``, which may call the library's; or several of these in a
         tuple, which then share their common work in one kernel that returns a tuple.
-    model : the model for which it is compiled; a function of your own gets it if it has an argument named model.
+    model : the model for which it is compiled; it is passed to a function of your own that has an argument named model.
     target : "cpu".
     dtype : "float64" or "float32".
-    parameters : names of what shall be trailing inputs of the kernel instead of constants: "inertia" (nb, 10) with rows
-        m, hx, hy, hz, Ixx, Iyy, Izz, Iyz, Ixz, Ixy about the body's origin; "gravity" (3,); "placements" (nb, 4, 4);
-        "damping", "friction", "armature" (nv,); or the name of a symbol of the model ().
+    parameters : names of model parameters that become trailing inputs of the kernel instead of constants: "inertia"
+        (nb, 10), per body m, hx, hy, hz, Ixx, Iyy, Izz, Iyz, Ixz, Ixy about its origin; "gravity" (3,); "placements"
+        (nb, 4, 4); "damping", "friction", "armature" (nv,); or the name of a symbol of the model ().
     shapes : core shapes of the arrays of your own function whose names are not q, qd, qdd, tau, dq or f_ext.
     static : fixed arguments of the function: ``compile(sixd.pose, model, frame="tool")``. Arguments of your own
         function with a default are fixed at that, unless ``shapes`` names them.
 
-    A function of your own is run once, here, on scalars that record what is done to them: what it closes over is fixed
-    from then on. ``sixd.spatial`` has sin, cos, tan, asin, acos, atan2, sqrt, exp, log, sign, absolute, minimum,
-    maximum and where; conditions are made of single numbers (``where(q[0] > 0, a, b)``), not of whole arrays.
+    A function of your own is run once, at this call, on scalars that trace the operations: the values of variables that
+    it closes over are fixed from then on. ``sixd.spatial`` has sin, cos, tan, asin, acos, atan2, sqrt, exp, log, sign,
+    absolute, minimum, maximum and where; conditions are made of single numbers (``where(q[0] > 0, a, b)``), not of
+    whole arrays.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.planar(2)
@@ -150,9 +151,9 @@ def export_c(
 ) -> Any:
     """The function for one model as C99: ``.source`` and ``.header``, one self-contained function of plain arrays.
 
-    No allocation, no dependencies but the C library's mathematics. Arguments as for ``compile``; ``name`` is that of
-    the C function; ``f_ext=True`` adds external forces as the last input. ``.save(folder)`` writes both files. Where
-    the mass matrix is singular the C function gives inf or NaN.
+    The code allocates no memory and depends only on the C math library. Arguments as for ``compile``; ``name`` is the
+    name of the C function; ``f_ext=True`` adds external forces as the last input. ``.save(folder)`` writes both files.
+    Where the mass matrix is singular the C function returns inf or NaN.
     """
     with_force = static.pop("f_ext", None) not in (None, False)
     request = make_request("export_c", function, model, "cpu", dtype, parameters, shapes, static)

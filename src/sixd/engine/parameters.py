@@ -1,4 +1,4 @@
-"""Parameters of a model as inputs of a program: the model with traced scalars in the place of its numbers."""
+"""Parameters of a model as inputs of a program: the model with traced scalars instead of its numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import is_sympy
 
-# what a model's numbers can be called, with the shape of the input
+# names of a model's parameters, with the shape of the input
 PARAMETERS = {
     "inertia": ("nb", 10),
     "gravity": (3,),
@@ -54,7 +54,7 @@ def with_parameters(model: System, values: Mapping[str, Any]) -> System:
     fields: dict[str, Any] = {}
     for name, value in values.items():
         if name == "inertia":
-            # the world's entry stays
+            # the world's entry is kept
             bodies = [Inertia.from_parameters(row).matrix for row in value]
             fields["inertia"] = np.array([model.inertia[0].astype(object), *bodies])
         elif name == "placements":

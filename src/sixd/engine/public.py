@@ -1,12 +1,12 @@
-"""``@public``: how a function of the library is declared, once, by its signature, its docstring and its algorithm.
+"""``@public`` declares a function of the library, by its signature, its docstring and its algorithm.
 
     @public(rnea)
     def inverse_dynamics(model, q, qd, qdd, *, f_ext=None, out=None):
         '''Joint forces that produce the accelerations: …'''
 
-Of the arguments behind the model, ``f_ext`` and ``out`` have their meaning everywhere; those named in ``CHOICES`` are
-fixed arguments, for each of which there is code of its own; all others are arrays. The function that users get answers
-one row from compiled code at once, and hands every other call to ``sixd.engine.evaluate``.
+Of the arguments after the model, ``f_ext`` and ``out`` mean the same in all functions; those named in ``CHOICES`` are
+fixed arguments, and each combination of their values is compiled separately; all others are arrays. The function that
+users get passes a single row directly to compiled code, and every other call to ``sixd.engine.evaluate``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def declaration(function: Callable[..., Any]) -> Function:
 
 
 def _read(function: Callable[..., Any], algorithm: Any, shapes: Mapping[str, Shape], facts: dict[str, Any]) -> Function:
-    """The function that a signature declares."""
+    """The :class:`Function` that a signature declares."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     arrays = tuple(p.name for p in _arrays(parameters) if p.default is p.empty)  # variants have those with defaults
     choices = {p.name: ... if p.default is p.empty else p.default for p in parameters if p.name in CHOICES}
@@ -75,16 +75,16 @@ def _arrays(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
 def _front(function: Callable[..., Any], declared: Function) -> Any:
     """The function that users call.
 
-    It has the very arguments of the declaration, in written-out code: a call through ``*args`` and ``**options`` would
-    take 0.15 us longer, half as long as an arm's dynamics.
+    Its source is generated with the arguments of the declaration: a call through ``*args`` and ``**options`` would take
+    0.15 us longer, half the time of an arm's dynamics.
     """
     parameters = list(inspect.signature(function).parameters.values())
     names, options = [p.name for p in parameters], [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    places = names[: len(names) - len(options)]
+    positional = names[: len(names) - len(options)]
     system, arrays = names[0], [p.name for p in _arrays(parameters[1:])]
     row = ", ".join(arrays)
     defaults = ", ".join(f"{name}=default_{name}" for name in options)
-    source = [f"def front({', '.join(places)}{f', *, {defaults}' if options else ''}):"]
+    source = [f"def front({', '.join(positional)}{f', *, {defaults}' if options else ''}):"]
     if len(arrays) == len(declared.arrays) and declared.adapt is None:
         # one row, with the options at their defaults: the memo may have its entry
         same = " and ".join(f"{name} is default_{name}" for name in options) or "True"

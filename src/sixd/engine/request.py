@@ -1,6 +1,7 @@
-"""From what a user writes to a request.
+"""Requests from the arguments of ``sixd.compile`` and ``sixd.export_c``.
 
-A request has one function: of the library, of the user, or several of these and parameters joined into one.
+A request has one function: of the library, of the user, or several of these joined into one, with or without parameters
+of the model.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ def make_request(
         if value not in allowed:
             raise unknown_name(f"{where}: {name}", "choice", value, allowed)
     if isinstance(parameters, str):
-        raise ScalarTypeError(f"{where}: parameters is a text, expected names in a tuple: ({parameters!r},).")
+        raise ScalarTypeError(f"{where}: parameters is a string, expected names in a tuple: ({parameters!r},).")
     several = tuple(function) if isinstance(function, (tuple, list)) else (function,)
     if not several:
-        raise ScalarTypeError(f"{where}: got no function, expected one, or some in a tuple.")
+        raise ScalarTypeError(f"{where}: got no function, expected one, or a tuple of functions.")
     parts = [_part(where, f, model, dict(shapes or {}), static) for f in several]
     own = [name for part in parts if not part.function.named for name in part.function.arrays]
     for name in shapes or ():
@@ -58,7 +59,7 @@ def make_request(
 
 
 def _dtype_name(dtype: Any) -> str:
-    """The name of what NumPy takes for a dtype: "float32", numpy.float32, …"""
+    """The name of a dtype given as NumPy accepts it: "float32", numpy.float32, …"""
     try:
         return "None" if dtype is None else str(np.dtype(dtype))
     except TypeError:
@@ -66,7 +67,7 @@ def _dtype_name(dtype: Any) -> str:
 
 
 class _Part(NamedTuple):
-    """One of the functions to be compiled, with its checked choices, and the names of all the arguments it can take."""
+    """One of the functions to be compiled, with its checked choices and the names of all its arguments."""
 
     function: Function
     choices: tuple[Any, ...]
@@ -132,10 +133,12 @@ def _core(where: str, name: str, shape: Any) -> tuple[int, ...]:
 
 
 def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, ...]) -> Function:
-    """One function of all the arrays that the parts take, then of the parameters, that returns all their results."""
+    """One function of the arrays of all parts and then of the parameters, which returns the results of all parts."""
     for part in parts:
         if part.function.check:
-            raise ScalarTypeError(f"{where}: {part.function.name} is compiled by itself, without others or parameters.")
+            raise ScalarTypeError(
+                f"{where}: {part.function.name} must be compiled alone, without other functions or parameters."
+            )
         if parameters and not part.takes_model:
             raise ScalarTypeError(
                 f"{where}: {part.function.name} takes no model, so it cannot see the parameters {list(parameters)}. "
@@ -165,7 +168,7 @@ def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, 
             model = with_parameters(model, {name: given[name] for name in parameters})
         results: list[Any] = []
         for function, choices, *_ in parts:
-            # an array of that name, which a user's function takes, acts on the library's too
+            # if a user's function has an array named f_ext, library functions get it too
             force = given.get("f_ext", f_ext) if function.force else None
             result = function.row(model, choices, (given[a] for a in function.arrays), force)
             results.extend(result if isinstance(result, tuple) else [result])

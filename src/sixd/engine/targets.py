@@ -1,6 +1,6 @@
-"""Targets: what compiled code runs on, and all that differs between them. A new target is one more object here.
+"""Targets: the machines and languages for which programs are compiled. A new target is one more object here.
 
-``cpu`` gives machine code for this processor, ``c`` and ``js`` give source text of the same programs.
+``cpu`` produces machine code for this processor; ``c`` and ``js`` produce source text of the same programs.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def _no_caller(*_: Any) -> Any:
 class Target:
     """A kind of machine or language.
 
-    ``emit`` writes code. For a machine it is ``emit(program, form, dtype, limit)``, which returns an image that can be
-    kept on disk; ``machine_key()`` identifies the machines that can run the image; ``kernel(name, shapes, dtype,
-    provide)`` and ``rollout(image, name, dtype, state, constants, operations)`` make the objects that load images and
-    call their code with arrays. A language has none of these: its text is what users want.
+    ``emit`` generates code. For a machine it is ``emit(program, form, dtype, limit)``, which returns an image to keep
+    on disk; ``machine_key()`` identifies the machines that can run the image; ``kernel(name, shapes, dtype, provide)``
+    and ``rollout(image, name, dtype, state, constants, operations)`` make the objects that load images and call their
+    code with arrays. A language has only ``emit``, which returns its source text.
     """
 
     name: str
@@ -62,7 +62,7 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
 
 @cache
 def _processor() -> str:
-    """The processor's features as NumPy knows them: enough to tell processors apart, without LLVM."""
+    """The processor's features as NumPy reports them: enough to distinguish processors, without LLVM."""
     with FORKS_WAIT:
         import platform
 
@@ -92,5 +92,5 @@ cpu = Target("cpu", _emit_machine_code, _processor, partial(Routine, load=_load)
 c = Target("c", _emit_c)
 js = Target("js", _emit_js)
 
-# those for which ``sixd.compile`` makes kernels
+# the targets of ``sixd.compile``
 COMPILED = {target.name: target for target in (cpu,)}

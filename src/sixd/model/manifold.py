@@ -1,4 +1,4 @@
-"""The configuration space of a model: the joints' own spaces, side by side."""
+"""The configuration space of a model: the product of its joints' spaces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def random_configuration(
     joints: Iterable[tuple[Joint, slice]], lower: Array, upper: Array, rng: Any, size: Any
 ) -> Array:
-    """Configurations (…, nq) of joints with their places in q, drawn within limits (nq,); see ``draw_arguments``."""
+    """Configurations (…, nq) of joints with their slices of q, drawn within limits (nq,); see ``draw_arguments``."""
     rng, shape = draw_arguments(rng, size)
     if symbols_in([lower, upper]):
         raise ScalarTypeError("random_configuration: the limits are symbolic, expected numbers. Use substitute.")
@@ -32,7 +32,7 @@ def random_configuration(
 
 
 def draw_arguments(rng: Any, size: Any) -> tuple[np.random.Generator, tuple[int, ...]]:
-    """The generator of a generator or seed, and the leading shape of a size: None, a number or some in a tuple."""
+    """The generator for a generator or seed, and the leading shape for a size: None, a number or a tuple of numbers."""
     try:
         generator = np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -43,7 +43,7 @@ def draw_arguments(rng: Any, size: Any) -> tuple[np.random.Generator, tuple[int,
     whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in sizes)
     if not whole:
         raise ScalarTypeError(
-            f"random_configuration: size is {size!r}, expected a whole number of at least 0, or some in a tuple."
+            f"random_configuration: size is {size!r}, expected a whole number of at least 0, or a tuple of them."
         )
     return generator, tuple(map(int, sizes))
 
@@ -55,7 +55,7 @@ def integrate_row(model: Model, q: Array, dq: Array) -> Array:
 
 
 def difference_row(model: Model, q0: Array, q1: Array) -> Array:
-    """The dq (nv,) that leads from q0 to q1 (nq,)."""
+    """The dq (nv,) from q0 to q1 (nq,)."""
     parts = [model.joints[i].difference(q0[model.iq[i]], q1[model.iq[i]]) for i in model.bodies]
     return np.concatenate([np.zeros(0), *parts])
 
@@ -73,7 +73,7 @@ def coadjoint_row(model: Model, q: Array, qd: Array, p: Array) -> Array:
 
 
 def nonfinite_error(model: Any, where: str, row: str, *arrays: Array) -> SingularError:
-    """The error for a result that is not finite although its arguments are; ``row`` says which, in words."""
+    """The error for a result that is not finite although its arguments are; ``row`` is text such as " in row (3,)"."""
     for q in arrays:
         tree = hasattr(model, "joints") and len(q) == model.nq
         for i in model.bodies if tree else ():

@@ -1,7 +1,7 @@
-"""What is known of a system beside its own fields, kept as long as the system lives.
+"""Memo of values that are computed once per system, kept as long as the system lives.
 
-Compiled code, ranks, counts of constraint equations: whatever is computed once per system is remembered here, and only
-here, under a key of its own. A system that is garbage-collected takes its entries with it; :func:`clear` drops all.
+It holds compiled code, ranks and counts of constraint equations, each under its own key, and is the only cache of such
+values. The entries of a system are dropped when it is garbage-collected; :func:`clear` drops all.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from sixd.locks import Lock
 T = TypeVar("T")
 
 _LOCK = Lock()
-# by id of the system, then by key; read directly where a function call would take too long
+# by id of the system, then by key; read directly where a function call would be too slow
 KNOWN: dict[int, dict[Hashable, Any]] = {}
 _ALIVE: dict[int, weakref.ref[Any]] = {}
 _INDEXES: list[dict[int, Any]] = []
 
 
 def remember(system: Any, key: Hashable, make: Callable[[], T]) -> T:
-    """Return what is known of a system under ``key``; ``make()`` computes it at the first call."""
+    """Return the value of a system under ``key``; ``make()`` computes it at the first call."""
     known = known_of(system)
     if key not in known:
-        known.setdefault(key, make())  # without a lock, which make() might need: of two threads the first one's stays
+        known.setdefault(key, make())  # no lock, since make() may need it: of two threads the first wins
     return known[key]
 
 
 def known_of(system: Any) -> dict[Hashable, Any]:
-    """Return all that is known of a system, by key; the dictionary may be added to."""
+    """Return the dictionary of a system's values by key, to read from and to add to."""
     known = KNOWN.get(id(system))
     return known if known is not None else _begin(system)
 
@@ -45,8 +45,10 @@ def _begin(system: Any) -> dict[Hashable, Any]:
 
 
 def new_index() -> dict[int, Any]:
-    """Return a dictionary by ``id(system)`` whose entries live as long as the system: a part of the memo that is
-    read without a function call. Add to it only after ``known_of(system)``."""
+    """Return a dictionary by ``id(system)`` whose entries live as long as the system.
+
+    It is a part of the memo that is read without a function call. Add to it only after ``known_of(system)``.
+    """
     index: dict[int, Any] = {}
     _INDEXES.append(index)
     return index
@@ -61,7 +63,7 @@ def _forget(key: int, _: object) -> None:
 
 
 def clear() -> None:
-    """Forget everything about every system: what is needed again is computed again."""
+    """Drop the values of all systems; they are computed again when needed."""
     with _LOCK:
         _ALIVE.clear()
         for index in (KNOWN, *_INDEXES):

@@ -1,8 +1,8 @@
-"""System: what the functions of the library act on.
+"""System: the base class of everything that the functions of the library accept as a model.
 
-A ``Model`` is one, a tree of joints; a model reduced to independent coordinates is another, and so are equations of
-motion that were given or derived. A system says how many coordinates it has, how they move, which constraints bind
-them, and how it computes a function of the library: by a method ``<function>_row`` of its own, or by the algorithm.
+Systems are a ``Model`` (a tree of joints), a model reduced to independent coordinates, and equations of motion that
+were given or derived. A system defines its coordinates, their rates, its constraints, and how it computes a function of
+the library: by its own method ``<function>_row``, or by the algorithm.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def library(name: str) -> Callable[..., Any]:
 class System:
     """Base of all systems: coordinates q (nq,) with rates by qd (nv,), constraints, and the functions of the library.
 
-    A subclass computes a function of the library in its own way by a method ``<function>_row`` on one state of any
-    scalar, such as ``mass_matrix_row(q)``.
+    A subclass implements a function of the library by a method ``<function>_row`` on one state of any scalar, such as
+    ``mass_matrix_row(q)``.
     """
 
     name: str
@@ -50,11 +50,11 @@ class System:
     nb: int = 0
     constraints: tuple[Constraint, ...]
     symbols: tuple[Any, ...] = ()
-    joint_names: tuple[str, ...]  # of what has coordinates: joints, or the coordinates themselves
-    is_traced: bool = False  # whether parameters are being traced: those of a kernel, inside a user's function
+    joint_names: tuple[str, ...]  # of the joints, or of the coordinates of a system without joints
+    is_traced: bool = False  # whether its parameters are traced scalars, as in a user's function in a kernel
 
     def __deepcopy__(self, memo: dict[int, Any]) -> System:
-        return self  # it never changes, and there is compiled code for this very object
+        return self  # immutable, and compiled code belongs to this very object
 
     @property
     def bodies(self) -> range:
@@ -63,7 +63,7 @@ class System:
 
     @property
     def dof_parent(self) -> tuple[int, ...]:
-        """Per-DoF parent array (nv,), -1 at the root: a chain, where nothing is known of a branching."""
+        """Per-DoF parent array (nv,), -1 at the root: a chain, unless the system knows its branches."""
         return tuple(range(-1, self.nv - 1))
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
@@ -78,11 +78,11 @@ class System:
         raise NotImplementedError
 
     def q_slice(self, joint: str) -> slice:
-        """Where the joint's coordinates are in q."""
+        """The slice of the joint's coordinates in q."""
         raise NotImplementedError
 
     def v_slice(self, joint: str) -> slice:
-        """Where the joint's freedoms are in qd, qdd and tau."""
+        """The slice of the joint's freedoms in qd, qdd and tau."""
         raise NotImplementedError
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
@@ -94,11 +94,11 @@ class System:
         return q + dq
 
     def difference_row(self, q0: Array, q1: Array) -> Array:
-        """The dq (nv,) that leads from q0 to q1 (nq,), one state of any scalar."""
+        """The dq (nv,) from q0 to q1 (nq,), one state of any scalar."""
         return q1 - q0
 
     def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
-        """p·[qd, e] (nv,) for each freedom e, brackets of velocities: zero where qd is dq/dt."""
+        """p·[qd, e] (nv,) for each freedom e, with Lie brackets of velocities: zero where qd is dq/dt."""
         return np.zeros(self.nv, dtype=int)
 
     def integrate(self, q: Any, dq: Any) -> Array:
@@ -106,11 +106,11 @@ class System:
         return library("integrate")(self, q, dq)
 
     def difference(self, q0: Any, q1: Any) -> Array:
-        """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest way for orientations."""
+        """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest rotation for orientations."""
         return library("difference")(self, q0, q1)
 
     def neutral(self) -> Array:
-        """Configuration (nq,) from which to start."""
+        """The default configuration (nq,)."""
         return np.zeros(self.nq)
 
     def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
@@ -119,7 +119,7 @@ class System:
         return generator.uniform(-np.pi, np.pi, (*shape, self.nq))
 
     def frame(self, name: str, where: str = "frame") -> Frame:
-        """The frame of that name, if the system has frames."""
+        """The frame of that name; raise if the system has no frames."""
         raise ModelError(f"{where}: {self.name!r} is a system without bodies and frames, expected a sixd.Model.")
 
     def substitute(self, values: Mapping[Any, Any]) -> System:
@@ -127,7 +127,7 @@ class System:
         raise NotImplementedError
 
     def with_values(self, values: Mapping[str, Any]) -> System:
-        """The system with scalars in the place of the symbols of these names."""
+        """The system with the symbols of these names replaced by scalars."""
         raise NotImplementedError
 
     def require_numeric(self, where: str) -> None:
@@ -141,7 +141,7 @@ class System:
 
 
 def require_system(where: str, system: object) -> None:
-    """Raise unless ``system`` is one."""
+    """Raise unless ``system`` is a :class:`System`."""
     if not isinstance(system, System):
         raise ScalarTypeError(
             f"{where}: model is a {type(system).__name__}, expected a sixd.Model, or a system of equations. "

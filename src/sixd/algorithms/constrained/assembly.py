@@ -1,7 +1,8 @@
 """Assembly: a configuration near a given one that satisfies the constraints, and a velocity that does.
 
-Floats alone. Levenberg-Marquardt on the configuration manifold with steps of least norm; the damping goes with the
-square of the error, so that it converges quadratically also where constraints are redundant (Fan and Yuan 2005).
+Works on floats only. Levenberg-Marquardt on the configuration manifold with steps of least norm; the damping is
+proportional to the square of the error, so that it converges quadratically also where constraints are redundant
+(Fan and Yuan 2005).
 """
 
 from __future__ import annotations
@@ -17,35 +18,35 @@ from sixd.model.constraint import Constraint
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
 
-# errors are those of a joint's angle or travel [rad or m] that would mend them: rounding leaves 1e-16 of a mechanism's
+# errors are measured by the joint motion [rad or m] that would remove them: rounding leaves 1e-16 of a mechanism's
 # size, and 1e-13 of one that is a thousand times smaller than its distance from the origin
 ACCEPTED = 1e-10
 _ROUNDING = 1e-15
 _STEPS = 60
 _LONGEST = 0.5  # step of any coordinate [rad or m]
-_NEARBY = (0.0, 0.05, 0.2, 0.5, 1.0)  # rad or m, by which the starts that are tried lie beside the one given
-_ELSEWHERE = 6  # starts at random, to tell a bad start from constraints that no configuration satisfies
+_NEARBY = (0.0, 0.05, 0.2, 0.5, 1.0)  # distances [rad or m] of the starts tried from the given one
+_ELSEWHERE = 6  # random starts, to distinguish a bad start from constraints that no configuration satisfies
 
 
 class Attempt(NamedTuple):
-    """Where the iteration ended: the configuration, the worst constraint, its error, and whether it is assembled."""
+    """End of an iteration: the configuration, the worst constraint, its error, and whether it is assembled."""
 
     q: Array
     worst: Constraint | None
     error: float
     done: bool
-    lack: float = 0.0  # |φ| of the worst, in its own unit
+    residual: float = 0.0  # |φ| of the worst constraint, in its own unit
 
 
 def assembled(system: System, q: Array, free: Array, rng: np.random.Generator) -> Attempt:
-    """The first success from q (nq,) and from starts beside it, else the attempt that ended nearest.
+    """The first success from q (nq,) and from starts near it, else the attempt with the smallest error.
 
     Freedoms outside the mask ``free`` (nv,) keep their coordinates.
     """
     best: Attempt | None = None
     for size in _NEARBY:
         start = q if size == 0 else _moved(system, q, rng.uniform(-size, size, system.nv) * free)
-        attempt = settle(system, start, free)
+        attempt = solve_nearby(system, start, free)
         if attempt.done:
             return attempt
         best = attempt if best is None or attempt.error < best.error else best
@@ -54,16 +55,16 @@ def assembled(system: System, q: Array, free: Array, rng: np.random.Generator) -
 
 
 def assembled_anywhere(system: System, q: Array, free: Array, rng: np.random.Generator) -> bool:
-    """Whether some start at random succeeds; coordinates that are not free keep their values."""
+    """Whether some random start succeeds; coordinates that are not free keep their values."""
     for _ in range(_ELSEWHERE):
         dq = _difference(system, q, np.asarray(system.random_configuration(rng), dtype=float))
-        if settle(system, _moved(system, q, dq * free), free).done:
+        if solve_nearby(system, _moved(system, q, dq * free), free).done:
             return True
     return False
 
 
-def settle(system: System, q: Array, free: Array) -> Attempt:
-    """The iteration from one start."""
+def solve_nearby(system: System, q: Array, free: Array) -> Attempt:
+    """The result of the Levenberg-Marquardt iteration from q (nq,); freedoms outside the mask ``free`` (nv,) stay."""
     damping, (phi, A) = 1.0, holonomic_rows(system, q)
     for _ in range(_STEPS):
         scale = row_scale(A)
@@ -71,8 +72,8 @@ def settle(system: System, q: Array, free: Array) -> Attempt:
         size = float(np.linalg.norm(f))
         if not len(f) or size < _ROUNDING or not free.any() or not (np.isfinite(size) and np.isfinite(J).all()):
             break
-        # the step of least norm, damped: min ‖J dq + f‖² + μ‖dq‖²; below 1e-16 μ would let rounding through where
-        # equations are redundant
+        # the damped step of least norm: min ‖J dq + f‖² + μ‖dq‖²; with μ below 1e-16 rounding errors would enter
+        # where equations are redundant
         weight = max(np.sqrt(damping) * min(size, 1.0), 1e-8)
         rows = np.vstack([J, np.eye(J.shape[1]) * weight])
         step = np.linalg.lstsq(rows, np.concatenate([-f, np.zeros(J.shape[1])]), rcond=None)[0]
@@ -91,7 +92,7 @@ def settle(system: System, q: Array, free: Array) -> Attempt:
 
 
 def holonomic_rows(system: System, q: Array) -> tuple[Array, Array]:
-    """What the holonomic constraints lack (h,) and its rows of A (h, nv), as floats."""
+    """Residual (h,) of the holonomic constraints and its rows of A (h, nv), as floats; see ``Constraint.closure``."""
     pairs = [c.closure(system, q) for c in system.constraints]
     phi = [np.zeros(0), *(np.asarray(error, dtype=float) for error, _ in pairs)]
     A = [np.zeros((0, system.nv)), *(np.asarray(rows, dtype=float) for _, rows in pairs)]
@@ -99,7 +100,7 @@ def holonomic_rows(system: System, q: Array) -> tuple[Array, Array]:
 
 
 def row_scale(A: Array) -> Array:
-    """The size of each row, 1 where it is nothing beside the largest: error over size is what a joint would move."""
+    """The norm (k,) of each row of A, 1 if it is negligible; an error over it is the joint motion that removes it."""
     size = np.linalg.norm(A, axis=1)
     return np.where(size > 1e-12 * size.max(initial=0.0), size, 1.0)
 
@@ -116,17 +117,17 @@ def _judged(system: System, q: Array, phi: Array, A: Array) -> Attempt:
 
 
 def assembled_velocity(system: System, q: Array, qd: Array, t: float, free: Array) -> Array:
-    """The velocity with A qd = b(t) that differs least from qd in the mass metric; other freedoms keep theirs."""
+    """The velocity (nv,) with A qd = b(t) nearest to qd in the mass metric; freedoms outside ``free`` keep theirs."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     M = np.asarray(system.apply("mass_matrix", crba, q), dtype=float)[np.ix_(free, free)]
     J, scale, n = A[:, free], row_scale(A), int(free.sum())
-    # each freedom in its own scale of inertia
+    # scale each freedom by its inertia
     inertia = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     rows = J / scale[:, None] / inertia
     K = np.block([[M / np.outer(inertia, inertia), rows.T], [rows, np.zeros((len(A), len(A)))]])
-    for _ in range(2):  # the second time for what rounding left
-        lack = -np.asarray(constraint_velocity(system, q, qd, t), dtype=float) / scale
-        change = np.linalg.lstsq(K, np.concatenate([np.zeros(n), lack]), rcond=1e-12)[0][:n] / inertia
+    for _ in range(2):  # the second pass removes rounding errors
+        residual = -np.asarray(constraint_velocity(system, q, qd, t), dtype=float) / scale
+        change = np.linalg.lstsq(K, np.concatenate([np.zeros(n), residual]), rcond=1e-12)[0][:n] / inertia
         qd = qd.copy()
         qd[free] += change
     left = np.abs(np.asarray(constraint_velocity(system, q, qd, t), dtype=float)) / scale

@@ -1,8 +1,9 @@
 """Dynamics under constraints: M qdd + h = tau + Aᵀλ with A qdd + dA/dt qd = db/dt.
 
 Generic over systems. With M = LᵀDL the unknown z = L qdd has a diagonal metric, and each row a of A becomes u = L⁻ᵀa:
-the correction of the free motion is the smallest p = Σ u λ with u·(D⁻¹p) = r, where r is what the rows lack
-[RBDA section 8.1; least_norm.py]. No square roots, no selects if the constraints are independent: it runs on symbols.
+the correction of the free motion is the smallest p = Σ u λ with u·(D⁻¹p) = r, where r is the residual of the rows
+[RBDA section 8.1; least_norm.py]. It takes no square roots, and no selects if the constraints are independent, so that
+it runs on symbols.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ from sixd.spatial.scalar import Array, Scalar, is_number, where
 
 
 class Metric(NamedTuple):
-    """M = Lᵀ diag(1/w) L, in the pattern of the tree."""
+    """M = Lᵀ diag(1/w) L with the sparsity of the tree; ``branch`` lists the freedoms that carry each freedom."""
 
     L: Array
     weight: Array
-    branch: tuple[tuple[int, ...], ...]  # of each freedom: those before it
+    branch: tuple[tuple[int, ...], ...]
 
     def lower(self, a: Array) -> Array:
-        """u = L⁻ᵀ a."""
+        """L⁻ᵀ a (n,)."""
         u = list(a)
         for i in reversed(range(len(u))):
             for j in self.branch[i]:
@@ -54,7 +55,7 @@ class Metric(NamedTuple):
         return np.array(u)
 
     def raised(self, z: Array) -> Array:
-        """L⁻¹ z."""
+        """L⁻¹ z (n,)."""
         x: list[Scalar] = []
         for i in range(len(z)):
             total = z[i]
@@ -71,7 +72,7 @@ class Metric(NamedTuple):
 
 
 def mass_metric(system: System, q: Array) -> Metric:
-    """The factors of the mass matrix."""
+    """The factors of the mass matrix at q (nq,)."""
     branch: list[tuple[int, ...]] = []
     for p in system.dof_parent:
         branch.append((p, *branch[p]) if p >= 0 else ())
@@ -90,7 +91,7 @@ def constrained_dynamics(
     f_ext: Array | None = None,
     limits: Limits = EXACT,
 ) -> tuple[Array, Array]:
-    """qdd (nv,) and λ (k,), the smallest if the constraints are redundant; NaN beyond the limits.
+    """qdd (nv,) and λ (k,), of least norm if the constraints are redundant; NaN beyond the limits.
 
     With ``stabilisation`` ω the rows are A qdd = db/dt - dA/dt qd - 2ω(A qd - b) - ω²φ  [Baumgarte 1972].
     """
@@ -103,7 +104,7 @@ def constrained_dynamics(
         drift = constraint_velocity(system, q, qd, t) * 2 + padded_error(system, q) * stabilisation
         c = c - drift * stabilisation
 
-    # the free motion, what the rows lack under it, and the smallest force that makes it good
+    # the free motion, the residual of the rows under it, and the smallest force that removes the residual
     metric = mass_metric(system, q)
     z = metric.lower(tau - h) * metric.weight
     found = _smallest("constrained_dynamics", system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
@@ -115,7 +116,7 @@ def constrained_dynamics(
 
 
 class _Smallest(NamedTuple):
-    """The smallest p = Σ v t with what the rows lack as its products, and the rows that do not vanish."""
+    """The smallest p = Σ v t whose products with the rows are their residuals, and the rows that do not vanish."""
 
     p: Array
     coefficients: list[Scalar]
@@ -129,28 +130,28 @@ def _smallest(
     q: Array,
     metric: Metric,
     A: Array,
-    lack: Callable[[Array, int], Scalar],
+    residual: Callable[[Array, int], Scalar],
     limits: Limits,
 ) -> _Smallest:
-    """``lack(u, j)`` is what row j of A lacks, u = L⁻ᵀ A[j]."""
+    """The smallest correction; ``residual(u, j)`` is the residual of row j of A, u = L⁻ᵀ A[j]."""
     rank = _rank_for(where, system, q)
     kept = [j for j in range(len(A)) if j not in rank.vanishing]
     u = [metric.lower(A[j]) for j in kept]
-    basis = _basis(u, [lack(u_j, j) for j, u_j in zip(kept, u, strict=True)], metric.weight, rank, limits)
+    basis = _basis(u, [residual(u_j, j) for j, u_j in zip(kept, u, strict=True)], metric.weight, rank, limits)
     return _Smallest(*basis.smallest(metric.weight), basis, kept)
 
 
-def correction(system: System, q: Array, lack: Array, limits: Limits = EXACT) -> Array:
-    """The smallest change (nv,) in the mass metric with A change = lack (k,); NaN beyond the limits."""
+def correction(system: System, q: Array, residual: Array, limits: Limits = EXACT) -> Array:
+    """The smallest change (nv,) in the mass metric with A change = residual (k,); NaN beyond the limits."""
     metric, A = mass_metric(system, q), constraint_jacobian(system, q)
-    found = _smallest("correction", system, q, metric, A, lambda u, j: lack[j], limits)
+    found = _smallest("correction", system, q, metric, A, lambda u, j: residual[j], limits)
     return _marked(found.basis, metric.raised(found.p * metric.weight))
 
 
 def projections(system: System, q: Array, *, limits: Limits = EXACT) -> tuple[Array, Array]:
-    """P and P_u = Pᵀ (nv, nv): velocities onto A P qd = 0, forces onto those that constraints do not take.
+    """P and P_u = Pᵀ (nv, nv): velocities onto A P qd = 0, forces onto those that the constraints do not balance.
 
-    P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ with M; P removes from a velocity the part M-orthogonal to those allowed.
+    P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹; P removes from a velocity the part that is M-orthogonal to the allowed ones.
     """
     P: Array = np.eye(system.nv, dtype=int)
     if not system.constraints:
@@ -160,7 +161,7 @@ def projections(system: System, q: Array, *, limits: Limits = EXACT) -> tuple[Ar
     u = [metric.lower(A[j]) for j in range(len(A)) if j not in rank.vanishing]
     basis = _basis(u, [0] * len(u), metric.weight, rank, limits)
     for v, inverse in zip(basis.v, basis.inverse, strict=True):
-        # in z = L qd the part along v; Lᵀv as rows
+        # remove the part of z = L qd along v; row = Lᵀv
         row = np.array([v[j] + sum((v[i] * metric.L[i, j] for i in _above(metric, j)), 0) for j in range(len(v))])
         P = P - np.outer(metric.raised(v * metric.weight), row * inverse)
     P = _marked(basis, P)
@@ -193,7 +194,7 @@ def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:
 
 
 def _marked(basis: Basis, result: Array) -> Array:
-    """The result; NaN where the rank has dropped. Scalars that cannot be compared, such as symbols, are not judged."""
+    """The result, NaN where the rank has dropped. Not checked for scalars without comparison, such as symbols."""
     if not basis.own or not all(map(_comparable, basis.own)):
         return result
     return where(basis.margin() > 0, result, np.full(result.shape, np.nan))
@@ -204,7 +205,7 @@ def _comparable(x: Scalar) -> bool:
 
 
 def _rank_for(where: str, system: System, q: Array) -> Rank:
-    """The rank of the assembled mechanism; symbols ask for independent constraints."""
+    """The rank of the assembled mechanism; raise if q is symbolic and the constraints are redundant."""
     rank = assembled_rank(system)
     if rank.number < rank.rows - len(rank.vanishing) and not all(_comparable(x) for x in q):
         raise ScalarTypeError(

@@ -1,10 +1,10 @@
 """The smallest x with uⱼ·x = rⱼ, by modified Gram-Schmidt without square roots, for any scalar.
 
-Vectors carry the inner product a·b = Σ w a b with positive weights w. The result has the accuracy of an orthogonal
-factorisation: errors grow with the condition of the uⱼ, not with its square as by the normal equations (Å. Björck,
+The inner product is a·b = Σ w a b with positive weights w. The result has the accuracy of an orthogonal
+factorisation: errors grow with the condition of the uⱼ, not with its square as in the normal equations (Å. Björck,
 *Numerical Methods for Least Squares Problems*, 2.4.4: x is built from the last vector to the first, each step
-correcting what the ones before left). Where the uⱼ depend on each other a fixed number of steps picks the one that is
-most independent, by selects: no branch looks at a value.
+correcting the error of the previous ones). Where the uⱼ are dependent, a fixed number of steps picks the most
+independent one by selects: no branch depends on a value.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from sixd.spatial.scalar import Array, Scalar, minimum, where
 
 
 class Limits(NamedTuple):
-    """When vectors are no basis.
+    """Limits beyond which vectors are not accepted as a basis, as fractions of squared norms.
 
-    ``dependent``: less than this part of a vector's square is left when its share in others is taken away; at 1e-13 it
-    meets them at 3e-7 rad, and results have lost half of their digits. ``vanished``: its square is less than this part
-    of the usual one, as that of a row of A in a dead centre; rounding leaves 1e-32 in float64, 1e-14 in float32.
-    ``surplus``: a vector that should depend on the basis has more than this part outside; an error of assembly of
-    0.01 rad leaves as much. ``double``: the square of a row with a double root is less than this part of what it is
-    elsewhere; of coordinates near 100, rounding leaves 1e-12, and 1e-5 in float32.
+    ``dependent``: a vector is dependent if less than this fraction is left after its components along the others are
+    subtracted; at 1e-13 its angle to them is 3e-7 rad, and results have lost half of their digits. ``vanished``: a
+    vector vanishes below this fraction of its usual square, as a row of A does in a dead centre; rounding leaves 1e-32
+    in float64, 1e-14 in float32. ``surplus``: a vector that should depend on the basis has more than this fraction
+    outside it; an assembly error of 0.01 rad leaves as much. ``double``: the square of a row with a double root is less
+    than this fraction of its square elsewhere; for coordinates near 100, rounding leaves 1e-12, and 1e-5 in float32.
     """
 
     dependent: float = 1e-13
@@ -42,7 +42,7 @@ COARSE = Limits(dependent=1e-9, vanished=1e-11, surplus=1e-3, double=1e-4)  # fo
 class Basis(NamedTuple):
     """Orthogonal vectors v_s (n,) with u_j = Σ v_s R_s[j]; y_s are the products v_s·x that x must have.
 
-    ``own`` are numbers that are above 1 while the vectors are as independent, and as many, as the limits ask.
+    ``own`` are numbers above 1 as long as the vectors are within the limits.
     """
 
     v: list[Array]
@@ -61,11 +61,11 @@ class Basis(NamedTuple):
         return x, t
 
     def margin(self) -> Scalar:
-        """A number above 0 if the limits are kept."""
+        """A number above 0 if the vectors are within the limits."""
         return reduce(minimum, self.own) - 1
 
     def add(self, v: Array, y: Scalar, square: Scalar, before: Scalar, usual: Scalar, limits: Limits) -> Scalar:
-        """Take v in, whose square was ``before`` when nothing was taken away; returns 1/(v·v)."""
+        """Append v, whose square was ``before`` prior to orthogonalization; return 1/(v·v)."""
         self.v.append(v)
         self.inverse.append(1 / square)
         self.y.append(y)
@@ -85,7 +85,7 @@ def orthogonalize(
     usual: Sequence[float] | Array,
     limits: Limits = EXACT,
 ) -> Basis:
-    """A basis of independent vectors u, in their order; ``usual`` are the squares that they have at large."""
+    """A basis of independent vectors u, in their order; ``usual`` are their usual squares."""
     u, r, k = list(u), list(r), len(u)
     before = [inner(x, x, weight) for x in u]
     basis = Basis([], [], [], [], [])
@@ -109,7 +109,7 @@ def orthogonalize_dependent(
     rank: int,
     limits: Limits = EXACT,
 ) -> Basis:
-    """A basis of ``rank`` of the vectors u: at each step of that with the largest part that is its own."""
+    """A basis of ``rank`` of the vectors u: each step takes the one with the largest part outside the basis."""
     u, r = list(u), list(r)
     basis = Basis([], [], [], [], [])
     before = [inner(x, x, weight) for x in u]
@@ -128,7 +128,7 @@ def orthogonalize_dependent(
         u = [x - v * c for x, c in zip(u, row, strict=True)]
         r = [x - y * c for x, c in zip(r, row, strict=True)]
         basis.R.append(row)
-    # where more of them are independent than should be, some were passed over
+    # a vector that is left over must lie in the span of the basis
     for x, size in zip(u, usual, strict=True):
         basis.own.append(2 - inner(x, x, weight) / (size * limits.surplus))
     return basis

@@ -1,6 +1,6 @@
-"""Small motions about a motion, under constraints or none: exact derivatives by dual numbers.
+"""Linearization about a motion, with or without constraints: exact derivatives by dual numbers.
 
-Floats alone, generic over systems. A motion nearby has the configuration q moved by a (nv,), in the tangent space at q,
+Works on floats only, generic over systems. A neighbouring motion has q moved by a (nv,), in the tangent space at q,
 and the velocity qd + b. It satisfies the constraints to first order if A_h a = 0, A_h the holonomic rows, and
 A b + D(A qd)[a] = 0. Its coordinates x are as many of the a and of the b as are independent.
 """
@@ -23,10 +23,10 @@ from sixd.spatial.dual import derivative, duals, parts
 from sixd.spatial.scalar import Array
 
 WHERE = "linearize"
-_ZERO = 1e-7  # part of the largest singular value: assembly leaves 1e-10 in the rows
-_DEPENDENT = 1e-6  # what is left of a unit vector that others determine; rounding leaves 1e-15
-_ASSEMBLED = 1e-8  # in rad or m, and of the velocity's size: what assemble leaves is 1e-10
-_SINGULAR = 1e-13  # of the scaled mass matrix: rounding leaves 1e-15
+_ZERO = 1e-7  # part of the largest singular value: assembly leaves 1e-10 in the rows of A
+_DEPENDENT = 1e-6  # rest of a unit vector that others determine; rounding leaves 1e-15
+_ASSEMBLED = 1e-8  # in rad or m, and relative to the velocity: assemble leaves 1e-10
+_SINGULAR = 1e-13  # smallest eigenvalue of the scaled mass matrix: rounding leaves 1e-15
 _DECOUPLED = 1e-9  # part of the largest entry: rounding leaves 1e-13
 
 
@@ -46,7 +46,7 @@ class Linearization:
 
     @property
     def eigenvalues(self) -> Array:
-        """Eigenvalues of A (n,), complex [1/s], by growing real part."""
+        """Eigenvalues of A (n,), complex [1/s], by increasing real part."""
         values = np.linalg.eigvals(self.A).astype(complex)
         return values[np.lexsort([values.imag, values.real.round(9)])]
 
@@ -75,12 +75,12 @@ def linearized(
     positions: Sequence[int] | None,
     speeds: Sequence[int] | None,
 ) -> Linearization:
-    """The linear equations of motions beside the one through q (nq,), qd (nv,) under tau (nv,)."""
+    """The linear equations of motions near the one through q (nq,), qd (nv,) under tau (nv,)."""
     _require_assembled(system, q, qd, t)
     M = _mass_matrix(system, q)
     p, s, dq, dqd = _nearby(system, q, qd, t, positions, speeds)
     basis = _columns([system.configuration_rate(q, e) for e in np.eye(system.nv)], system.nq)
-    with np.errstate(all="ignore"):  # judged by its result
+    with np.errstate(all="ignore"):  # the result is checked below
         rates = [_rates(system, q, qd, tau, t, a, b, basis) for a, b in zip(dq.T, dqd.T, strict=True)]
         P_u = np.asarray(projections(system, q)[1], dtype=float) if system.constraints else np.eye(system.nv)
     F = np.vstack([_columns([ad for ad, _ in rates], system.nv)[p], _columns([bd for _, bd in rates], system.nv)[s]])
@@ -100,7 +100,7 @@ def linearized(
 def _nearby(
     system: System, q: Array, qd: Array, t: float, positions: Sequence[int] | None, speeds: Sequence[int] | None
 ) -> tuple[list[int], list[int], Array, Array]:
-    """Independent positions and speeds, those wanted first, and what changes with them: dq and dqd (nv, n)."""
+    """Independent positions and speeds, the given ones first, and the changes dq and dqd (nv, n) that they cause."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     p, Z = _independent("positions", holonomic_rows(system, q)[1], positions)
     s, Y = _independent("speeds", A, speeds)
@@ -108,7 +108,7 @@ def _nearby(
     def rows_at(x: Array) -> Array:
         return constraint_velocity(system, x, qd, t)
 
-    # the velocity that a change of configuration asks for, with those at s kept
+    # the velocity that a change of configuration requires, speeds at s unchanged
     slip = _columns([derivative(rows_at, q, system.configuration_rate(q, a))[1] for a in Z.T], len(A))
     follow = -np.linalg.lstsq(A, slip, rcond=_ZERO)[0]
     dq = np.hstack([Z, np.zeros((system.nv, len(s)))])
@@ -119,7 +119,7 @@ def _rates(
     system: System, q: Array, qd: Array, tau: Array, t: float, a: Array, b: Array, basis: Array
 ) -> tuple[Array, Array]:
     """da/dt and db/dt (nv,); dq/dt = basis qd."""
-    # q depends on time and on the size of the change: its two mixed derivatives are equal
+    # q depends on time and on the size of the change, and its mixed derivatives are equal
     along_a = derivative(lambda x: system.configuration_rate(x, qd), q, basis @ a)[1]
     along_qd = derivative(lambda x: system.configuration_rate(x, a), q, basis @ qd)[1]
     turned = np.linalg.lstsq(basis, np.asarray(along_a - along_qd, dtype=float), rcond=None)[0]
@@ -130,7 +130,7 @@ def _rates(
 def _mass_matrix(system: System, q: Array) -> Array:
     M = np.asarray(system.apply("mass_matrix", crba, q), dtype=float)
     size = np.sqrt(np.maximum(np.diag(M), 0))
-    # each freedom in its own scale of inertia, so that metres and radians can be compared
+    # scale each freedom by its inertia, so that metres and radians can be compared
     if not size.all() or np.linalg.eigvalsh(M / np.outer(size, size)).min(initial=1.0) <= _SINGULAR:
         raise SingularError(
             f"{WHERE}: the mass matrix of {system.name!r} is singular at that configuration, expected inertia for "
@@ -140,7 +140,7 @@ def _mass_matrix(system: System, q: Array) -> Array:
 
 
 def _independent(kind: str, A: Array, wanted: Sequence[int] | None) -> tuple[list[int], Array]:
-    """Freedoms that parametrise the solutions of A x = 0, those wanted first, and x = Z (their values), Z (nv, m)."""
+    """Freedoms that parametrise the solutions of A x = 0, given ones first, and Z (nv, m): x = Z x[freedoms]."""
     _, sizes, V = np.linalg.svd(A / row_scale(A)[:, None])
     null = V[int((sizes > _ZERO * sizes.max(initial=0.0)).sum()) :].T
     first = [] if wanted is None else list(wanted)
@@ -180,7 +180,7 @@ def _require_assembled(system: System, q: Array, qd: Array, t: float) -> None:
 
 
 def _require_decoupled(F: Array, kept: list[int], p: list[int], s: list[int]) -> None:
-    """Raise if what is left out acts on what is kept."""
+    """Raise if a freedom that is left out acts on one that is kept."""
     others = [j for j in range(len(F)) if j not in kept]
     if not kept or not others:
         return
@@ -196,5 +196,5 @@ def _require_decoupled(F: Array, kept: list[int], p: list[int], s: list[int]) ->
 
 
 def _columns(columns: list[Array], n: int) -> Array:
-    """The columns (n,) as a matrix of floats, which may have none."""
+    """The columns (n,) as a matrix (n, m) of floats, m ≥ 0."""
     return np.array(columns, dtype=float).reshape(len(columns), n).T

@@ -1,7 +1,7 @@
-"""How many of a system's constraint equations are independent, when assembled; and its mobility.
+"""Rank of a system's constraint equations in assembled configurations, and its mobility.
 
-Floats alone. The rank is a property of the mechanism, found once: the largest over an assembled configuration and a few
-beside it, so that a start in a special pose does not mislead.
+Works on floats only. The rank is a property of the mechanism, computed once: the largest over an assembled
+configuration and a few near it, since the first may be a special pose.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.constrained.assembly import assembled, settle
+from sixd.algorithms.constrained.assembly import assembled, solve_nearby
 from sixd.algorithms.constrained.rows import constraint_jacobian, row_slices
 from sixd.algorithms.crba import crba
 from sixd.model.memo import known_of, remember
@@ -20,23 +20,23 @@ from sixd.model.system import System
 from sixd.notebook import table
 from sixd.spatial.scalar import Array
 
-# singular values below this part of the largest count as zero: assembly leaves 1e-10, a pose beside a special one 1e-2
+# singular values below this part of the largest count as zero: assembly leaves 1e-10, a pose near a special one 1e-2
 _ZERO = 1e-7
 _ROUNDING = 1e-12  # part of the largest row of a constraint: sums of terms that cancel leave 1e-16
-_BESIDE = 4  # configurations beside the first, each this far away [rad or m]
-_FAR = 0.3
-# a row that vanishes within this way [rad or m] at every assembled configuration has a double root there: what a
-# function such as 1 - cos q loses to rounding lets assembly stop 1e-8 from it
+_BESIDE = 4  # configurations near the first
+_FAR = 0.3  # their distance from it [rad or m]
+# a row that vanishes within this distance [rad or m] of every assembled configuration has a double root there: in a
+# function such as 1 - cos q rounding lets assembly stop at a distance of 1e-8
 _DOUBLE = 1e-6
-_STEP = 1e-3  # over which a row's change is seen
+_STEP = 1e-3  # over which the change of a row is measured
 
 
 class Rank(NamedTuple):
-    """Number of independent rows, of all rows, those that vanish in every configuration, and where it was found.
+    """Rank of the constraints: number of independent rows of A, of all rows, and those that always vanish.
 
-    ``sizes`` are the usual lengths of the rows, each freedom in its own scale of inertia. ``assembles`` says whether
-    ``at`` is an assembled configuration, or any one for want of those. ``doubles`` are the rows that have a double root
-    where they are assembled, φ = f², with their lengths elsewhere: they say nothing there.
+    ``sizes`` are the usual norms of the rows, each freedom scaled by its inertia. ``at`` is the configuration in which
+    the rank was found; ``assembles`` is False if none was assembled and ``at`` is a random one. ``doubles`` maps the
+    rows with a double root where they are assembled, φ = f², to their norms elsewhere: they vanish there.
     """
 
     number: int
@@ -49,7 +49,7 @@ class Rank(NamedTuple):
 
 
 def derived(new: System, old: System) -> System:
-    """Return ``new``, marked as ``old`` with other numbers, which may be traced: it has the same rank."""
+    """Return ``new``, marked as ``old`` with other numbers (traced ones, too): it has the same rank."""
     known_of(new)["origin"] = old
     return new
 
@@ -61,7 +61,7 @@ def assembled_rank(system: System) -> Rank:
 
 
 def scaled_rows(system: System, q: Array, sizes: Sequence[float] | None = None) -> Array:
-    """A (k, nv) with each freedom in its own scale of inertia, and each row in parts of its size, as floats."""
+    """A (k, nv) as floats, each freedom scaled by its inertia and each row divided by its size."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     with np.errstate(all="ignore"):
         M = np.diag(np.asarray(system.apply("mass_matrix", crba, q), dtype=float))
@@ -70,8 +70,10 @@ def scaled_rows(system: System, q: Array, sizes: Sequence[float] | None = None) 
 
 
 def without_rounding(system: System, A: Array) -> Array:
-    """A with zeros for rows that are nothing beside others of the same constraint: the height of a wheel on a planar
-    base cannot change, and sums that say so leave 1e-17."""
+    """A (k, nv) with zeros for rows that are negligible against others of the same constraint.
+
+    The height of a wheel on a planar base cannot change, but its row may be 1e-17 by rounding.
+    """
     A = A.copy()
     for rows in row_slices(system):
         size = np.abs(A[rows]).max(axis=1, initial=0.0)
@@ -89,7 +91,7 @@ def _rank(A: Array) -> int:
 @np.errstate(all="ignore")  # a start where a function has no slope is skipped
 def _find(system: System) -> Rank:
     rng = np.random.default_rng(0)
-    if system.symbols:  # of numbers in their place; symbols whose values must fit each other may not assemble
+    if system.symbols:  # replaced by random numbers; symbols that must match each other may not assemble
         values = rng.uniform(0.5, 1.5, len(system.symbols))
         system = system.substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
     anywhere = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(3)]
@@ -98,35 +100,37 @@ def _find(system: System) -> Rank:
     free = np.ones(system.nv, dtype=bool)
     start = np.asarray(system.neutral(), dtype=float)
     found = next((a.q for q in [start, *anywhere] if (a := assembled(system, q, free, rng)).done), None)
-    places = anywhere if found is None else [found]
+    configurations = anywhere if found is None else [found]
     if found is not None:
         for _ in range(_BESIDE):
             dq = _allowed(system, found) @ rng.standard_normal(system.nv)
             step = dq * (_FAR / max(np.abs(dq).max(initial=0.0), 1e-300))
-            beside = settle(system, np.asarray(system.integrate_row(found, step), dtype=float), free)
+            beside = solve_nearby(system, np.asarray(system.integrate_row(found, step), dtype=float), free)
             if beside.done:
-                places.append(beside.q)
+                configurations.append(beside.q)
     elsewhere = [scaled_rows(system, q) for q in anywhere]
-    sizes = _sizes([scaled_rows(system, q) for q in places], elsewhere)
-    # those beside may share what is special in the first
-    apart = [] if found is None else [*places, *(a.q for q in anywhere if (a := settle(system, q, free)).done)]
+    sizes = _sizes([scaled_rows(system, q) for q in configurations], elsewhere)
+    # neighbours of a special configuration may be special too: add some that are not near it
+    far = [] if found is None else [a.q for q in anywhere if (a := solve_nearby(system, q, free)).done]
+    apart = [] if found is None else [*configurations, *far]
     doubles = _double_roots(system, apart, elsewhere, rng)
-    ranks = [_rank(scaled_rows(system, q, sizes)) for q in places]
-    return Rank(max(ranks), len(rows[0]), vanishing, sizes, places[int(np.argmax(ranks))], found is not None, doubles)
+    ranks = [_rank(scaled_rows(system, q, sizes)) for q in configurations]
+    at = configurations[int(np.argmax(ranks))]
+    return Rank(max(ranks), len(rows[0]), vanishing, sizes, at, found is not None, doubles)
 
 
 def _sizes(here: list[Array], anywhere: list[Array]) -> tuple[float, ...]:
-    """The largest length of each row in the first group, in the second where it vanishes there, else 1."""
+    """The largest norm of each row in the first group, or in the second if it vanishes there, else 1."""
     first, second = (np.max([np.linalg.norm(A, axis=1) for A in group], axis=0) for group in (here, anywhere))
     return tuple(np.where(first > 1e-12, first, np.where(second > 0, second, 1.0)).tolist())
 
 
 def _double_roots(
-    system: System, places: list[Array], elsewhere: list[Array], rng: np.random.Generator
+    system: System, configurations: list[Array], elsewhere: list[Array], rng: np.random.Generator
 ) -> dict[int, float]:
-    """The rows with a double root at each of the places, and their largest lengths elsewhere."""
-    double = np.full(len(elsewhere[0]), bool(places))
-    for q in places:
+    """The rows with a double root at each of the configurations, and their largest norms elsewhere."""
+    double = np.full(len(elsewhere[0]), bool(configurations))
+    for q in configurations:
         A = np.asarray(constraint_jacobian(system, q), dtype=float)
         step = rng.standard_normal(system.nv)
         step *= _STEP / max(float(np.linalg.norm(step)), 1e-300)
@@ -138,16 +142,16 @@ def _double_roots(
 
 
 def _allowed(system: System, q: Array) -> Array:
-    """The projection (nv, nv) onto the velocities that the constraints leave at q."""
+    """The projection (nv, nv) onto the velocities that the constraints allow at q."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     return np.eye(system.nv) - np.linalg.pinv(A, rcond=_ZERO) @ A
 
 
 @dataclass(frozen=True)
 class Mobility:
-    """What ``sixd.mobility`` returns: freedoms left, rank and number of the equations, and which are redundant.
+    """Result of ``sixd.mobility``: freedoms left, rank and number of the equations, and which are redundant.
 
-    ``redundant_in`` pairs the constraints, by label, with the number of their rows that add nothing to those before.
+    ``redundant_in`` pairs the label of a constraint with the number of its rows that depend on earlier rows.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """One frame seen from another: pose, velocity and acceleration of frame B in the axes of frame A.
 
-Only the joints between the two take part: what carries both is left out, so that a loop high up in a tree costs as much
-as one at its root. C is the last body that carries both frames. p is B's origin in A, R = R_AB, w the angular velocity
-of B against A, all in A's axes; their rates are those of the components.
+Only the joints between the two frames are used; those that carry both are left out, so that a loop far from the root
+costs as much as one at the root. C is the last body that carries both frames. p is B's origin in A, R = R_AB, w the
+angular velocity of B against A, all in A's axes; their rates are those of the components.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sixd.spatial.transform import crm, pose_from_transform, transform_from_pose
 
 
 class RelativeMotion(NamedTuple):
-    """R (3, 3), p (3,), w and dp/dt, and dw/dt and d²p/dt² at qdd = 0."""
+    """R (3, 3), p, w, dp/dt, and at qdd = 0 dw/dt and d²p/dt², each (3,)."""
 
     R: Array
     p: Array
@@ -30,13 +30,13 @@ class RelativeMotion(NamedTuple):
 
 
 def branches(model: Model, frame_a: str, frame_b: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The bodies from each frame's body up to C, which is left out."""
+    """The bodies from each frame's body up to C, C excluded."""
     a, b = (path(model, model.frame(f, "constraint").body) for f in (frame_a, frame_b))
     return tuple(i for i in a if i not in b), tuple(i for i in b if i not in a)
 
 
 def relative_pose(model: Model, q: Array, frame_a: str, frame_b: str) -> tuple[Array, Array]:
-    """R = R_AB (3, 3) and p (3,)."""
+    """R = R_AB (3, 3) and p (3,), the origin of B in A."""
     sides = zip((frame_a, frame_b), branches(model, frame_a, frame_b), strict=True)
     X_AC, X_BC = (_transform(model, q, frame, bodies) for frame, bodies in sides)
     return _pose(X_AC, X_BC)
@@ -48,13 +48,13 @@ def relative_jacobian(model: Model, q: Array, frame_a: str, frame_b: str) -> tup
     (X_AC, J_A), (X_BC, J_B) = (_jacobian(model, q, frame, bodies) for frame, bodies in sides)
     R, p = _pose(X_AC, X_BC)
     J_w = R @ J_B[:3] - J_A[:3]
-    # the velocity of B's origin less that of A's point which is there now
+    # the velocity of B's origin less that of the coincident point of A
     J_p = R @ J_B[3:] - J_A[3:] + skew(p) @ J_A[:3]
     return R, p, J_w, J_p
 
 
 def relative_motion(model: Model, q: Array, qd: Array, frame_a: str, frame_b: str) -> RelativeMotion:
-    """Pose, velocity and the part of the acceleration that velocities alone cause."""
+    """Pose and velocity of frame B against A, and the velocity-dependent part of the acceleration."""
     sides = zip((frame_a, frame_b), branches(model, frame_a, frame_b), strict=True)
     (X_AC, v_A, a_A), (X_BC, v_B, a_B) = (_motion(model, q, qd, frame, bodies) for frame, bodies in sides)
     R, p = _pose(X_AC, X_BC)
@@ -62,7 +62,7 @@ def relative_motion(model: Model, q: Array, qd: Array, frame_a: str, frame_b: st
     w = w_B - v_A[:3]
     pd = R @ v_B[3:] - v_A[3:] - w_A @ p
     wd = R @ a_B[:3] - a_A[:3] - w_A @ w_B
-    # accelerations of the two origins as points, then seen from A, which turns
+    # accelerations of the two origins as points, then relative to the rotating frame A
     of_A, of_B = (a[3:] + skew(v[:3]) @ v[3:] for a, v in ((a_A, v_A), (a_B, v_B)))
     pdd = R @ of_B - of_A - skew(a_A[:3]) @ p - w_A @ (pd * 2) - w_A @ (w_A @ p)
     return RelativeMotion(R, p, w, pd, wd, pdd)

@@ -1,6 +1,6 @@
 """The constraints of a system side by side: φ(q) = 0 and A(q) qd = b(t), rows in the order of ``system.constraints``.
 
-Generic over systems; each constraint gives its own rows.
+Generic over systems; each constraint computes its own rows of A.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sixd.spatial.scalar import Array, Scalar
 
 
 def row_counts(system: System) -> tuple[tuple[int, int], ...]:
-    """(k, h) of each constraint: its rows, and how many of them are rates of a position."""
+    """(k, h) of each constraint: the number of its rows of A, and of those that are rates of a position."""
     return remember(system, "row counts", lambda: _row_counts(system))
 
 
@@ -39,7 +39,7 @@ def _symbolic(n: int, letter: str) -> Array:
 
 
 def row_slices(system: System) -> list[slice]:
-    """Where the rows of each constraint are among all."""
+    """The slice of each constraint's rows among the rows of A."""
     ends = np.cumsum([k for k, _ in row_counts(system)], dtype=int).tolist()
     return [slice(end - k, end) for end, (k, _) in zip(ends, row_counts(system), strict=True)]
 
@@ -50,23 +50,23 @@ def is_timed(system: System) -> bool:
 
 
 def constraint_error(system: System, q: Array) -> Array:
-    """φ (h,): zero when the mechanism is assembled."""
+    """φ (h,): the residual of the holonomic constraints, zero when the mechanism is assembled."""
     return _join([c.position(system, q) for c in system.constraints])
 
 
 def constraint_jacobian(system: System, q: Array) -> Array:
-    """A (k, nv)."""
+    """A (k, nv): the constraints are A qd = b(t)."""
     none = np.zeros((0, system.nv), dtype=int)
     return np.concatenate([none, *(c.jacobian(system, q) for c in system.constraints)])
 
 
 def constraint_velocity(system: System, q: Array, qd: Array, t: Scalar = 0.0) -> Array:
-    """A qd - b(t) (k,)."""
+    """A qd - b(t) (k,): the residual of the velocity."""
     return _join([c.velocity(system, q, qd) for c in system.constraints]) - constraint_target(system, t)[0]
 
 
 def constraint_bias(system: System, q: Array, qd: Array) -> Array:
-    """dA/dt qd (k,)."""
+    """dA/dt qd (k,): the rate of A qd at qdd = 0."""
     return _join([c.bias(system, q, qd) for c in system.constraints])
 
 
@@ -77,7 +77,7 @@ def constraint_target(system: System, t: Scalar) -> tuple[Array, Array]:
 
 
 def padded_error(system: System, q: Array) -> Array:
-    """φ (k,) with zeros for the rows that are no rates of a position."""
+    """φ (k,) with zeros for the rows that are not rates of a position."""
     parts = []
     for c, (k, h) in zip(system.constraints, row_counts(system), strict=True):
         parts += [c.position(system, q), np.zeros(k - h, dtype=int)]
@@ -85,7 +85,7 @@ def padded_error(system: System, q: Array) -> Array:
 
 
 def constraint_forces(system: System, q: Array, lam: Array) -> Array:
-    """Aᵢᵀλᵢ (number of constraints, nv): the generalised force of each."""
+    """Aᵢᵀλᵢ (number of constraints, nv): the generalised force of each constraint."""
     forces = [lam[rows] @ c.jacobian(system, q) for c, rows in zip(system.constraints, row_slices(system), strict=True)]
     return np.array(forces).reshape(len(forces), system.nv)
 
