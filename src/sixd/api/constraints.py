@@ -74,6 +74,15 @@ def constrained_dynamics(
     """
 
 
+@public(constrained.projections, solves=True, judged=False, generic=True)
+def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array]:
+    """(P, P_u), each (…, nv, nv): P qd is the part of a velocity that A allows, P_u u the part of a force that moves.
+
+    P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ and P = P_uᵀ, of rank nv - rank A; (P qd)ᵀ M (1 - P) qd = 0. Redundant equations
+    count once. The result is NaN where that of ``constrained_dynamics`` is.
+    """
+
+
 @public(rows.constraint_jacobian, generic=True)
 def constraint_jacobian(model: System, q: Any, *, out: Any = None) -> Array:
     """A (…, k, nv): the constraints are A qd = b(t), with the rows of A in the order of ``model.constraints``."""
@@ -92,15 +101,6 @@ def constraint_velocity(model: System, q: Any, qd: Any, *, t: Any = 0.0, out: An
 @public(rows.constraint_forces, generic=True)
 def constraint_forces(model: System, q: Any, lam: Any, *, out: Any = None) -> Array:
     """Generalised force Aᵢᵀλᵢ (…, number of constraints, nv) of each constraint; their sum is Aᵀλ."""
-
-
-@public(constrained.projections, solves=True, judged=False, generic=True)
-def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array]:
-    """(P, P_u), each (…, nv, nv): P qd is the part of a velocity that A allows, P_u u the part of a force that moves.
-
-    P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ and P = P_uᵀ, of rank nv - rank A; (P qd)ᵀ M (1 - P) qd = 0. Redundant equations
-    count once. The result is NaN where that of ``constrained_dynamics`` is.
-    """
 
 
 # assembly ---------------------------------------------------------------------------------------
