@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import sixd
 
 ROOT = Path(__file__).parent.parent
@@ -33,3 +35,20 @@ def test_citation_is_of_this_version():
     assert fields["version"] == sixd.__version__
     assert fields["license"] == PROJECT["license"]
     assert re.findall(r"- name: (.*)", text("CITATION.cff")) == [author["name"] for author in PROJECT["authors"]]
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", *sorted(p.name for p in (ROOT / "docs").glob("*.md"))]
+)
+def test_files_named_in_the_pages_exist(page):
+    """`engine/artifact.py` in a page is the end of a path of this repository."""
+    path = ROOT / page if (ROOT / page).exists() else ROOT / "docs" / page
+    named = set(re.findall(r"`((?:[\w.]+/)*\w+\.(?:py|js|yml|md))`", path.read_text(encoding="utf-8")))
+    files = [
+        str(p.relative_to(ROOT))
+        for folder in ("src", "tests", "docs", "benchmarks", "examples")
+        for p in (ROOT / folder).rglob("*.*")
+    ]
+    files += [p.name for p in ROOT.iterdir()] + [".github/workflows/test.yml"]
+    missing = {n for n in named if not any(f == n or f.endswith("/" + n) for f in files)}
+    assert not {n for n in missing if "NAME" not in n}
