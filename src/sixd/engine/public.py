@@ -102,5 +102,5 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
     space: dict[str, Any] = {f"default_{p.name}": p.default for p in parameters if p.name in options}
     space |= {"declared": declared, "call": call, "takes_time": takes_time, "require_system": require_system}
     space["entries"] = new_index()
-    exec("\n".join(source), space)
+    exec(compile("\n".join(source), f"<sixd.{declared.name}>", "exec"), space)
     return wraps(function)(space["front"])

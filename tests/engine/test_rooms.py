@@ -1,0 +1,76 @@
+"""The page about the rooms that calls walk through (docs/how_it_works.md) against the walks themselves."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "how_it_works.md"
+
+# files of sixd in the order of their first function call or import
+WALK = """
+import json, os, sys
+import numpy as np
+import sixd
+
+root = os.path.dirname(sixd.__file__)
+arm, x = sixd.zoo.ur_arm(), np.full(6, 0.3)
+
+
+def walk(function):
+    seen = {}
+
+    def note(frame, event, _):
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(root):
+            seen.setdefault(os.path.relpath(name, root).replace(os.sep, "/"))
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return list(seen)
+
+
+walks = {}
+walks["inverse_dynamics, first call"] = walk(lambda: sixd.inverse_dynamics(arm, x, x, x))
+walks["inverse_dynamics, second call"] = walk(lambda: sixd.inverse_dynamics(arm, x, x, x))
+arm = sixd.zoo.ur_arm()
+walks["simulate"] = walk(lambda: sixd.simulate(arm, x, 0 * x, duration=0.1, dt=1e-3, progress=False))
+arm = sixd.zoo.planar(2)
+walks["equations"] = walk(lambda: sixd.equations(arm).M)
+print(json.dumps(walks))
+"""
+
+
+@pytest.fixture(scope="module")
+def walks():
+    environment = {**os.environ, "SIXD_CACHE_DIR": "off"}
+    done = subprocess.run([sys.executable, "-c", WALK], capture_output=True, text=True, env=environment, check=True)
+    return json.loads(done.stdout)
+
+
+def rooms(title):
+    """The files that the page lists under a walk, room by room."""
+    text = PAGE.read_text(encoding="utf-8").split("## 9. The rooms")[1].split("\n## ")[0]
+    part = text.split(f"**`sixd.{title}`**")[1].split("\n**")[0]
+    return [re.findall(r"`([\w/]+\.py)`", line) for line in part.splitlines() if re.match(r"\d+\. ", line)]
+
+
+@pytest.mark.parametrize("title", ["inverse_dynamics, first call", "simulate", "equations"])
+def test_the_page_names_the_rooms_in_the_order_of_the_walk(title, walks):
+    """Every file that is passed is named, once, and nothing else; rooms are entered in the order of the page."""
+    listed, passed = rooms(title), walks[title]
+    named = [file for room in listed for file in room]
+    assert sorted(named) == sorted(passed)
+    first = [min(passed.index(file) for file in room) for room in listed]
+    assert first == sorted(first)
+
+
+def test_a_second_call_passes_no_file(walks):
+    assert walks["inverse_dynamics, second call"] == []
