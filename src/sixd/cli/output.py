@@ -65,10 +65,8 @@ def print_json(facts: Any) -> None:
 
 def plain(x: Any) -> Any:
     """Return the value in types that JSON has."""
-    if isinstance(x, np.ndarray):
+    if isinstance(x, (np.ndarray, np.generic)):
         return plain(x.tolist())
-    if isinstance(x, np.generic):
-        return plain(x.item())
     if isinstance(x, float):
         return x if math.isfinite(x) else None
     if x is None or isinstance(x, (bool, int, str)):

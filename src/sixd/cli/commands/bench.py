@@ -11,12 +11,12 @@ import click
 import numpy as np
 
 import sixd
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, digits, duration, print_json, printable
 from sixd.cli.pinocchio import Pinocchio, find_pinocchio, first_result
 from sixd.cli.timing import Contender, interleave
-from sixd.cli.usage import from_option, unknown, wrong_call
+from sixd.cli.usage import from_option, names_in, wrong_call
 from sixd.engine.functions import LIBRARY
 from sixd.errors import ModelError, SixdError
 from sixd.model import Model
@@ -52,26 +52,19 @@ class Result(NamedTuple):
     "bench",
     examples=[
         ("sixd bench ur_arm", "Inverse dynamics, forward dynamics and mass matrix of a six-axis arm."),
-        (
-            "sixd bench panda_arm --functions jacobian,energy --batch 1000",
-            "Others; a frame is the last body's.",
-        ),
+        ("sixd bench panda_arm --functions jacobian,energy --batch 1000", "Others; a frame is the last body's."),
         ("sixd bench pendulum --rounds 3 --json", "Times in seconds, for a program."),
     ],
 )
 @robot_argument()
-@click.option("--functions", default=",".join(USUAL), show_default=True, metavar="NAMES", help="With commas between.")
-@click.option("--batch", type=click.IntRange(1, 10**7), default=4096, show_default=True, help="States in a batch.")
+@click.option("--functions", default=",".join(USUAL), metavar="NAMES", help="With commas between.")
+@click.option("--batch", type=click.IntRange(1, 10**7), default=4096, help="States in a batch.")
 @click.option("--frame", help="For functions of a frame. [default: the last body]")
-@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Threads for batches.")
-@click.option(
-    "--rounds", type=click.IntRange(1, 1000), default=ROUNDS, show_default=True, help="Turns of each contender."
-)
+@click.option("--threads", type=click.IntRange(1), default=1, help="Threads for batches.")
+@click.option("--rounds", type=click.IntRange(1, 1000), default=ROUNDS, help="Turns of each contender.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def bench(
-    robot: str,
-    floating_base: bool,
-    package_dirs: tuple[str, ...],
+    source: RobotSource,
     functions: str,
     batch: int,
     frame: str | None,
@@ -85,15 +78,10 @@ def bench(
     All contenders take turns, and medians over the rounds are shown; results are compared first. Friction, damping,
     springs and armature are left out, as others leave them out. It takes a few seconds.
     """
-    names = [n.strip().replace("-", "_") for n in functions.split(",") if n.strip()]
-    for name in names:
-        if name not in FUNCTIONS:
-            raise unknown("function", name, FUNCTIONS)
-    if not names:
-        raise wrong_call(f"--functions is {functions!r}, expected names with commas between.")
+    names = names_in("--functions", functions.replace("-", "_"), "function", FUNCTIONS)
     if frame is not None and not any("frame" in LIBRARY[name].choices for name in names):
         raise wrong_call(f"--frame was given, and no function of one among {', '.join(names)}. Leave it out.")
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs).without_passive()
+    model = source.load().without_passive()
     if frame is not None:
         with from_option("--frame"):
             model.frame(frame, "bench")

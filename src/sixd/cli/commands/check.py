@@ -9,7 +9,7 @@ import click
 
 import sixd
 from sixd.api.checking import Findings
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json, printable
 from sixd.model import Model
@@ -29,14 +29,14 @@ _MOST_MESHES = 4  # that a message lists
 @robot_argument()
 @click.option("--strict", is_flag=True, help="Let remarks count as faults.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(robot: str, floating_base: bool, package_dirs: tuple[str, ...], strict: bool, as_json: bool) -> int:
+def check(source: RobotSource, strict: bool, as_json: bool) -> int:
     """Is this robot physically plausible? Masses and inertias that no body can have or that are missing, joints that
     move nothing, exchanged limits, negative damping, loops that do not close; and what of the file was left out.
 
     Every finding says where it is and what to fix. Exit status: 0 if there is no fault, 1 if there is one (so a script
     can rely on it), 2 on wrong usage. Remarks are not faults, unless --strict.
     """
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs, quiet=True)
+    model = source.load(quiet=True)
     found = Findings([*sixd.check(model), *_lost_meshes(model)])
     faults = len(found) if strict else sum(advice(f).fault for f in found)
     if as_json:
@@ -79,14 +79,13 @@ def _show(model: Model, found: Findings, faults: int) -> None:
         out.print(Text.assemble(mark, (printable(finding.where), "bold"), (f"  {finding.code}", "dim")))
         out.print(Padding(Text(printable(finding.message)), (0, 0, 0, 2)))
         out.print(Padding(Text(f"→ {hint.text}", style="green"), (0, 0, 1, 2)))
-    remarks = len(found) - sum(advice(f).fault for f in found)
+    serious = sum(advice(f).fault for f in found)
     name = printable(model.name)
     if not found:
         out.print(Text.assemble(("✓ ", "bold green"), f"{name}: nothing doubtful found"))
     else:
-        parts = [count(len(found) - remarks, "fault")] * (remarks < len(found)) + [count(remarks, "remark")] * bool(
-            remarks
-        )
+        numbers = {"fault": serious, "remark": len(found) - serious}
+        parts = [count(n, word) for word, n in numbers.items() if n]
         end = ("✗ ", "bold red") if faults else ("✓ ", "bold green")
         out.print(Text.assemble(end, f"{name}: {', '.join(parts)}"))
 

@@ -12,10 +12,10 @@ import click
 
 import sixd
 from sixd.cli.arguments.files import FilePath, free_path
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, dump, print_notes
-from sixd.cli.usage import unknown, wrong_call
+from sixd.cli.usage import names_in, wrong_call
 from sixd.errors import CompileWarning, SixdError
 from sixd.io.files import write_atomically
 from sixd.model import Model
@@ -41,7 +41,7 @@ _PATIENCE = 300.0  # seconds foreseen from which --force is asked for
     ],
 )
 @robot_argument()
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print.")
 @click.option(
     "--what",
     metavar="NAMES",
@@ -52,9 +52,7 @@ _PATIENCE = 300.0  # seconds foreseen from which --force is asked for
 @click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Write to a file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists; go on where it takes over five minutes.")
 def equations(
-    robot: str,
-    floating_base: bool,
-    package_dirs: tuple[str, ...],
+    source: RobotSource,
     form: str,
     what: str | None,
     reduce: bool,
@@ -71,7 +69,7 @@ def equations(
     fields = _fields(what, form)
     if output is not None:
         free_path(output, force)
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    model = source.load()
     if not force:
         _require_patience(model, fields)
     with console(stderr=True).status(f"deriving the equations of {model.name}"):
@@ -88,15 +86,12 @@ def equations(
 
 
 def _fields(what: str | None, form: str) -> tuple[str, ...]:
-    names = tuple(n.strip() for n in (what or "").split(",") if n.strip())
-    for name in names:
-        if name not in FIELDS:
-            raise unknown("field", name, FIELDS)
-    if what is not None and not names:
-        raise wrong_call(f"--what is {what!r}, expected names with commas between: {', '.join(FIELDS)}.")
-    if what is not None and form == "python":
+    if what is None:
+        return ()
+    names = names_in("--what", what, "field", FIELDS)
+    if form == "python":
         raise wrong_call("--what does not go with --format python, which is a program. Leave one of them out.")
-    return names
+    return tuple(names)
 
 
 def _derived(system: Any, fields: tuple[str, ...]) -> Equations:
@@ -135,11 +130,11 @@ def _unreduced(model: Model, system: System) -> list[str]:
     """Return notes on what --reduce left as it was."""
     if not model.constraints:
         return [f"--reduce has no effect: {model.name!r} has no constraints."]
+    if not system.constraints:
+        return []
     left = ", ".join(dict.fromkeys(c.label for c in system.constraints))
-    kept = f"these constraints stay, since loops and rolling cannot be reduced: {left}."
-    if system.nv == model.nv:
-        return [f"--reduce has no effect: {kept}"] if left else []
-    return [f"--reduce: {kept}"] if left else []
+    effect = " has no effect" if system.nv == model.nv else ""
+    return [f"--reduce{effect}: these constraints stay, since loops and rolling cannot be reduced: {left}."]
 
 
 def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
