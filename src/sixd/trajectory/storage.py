@@ -212,16 +212,15 @@ def _line(error: Exception) -> str:
 # tables -----------------------------------------------------------------------------------------
 
 
-def columns(traj: Trajectory, derived: dict[str, Array]) -> dict[str, list[tuple[str, Array]]]:
-    """Return the columns of a table in groups, each column a name and values (…, r)."""
-    named: dict[str, list[tuple[str, Array]]] = {"t": [("t", np.broadcast_to(traj.t, (*traj.batch, len(traj))))]}
-    for what in ("q", "qd", "tau"):
+def columns(traj: Trajectory, derived: dict[str, Array]) -> list[tuple[str, Array]]:
+    """Return the columns of a table, each a name and values (…, r)."""
+    found = [("t", np.broadcast_to(traj.t, (*traj.batch, len(traj))))]
+    for what in STATES:
         x = getattr(traj, what)
-        names = traj.labels.names(what)
-        named[what] = [] if x is None else [(f"{what}.{n}", x[..., k]) for k, n in enumerate(names)]
-    u = traj.internal
-    named["internal"] = [] if u is None else [(f"internal.{k}", u[..., k]) for k in range(u.shape[-1])]
-    return {**named, "derived": list(derived.items())}
+        if x is not None:
+            names = range(x.shape[-1]) if what == "internal" else traj.labels.names(what)
+            found += [(f"{what}.{name}", x[..., k]) for k, name in enumerate(names)]
+    return [*found, *derived.items()]
 
 
 def row_names(batch: tuple[int, ...]) -> list[str]:
@@ -241,13 +240,12 @@ def to_pandas(traj: Trajectory) -> Any:
         len(traj.batch), math.prod(traj.q.shape[:-1])
     )
     table = dict(zip(row_names(traj.batch), index, strict=True))
-    for group in columns(traj, derived_arrays(traj)).values():
-        table |= {name: np.ravel(x) for name, x in group}
+    table |= {name: np.ravel(x) for name, x in columns(traj, derived_arrays(traj))}
     return pandas.DataFrame(table)
 
 
 def _write_csv(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
-    flat = [pair for group in columns(traj, derived).values() for pair in group]
+    flat = columns(traj, derived)
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerow([*row_names(traj.batch), *(name for name, _ in flat)])
     file.write(text.getvalue().encode())

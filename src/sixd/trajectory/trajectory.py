@@ -164,10 +164,7 @@ class Trajectory:
 
         [] if there is none, also after ``load`` without ``forces``.
         """
-        if not self.forces:
-            return []
-        system = self._require_system("contacts")
-        return derived.contacts(system, self.forces, self.t, self.q, self.qd, self.internal, self.parameters)
+        return derived.contacts(self._require_system("contacts"), self) if self.forces else []
 
     def at(self, t: Any) -> tuple[Array, Array]:
         """(q, qd) at a time, each (…, n), or at times (m,), each (…, m, n), interpolated on the manifold.
@@ -240,8 +237,7 @@ class Trajectory:
     def _require_slice(index: slice) -> None:
         """Raise unless the slice keeps the records in the order of their times."""
         try:
-            step = 1 if index.step is None else operator.index(index.step)
-            index.indices(0)
+            step = index.indices(0)[2]
         except TypeError:
             raise ScalarTypeError(f"Trajectory: the index is {index!r}, expected whole numbers in a slice.") from None
         except ValueError:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sixd
+from sixd.atomic import write_together
 from sixd.cli.arguments.files import FilePath, free_path
 from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, dump, print_notes
 from sixd.cli.usage import names_in, wrong_call
 from sixd.errors import CompileWarning, SixdError
-from sixd.io.files import write_atomically
 from sixd.model import Model
 from sixd.model.system import System
 from sixd.symbolic.equations.from_model import foreseen_seconds
@@ -81,7 +81,7 @@ def equations(
     if output is None:
         click.echo(text)
     else:
-        write_atomically(output, text + "\n")
+        write_together({output: text + "\n"}, f"cannot write {str(output)!r}")
         click.echo(f"{len(text) + 1:,} characters written to {output}")
 
 

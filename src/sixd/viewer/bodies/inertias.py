@@ -8,7 +8,7 @@ import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.model import Model
-from sixd.spatial.inertia import Inertia
+from sixd.spatial.inertia import Inertia, first_moment
 from sixd.spatial.scalar import Array
 
 _ALIKE = 0.03  # moments that differ by less than this fraction of the largest count as equal
@@ -27,7 +27,7 @@ class Principal(NamedTuple):
 def principal(model: Model, i: int) -> Principal | None:
     """Return the principal axes of body i; None if it has no mass or no centre."""
     try:
-        inertia = Inertia.from_moments(model.inertia[i][5, 5], _moment(model.inertia[i]), model.inertia[i][:3, :3])
+        inertia = Inertia.from_moments(model.inertia[i][5, 5], first_moment(model.inertia[i]), model.inertia[i][:3, :3])
         mass, com = float(inertia.mass), np.asarray(inertia.com, dtype=float)
         about = np.asarray(inertia.about_com, dtype=float)
     except ModelError:
@@ -39,10 +39,6 @@ def principal(model: Model, i: int) -> Principal | None:
     moments = np.diag(axes.T @ about @ axes)
     # rounding in a thin body, or a matrix that is not an inertia, must not give a root of a negative number
     return Principal(mass, com, axes, np.maximum(moments.sum() / 2 - moments, 0) / mass)
-
-
-def _moment(I: Array) -> Array:
-    return np.array([I[2, 4], I[0, 5], I[1, 3]])
 
 
 def _sorted_axes(axes: Array) -> Array:
