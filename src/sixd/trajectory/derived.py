@@ -36,10 +36,15 @@ def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Arr
     }
 
 
+def evaluate_records(function: Function, system: System, parameters: Mapping[str, Array], *arrays: Array) -> Any:
+    """Return the function's results for arrays (…, r, core), with the parameters (…, core) of each row."""
+    values = along_time(system, parameters)
+    return batched("Trajectory", function, system, tuple(values), "float64")(*arrays, *values.values())
+
+
 def energies(system: System, q: Array, qd: Array, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
     """Return kinetic and potential energy (…, r) [J]."""
-    values = along_time(system, parameters)
-    return batched("Trajectory", _ENERGY, system, tuple(values), "float64")(q, qd, *values.values())
+    return evaluate_records(_ENERGY, system, parameters, q, qd)
 
 
 def energy_of_state(system: System, q: Array, qd: Array) -> float:
@@ -63,8 +68,7 @@ def constraint_errors(system: System, q: Array, parameters: Mapping[str, Array])
     """Return the largest |φ| (…, r) of the constraints, each in its own unit."""
     if not system.constraints:
         return np.zeros(q.shape[:-1])
-    values = along_time(system, parameters)
-    return batched("Trajectory", _LARGEST, system, tuple(values), "float64")(q, *values.values())
+    return evaluate_records(_LARGEST, system, parameters, q)
 
 
 def contacts(system: System, traj: Trajectory) -> list[tuple[str, Array, Array]]:

@@ -188,10 +188,9 @@ class Trajectory:
             span = f"{self.t[0]} … {self.t[-1]} s" if len(self) else "records, of which there are none"
             raise OutOfRangeError(f"at: t is {np.extract(wrong, times)[0]} s, expected a time within {span}.")
         if len(self) == 1:
-            q, qd = (np.repeat(x, max(times.size, 1), axis=-2)[..., : times.size, :] for x in (self.q, self.qd))
+            q, qd = (np.repeat(x, times.size, axis=-2) for x in (self.q, self.qd))
         else:
-            values = derived.along_time(system, self.parameters)
-            q, qd = interpolate(system, self.t, self.q, self.qd, np.atleast_1d(times), values)
+            q, qd = interpolate(system, self.t, self.q, self.qd, np.atleast_1d(times), self.parameters)
         return (q, qd) if times.ndim else (q[..., 0, :], qd[..., 0, :])
 
     # files, tables, figures ---------------------------------------------------------------------------

@@ -100,41 +100,35 @@ class Advice(NamedTuple):
     text: str
 
 
-_ADVICE = {
-    "missing-inertia": Advice(
-        True,
-        "Write <inertial> with mass, origin and inertia for this link (those of a solid of its size and mass will do), "
-        "or make its joint fixed, so that it is merged with its parent.",
-    ),
-    "negative-mass": Advice(True, "Correct the sign of the mass; masses that were subtracted belong into one link."),
-    "impossible-inertia": Advice(
-        True,
-        "The principal moments A ≤ B ≤ C of a body satisfy C ≤ A + B, about its centre of mass. Look for a matrix "
-        "about another point or in other axes than <origin> says, for grams or millimetres, or for rounded numbers.",
-    ),
-    "singular-mass-matrix": Advice(
-        True,
-        "Give what the joint carries a mass and a matrix, give the joint an armature, or make it fixed.",
-    ),
-    "limits": Advice(True, "Exchange lower and upper."),
-    "negative-property": Advice(True, "Damping, friction, stiffness, armature and limits of effort are at least 0."),
-    "cannot-assemble": Advice(
-        True, "Correct the lengths or frames of the loop; sixd.assemble names the constraint that is farthest off."
-    ),
-    "redundant-constraints": Advice(
-        False, "Not a fault: the motion is unique. Leave equations out only if you need unique constraint forces."
-    ),
-    "mimic": Advice(True, "Name an existing joint of one freedom in <mimic>, or remove it."),
-    "visual": Advice(False, "For pictures only; correct the shape, or leave it so."),
-    "lost-mesh": Advice(False, "For pictures only; give the folder that holds the packages by --package-dir."),
-    "misspelt": Advice(True, "Correct the name; what it says is not in the model."),
-    "repeated": Advice(True, "Delete the one that is not meant; only the first is in the model."),
-    "equality": Advice(False, "Look at model.constraints; constrained_dynamics and simulate hold them exactly."),
-    "keyframe": Advice(False, "Correct the keyframe's numbers, or leave it so."),
-    "renamed": Advice(False, "Nothing to do; use the new name."),
-    "not-carried": Advice(False, "The model behaves as if these were not there; see whether they matter to you."),
-    "mujoco": Advice(False, "A remark of MuJoCo's own reader; correct the file where it says so."),
+_FAULTS = {
+    "missing-inertia": "Write <inertial> with mass, origin and inertia for this link (those of a solid of its size and "
+    "mass will do), or make its joint fixed, so that it is merged with its parent.",
+    "negative-mass": "Correct the sign of the mass; masses that were subtracted belong into one link.",
+    "impossible-inertia": "The principal moments A ≤ B ≤ C of a body satisfy C ≤ A + B, about its centre of mass. Look "
+    "for a matrix about another point or in other axes than <origin> says, for grams or millimetres, or for rounded "
+    "numbers.",
+    "singular-mass-matrix": "Give what the joint carries a mass and a matrix, give the joint an armature, or make it "
+    "fixed.",
+    "limits": "Exchange lower and upper.",
+    "negative-property": "Damping, friction, stiffness, armature and limits of effort are at least 0.",
+    "cannot-assemble": "Correct the lengths or frames of the loop; sixd.assemble names the constraint that is farthest "
+    "off.",
+    "mimic": "Name an existing joint of one freedom in <mimic>, or remove it.",
+    "misspelt": "Correct the name; what it says is not in the model.",
+    "repeated": "Delete the one that is not meant; only the first is in the model.",
 }
+_REMARKS = {
+    "redundant-constraints": "Not a fault: the motion is unique. Leave equations out only if you need unique "
+    "constraint forces.",
+    "visual": "For pictures only; correct the shape, or leave it so.",
+    "lost-mesh": "For pictures only; give the folder that holds the packages by --package-dir.",
+    "equality": "Look at model.constraints; constrained_dynamics and simulate hold them exactly.",
+    "keyframe": "Correct the keyframe's numbers, or leave it so.",
+    "renamed": "Nothing to do; use the new name.",
+    "not-carried": "The model behaves as if these were not there; see whether they matter to you.",
+    "mujoco": "A remark of MuJoCo's own reader; correct the file where it says so.",
+}
+_ADVICE = {code: Advice(code in _FAULTS, text) for code, text in (_FAULTS | _REMARKS).items()}
 _ELSE = Advice(False, "See docs of sixd.check.")
 
 

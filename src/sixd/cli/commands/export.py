@@ -78,7 +78,8 @@ def export(
     chosen = function.replace("-", "_")
     if chosen not in FUNCTIONS:
         raise unknown("function", function, FUNCTIONS)
-    _require_name(name)
+    if name is not None and not (name.isidentifier() and name.isascii()):
+        raise wrong_call(f"--name is {name!r}, expected letters, digits and underscores.")
     static = _static(chosen, frame, expressed_in, given, f_ext)
     model = source.load()
     _require_parts(model, frame, given)
@@ -125,8 +126,3 @@ def _require_parts(model: Model, frame: str | None, joints: tuple[str, ...]) -> 
     for joint in joints:
         with from_option("--given"):
             model.v_slice(joint)
-
-
-def _require_name(name: str | None) -> None:
-    if name is not None and not (name.isidentifier() and name.isascii()):
-        raise wrong_call(f"--name is {name!r}, expected letters, digits and underscores.")
