@@ -46,9 +46,8 @@ def _debug_option() -> click.Option:
 class Command(click.Command):
     """A command with ``--debug`` and examples: pairs of a command line that runs as it is written, and its meaning."""
 
-    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **options: Any) -> None:
-        options["context_settings"] = _SETTINGS | options.get("context_settings", {})
-        super().__init__(*args, **options)
+    def __init__(self, name: str, *, examples: Sequence[tuple[str, str]], **options: Any) -> None:
+        super().__init__(name, context_settings=_SETTINGS, **options)
         self.params.append(_debug_option())
         self.examples = tuple(examples)
 

@@ -55,7 +55,9 @@ def printable(text: object) -> str:
 
 def dump(facts: Any) -> str:
     """Return the facts as JSON text: arrays as lists, numbers that are not finite as null."""
-    return json.dumps(plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(facts, default=_plain)
+    finite = json.loads(text, parse_constant=lambda constant: None)
+    return json.dumps(finite, indent=2, ensure_ascii=False)
 
 
 def print_json(facts: Any) -> None:
@@ -63,19 +65,9 @@ def print_json(facts: Any) -> None:
     click.echo(dump(facts))
 
 
-def plain(x: Any) -> Any:
-    """Return the value in types that JSON has."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        return plain(x.tolist())
-    if isinstance(x, float):
-        return x if math.isfinite(x) else None
-    if x is None or isinstance(x, (bool, int, str)):
-        return x
-    if isinstance(x, Mapping):
-        return {str(key): plain(value) for key, value in x.items()}
-    if isinstance(x, (list, tuple)):
-        return [plain(value) for value in x]
-    return str(x)
+def _plain(x: Any) -> Any:
+    """Return a value of a type that JSON does not have in one that it has."""
+    return x.tolist() if isinstance(x, (np.ndarray, np.generic)) else str(x)
 
 
 def print_notes(notes: Iterable[str]) -> None:

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import math
-import statistics
 import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from sixd.cli.output import digits
 from sixd.spatial.scalar import Array
@@ -75,8 +76,5 @@ def _repetitions(contender: Contender, timer: timeit.Timer, turn: float) -> int:
 
 
 def _summary(samples: list[float]) -> Timing:
-    median = statistics.median(samples)
-    if len(samples) < 2:
-        return Timing(median, 0.0)
-    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+    low, median, high = np.percentile(samples, (25, 50, 75)).tolist()
     return Timing(median, (high - low) / 2)

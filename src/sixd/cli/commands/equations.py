@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 import sixd
 from sixd.atomic import write_together
@@ -20,6 +20,7 @@ from sixd.cli.usage import names_in, wrong_call
 from sixd.errors import CompileWarning, SixdError
 from sixd.model import Model
 from sixd.model.system import System
+from sixd.spatial.scalar import Array
 from sixd.symbolic.equations.from_model import foreseen_seconds
 from sixd.symbolic.equations.printing import FIELDS, chosen_fields
 
@@ -51,14 +52,7 @@ _PATIENCE = 300.0  # seconds foreseen from which --force is asked for
 @click.option("--reduce", is_flag=True, help="In the independent coordinates that mimic joints and couplings leave.")
 @click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Write to a file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists; go on where it takes over five minutes.")
-def equations(
-    source: RobotSource,
-    form: str,
-    what: str | None,
-    reduce: bool,
-    output: Path | None,
-    force: bool,
-) -> None:
+def equations(source: RobotSource, form: str, what: str | None, reduce: bool, output: Path | None, force: bool) -> None:
     """Print the equations of motion M q̈ + C q̇ + g + b = τ in closed form: q1, q2, … are the coordinates [rad or m] in
     the order of `sixd info`, qd1, … their rates, numbers are in SI units; M[1,2] is the entry in row 1, column 2.
 
@@ -158,14 +152,11 @@ def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
 
 def entries(name: str, field: Any) -> Iterator[tuple[str, str]]:
     """Yield labels and values of the nonzero entries of a SymPy matrix, array or expression; M's upper triangle."""
-    if not hasattr(field, "shape"):
-        yield name, written(field)
-        return
-    column = _is_column(name, field)
-    for index in product(*(range(n) for n in field.shape)):
-        value = field[index]
-        if value != 0 and not (name == "M" and index[0] > index[1]):
-            yield f"{name}[{','.join(str(k + 1) for k in (index[:1] if column else index))}]", written(value)
+    for index, value in np.ndenumerate(_as_array(name, field)):
+        if not index:
+            yield name, written(value)
+        elif value != 0 and not (name == "M" and index[0] > index[1]):
+            yield f"{name}[{','.join(str(k + 1) for k in index)}]", written(value)
 
 
 def written(value: Any) -> str:
@@ -175,17 +166,13 @@ def written(value: Any) -> str:
     return str(sstr(value, full_prec=False))
 
 
-def _is_column(name: str, field: Any) -> bool:
-    """Whether the field is a vector, which SymPy holds as a matrix of one column."""
-    return name not in _MATRICES and len(field.shape) == 2 and field.shape[1] == 1
+def _as_array(name: str, field: Any) -> Array:
+    """Return the entries as an array; a vector, which SymPy holds as a matrix of one column, as (n,)."""
+    values = np.array(field.tolist() if hasattr(field, "shape") else field, dtype=object)
+    is_column = name not in _MATRICES and values.ndim == 2 and values.shape[1] == 1
+    return values[:, 0] if is_column else values
 
 
 def _nested(name: str, field: Any) -> Any:
     """Return nested lists of text, a column as one list."""
-    if not hasattr(field, "shape"):
-        return written(field)
-    return _texts([row[0] for row in field.tolist()] if _is_column(name, field) else field.tolist())
-
-
-def _texts(rows: list[Any]) -> list[Any]:
-    return [_texts(x) if isinstance(x, list) else written(x) for x in rows]
+    return np.vectorize(written, otypes=[object])(_as_array(name, field)).tolist()

@@ -106,16 +106,8 @@ def simulate(source: RobotSource, **options: Any) -> int:
     if controller is not None:
         print_notes(_held_bases(model))
     began = perf_counter()
-    motion = sixd.simulate(
-        model,
-        begin.q,
-        begin.qd,
-        options["duration"],
-        dt=options["dt"],
-        method=options["method"],
-        controller=controller,
-        record_every=every,
-    )
+    stepping = {"dt": options["dt"], "method": options["method"], "record_every": every}
+    motion = sixd.simulate(model, begin.q, begin.qd, options["duration"], controller=controller, **stepping)
     facts = summary(model, motion, perf_counter() - began, driven=controller is not None, seed=begin.seed)
     facts["files"] = save(model, motion, {name: options[name] for name in FILES})
     if options["as_json"]:

@@ -54,12 +54,11 @@ def view(
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
     position = None if q is None else parse_state(model, "--q", q)
     with sixd.view(model, motion, q=position, port=port or 0, open_browser=False) as viewer:
+        print_notes(viewer.notes)
         if path is not None:
             viewer.save_html(path)
-            print_notes(viewer.notes)
             click.echo(f"{path}  ({path.stat().st_size / 1e6:.1f} MB)")
             return
-        print_notes(viewer.notes)
         click.echo(f"{printable(model.name)} is shown at {viewer.url}  (Ctrl-C ends)")
         if not no_browser and wants_browser():
             webbrowser.open(viewer.url)
