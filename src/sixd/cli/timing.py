@@ -31,7 +31,7 @@ class Contender:
     rows: int = 1
     result: Callable[[], Array] | None = None
     tolerance: float = 1e-9
-    before: Callable[[], None] | None = None
+    before: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,13 @@ def interleave(contenders: Sequence[Contender], rounds: int, turn: float) -> dic
     samples: list[list[float]] = [[] for _ in contenders]
     for _ in range(rounds):
         for contender, timer, number, mine in zip(contenders, timers, repetitions, samples, strict=True):
-            _prepare(contender)
+            contender.before()
             mine.append(timer.timeit(number) / (number * contender.rows) * 1e9)
     return {c.name: _summary(mine) for c, mine in zip(contenders, samples, strict=True)}
 
 
-def _prepare(contender: Contender) -> None:
-    if contender.before is not None:
-        contender.before()
-
-
 def _repetitions(contender: Contender, timer: timeit.Timer, turn: float) -> int:
-    _prepare(contender)
+    contender.before()
     first = timer.timeit(1)  # may compile
     if first > 20 * turn:
         first = timer.timeit(1)

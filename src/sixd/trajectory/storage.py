@@ -147,7 +147,7 @@ def _read_npz(data: BinaryIO, file: str) -> dict[str, Any]:
         labels = Labels(*(tuple(Column(*map(str, c)) for c in meta["labels"][what]) for what in Labels._fields))
         return {
             "t": arrays["t"],
-            **{name: arrays.get(name) for name in STATES if name in arrays},
+            **{name: arrays[name] for name in STATES if name in arrays},
             "parameters": {n.removeprefix("parameters."): x for n, x in arrays.items() if n.startswith("parameters.")},
             "known": {name: arrays[name] for name in KEPT if name in arrays},
             "interrupted": bool(meta["interrupted"]),
@@ -282,15 +282,9 @@ def _read_csv(data: bytes, file: str) -> dict[str, Any]:
     known = {name: table[..., header.index(name)] for name in KEPT if name in header}
     names = {name: tuple(header[k].removeprefix(f"{name}.") for k in indices[name]) for name in ("q", "qd")}
     q, v = (tuple(Column(n, n.partition(".")[0]) for n in names[what]) for what in ("q", "qd"))
+    times = t[0] if len(t) else np.zeros(0)
     nothing = np.zeros((*shape, 0))
-    return {
-        "t": t[0] if len(t) else np.zeros(0),
-        "q": nothing,
-        "qd": nothing,
-        **found,
-        "known": known,
-        "labels": Labels(q, v, v),
-    }
+    return {"t": times, "q": nothing, "qd": nothing, **found, "known": known, "labels": Labels(q, v, v)}
 
 
 def _parsed(lines: Iterator[list[str]], width: int, file: str) -> Iterator[list[float]]:
