@@ -19,7 +19,7 @@ import click
 
 import sixd
 from sixd.cli.group import Settings, make_group
-from sixd.cli.output import printable
+from sixd.cli.output import Wrapped, printable
 from sixd.errors import SixdError
 from sixd.waiting import listening
 
@@ -127,29 +127,23 @@ def _note(what: str) -> None:
 # pipes ----------------------------------------------------------------------------------------------
 
 
-class _Pipe:
+class _Pipe(Wrapped):
     """A stream whose reader may close it: later output is discarded, and the command ends as usual."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
 
     def write(self, text: str) -> int:
         """Write the text."""
-        return int(self._unbroken(lambda: self._stream.write(text)) or 0)
+        return int(self._unbroken(lambda: self.stream.write(text)) or 0)
 
     def flush(self) -> None:
         """Flush the stream."""
-        self._unbroken(self._stream.flush)
+        self._unbroken(self.stream.flush)
 
     def _unbroken(self, call: Callable[[], Any]) -> Any:
         try:
             return call()
         except BrokenPipeError:
-            _discard(self._stream)
+            _discard(self.stream)
             return None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
 
 @contextmanager

@@ -35,17 +35,21 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
-class _Trimmed:
-    """A stream that removes the spaces with which rich fills lines."""
+class Wrapped:
+    """A stream of which some methods are replaced; the others are those of ``stream``."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        return int(self._stream.write(re.sub(" +$", "", text, flags=re.MULTILINE)))
+        self.stream = stream
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)
+
+
+class _Trimmed(Wrapped):
+    """A stream that removes the spaces with which rich fills lines."""
+
+    def write(self, text: str) -> int:
+        return int(self.stream.write(re.sub(" +$", "", text, flags=re.MULTILINE)))
 
 
 def printable(text: object) -> str:

@@ -22,6 +22,7 @@ import math
 import os
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -81,10 +82,8 @@ def derived_arrays(traj: Trajectory) -> dict[str, Array]:
     """Return those of energy, kinetic, potential and constraint_error (…, r) that the system has."""
     found: dict[str, Array] = {}
     for name in ("energy", "kinetic", "potential", "constraint_error"):
-        try:
+        with suppress(SixdError):
             found[name] = getattr(traj, name)
-        except SixdError:
-            continue
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shlex
 import sys
 import warnings
@@ -96,11 +97,7 @@ def _load(robot: str, **options: Any) -> Model:
 def _is_path(robot: str) -> bool:
     """Whether the argument is a path, or looks like one."""
     path = Path(robot).expanduser()
-    try:
-        there = path.exists()
-    except (OSError, ValueError):
-        there = False
-    return there or len(path.parts) > 1 or path.suffix.lower() in _ENDINGS
+    return os.path.exists(path) or len(path.parts) > 1 or path.suffix.lower() in _ENDINGS
 
 
 def _require_file(path: Path) -> None:
