@@ -90,4 +90,4 @@ def _text(value: object) -> str:
 
 
 def _read(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    return (FOLDER / name).read_text(encoding="utf-8")
