@@ -57,16 +57,12 @@ def _batches(session: Session) -> list[Target]:
     found = []
     for word in ("rnea", "aba"):
         for robot, least in _BATCH.items():
-            value = _of_batch(session, word, robot, "Pinocchio batch")
+            value = _of_batch(session, ("batch", word, robot), "Pinocchio batch", "sixd")
             found.append(_at_least(f"{word.upper()} of {robot}, times Pinocchio's batch call", least, value))
     for robot, least in _MASS_MATRIX.items():
-        value = _of_batch(session, "crba", robot, "Pinocchio net")
+        value = _of_batch(session, ("batch", "crba", robot), "Pinocchio net", "sixd")
         found.append(_at_least(f"CRBA of {robot}, times Pinocchio's call less the empty call", least, value))
     return found
-
-
-def _of_batch(session: Session, word: str, robot: str, peer: str) -> float | None:
-    return _quotient(session, ("batch", word, robot), peer, "sixd") if session.rows == ROWS else None
 
 
 def _singles(session: Session) -> list[Target]:
@@ -97,7 +93,7 @@ def _starts(session: Session) -> list[Target]:
 
 
 def _threads(session: Session) -> list[Target]:
-    value = _quotient(session, ("threads",), "1", "2") if session.rows == ROWS else None
+    value = _of_batch(session, ("threads",), "1", "2")
     return [_at_least("two threads, times one thread, RNEA of the panda, 100,000 rows", 1.8, value)]
 
 
@@ -115,7 +111,7 @@ def _operations(session: Session) -> list[Target]:
 def _constrained(session: Session) -> list[Target]:
     found = []
     for name in ("four-bar", "ur5"):
-        value = _quotient(session, ("constrained", name), "Pinocchio net", "sixd") if session.rows == ROWS else None
+        value = _of_batch(session, ("constrained", name), "Pinocchio net", "sixd")
         found.append(
             _at_least(f"constrained dynamics of {name}, times Pinocchio's call less the empty call", 10.0, value)
         )
@@ -125,7 +121,7 @@ def _constrained(session: Session) -> list[Target]:
 def _rollouts(session: Session) -> list[Target]:
     found = []
     for robot in ("ur5", "panda"):
-        value = _quotient(session, ("rollouts", robot), "MuJoCo", "rk4") if session.rows == ROWS else None
+        value = _of_batch(session, ("rollouts", robot), "MuJoCo", "rk4")
         found.append(_at_least(f"rk4 rollouts of {robot}, times MuJoCo's rollout", 25.0, value))
     return found
 
@@ -145,6 +141,10 @@ def _equations(session: Session) -> list[Target]:
 def _quotient(session: Session, key: Key, over: str, under: str) -> float | None:
     top, bottom = session.measured.get((*key, over)), session.measured.get((*key, under))
     return top / bottom if top is not None and bottom else None
+
+
+def _of_batch(session: Session, key: Key, over: str, under: str) -> float | None:
+    return _quotient(session, key, over, under) if session.rows == ROWS else None
 
 
 def _at_least(what: str, least: float, value: float | None) -> Target:

@@ -15,6 +15,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from sixd.errors import FileError
+
 try:
     import fcntl
 except ImportError:  # Windows: drafts of killed processes stay
@@ -31,17 +33,18 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         _replace(draft, path)
 
 
-def write_together(texts: Mapping[Path, str]) -> None:
-    """Write each text to its path: first all drafts, then rename each. Raises OSError."""
-    with ExitStack() as stack:
-        drafts = []
-        for path, text in texts.items():
-            target = Path(os.path.realpath(path))
-            drafts.append((stack.enter_context(_draft(target)), target, text))
-        for draft, _, text in drafts:
-            draft.write_text(text, encoding="utf-8", newline="\n")
-        for draft, target, _ in drafts:
-            _replace(draft, target)
+def write_together(texts: Mapping[Path, str], failure: str = "cannot write") -> None:
+    """Write each text to its path: first all drafts, then rename each. Raises FileError, beginning with ``failure``."""
+    try:
+        with ExitStack() as stack:
+            targets = [Path(os.path.realpath(path)) for path in texts]
+            drafts = [stack.enter_context(_draft(target)) for target in targets]
+            for draft, text in zip(drafts, texts.values(), strict=True):
+                draft.write_text(text, encoding="utf-8", newline="\n")
+            for draft, target in zip(drafts, targets, strict=True):
+                _replace(draft, target)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        raise FileError(f"{failure}: {getattr(error, 'strerror', None) or error}. Check the folder.") from None
 
 
 @contextmanager

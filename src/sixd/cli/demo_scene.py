@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 import sixd
 from sixd.model import Model, ModelBuilder, Shape
-from sixd.model.parts import Visual
 from sixd.spatial import placement
-from sixd.spatial.scalar import Array
-from sixd.zoo.appearance import Color, between
+from sixd.zoo.appearance import STEEL, Appearance, Color
 
 GANTRY = 1.55  # height of the arm's base [m]
 PEDESTAL = (0.85, 0.0, 0.45)  # where the top's tip rests [m]
@@ -21,7 +18,6 @@ CAMERA = {"position": (2.0, -3.0, 1.75), "target": (0.25, 0.0, 0.8), "up": (0, 0
 # reflected inertia of geared motors [kg m²]: without it the light wrist of a falling arm spins very fast
 MOTORS = (0.6, 0.6, 0.6, 0.12, 0.12, 0.12)
 
-_STEEL: Color = (0.42, 0.45, 0.50, 1.0)
 _BRASS: Color = (0.86, 0.62, 0.24, 1.0)
 _MARK: Color = (0.78, 0.27, 0.20, 1.0)
 
@@ -32,47 +28,30 @@ def hung_arm() -> Model:
     arm = dataclasses.replace(arm, armature=np.array(MOTORS))
     under = placement((0, 0, GANTRY), (np.pi, 0, 0))
     arm = ModelBuilder("arm").build().attach(arm, placement=under)
+    shapes = Appearance(dataclasses.replace(arm, visuals=()))
+    shapes.add(0, Shape("box", (0.5, 0.3, 0.04)), placement((0, 0, GANTRY + 0.02)), STEEL)
+    shapes.rod(0, (0, 0, GANTRY), (0, 0, GANTRY - 0.038), 0.075, STEEL)
     # without the arm's own column, which would stand on the gantry
-    return dataclasses.replace(arm, visuals=(*_gantry(), *(v for v in arm.visuals if v.body)))
+    shapes.visuals += [v for v in arm.visuals if v.body]
+    return shapes.apply()
 
 
 def standing_top() -> Model:
     """The spinning top of the zoo, flat and wide enough to precess calmly, on its pedestal."""
     top = sixd.zoo.spinning_top(radius=RADIUS, height=HEIGHT)
     top = ModelBuilder("top").build().attach(top, placement=placement(PEDESTAL), prefix="top_")
-    return dataclasses.replace(top, visuals=tuple(_top_shapes(top.nb)))
+    shapes = Appearance(dataclasses.replace(top, visuals=()))
+    x, y, z = PEDESTAL
+    shapes.rod(0, (x, y, 0), (x, y, z - 0.015), 0.035, STEEL)
+    shapes.rod(0, (x, y, 0), (x, y, 0.03), 0.14, STEEL)
+    shapes.ball(0, (x, y, z - 0.01), 0.02, STEEL)
+    shapes.rod(top.nb, (0, 0, 0), (0, 0, 2.1 * HEIGHT), 0.012, STEEL)
+    shapes.rod(top.nb, (0, 0, HEIGHT - 0.018), (0, 0, HEIGHT + 0.018), RADIUS, _BRASS)
+    # a mark, because a round disc does not show its rotation
+    shapes.add(top.nb, Shape("box", (0.9 * RADIUS, 0.03, 0.04)), placement((RADIUS / 2, 0, HEIGHT)), _MARK)
+    return shapes.apply()
 
 
 def both(arm: Model, top: Model) -> Model:
     """Both in one world, the arm's coordinates first."""
     return dataclasses.replace(arm.attach(top), name="an arm and a top")
-
-
-def _gantry() -> list[Visual]:
-    return [
-        _visual(0, Shape("box", (0.5, 0.3, 0.04)), placement((0, 0, GANTRY + 0.02)), _STEEL),
-        _rod(0, (0, 0, GANTRY), (0, 0, GANTRY - 0.038), 0.075, _STEEL),
-    ]
-
-
-def _top_shapes(body: int) -> list[Visual]:
-    x, y, z = PEDESTAL
-    return [
-        _rod(0, (x, y, 0), (x, y, z - 0.015), 0.035, _STEEL),
-        _rod(0, (x, y, 0), (x, y, 0.03), 0.14, _STEEL),
-        _visual(0, Shape("sphere", (0.02,)), placement((x, y, z - 0.01)), _STEEL),
-        _rod(body, (0, 0, 0), (0, 0, 2.1 * HEIGHT), 0.012, _STEEL),
-        _rod(body, (0, 0, HEIGHT - 0.018), (0, 0, HEIGHT + 0.018), RADIUS, _BRASS),
-        # a mark, because a round disc does not show its rotation
-        _visual(body, Shape("box", (0.9 * RADIUS, 0.03, 0.04)), placement((RADIUS / 2, 0, HEIGHT)), _MARK),
-    ]
-
-
-def _visual(body: int, shape: Shape, pose: Array, color: Color) -> Visual:
-    return Visual(body, shape, pose, color)
-
-
-def _rod(body: int, start: Any, end: Any, radius: float, color: Color) -> Visual:
-    """A cylinder from a point to another, in the body's frame."""
-    pose, length = between(start, end)
-    return _visual(body, Shape("cylinder", (radius, length)), pose, color)

@@ -19,7 +19,7 @@ import click
 
 import sixd
 from sixd.cli.group import Settings, make_group
-from sixd.cli.output import printable
+from sixd.cli.output import Wrapped, printable
 from sixd.errors import SixdError
 from sixd.waiting import listening
 
@@ -42,7 +42,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command with these arguments (those of the process if None); return its exit status."""
     settings = Settings()
     if sys.stdout is None:
-        _say("standard output is closed, expected a terminal, a file or a pipe. To hide the output: >/dev/null.")
+        text = "standard output is closed, expected a terminal, a file or a pipe. To hide the output: >/dev/null."
+        _say("error", text)
         return 1
     with _pipes_may_close(), warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)  # shown, whatever -W says
@@ -50,11 +51,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = lambda *w: show(*w) if settings.debug else _show_warning(*w)
         try:
             with listening(_note):
-                status = _call(arguments, settings)
+                args = None if arguments is None else list(arguments)
+                group = make_group(sixd.__version__)
+                status: Any = group.main(args, prog_name="sixd", standalone_mode=False, obj=settings)
             sys.stdout.flush()
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx is not None else "sixd"
-            _say(f"{_sentence(error.format_message())}{_example(error)} See '{path} --help'.")
+            _say("error", f"{_sentence(error.format_message())}{_example(error)} See '{path} --help'.")
             return 2
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
@@ -64,15 +67,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
             if settings.debug:
                 traceback.print_exc()
             else:
-                _say(_explain(error))
+                _say("error", _explain(error))
             return 1
-    return status
-
-
-def _call(arguments: Sequence[str] | None, settings: Settings) -> int:
-    args = None if arguments is None else list(arguments)
-    result: Any = make_group(sixd.__version__).main(args, prog_name="sixd", standalone_mode=False, obj=settings)
-    return result if isinstance(result, int) else 0
+    return status or 0
 
 
 def _explain(error: Exception) -> str:
@@ -106,20 +103,18 @@ def _example(error: click.UsageError) -> str:
     return f" For example: {examples[0][0]}."
 
 
-def _say(text: str) -> None:
-    mark = click.style("error:", fg="red", bold=True) if _is_coloured() else "error:"
+def _say(kind: str, text: str) -> None:
+    """Print an error or a warning on standard error."""
+    mark = f"{kind}:"
+    if sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+        mark = click.style(mark, fg="red" if kind == "error" else "yellow", bold=True)
     with suppress(OSError):
         click.echo(f"{mark} {printable(text)}", err=True)
 
 
-def _is_coloured() -> bool:
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
     text = str(message) if issubclass(category, UserWarning) else f"{category.__name__}: {message}"
-    mark = click.style("warning:", fg="yellow", bold=True) if _is_coloured() else "warning:"
-    click.echo(f"{mark} {printable(_sentence(text))}", err=True)
+    _say("warning", _sentence(text))
 
 
 def _note(what: str) -> None:
@@ -132,29 +127,23 @@ def _note(what: str) -> None:
 # pipes ----------------------------------------------------------------------------------------------
 
 
-class _Pipe:
+class _Pipe(Wrapped):
     """A stream whose reader may close it: later output is discarded, and the command ends as usual."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
 
     def write(self, text: str) -> int:
         """Write the text."""
-        return int(self._unbroken(lambda: self._stream.write(text)) or 0)
+        return int(self._unbroken(lambda: self.stream.write(text)) or 0)
 
     def flush(self) -> None:
         """Flush the stream."""
-        self._unbroken(self._stream.flush)
+        self._unbroken(self.stream.flush)
 
     def _unbroken(self, call: Callable[[], Any]) -> Any:
         try:
             return call()
         except BrokenPipeError:
-            _discard(self._stream)
+            _discard(self.stream)
             return None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
 
 @contextmanager

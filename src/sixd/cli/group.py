@@ -24,7 +24,7 @@ COMMANDS = {
     "export": "A function for one robot as C source.",
     "cache": "The compiled code that is kept on disk.",
 }
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 
 
 @dataclass
@@ -35,28 +35,19 @@ class Settings:
 
 
 def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    settings = context.find_root().obj
-    if value and isinstance(settings, Settings):
-        settings.debug = True
+    context.ensure_object(Settings).debug |= value
 
 
 def _debug_option() -> click.Option:
-    return click.Option(
-        ["--debug"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_set_debug,
-        help="Show the traceback of an error.",
-    )
+    options: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _set_debug}
+    return click.Option(["--debug"], help="Show the traceback of an error.", **options)
 
 
 class Command(click.Command):
     """A command with ``--debug`` and examples: pairs of a command line that runs as it is written, and its meaning."""
 
-    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **options: Any) -> None:
-        options["context_settings"] = _SETTINGS | options.get("context_settings", {})
-        super().__init__(*args, **options)
+    def __init__(self, name: str, *, examples: Sequence[tuple[str, str]], **options: Any) -> None:
+        super().__init__(name, context_settings=_SETTINGS, **options)
         self.params.append(_debug_option())
         self.examples = tuple(examples)
 

@@ -30,15 +30,15 @@ def summary(
     size = float(np.max(np.abs(kinetic[good]), initial=0.0))
     error = np.asarray(motion.constraint_error)
     rollouts = int(np.prod(motion.batch))
-    passive = bool(np.any(model.damping) or np.any(model.friction))
     relative = worst / size if size > 0 else worst if np.isnan(worst) else 0.0
-    conservative = not (driven or passive)
+    conservative = not (driven or np.any(model.damping) or np.any(model.friction))
+    steps = round(motion.duration / facts["dt"]) * rollouts if facts.get("dt") else None
     return {
         "robot": model.name,
         "method": facts.get("method"),
         "dt": facts.get("dt"),
         "duration": motion.duration,
-        "steps": round(motion.duration / facts["dt"]) * rollouts if facts.get("dt") else None,
+        "steps": steps,
         "records": len(motion),
         "rollouts": rollouts,
         "seed": seed,
@@ -53,7 +53,7 @@ def summary(
         "energy_is_constant": conservative and bool(good.all()) and relative <= _KEPT,
         "constraint_error": float(np.nanmax(error, initial=0.0)) if model.constraints else None,
         "seconds": seconds,
-        "steps_per_second": round(motion.duration / facts["dt"]) * rollouts / seconds if facts.get("dt") else None,
+        "steps_per_second": None if steps is None else steps / seconds,
         "q_start": motion.q[0] if not motion.batch else None,
         "qd_start": motion.qd[0] if not motion.batch else None,
         "q": motion.q[-1] if not motion.batch else None,
@@ -98,7 +98,8 @@ def show(facts: dict[str, Any]) -> None:
     if not many and not facts["failed"] and len(facts["q"]) <= _MOST_NUMBERS:
         lines["q at the end"] = ", ".join(f"{x:.4g}" for x in facts["q"])
         lines["qd at the end"] = ", ".join(f"{x:.4g}" for x in facts["qd"])
-    lines |= {"written": ", ".join(facts["files"].values())} if facts["files"] else {}
+    if facts["files"]:
+        lines["written"] = ", ".join(facts["files"].values())
     out.print(printable(facts["robot"]), style="bold")
     out.print(fact_table(lines))
 

@@ -35,17 +35,21 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
-class _Trimmed:
-    """A stream that removes the spaces with which rich fills lines."""
+class Wrapped:
+    """A stream of which some methods are replaced; the others are those of ``stream``."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        return int(self._stream.write(re.sub(" +$", "", text, flags=re.MULTILINE)))
+        self.stream = stream
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)
+
+
+class _Trimmed(Wrapped):
+    """A stream that removes the spaces with which rich fills lines."""
+
+    def write(self, text: str) -> int:
+        return int(self.stream.write(re.sub(" +$", "", text, flags=re.MULTILINE)))
 
 
 def printable(text: object) -> str:
@@ -55,7 +59,9 @@ def printable(text: object) -> str:
 
 def dump(facts: Any) -> str:
     """Return the facts as JSON text: arrays as lists, numbers that are not finite as null."""
-    return json.dumps(plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(facts, default=_plain)
+    finite = json.loads(text, parse_constant=lambda constant: None)
+    return json.dumps(finite, indent=2, ensure_ascii=False)
 
 
 def print_json(facts: Any) -> None:
@@ -63,21 +69,9 @@ def print_json(facts: Any) -> None:
     click.echo(dump(facts))
 
 
-def plain(x: Any) -> Any:
-    """Return the value in types that JSON has."""
-    if isinstance(x, np.ndarray):
-        return plain(x.tolist())
-    if isinstance(x, np.generic):
-        return plain(x.item())
-    if isinstance(x, float):
-        return x if math.isfinite(x) else None
-    if x is None or isinstance(x, (bool, int, str)):
-        return x
-    if isinstance(x, Mapping):
-        return {str(key): plain(value) for key, value in x.items()}
-    if isinstance(x, (list, tuple)):
-        return [plain(value) for value in x]
-    return str(x)
+def _plain(x: Any) -> Any:
+    """Return a value of a type that JSON does not have in one that it has."""
+    return x.tolist() if isinstance(x, (np.ndarray, np.generic)) else str(x)
 
 
 def print_notes(notes: Iterable[str]) -> None:

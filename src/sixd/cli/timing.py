@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import math
-import statistics
 import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from sixd.cli.output import digits
 from sixd.spatial.scalar import Array
@@ -30,7 +31,7 @@ class Contender:
     rows: int = 1
     result: Callable[[], Array] | None = None
     tolerance: float = 1e-9
-    before: Callable[[], None] | None = None
+    before: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,13 @@ def interleave(contenders: Sequence[Contender], rounds: int, turn: float) -> dic
     samples: list[list[float]] = [[] for _ in contenders]
     for _ in range(rounds):
         for contender, timer, number, mine in zip(contenders, timers, repetitions, samples, strict=True):
-            _prepare(contender)
+            contender.before()
             mine.append(timer.timeit(number) / (number * contender.rows) * 1e9)
     return {c.name: _summary(mine) for c, mine in zip(contenders, samples, strict=True)}
 
 
-def _prepare(contender: Contender) -> None:
-    if contender.before is not None:
-        contender.before()
-
-
 def _repetitions(contender: Contender, timer: timeit.Timer, turn: float) -> int:
-    _prepare(contender)
+    contender.before()
     first = timer.timeit(1)  # may compile
     if first > 20 * turn:
         first = timer.timeit(1)
@@ -75,8 +71,5 @@ def _repetitions(contender: Contender, timer: timeit.Timer, turn: float) -> int:
 
 
 def _summary(samples: list[float]) -> Timing:
-    median = statistics.median(samples)
-    if len(samples) < 2:
-        return Timing(median, 0.0)
-    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+    low, median, high = np.percentile(samples, (25, 50, 75)).tolist()
     return Timing(median, (high - low) / 2)

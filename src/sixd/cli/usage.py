@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -30,6 +31,17 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> click.UsageError:
     return wrong_call(f"no {kind} named {name!r}. {hint}")
 
 
+def names_in(option: str, text: str, kind: str, known: Iterable[str]) -> list[str]:
+    """Return the names that are separated by commas in an option, at least one, each of them known."""
+    names, all_names = [n.strip() for n in text.split(",") if n.strip()], list(known)
+    for name in names:
+        if name not in all_names:
+            raise unknown(kind, name, all_names)
+    if not names:
+        raise wrong_call(f"{option} is {text!r}, expected names with commas between: {', '.join(all_names)}.")
+    return names
+
+
 @contextmanager
 def from_option(option: str) -> Iterator[None]:
     """Turn errors of the library in this block into usage errors of the option."""
@@ -40,13 +52,13 @@ def from_option(option: str) -> Iterator[None]:
         raise wrong_call(f"{option}: {str(error).partition(': ')[2] or error}") from error
 
 
-def number(*, zero: bool) -> Callable[[click.Context, click.Parameter, float], float]:
-    """Return the callback of an option that takes a finite number above 0, or of at least 0."""
+def seconds_option(name: str, *, zero: bool, **options: Any) -> Callable[..., Any]:
+    """Return a decorator that adds an option for a time [s]: a finite number above 0, or of at least 0."""
 
     def check(context: click.Context, parameter: click.Parameter, value: float) -> float:
         if not (math.isfinite(value) and (value > 0 or (zero and value == 0))):
             want = "of at least 0" if zero else "above 0"
-            raise wrong_call(f"{parameter.opts[-1]} is {value:g}, expected a finite number {want} [s].")
+            raise wrong_call(f"{name} is {value:g}, expected a finite number {want} [s].")
         return value
 
-    return check
+    return click.option(name, type=float, metavar="S", callback=check, **options)

@@ -98,12 +98,7 @@ class CSource:
         if not path.is_dir():
             raise FileError(f"save: {str(folder)!r} is not a folder, expected one that exists. Create it first.")
         targets = {path / f"{self.name}.c": self.source, path / f"{self.name}.h": self.header}
-        try:
-            write_together(targets)
-        except OSError as error:
-            raise FileError(
-                f"save: cannot write into {str(folder)!r}: {error.strerror or error}. Check the folder."
-            ) from None
+        write_together(targets, f"save: cannot write into {str(folder)!r}")
         path_c, path_h = targets
         return path_c, path_h
 

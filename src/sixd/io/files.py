@@ -1,4 +1,4 @@
-"""Reading and writing files: sources of any kind, checks that they are robot files, atomic writing."""
+"""Reading files: sources of any kind, and checks that they are robot files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from sixd.atomic import write_together
-from sixd.errors import FileError, LoadError, ScalarTypeError
+from sixd.errors import LoadError, ScalarTypeError
 
 LARGEST = 256 * 1024 * 1024  # bytes; the largest known robot files, MJCF with inline meshes, have some 50 million
 _KINDS = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
@@ -149,14 +148,6 @@ def _foreign(data: bytes) -> str | None:
 
 def _is_binary_stl(data: bytes) -> bool:
     return len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
-
-
-def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file completely or not at all: to a temporary file beside it, which is then renamed."""
-    try:
-        write_together({Path(path): text})
-    except OSError as error:
-        raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}. Check the folder.") from None
 
 
 def unused_name(name: str, taken: Collection[str]) -> str:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixd.engine.parameters import parameter_shape
 from sixd.errors import OutOfRangeError, ScalarTypeError, ShapeError
 from sixd.forces.elements import elements
 from sixd.model.system import require_system
 from sixd.spatial.scalar import Array
-from sixd.trajectory.derived import parameter_core
 from sixd.trajectory.labels import UNKNOWN, labels_of, numbered
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def checked_fields(traj: Trajectory) -> dict[str, Any]:
         _require_internal(internal, [(element, element.size(system)) for element in forces])
     parameters = {name: float_array(name, x) for name, x in (traj.parameters or {}).items()}
     for name, x in parameters.items() if system is not None else ():
-        _require_parameter(name, x, batch, parameter_core(system, name))  # type: ignore[arg-type]
+        _require_parameter(name, x, batch, parameter_shape("Trajectory", system, name))  # type: ignore[arg-type]
     states = {"q": q, "qd": qd, **{f"parameters.{name}": x for name, x in parameters.items()}}
     known = Known({name: float_array(name, x) for name, x in _still_known(traj.known, states, system).items()})
     known.states, known.system = states, system
@@ -174,7 +174,7 @@ def select_rows(traj: Trajectory, index: Any) -> Trajectory:
 
     parameters = dict(traj.parameters)
     for name, x in parameters.items() if traj.system is not None else ():
-        core = parameter_core(traj.system, name)  # type: ignore[arg-type]
+        core = parameter_shape("Trajectory", traj.system, name)  # type: ignore[arg-type]
         parameters[name] = pick(np.broadcast_to(x, (*batch, *core)))
     return mapped(traj, pick, pick, parameters=parameters)
 

@@ -5,9 +5,9 @@ Each is one compiled function over all rows and records. Parameters are constant
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,27 +21,30 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum
 from sixd.trajectory.batching import batched
 
+if TYPE_CHECKING:
+    from sixd.trajectory.trajectory import Trajectory
+
 # a rollout that blew up may have finite states of infinite energy: here that is a result, not an error
 _ENERGY = replace(declaration(energy), judged=False)
-
-
-def parameter_core(system: System, name: str) -> tuple[int, ...]:
-    """Return the core shape of a parameter, such as (nb, 10) of "inertia"."""
-    return parameter_shape("Trajectory", system, name)
 
 
 def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Array]:
     """Return parameters (…, core) as (…, 1, core): one set per row, the same at all times."""
     return {
-        name: np.expand_dims(value, np.ndim(value) - len(parameter_core(system, name)))
+        name: np.expand_dims(value, np.ndim(value) - len(parameter_shape("Trajectory", system, name)))
         for name, value in parameters.items()
     }
 
 
+def evaluate_records(function: Function, system: System, parameters: Mapping[str, Array], *arrays: Array) -> Any:
+    """Return the function's results for arrays (…, r, core), with the parameters (…, core) of each row."""
+    values = along_time(system, parameters)
+    return batched("Trajectory", function, system, tuple(values), "float64")(*arrays, *values.values())
+
+
 def energies(system: System, q: Array, qd: Array, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
     """Return kinetic and potential energy (…, r) [J]."""
-    values = along_time(system, parameters)
-    return batched("Trajectory", _ENERGY, system, tuple(values), "float64")(q, qd, *values.values())
+    return evaluate_records(_ENERGY, system, parameters, q, qd)
 
 
 def energy_of_state(system: System, q: Array, qd: Array) -> float:
@@ -65,31 +68,23 @@ def constraint_errors(system: System, q: Array, parameters: Mapping[str, Array])
     """Return the largest |φ| (…, r) of the constraints, each in its own unit."""
     if not system.constraints:
         return np.zeros(q.shape[:-1])
-    values = along_time(system, parameters)
-    return batched("Trajectory", _LARGEST, system, tuple(values), "float64")(q, *values.values())
+    return evaluate_records(_LARGEST, system, parameters, q)
 
 
-def contacts(
-    system: System,
-    forces: Iterable[Any],
-    t: Array,
-    q: Array,
-    qd: Array,
-    internal: Array | None,
-    parameters: Mapping[str, Array],
-) -> list[tuple[str, Array, Array]]:
+def contacts(system: System, traj: Trajectory) -> list[tuple[str, Array, Array]]:
     """Return (name, points, forces) of every force element with contacts, each (…, r, k, 3) in world axes."""
     found: list[tuple[str, Array, Array]] = []
-    values = along_time(system, parameters)
+    values = along_time(system, traj.parameters)
     first = 0
-    for element in forces:
+    for element in traj.forces:
         size = element.size(system)
         own = slice(first, first + size)
         first += size
         if not hasattr(element, "contacts"):
             continue
-        u = np.zeros((len(t), 0)) if internal is None else internal[..., own]
-        points, pushes = _contacts_of(element, system, size, tuple(values))(t, q, qd, u, *values.values())
+        u = np.zeros((len(traj), 0)) if traj.internal is None else traj.internal[..., own]
+        kernel = _contacts_of(element, system, size, tuple(values))
+        points, pushes = kernel(traj.t, traj.q, traj.qd, u, *values.values())
         found.append((_unique(_name(element), [name for name, *_ in found]), points, pushes))
     return found
 

@@ -6,17 +6,15 @@ the right values and slopes at both ends. On flat joints that is the classical c
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from sixd.engine.evaluate import evaluate
 from sixd.engine.functions import Function, Shape
-from sixd.engine.kernel import compile
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
 from sixd.spatial.scalar import Array, Scalar
+from sixd.trajectory.derived import evaluate_records
 
 # added to φ where exp is differentiated: at 0 the slope of ‖φ‖ is 0/0, and its square is still a normal number
 _BESIDE_ZERO = 1e-150
@@ -53,21 +51,16 @@ _ARRAYS = ("q0", "qd0", "q1", "qd1", "duration", "part")
 _HERMITE = Function("at", hermite, _ARRAYS, named=False, judged=False, shapes=_SHAPES)
 
 
-def interpolate(system: System, t: Array, q: Array, qd: Array, times: Array, values: dict[str, Array]) -> Any:
-    """Return (q, qd), each (…, m, n), at times (m,) within t (r,), r > 1.
-
-    ``values`` are those of the system's parameters, by name.
-    """
+def interpolate(
+    system: System, t: Array, q: Array, qd: Array, times: Array, parameters: Mapping[str, Array]
+) -> tuple[Array, ...]:
+    """Return (q, qd), each (…, m, n), at times (m,) within t (r,), r > 1."""
     k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
     h = t[k + 1] - t[k]
     arrays = [np.asarray(x, dtype=float) for x in (q[..., k, :], qd[..., k, :], q[..., k + 1, :], qd[..., k + 1, :])]
     arrays += [h, (times - t[k]) / h]
-    if system.symbols:  # the result does not depend on their values, but the compiled function takes them
-        cores = {name: _HERMITE.core(system, name) for name in _ARRAYS}
-        kernel = compile(hermite, system, parameters=tuple(values), shapes=cores)
-        between = kernel(*arrays, *values.values())
-    else:
-        between = evaluate(_HERMITE, system, (), tuple(arrays))
+    # the result does not depend on the parameters, but the compiled function takes the values of symbols
+    between = evaluate_records(_HERMITE, system, parameters if system.symbols else {}, *arrays)
     # at the time of a record, return the record itself, to the last bit
     exact = np.searchsorted(t, times).clip(0, len(t) - 1)
     same = (t[exact] == times)[:, None]

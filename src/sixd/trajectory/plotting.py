@@ -124,13 +124,7 @@ def _matplotlib(with_window: bool) -> Callable[..., Any]:
         import matplotlib.pyplot as plt
 
         return plt.figure
-
-    def figure(**options: Any) -> Any:
-        made = Figure(**options)
-        FigureCanvasAgg(made)
-        return made
-
-    return figure
+    return lambda **options: FigureCanvasAgg(Figure(**options)).figure
 
 
 def _thinned(traj: Trajectory) -> tuple[Trajectory, str]:

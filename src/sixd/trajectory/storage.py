@@ -22,6 +22,7 @@ import math
 import os
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -81,10 +82,8 @@ def derived_arrays(traj: Trajectory) -> dict[str, Array]:
     """Return those of energy, kinetic, potential and constraint_error (…, r) that the system has."""
     found: dict[str, Array] = {}
     for name in ("energy", "kinetic", "potential", "constraint_error"):
-        try:
+        with suppress(SixdError):
             found[name] = getattr(traj, name)
-        except SixdError:
-            continue
     return found
 
 
@@ -147,7 +146,7 @@ def _read_npz(data: BinaryIO, file: str) -> dict[str, Any]:
         labels = Labels(*(tuple(Column(*map(str, c)) for c in meta["labels"][what]) for what in Labels._fields))
         return {
             "t": arrays["t"],
-            **{name: arrays.get(name) for name in STATES if name in arrays},
+            **{name: arrays[name] for name in STATES if name in arrays},
             "parameters": {n.removeprefix("parameters."): x for n, x in arrays.items() if n.startswith("parameters.")},
             "known": {name: arrays[name] for name in KEPT if name in arrays},
             "interrupted": bool(meta["interrupted"]),
@@ -212,16 +211,15 @@ def _line(error: Exception) -> str:
 # tables -----------------------------------------------------------------------------------------
 
 
-def columns(traj: Trajectory, derived: dict[str, Array]) -> dict[str, list[tuple[str, Array]]]:
-    """Return the columns of a table in groups, each column a name and values (…, r)."""
-    named: dict[str, list[tuple[str, Array]]] = {"t": [("t", np.broadcast_to(traj.t, (*traj.batch, len(traj))))]}
-    for what in ("q", "qd", "tau"):
+def columns(traj: Trajectory, derived: dict[str, Array]) -> list[tuple[str, Array]]:
+    """Return the columns of a table, each a name and values (…, r)."""
+    found = [("t", np.broadcast_to(traj.t, (*traj.batch, len(traj))))]
+    for what in STATES:
         x = getattr(traj, what)
-        names = traj.labels.names(what)
-        named[what] = [] if x is None else [(f"{what}.{n}", x[..., k]) for k, n in enumerate(names)]
-    u = traj.internal
-    named["internal"] = [] if u is None else [(f"internal.{k}", u[..., k]) for k in range(u.shape[-1])]
-    return {**named, "derived": list(derived.items())}
+        if x is not None:
+            names = range(x.shape[-1]) if what == "internal" else traj.labels.names(what)
+            found += [(f"{what}.{name}", x[..., k]) for k, name in enumerate(names)]
+    return [*found, *derived.items()]
 
 
 def row_names(batch: tuple[int, ...]) -> list[str]:
@@ -241,13 +239,12 @@ def to_pandas(traj: Trajectory) -> Any:
         len(traj.batch), math.prod(traj.q.shape[:-1])
     )
     table = dict(zip(row_names(traj.batch), index, strict=True))
-    for group in columns(traj, derived_arrays(traj)).values():
-        table |= {name: np.ravel(x) for name, x in group}
+    table |= {name: np.ravel(x) for name, x in columns(traj, derived_arrays(traj))}
     return pandas.DataFrame(table)
 
 
 def _write_csv(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
-    flat = [pair for group in columns(traj, derived).values() for pair in group]
+    flat = columns(traj, derived)
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerow([*row_names(traj.batch), *(name for name, _ in flat)])
     file.write(text.getvalue().encode())
@@ -284,15 +281,9 @@ def _read_csv(data: bytes, file: str) -> dict[str, Any]:
     known = {name: table[..., header.index(name)] for name in KEPT if name in header}
     names = {name: tuple(header[k].removeprefix(f"{name}.") for k in indices[name]) for name in ("q", "qd")}
     q, v = (tuple(Column(n, n.partition(".")[0]) for n in names[what]) for what in ("q", "qd"))
+    times = t[0] if len(t) else np.zeros(0)
     nothing = np.zeros((*shape, 0))
-    return {
-        "t": t[0] if len(t) else np.zeros(0),
-        "q": nothing,
-        "qd": nothing,
-        **found,
-        "known": known,
-        "labels": Labels(q, v, v),
-    }
+    return {"t": times, "q": nothing, "qd": nothing, **found, "known": known, "labels": Labels(q, v, v)}
 
 
 def _parsed(lines: Iterator[list[str]], width: int, file: str) -> Iterator[list[float]]:

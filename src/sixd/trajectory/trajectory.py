@@ -164,10 +164,7 @@ class Trajectory:
 
         [] if there is none, also after ``load`` without ``forces``.
         """
-        if not self.forces:
-            return []
-        system = self._require_system("contacts")
-        return derived.contacts(system, self.forces, self.t, self.q, self.qd, self.internal, self.parameters)
+        return derived.contacts(self._require_system("contacts"), self) if self.forces else []
 
     def at(self, t: Any) -> tuple[Array, Array]:
         """(q, qd) at a time, each (…, n), or at times (m,), each (…, m, n), interpolated on the manifold.
@@ -191,10 +188,9 @@ class Trajectory:
             span = f"{self.t[0]} … {self.t[-1]} s" if len(self) else "records, of which there are none"
             raise OutOfRangeError(f"at: t is {np.extract(wrong, times)[0]} s, expected a time within {span}.")
         if len(self) == 1:
-            q, qd = (np.repeat(x, max(times.size, 1), axis=-2)[..., : times.size, :] for x in (self.q, self.qd))
+            q, qd = (np.repeat(x, times.size, axis=-2) for x in (self.q, self.qd))
         else:
-            values = derived.along_time(system, self.parameters)
-            q, qd = interpolate(system, self.t, self.q, self.qd, np.atleast_1d(times), values)
+            q, qd = interpolate(system, self.t, self.q, self.qd, np.atleast_1d(times), self.parameters)
         return (q, qd) if times.ndim else (q[..., 0, :], qd[..., 0, :])
 
     # files, tables, figures ---------------------------------------------------------------------------
@@ -240,8 +236,7 @@ class Trajectory:
     def _require_slice(index: slice) -> None:
         """Raise unless the slice keeps the records in the order of their times."""
         try:
-            step = 1 if index.step is None else operator.index(index.step)
-            index.indices(0)
+            step = index.indices(0)[2]
         except TypeError:
             raise ScalarTypeError(f"Trajectory: the index is {index!r}, expected whole numbers in a slice.") from None
         except ValueError:

@@ -19,31 +19,10 @@ FOLDER = Path(__file__).parent / "web"
 
 # in this order, inside one function: each file uses what those before it define
 PROGRAM = (
-    "data.js",
-    "algebra.js",
-    "shapes.js",
-    "normals.js",
-    "shaders.js",
-    "gpu.js",
-    "camera.js",
-    "controls.js",
-    "motion.js",
-    "world.js",
-    "markers.js",
-    "trails.js",
-    "shadows.js",
-    "renderer.js",
-    "options.js",
-    "clock.js",
-    "pace.js",
-    "transport.js",
-    "joints.js",
-    "chart.js",
-    "plots.js",
-    "interface.js",
-    "main.js",
-    "api.js",
-)
+    "data.js", "algebra.js", "shapes.js", "normals.js", "shaders.js", "gpu.js", "camera.js", "controls.js", "motion.js",
+    "world.js", "markers.js", "trails.js", "shadows.js", "renderer.js", "options.js", "clock.js", "pace.js",
+    "transport.js", "joints.js", "chart.js", "plots.js", "interface.js", "main.js", "api.js",
+)  # fmt: skip
 
 
 def html(scene: dict[str, Any]) -> str:
@@ -111,4 +90,4 @@ def _text(value: object) -> str:
 
 
 def _read(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    return (FOLDER / name).read_text(encoding="utf-8")

@@ -63,11 +63,7 @@ class Viewer:
         target = Path(path).expanduser()
         if target.is_dir() or not target.name:
             raise FileError(f"save_html: {str(path)!r} is a folder, expected the name of a file.")
-        try:
-            write_together({target: self._page(live=False)})
-        except (OSError, ValueError) as error:  # a name with a null byte
-            reason = getattr(error, "strerror", None) or error
-            raise FileError(f"save_html: cannot write {str(path)!r}: {reason}. Check the folder.") from None
+        write_together({target: self._page(live=False)}, f"save_html: cannot write {str(path)!r}")
         return target
 
     def close(self) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import shlex
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import click
 
@@ -20,57 +22,55 @@ from sixd.io.files import read_limited
 from sixd.model import Model
 from sixd.model.validate import findings_at_load
 
-F = TypeVar("F", bound=Callable[..., Any])
 PREFIX = "zoo:"
+_PACKAGE_DIR = "Where packages named in package://… lie; may be given several times."
 _ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf")
 _MOST_FILES = 5  # that a message lists
 _NEAR_FILE = 0.75  # as NEAR, of names with endings: 'none.urdf' is not near 'robot.urdf' (0.63)
 
 
-def robot_argument(*, required: bool = True) -> Callable[[F], F]:
-    """Return a decorator that adds the argument ROBOT and the options of loading its file."""
+class RobotSource(NamedTuple):
+    """The argument ROBOT, and the options of loading its file."""
 
-    def decorate(function: F) -> F:
-        for part in (
-            click.option(
-                "--package-dir",
-                "package_dirs",
-                multiple=True,
-                metavar="FOLDER",
-                help="Where packages named in package://… lie; may be given several times.",
-            ),
-            click.option("--floating-base", is_flag=True, help="Let the root link of a URDF move freely in space."),
-            click.argument("robot", required=required, shell_complete=_complete),
-        ):
-            function = part(function)
-        return function
+    robot: str
+    floating_base: bool
+    package_dirs: tuple[str, ...]
+
+    def load(self, *, quiet: bool = False) -> Model:
+        """Return the model; a warning counts the findings in its file, unless ``quiet``."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            model = _load(self.robot, floating_base=self.floating_base, package_dirs=self.package_dirs)
+        doubtful = findings_at_load(model)
+        if doubtful and not quiet:
+            again = "" if self.robot == "-" else f": see `{self._check_command()}`"
+            text = f"{count(len(doubtful), 'doubtful thing')} in {model.name!r}{again}"
+            warnings.warn(text, ModelWarning, stacklevel=2)
+        return model
+
+    def _check_command(self) -> str:
+        folders = [word for folder in self.package_dirs for word in ("--package-dir", folder)]
+        return shlex.join(["sixd", "check", self.robot, *(["--floating-base"] * self.floating_base), *folders])
+
+
+def robot_argument(*, required: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds ROBOT and its options, which the function gets as one ``source``, or None."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @click.argument("robot", required=required, shell_complete=_complete)
+        @click.option("--floating-base", is_flag=True, help="Let the root link of a URDF move freely in space.")
+        @click.option("--package-dir", "package_dirs", multiple=True, metavar="FOLDER", help=_PACKAGE_DIR)
+        @functools.wraps(function)
+        def with_source(robot: str | None, floating_base: bool, package_dirs: tuple[str, ...], **others: Any) -> Any:
+            source = None if robot is None else RobotSource(robot, floating_base, package_dirs)
+            return function(source, **others)
+
+        return with_source
 
     return decorate
 
 
-def load_robot(
-    robot: str, *, floating_base: bool = False, package_dirs: tuple[str, ...] = (), quiet: bool = False
-) -> Model:
-    """Return the model; a warning counts the findings in its file, unless ``quiet``."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
-        model = _load(robot, floating_base, package_dirs)
-    doubtful = findings_at_load(model)
-    if doubtful and not quiet:
-        again = "" if robot == "-" else f": see `{_check_command(robot, floating_base, package_dirs)}`"
-        warnings.warn(f"{count(len(doubtful), 'doubtful thing')} in {model.name!r}{again}", ModelWarning, stacklevel=2)
-    return model
-
-
-def _check_command(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> str:
-    words = ["sixd", "check", robot, *(["--floating-base"] * floating_base)]
-    for folder in package_dirs:
-        words += ["--package-dir", folder]
-    return shlex.join(words)
-
-
-def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Model:
-    options: dict[str, Any] = {"floating_base": floating_base, "package_dirs": package_dirs}
+def _load(robot: str, **options: Any) -> Model:
     if robot == "-":
         text = b"" if sys.stdin is None else read_limited(sys.stdin.buffer, "standard input")
         if not text.strip():
@@ -81,7 +81,7 @@ def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Mod
     named = robot.startswith(PREFIX)
     name = robot.removeprefix(PREFIX)
     if named or (name in zoo.names() and not Path(robot).is_file()):
-        if floating_base:
+        if options["floating_base"]:
             raise LoadError(
                 f"robot: {name!r} of the zoo has no loose base, expected a URDF file with --floating-base. "
                 f"Leave the option out."
@@ -97,11 +97,7 @@ def _load(robot: str, floating_base: bool, package_dirs: tuple[str, ...]) -> Mod
 def _is_path(robot: str) -> bool:
     """Whether the argument is a path, or looks like one."""
     path = Path(robot).expanduser()
-    try:
-        there = path.exists()
-    except (OSError, ValueError):
-        there = False
-    return there or len(path.parts) > 1 or path.suffix.lower() in _ENDINGS
+    return os.path.exists(path) or len(path.parts) > 1 or path.suffix.lower() in _ENDINGS
 
 
 def _require_file(path: Path) -> None:

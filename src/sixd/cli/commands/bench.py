@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
 import sixd
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, digits, duration, print_json, printable
 from sixd.cli.pinocchio import Pinocchio, find_pinocchio, first_result
 from sixd.cli.timing import Contender, interleave
-from sixd.cli.usage import from_option, unknown, wrong_call
+from sixd.cli.usage import from_option, names_in, wrong_call
 from sixd.engine.functions import LIBRARY
 from sixd.errors import ModelError, SixdError
 from sixd.model import Model
@@ -35,15 +36,16 @@ _NARROW, _WIDE = 60, 84  # columns below which the table would be cut, from whic
 USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
-class Result(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Result:
     """Seconds per state, None where there is nothing to time; the largest relative difference between the results."""
 
     function: str
     batch: float
     single: float
     numpy: float
-    pinocchio_batch: float | None
-    pinocchio_single: float | None
+    pinocchio_batch: float | None = None
+    pinocchio_single: float | None = None
     ready: float
     difference: float
 
@@ -52,32 +54,19 @@ class Result(NamedTuple):
     "bench",
     examples=[
         ("sixd bench ur_arm", "Inverse dynamics, forward dynamics and mass matrix of a six-axis arm."),
-        (
-            "sixd bench panda_arm --functions jacobian,energy --batch 1000",
-            "Others; a frame is the last body's.",
-        ),
+        ("sixd bench panda_arm --functions jacobian,energy --batch 1000", "Others; a frame is the last body's."),
         ("sixd bench pendulum --rounds 3 --json", "Times in seconds, for a program."),
     ],
 )
 @robot_argument()
-@click.option("--functions", default=",".join(USUAL), show_default=True, metavar="NAMES", help="With commas between.")
-@click.option("--batch", type=click.IntRange(1, 10**7), default=4096, show_default=True, help="States in a batch.")
+@click.option("--functions", default=",".join(USUAL), metavar="NAMES", help="With commas between.")
+@click.option("--batch", type=click.IntRange(1, 10**7), default=4096, help="States in a batch.")
 @click.option("--frame", help="For functions of a frame. [default: the last body]")
-@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Threads for batches.")
-@click.option(
-    "--rounds", type=click.IntRange(1, 1000), default=ROUNDS, show_default=True, help="Turns of each contender."
-)
+@click.option("--threads", type=click.IntRange(1), default=1, help="Threads for batches.")
+@click.option("--rounds", type=click.IntRange(1, 1000), default=ROUNDS, help="Turns of each contender.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def bench(
-    robot: str,
-    floating_base: bool,
-    package_dirs: tuple[str, ...],
-    functions: str,
-    batch: int,
-    frame: str | None,
-    threads: int,
-    rounds: int,
-    as_json: bool,
+    source: RobotSource, functions: str, batch: int, frame: str | None, threads: int, rounds: int, as_json: bool
 ) -> None:
     """Measure the compiled functions for a robot: time per state in a batch and for one state, beside the same
     algorithm in plain NumPy (the library's own source, run as it stands) and beside Pinocchio where that is installed.
@@ -85,22 +74,17 @@ def bench(
     All contenders take turns, and medians over the rounds are shown; results are compared first. Friction, damping,
     springs and armature are left out, as others leave them out. It takes a few seconds.
     """
-    names = [n.strip().replace("-", "_") for n in functions.split(",") if n.strip()]
-    for name in names:
-        if name not in FUNCTIONS:
-            raise unknown("function", name, FUNCTIONS)
-    if not names:
-        raise wrong_call(f"--functions is {functions!r}, expected names with commas between.")
+    names = names_in("--functions", functions.replace("-", "_"), "function", FUNCTIONS)
     if frame is not None and not any("frame" in LIBRARY[name].choices for name in names):
         raise wrong_call(f"--frame was given, and no function of one among {', '.join(names)}. Leave it out.")
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs).without_passive()
+    model = source.load().without_passive()
     if frame is not None:
         with from_option("--frame"):
             model.frame(frame, "bench")
     with console(stderr=True).status(f"measuring {model.name}"):
         results, remark = measure(model, names, batch, frame=frame, threads=threads, rounds=rounds)
     if as_json:
-        found = [result._asdict() for result in results]
+        found = [vars(result) for result in results]
         print_json({"robot": model.name, "batch": batch, "threads": threads, "remark": remark, "functions": found})
         return
     out = console()
@@ -128,8 +112,7 @@ def measure(
 
 def _states(model: Model, rows: int) -> dict[str, Array]:
     rng = np.random.default_rng(7)
-    q = np.array([model.random_configuration(rng) for _ in range(min(rows, 512))]).reshape(-1, model.nq)
-    q = np.ascontiguousarray(np.resize(q, (rows, model.nq)))
+    q = np.resize(model.random_configuration(rng, size=min(rows, 512)), (rows, model.nq))
     qd, qdd, tau = rng.standard_normal((3, rows, model.nv))
     return {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
 
@@ -138,8 +121,7 @@ def _measure(
     model: Model, name: str, states: dict[str, Array], frame: str | None, pinocchio: Pinocchio | None, rounds: int
 ) -> Result:
     made = LIBRARY[name].for_system(model)
-    last = model.body_names[-1] if model.nb else "world"
-    static: dict[str, Any] = {"frame": frame or last} if "frame" in made.choices else {}
+    static: dict[str, Any] = {"frame": frame or model.body_names[-1]} if "frame" in made.choices else {}
     choices = made.check_choices(model, tuple({**made.choices, **static}.values()))
     many = [states[a] for a in made.arrays]
     one = [x[0].copy() for x in many]
@@ -161,8 +143,7 @@ def _measure(
     if not difference < 1e-8:
         raise SixdError(f"bench: results of {name} differ by {difference:.1e}, expected rounding. Please report it.")
     times = {key: 1e-9 * timing.median for key, timing in interleave(contenders, rounds, TURN).items()}
-    theirs = (times.get("pinocchio_batch"), times.get("pinocchio_single"))
-    return Result(name, times["batch"], times["single"], times["numpy"], *theirs, ready, difference)
+    return Result(function=name, **times, ready=ready, difference=difference)
 
 
 def _pinocchio(theirs: Pinocchio, name: str) -> Contender | None:

@@ -37,14 +37,8 @@ def cache(clear: bool, as_json: bool) -> None:
     if removed is not None:
         out.print(f"{count(removed, 'compiled function')} removed from {printable(info.folder)}")
         return
-    out.print(
-        fact_table(
-            {
-                "folder": str(info.folder),
-                "size": f"{count(info.entries, 'compiled function')}, {info.bytes / 2**20:.1f} MiB",
-            }
-        )
-    )
+    size = f"{count(info.entries, 'compiled function')}, {info.bytes / 2**20:.1f} MiB"
+    out.print(fact_table({"folder": str(info.folder), "size": size}))
     if info.recent:
         out.print()
         out.print(heading("used last"))

@@ -9,7 +9,7 @@ import click
 
 import sixd
 from sixd.api.checking import Findings
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json, printable
 from sixd.model import Model
@@ -29,14 +29,14 @@ _MOST_MESHES = 4  # that a message lists
 @robot_argument()
 @click.option("--strict", is_flag=True, help="Let remarks count as faults.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(robot: str, floating_base: bool, package_dirs: tuple[str, ...], strict: bool, as_json: bool) -> int:
+def check(source: RobotSource, strict: bool, as_json: bool) -> int:
     """Is this robot physically plausible? Masses and inertias that no body can have or that are missing, joints that
     move nothing, exchanged limits, negative damping, loops that do not close; and what of the file was left out.
 
     Every finding says where it is and what to fix. Exit status: 0 if there is no fault, 1 if there is one (so a script
     can rely on it), 2 on wrong usage. Remarks are not faults, unless --strict.
     """
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs, quiet=True)
+    model = source.load(quiet=True)
     found = Findings([*sixd.check(model), *_lost_meshes(model)])
     faults = len(found) if strict else sum(advice(f).fault for f in found)
     if as_json:
@@ -79,14 +79,13 @@ def _show(model: Model, found: Findings, faults: int) -> None:
         out.print(Text.assemble(mark, (printable(finding.where), "bold"), (f"  {finding.code}", "dim")))
         out.print(Padding(Text(printable(finding.message)), (0, 0, 0, 2)))
         out.print(Padding(Text(f"→ {hint.text}", style="green"), (0, 0, 1, 2)))
-    remarks = len(found) - sum(advice(f).fault for f in found)
+    serious = sum(advice(f).fault for f in found)
     name = printable(model.name)
     if not found:
         out.print(Text.assemble(("✓ ", "bold green"), f"{name}: nothing doubtful found"))
     else:
-        parts = [count(len(found) - remarks, "fault")] * (remarks < len(found)) + [count(remarks, "remark")] * bool(
-            remarks
-        )
+        numbers = {"fault": serious, "remark": len(found) - serious}
+        parts = [count(n, word) for word, n in numbers.items() if n]
         end = ("✗ ", "bold red") if faults else ("✓ ", "bold green")
         out.print(Text.assemble(end, f"{name}: {', '.join(parts)}"))
 
@@ -101,41 +100,35 @@ class Advice(NamedTuple):
     text: str
 
 
-_ADVICE = {
-    "missing-inertia": Advice(
-        True,
-        "Write <inertial> with mass, origin and inertia for this link (those of a solid of its size and mass will do), "
-        "or make its joint fixed, so that it is merged with its parent.",
-    ),
-    "negative-mass": Advice(True, "Correct the sign of the mass; masses that were subtracted belong into one link."),
-    "impossible-inertia": Advice(
-        True,
-        "The principal moments A ≤ B ≤ C of a body satisfy C ≤ A + B, about its centre of mass. Look for a matrix "
-        "about another point or in other axes than <origin> says, for grams or millimetres, or for rounded numbers.",
-    ),
-    "singular-mass-matrix": Advice(
-        True,
-        "Give what the joint carries a mass and a matrix, give the joint an armature, or make it fixed.",
-    ),
-    "limits": Advice(True, "Exchange lower and upper."),
-    "negative-property": Advice(True, "Damping, friction, stiffness, armature and limits of effort are at least 0."),
-    "cannot-assemble": Advice(
-        True, "Correct the lengths or frames of the loop; sixd.assemble names the constraint that is farthest off."
-    ),
-    "redundant-constraints": Advice(
-        False, "Not a fault: the motion is unique. Leave equations out only if you need unique constraint forces."
-    ),
-    "mimic": Advice(True, "Name an existing joint of one freedom in <mimic>, or remove it."),
-    "visual": Advice(False, "For pictures only; correct the shape, or leave it so."),
-    "lost-mesh": Advice(False, "For pictures only; give the folder that holds the packages by --package-dir."),
-    "misspelt": Advice(True, "Correct the name; what it says is not in the model."),
-    "repeated": Advice(True, "Delete the one that is not meant; only the first is in the model."),
-    "equality": Advice(False, "Look at model.constraints; constrained_dynamics and simulate hold them exactly."),
-    "keyframe": Advice(False, "Correct the keyframe's numbers, or leave it so."),
-    "renamed": Advice(False, "Nothing to do; use the new name."),
-    "not-carried": Advice(False, "The model behaves as if these were not there; see whether they matter to you."),
-    "mujoco": Advice(False, "A remark of MuJoCo's own reader; correct the file where it says so."),
+_FAULTS = {
+    "missing-inertia": "Write <inertial> with mass, origin and inertia for this link (those of a solid of its size and "
+    "mass will do), or make its joint fixed, so that it is merged with its parent.",
+    "negative-mass": "Correct the sign of the mass; masses that were subtracted belong into one link.",
+    "impossible-inertia": "The principal moments A ≤ B ≤ C of a body satisfy C ≤ A + B, about its centre of mass. Look "
+    "for a matrix about another point or in other axes than <origin> says, for grams or millimetres, or for rounded "
+    "numbers.",
+    "singular-mass-matrix": "Give what the joint carries a mass and a matrix, give the joint an armature, or make it "
+    "fixed.",
+    "limits": "Exchange lower and upper.",
+    "negative-property": "Damping, friction, stiffness, armature and limits of effort are at least 0.",
+    "cannot-assemble": "Correct the lengths or frames of the loop; sixd.assemble names the constraint that is farthest "
+    "off.",
+    "mimic": "Name an existing joint of one freedom in <mimic>, or remove it.",
+    "misspelt": "Correct the name; what it says is not in the model.",
+    "repeated": "Delete the one that is not meant; only the first is in the model.",
 }
+_REMARKS = {
+    "redundant-constraints": "Not a fault: the motion is unique. Leave equations out only if you need unique "
+    "constraint forces.",
+    "visual": "For pictures only; correct the shape, or leave it so.",
+    "lost-mesh": "For pictures only; give the folder that holds the packages by --package-dir.",
+    "equality": "Look at model.constraints; constrained_dynamics and simulate hold them exactly.",
+    "keyframe": "Correct the keyframe's numbers, or leave it so.",
+    "renamed": "Nothing to do; use the new name.",
+    "not-carried": "The model behaves as if these were not there; see whether they matter to you.",
+    "mujoco": "A remark of MuJoCo's own reader; correct the file where it says so.",
+}
+_ADVICE = {code: Advice(code in _FAULTS, text) for code, text in (_FAULTS | _REMARKS).items()}
 _ELSE = Advice(False, "See docs of sixd.check.")
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 import sixd
+from sixd.atomic import write_together
 from sixd.cli.arguments.files import FilePath, free_path
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, dump, print_notes
-from sixd.cli.usage import unknown, wrong_call
+from sixd.cli.usage import names_in, wrong_call
 from sixd.errors import CompileWarning, SixdError
-from sixd.io.files import write_atomically
 from sixd.model import Model
 from sixd.model.system import System
+from sixd.spatial.scalar import Array
 from sixd.symbolic.equations.from_model import foreseen_seconds
 from sixd.symbolic.equations.printing import FIELDS, chosen_fields
 
@@ -41,7 +42,7 @@ _PATIENCE = 300.0  # seconds foreseen from which --force is asked for
     ],
 )
 @robot_argument()
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print.")
 @click.option(
     "--what",
     metavar="NAMES",
@@ -51,16 +52,7 @@ _PATIENCE = 300.0  # seconds foreseen from which --force is asked for
 @click.option("--reduce", is_flag=True, help="In the independent coordinates that mimic joints and couplings leave.")
 @click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Write to a file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists; go on where it takes over five minutes.")
-def equations(
-    robot: str,
-    floating_base: bool,
-    package_dirs: tuple[str, ...],
-    form: str,
-    what: str | None,
-    reduce: bool,
-    output: Path | None,
-    force: bool,
-) -> None:
+def equations(source: RobotSource, form: str, what: str | None, reduce: bool, output: Path | None, force: bool) -> None:
     """Print the equations of motion M q̈ + C q̇ + g + b = τ in closed form: q1, q2, … are the coordinates [rad or m] in
     the order of `sixd info`, qd1, … their rates, numbers are in SI units; M[1,2] is the entry in row 1, column 2.
 
@@ -71,7 +63,7 @@ def equations(
     fields = _fields(what, form)
     if output is not None:
         free_path(output, force)
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    model = source.load()
     if not force:
         _require_patience(model, fields)
     with console(stderr=True).status(f"deriving the equations of {model.name}"):
@@ -83,20 +75,17 @@ def equations(
     if output is None:
         click.echo(text)
     else:
-        write_atomically(output, text + "\n")
+        write_together({output: text + "\n"}, f"cannot write {str(output)!r}")
         click.echo(f"{len(text) + 1:,} characters written to {output}")
 
 
 def _fields(what: str | None, form: str) -> tuple[str, ...]:
-    names = tuple(n.strip() for n in (what or "").split(",") if n.strip())
-    for name in names:
-        if name not in FIELDS:
-            raise unknown("field", name, FIELDS)
-    if what is not None and not names:
-        raise wrong_call(f"--what is {what!r}, expected names with commas between: {', '.join(FIELDS)}.")
-    if what is not None and form == "python":
+    if what is None:
+        return ()
+    names = names_in("--what", what, "field", FIELDS)
+    if form == "python":
         raise wrong_call("--what does not go with --format python, which is a program. Leave one of them out.")
-    return names
+    return tuple(names)
 
 
 def _derived(system: Any, fields: tuple[str, ...]) -> Equations:
@@ -135,11 +124,11 @@ def _unreduced(model: Model, system: System) -> list[str]:
     """Return notes on what --reduce left as it was."""
     if not model.constraints:
         return [f"--reduce has no effect: {model.name!r} has no constraints."]
+    if not system.constraints:
+        return []
     left = ", ".join(dict.fromkeys(c.label for c in system.constraints))
-    kept = f"these constraints stay, since loops and rolling cannot be reduced: {left}."
-    if system.nv == model.nv:
-        return [f"--reduce has no effect: {kept}"] if left else []
-    return [f"--reduce: {kept}"] if left else []
+    effect = " has no effect" if system.nv == model.nv else ""
+    return [f"--reduce{effect}: these constraints stay, since loops and rolling cannot be reduced: {left}."]
 
 
 def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
@@ -163,14 +152,11 @@ def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
 
 def entries(name: str, field: Any) -> Iterator[tuple[str, str]]:
     """Yield labels and values of the nonzero entries of a SymPy matrix, array or expression; M's upper triangle."""
-    if not hasattr(field, "shape"):
-        yield name, written(field)
-        return
-    column = _is_column(name, field)
-    for index in product(*(range(n) for n in field.shape)):
-        value = field[index]
-        if value != 0 and not (name == "M" and index[0] > index[1]):
-            yield f"{name}[{','.join(str(k + 1) for k in (index[:1] if column else index))}]", written(value)
+    for index, value in np.ndenumerate(_as_array(name, field)):
+        if not index:
+            yield name, written(value)
+        elif value != 0 and not (name == "M" and index[0] > index[1]):
+            yield f"{name}[{','.join(str(k + 1) for k in index)}]", written(value)
 
 
 def written(value: Any) -> str:
@@ -180,17 +166,13 @@ def written(value: Any) -> str:
     return str(sstr(value, full_prec=False))
 
 
-def _is_column(name: str, field: Any) -> bool:
-    """Whether the field is a vector, which SymPy holds as a matrix of one column."""
-    return name not in _MATRICES and len(field.shape) == 2 and field.shape[1] == 1
+def _as_array(name: str, field: Any) -> Array:
+    """Return the entries as an array; a vector, which SymPy holds as a matrix of one column, as (n,)."""
+    values = np.array(field.tolist() if hasattr(field, "shape") else field, dtype=object)
+    is_column = name not in _MATRICES and values.ndim == 2 and values.shape[1] == 1
+    return values[:, 0] if is_column else values
 
 
 def _nested(name: str, field: Any) -> Any:
     """Return nested lists of text, a column as one list."""
-    if not hasattr(field, "shape"):
-        return written(field)
-    return _texts([row[0] for row in field.tolist()] if _is_column(name, field) else field.tolist())
-
-
-def _texts(rows: list[Any]) -> list[Any]:
-    return [_texts(x) if isinstance(x, list) else written(x) for x in rows]
+    return np.vectorize(written, otypes=[object])(_as_array(name, field)).tolist()

@@ -9,7 +9,7 @@ import click
 
 import sixd
 from sixd.cli.arguments.files import FilePath, free_path
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json
 from sixd.cli.usage import from_option, unknown, wrong_call
@@ -39,9 +39,7 @@ FUNCTIONS = tuple(name for name in LIBRARY if hasattr(sixd, name) and name != "e
 @click.option(
     "-o",
     "--output",
-    "folder",
     type=FilePath(file_okay=False),
-    default=Path(),
     metavar="FOLDER",
     help="Where the two files go; made if it does not exist.  [default: the current folder]",
 )
@@ -53,18 +51,14 @@ FUNCTIONS = tuple(name for name in LIBRARY if hasattr(sixd, name) and name != "e
 )
 @click.option("--given", multiple=True, metavar="JOINT", help="For hybrid_dynamics: a joint whose qdd is given.")
 @click.option("--name", metavar="NAME", help="Name of the C function and of the files. [default: FUNCTION]")
-@click.option(
-    "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True, help="double or float."
-)
+@click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", help="double or float.")
 @click.option("--f-ext", is_flag=True, help="With external forces (nb, 6) as the last input.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def export(
-    robot: str,
-    floating_base: bool,
-    package_dirs: tuple[str, ...],
+    source: RobotSource,
     function: str,
-    folder: Path,
+    output: Path | None,
     frame: str | None,
     expressed_in: str | None,
     given: tuple[str, ...],
@@ -84,10 +78,12 @@ def export(
     chosen = function.replace("-", "_")
     if chosen not in FUNCTIONS:
         raise unknown("function", function, FUNCTIONS)
-    _require_name(name)
+    if name is not None and not (name.isidentifier() and name.isascii()):
+        raise wrong_call(f"--name is {name!r}, expected letters, digits and underscores.")
     static = _static(chosen, frame, expressed_in, given, f_ext)
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    model = source.load()
     _require_parts(model, frame, given)
+    folder = output or Path()
     for ending in (".c", ".h"):
         if folder.is_dir():
             free_path(folder / f"{name or chosen}{ending}", force)
@@ -97,21 +93,13 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot make the folder {str(folder)!r}: {error.strerror or error}.") from None
-    source, header = code.save(folder)
+    c_file, header = code.save(folder)
     lines = code.source.count("\n")
     if as_json:
-        print_json(
-            {
-                "robot": model.name,
-                "function": chosen,
-                "name": code.name,
-                "source": source,
-                "header": header,
-                "lines": lines,
-            }
-        )
+        names = {"robot": model.name, "function": chosen, "name": code.name}
+        print_json(names | {"source": c_file, "header": header, "lines": lines})
     else:
-        click.echo(f"{source}  ({count(lines, 'line')})\n{header}")
+        click.echo(f"{c_file}  ({count(lines, 'line')})\n{header}")
 
 
 def _static(
@@ -138,8 +126,3 @@ def _require_parts(model: Model, frame: str | None, joints: tuple[str, ...]) -> 
     for joint in joints:
         with from_option("--given"):
             model.v_slice(joint)
-
-
-def _require_name(name: str | None) -> None:
-    if name is not None and not (name.isidentifier() and name.isascii()):
-        raise wrong_call(f"--name is {name!r}, expected letters, digits and underscores.")

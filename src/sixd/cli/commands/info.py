@@ -8,7 +8,7 @@ import click
 
 import sixd
 from sixd import zoo
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, fact_table, heading, print_json, printable
 from sixd.cli.tree import MOST_BODIES, tree_table
@@ -28,15 +28,15 @@ _MOST_NAMES = 24
 )
 @robot_argument(required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def info(robot: str | None, floating_base: bool, package_dirs: tuple[str, ...], as_json: bool) -> None:
+def info(source: RobotSource | None, as_json: bool) -> None:
     """Show a robot: its tree of bodies and joints with limits and masses [kg, m, rad, N, N m], the numbers of
     coordinates (nq), freedoms (nv) and moving bodies (nb), its frames, its constraints and the freedoms they leave,
     and in short what is doubtful in its file. Without ROBOT: the list of the zoo.
     """
-    if robot is None:
+    if source is None:
         _show_zoo(as_json)
         return
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs, quiet=True)
+    model = source.load(quiet=True)
     if as_json:
         print_json(facts(model))
     else:

@@ -12,13 +12,13 @@ import numpy as np
 import sixd
 from sixd.cli.arguments.files import FilePath, free_path, require_ending
 from sixd.cli.arguments.initial_state import initial_state
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.arguments.state import parse_number, parse_state
 from sixd.cli.entry_point import INTERRUPTED
 from sixd.cli.group import command
 from sixd.cli.motion_summary import save, show, summary
 from sixd.cli.output import digits, print_json, print_notes
-from sixd.cli.usage import from_option, number, unknown, wrong_call
+from sixd.cli.usage import from_option, seconds_option, unknown, wrong_call
 from sixd.errors import ScalarTypeError
 from sixd.model import Model
 from sixd.model.joints import Free
@@ -43,29 +43,17 @@ _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not repo
     ],
 )
 @robot_argument()
-@click.option(
-    "--duration",
-    type=float,
-    default=5.0,
-    show_default=True,
-    metavar="S",
-    callback=number(zero=True),
-    help="Time to simulate [s].",
-)
-@click.option(
+@seconds_option("--duration", default=5.0, zero=True, help="Time to simulate [s].")
+@seconds_option(
     "--dt",
-    type=float,
     default=1e-3,
-    show_default=True,
-    metavar="S",
-    callback=number(zero=False),
+    zero=False,
     help="Time step [s]; adaptive and stiff choose their own steps, and N times dt is the distance of their records.",
 )
 @click.option(
     "--method",
     type=click.Choice(METHODS),
     default="rk4",
-    show_default=True,
     help="euler (first order), rk4, midpoint (keeps energy for long), adaptive, stiff.",
 )
 @click.option(
@@ -78,7 +66,6 @@ _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not repo
 @click.option(
     "--controller",
     default="none",
-    show_default=True,
     metavar="WHICH",
     help="none; gravity: holds the weight; pd:KP,KD: springs [N m/rad or N/m] and dampers towards --target; "
     "gravity+pd:KP,KD: both.",
@@ -91,17 +78,14 @@ _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not repo
     help="So many rollouts at once, from random states: those of --random 0, if no other seed is given.",
 )
 @click.option(
-    "--record-every",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Keep every Nth step.  [default: 100 records a second]",
+    "--record-every", type=click.IntRange(1), metavar="N", help="Keep every Nth step.  [default: 100 records a second]"
 )
 @click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Save the motion: .npz or .csv.")
 @click.option("--html", type=FilePath(), metavar="FILE", help="Write a page that plays the motion.")
 @click.option("--plot", type=FilePath(), metavar="FILE", help="Draw it: .png, .pdf or .svg.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **options: Any) -> int:
+def simulate(source: RobotSource, **options: Any) -> int:
     """Simulate a robot from a state, and print a summary: how much energy changed, how far constraints were off, how
     many rollouts failed, how many steps a second were done. Constrained robots start from an assembled state near
     the given one; joints named in --q and --qd keep their values where that is possible, and a note says what was
@@ -113,7 +97,7 @@ def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **o
         if options[name] is not None:
             require_ending(name, options[name])
             free_path(options[name], options["force"])
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    model = source.load()
     every = options["record_every"] or _record_every(options["dt"])
     _require_memory(model, options["batch"], options["duration"] / (options["dt"] * every))
     begin = initial_state(model, options["q"], options["qd"], options["seed"], options["batch"])
@@ -122,16 +106,8 @@ def simulate(robot: str, floating_base: bool, package_dirs: tuple[str, ...], **o
     if controller is not None:
         print_notes(_held_bases(model))
     began = perf_counter()
-    motion = sixd.simulate(
-        model,
-        begin.q,
-        begin.qd,
-        options["duration"],
-        dt=options["dt"],
-        method=options["method"],
-        controller=controller,
-        record_every=every,
-    )
+    stepping = {"dt": options["dt"], "method": options["method"], "record_every": every}
+    motion = sixd.simulate(model, begin.q, begin.qd, options["duration"], controller=controller, **stepping)
     facts = summary(model, motion, perf_counter() - began, driven=controller is not None, seed=begin.seed)
     facts["files"] = save(model, motion, {name: options[name] for name in FILES})
     if options["as_json"]:

@@ -9,7 +9,7 @@ import click
 
 import sixd
 from sixd.cli.arguments.files import FilePath, free_path, require_ending
-from sixd.cli.arguments.robot import load_robot, robot_argument
+from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.arguments.state import parse_state
 from sixd.cli.group import command
 from sixd.cli.output import print_notes, printable
@@ -28,19 +28,15 @@ from sixd.viewer.session import wants_browser
 @robot_argument()
 @click.argument("trajectory", required=False, type=FilePath(), metavar="[TRAJECTORY]")
 @click.option("--q", metavar="STATE", help="Configuration [rad or m], as for `sixd simulate`.  [default: neutral]")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="P", help="Port on 127.0.0.1.  [default: any]"
-)
+@click.option("--port", type=click.IntRange(0, 65535), metavar="P", help="Port on 127.0.0.1.  [default: any]")
 @click.option("--save", "path", type=FilePath(), metavar="FILE", help="Write a page to a file instead.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--no-browser", is_flag=True, help="Print the address, open no browser.")
 def view(
-    robot: str,
-    floating_base: bool,
-    package_dirs: tuple[str, ...],
+    source: RobotSource,
     trajectory: Path | None,
     q: str | None,
-    port: int,
+    port: int | None,
     path: Path | None,
     force: bool,
     no_browser: bool,
@@ -54,16 +50,15 @@ def view(
     if path is not None:
         require_ending("save", path)
         free_path(path, force)
-    model = load_robot(robot, floating_base=floating_base, package_dirs=package_dirs)
+    model = source.load()
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
     position = None if q is None else parse_state(model, "--q", q)
-    with sixd.view(model, motion, q=position, port=port, open_browser=False) as viewer:
+    with sixd.view(model, motion, q=position, port=port or 0, open_browser=False) as viewer:
+        print_notes(viewer.notes)
         if path is not None:
             viewer.save_html(path)
-            print_notes(viewer.notes)
             click.echo(f"{path}  ({path.stat().st_size / 1e6:.1f} MB)")
             return
-        print_notes(viewer.notes)
         click.echo(f"{printable(model.name)} is shown at {viewer.url}  (Ctrl-C ends)")
         if not no_browser and wants_browser():
             webbrowser.open(viewer.url)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 
+from sixd.atomic import write_together
 from sixd.errors import ModelError, ModelWarning
-from sixd.io.files import write_atomically
 from sixd.model import Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
 from sixd.model.model import require_model
 from sixd.spatial.euler import rotation_to_rpy
@@ -52,7 +53,7 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     lines += _fixed_frames(model, base)
     text = "\n".join([*lines, "</robot>", ""])
     if path is not None:
-        write_atomically(path, text)
+        write_together({Path(path): text}, f"cannot write {str(path)!r}")
     return text
 
 

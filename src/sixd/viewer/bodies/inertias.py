@@ -8,10 +8,11 @@ import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.model import Model
-from sixd.spatial.inertia import Inertia
+from sixd.spatial.inertia import Inertia, first_moment
 from sixd.spatial.scalar import Array
 
 _ALIKE = 0.03  # moments that differ by less than this fraction of the largest count as equal
+_AXES = ((1, 2, 0), (2, 0, 1), (0, 1, 2))  # two axes across, and the one along which a solid is symmetric
 _DISC = 0.35  # largest thickness of a disc, in radii: a thicker one is drawn as a box
 
 
@@ -27,7 +28,7 @@ class Principal(NamedTuple):
 def principal(model: Model, i: int) -> Principal | None:
     """Return the principal axes of body i; None if it has no mass or no centre."""
     try:
-        inertia = Inertia.from_moments(model.inertia[i][5, 5], _moment(model.inertia[i]), model.inertia[i][:3, :3])
+        inertia = Inertia.from_moments(model.inertia[i][5, 5], first_moment(model.inertia[i]), model.inertia[i][:3, :3])
         mass, com = float(inertia.mass), np.asarray(inertia.com, dtype=float)
         about = np.asarray(inertia.about_com, dtype=float)
     except ModelError:
@@ -39,10 +40,6 @@ def principal(model: Model, i: int) -> Principal | None:
     moments = np.diag(axes.T @ about @ axes)
     # rounding in a thin body, or a matrix that is not an inertia, must not give a root of a negative number
     return Principal(mass, com, axes, np.maximum(moments.sum() / 2 - moments, 0) / mass)
-
-
-def _moment(I: Array) -> Array:
-    return np.array([I[2, 4], I[0, 5], I[1, 3]])
 
 
 def _sorted_axes(axes: Array) -> Array:
@@ -80,8 +77,7 @@ def equivalent_solid(body: Principal, thinnest: float, spin: Array | None = None
         return Solid("sphere", (thinnest,), np.eye(3))
     if np.ptp(s) < _ALIKE * scale:
         return Solid("sphere", (float(max(np.sqrt(5 * s.mean()), thinnest)),), np.eye(3))
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
+    for i, j, k in _AXES:
         if abs(s[i] - s[j]) >= _ALIKE * scale:
             continue
         # ∫ x² dm = m r²/4 across, m l²/12 along; z of the shape is axis k
@@ -102,8 +98,7 @@ def solid_through(body: Principal, points: Array, thinnest: float, spin: Array |
     s, usual = body.spread, equivalent_solid(body, thinnest, spin)
     box = Solid("box", tuple(float(x) for x in np.sqrt(12 * s)), _in_body_axes(body.axes, s, s.max()))
     found = [usual, box, Solid("sphere", (float(np.sqrt(5 * s.mean())),), np.eye(3))]
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
+    for i, j, k in _AXES:
         size = (float(np.sqrt(2 * (s[i] + s[j]))), float(np.sqrt(12 * s[k])))
         found.append(Solid("cylinder", size, body.axes[:, [i, j, k]]))
     extent = max(float(np.sqrt(12 * s.max())), thinnest)
@@ -128,8 +123,7 @@ def _largest_gap(solid: Solid, centre: Array, points: Array) -> float:
 
 def _in_body_axes(axes: Array, s: Array, scale: float) -> Array:
     """The axes of a box; where two moments are equal, and so two axes arbitrary, those nearest to the body's own."""
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
+    for i, j, k in _AXES:
         if abs(s[i] - s[j]) < _ALIKE * scale:
             n = axes[:, k]
             own = np.eye(3)[:, i] - n * n[i]

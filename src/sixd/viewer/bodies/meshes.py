@@ -6,7 +6,6 @@ Triangles are counter-clockwise seen from outside. Knows neither robots nor the 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -49,14 +48,9 @@ class Mesh:
 
 def read_mesh(file: str) -> Mesh:
     """Return the mesh of an STL, OBJ, DAE … file, its parts joined and welded; raise FileError if it cannot be read."""
-    try:
-        there = os.stat(file)
-        if not stat.S_ISREG(there.st_mode):  # a device might never end
-            raise ValueError(file)
-        changed = there.st_mtime_ns
-    except (OSError, ValueError):
-        raise FileError(f"view: the mesh {file!r} is not found. Give sixd.load its folder by package_dirs.") from None
-    return _read(file, changed)
+    if not os.path.isfile(file):  # a device might never end
+        raise FileError(f"view: the mesh {file!r} is not found. Give sixd.load its folder by package_dirs.")
+    return _read(file, os.stat(file).st_mtime_ns)
 
 
 @lru_cache(maxsize=128)

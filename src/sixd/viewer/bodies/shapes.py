@@ -43,8 +43,9 @@ def draw(
     if not bodies:
         return pieces, None
     size = sticks.mechanism_size(model, poses)
-    pieces += sticks.draw(model, bodies, size, touching)
-    return pieces, sticks.rod_radius(model, bodies, size) if 0 in bodies else None
+    radius = sticks.rod_radius(model, bodies, size)
+    pieces += sticks.Sticks(model, radius, size, touching).draw(bodies)
+    return pieces, radius if 0 in bodies else None
 
 
 def _shown_mass(model: Model, bodies: set[int]) -> float:

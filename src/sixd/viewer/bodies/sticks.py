@@ -8,7 +8,7 @@ spheres.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,14 +58,6 @@ def _is_plausible(model: Model, body: Principal, size: float) -> bool:
     return model.nb < 3 or size == 0 or not thin_as_air or _extent(body) < 0.4 * size
 
 
-def draw(model: Model, bodies: Collection[int], size: float, touching: Mapping[int, Array]) -> list[Piece]:
-    """Return the pieces of these bodies (0 is the world) of a mechanism of that size [m].
-
-    ``touching``: body -> points (k, 4) by which it meets the ground, positions in its frame and radii [m].
-    """
-    return Sticks(model, rod_radius(model, bodies, size), size, touching).draw(bodies)
-
-
 def rod_radius(model: Model, bodies: Collection[int], size: float) -> float:
     """Return the radius [m] of rods that are slender, yet visible in the whole mechanism."""
     lengths = []
@@ -101,15 +93,18 @@ def _ball(i: int, centre: Array, radius: float, color: tuple[float, ...]) -> Pie
 
 @dataclass(frozen=True)
 class Sticks:
-    """Draws a mechanism of that size [m] with rods of one radius ``r`` [m]."""
+    """Draws a mechanism of that size [m] with rods of one radius ``r`` [m].
+
+    ``touching``: body -> points (k, 4) by which it meets the ground, positions in its frame and radii [m].
+    """
 
     model: Model
     r: float
     size: float
-    touching: Mapping[int, Array] = field(default_factory=dict)
+    touching: Mapping[int, Array]
 
     def draw(self, bodies: Collection[int]) -> list[Piece]:
-        """Return all pieces of these bodies."""
+        """Return all pieces of these bodies; 0 is the world."""
         pieces: list[Piece] = []
         for i in sorted(bodies):
             pieces += joint_pieces(self.model, i, self.r, self.size) if i else []

@@ -49,10 +49,8 @@ def _floating(system: System, bodies: Iterable[Any]) -> Model:
 def _size(system: System) -> float:
     """Half the extent [m] of its bodies and the world's origin over some random configurations; 1 if they coincide."""
     rng = np.random.default_rng(0)
-    positions = [np.zeros((1, 3))]
-    for q in rng.uniform(-1, 1, (20, system.nq)):
-        poses = np.asarray(system.apply("body_poses", body_poses, q), dtype=float)
-        positions.append(poses[:, :3, 3])
-    points = np.concatenate(positions)
+    some = rng.uniform(-1, 1, (20, system.nq))
+    poses = [np.asarray(system.apply("body_poses", body_poses, q), dtype=float) for q in some]
+    points = np.concatenate([np.zeros((1, 3)), *(T[:, :3, 3] for T in poses)])
     points = points[np.isfinite(points).all(axis=1)]
     return float(np.linalg.norm(np.ptp(points, axis=0))) / 2 or 1.0

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import colorsys
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -48,12 +50,13 @@ def read_motions(
     found: list[Motion] = []
     left_out = 0
     for name, item in _named(given, names):
-        rows = list(_rows(system, name, item, MOST_ROWS - len(found)))
-        found += rows
-        count = _row_count(item)
-        if not count:
+        t, q = _arrays(system, item)
+        batch = q.shape[:-2]
+        if not math.prod(batch):
             raise ModelError("view: the trajectory has no rows, expected at least one.")
-        left_out += count - len(rows)
+        shown = list(islice(np.ndindex(batch), MOST_ROWS - len(found)))
+        found += [_motion(name, t, q[row], item, row) for row in shown]
+        left_out += math.prod(batch) - len(shown)
     if left_out:
         notes.append(
             f"{len(found)} motions are shown, {left_out} more are left out. Choose with trajectory.row([...])."
@@ -89,13 +92,8 @@ def _is_pair(given: Any) -> bool:
         return False
 
 
-def _row_count(item: Any) -> int:
-    q = item.q if isinstance(item, Trajectory) else np.asarray(item[1])
-    return int(np.prod(q.shape[:-2]))
-
-
-def _rows(system: System, name: str, item: Any, most: int) -> Iterator[Motion]:
-    """The first rows of an item, at most ``most``."""
+def _arrays(system: System, item: Any) -> tuple[Array, Array]:
+    """Times (r,) and configurations (…, r, nq) of a trajectory or a pair."""
     if isinstance(item, Trajectory):
         t, q = item.t, item.q
     else:
@@ -117,14 +115,15 @@ def _rows(system: System, name: str, item: Any, most: int) -> Iterator[Motion]:
         raise ModelError("view: the trajectory's times do not ascend.")
     if t[-1] - t[0] > 0:  # two records at the same time are a jump: set them apart
         t = np.maximum.accumulate(t + np.arange(len(t)) * 1e-12 * (t[-1] - t[0]))
-    batch = q.shape[:-2]
-    for k, index in enumerate(np.ndindex(batch)):
-        if k == most:
-            return
-        label = ", ".join(str(i) for i in index)
-        row = item.row(index) if isinstance(item, Trajectory) and batch else item
-        title = " ".join(x for x in (name, f"row {label}" if batch else "") if x) or "motion"
-        yield Motion(title, t, q[index], row if isinstance(row, Trajectory) else None)
+    return t, q
+
+
+def _motion(name: str, t: Array, q: Array, item: Any, row: tuple[int, ...]) -> Motion:
+    """The motion of one row of an item; () is the only row of an item without a batch."""
+    label = f"row {', '.join(map(str, row))}" if row else ""
+    trajectory = item if isinstance(item, Trajectory) else None
+    own = trajectory.row(row) if trajectory is not None and row else trajectory
+    return Motion(" ".join(filter(None, (name, label))) or "motion", t, q, own)
 
 
 def contact_points(model: Model, motions: Sequence[Motion]) -> dict[int, Array]:

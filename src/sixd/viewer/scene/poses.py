@@ -61,10 +61,8 @@ def reach(motions: Sequence[Motion], pieces: list[Piece], program: Program) -> A
     corners = [np.zeros((0, 3))]
     for motion in motions:
         good = motion.q[np.isfinite(motion.q).all(axis=1)]
-        samples = (
-            good[np.unique(np.linspace(0, len(good) - 1, min(len(good), _SAMPLES)).astype(int))] if len(good) else good
-        )
-        if len(samples):
-            corners.append(box_corners([p for p in pieces if p.body], world_poses(program, samples)))
+        if len(good):
+            samples = np.unique(np.linspace(0, len(good) - 1, min(len(good), _SAMPLES)).astype(int))
+            corners.append(box_corners([p for p in pieces if p.body], world_poses(program, good[samples])))
     points = np.concatenate(corners)
     return np.array([points.min(axis=0), points.max(axis=0)]) if len(points) else np.zeros((2, 3))

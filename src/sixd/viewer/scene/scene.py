@@ -40,7 +40,6 @@ def make_scene(
     names: Sequence[str] | None = None,
     camera: Mapping[str, Any] | None = None,
     title: str | None = None,
-    settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the scene of a system with bodies, with the motions of ``trajectory``, or at the configuration q (nq,)."""
     model = drawn_model(system)
@@ -76,7 +75,7 @@ def make_scene(
         "kinematics": emit_js(program),
         "trajectories": pack(system, motions, offsets, turn[:3, :3], notes),
         "camera": None if camera is None else _camera(model, camera, turn),
-        "settings": {"loop": True, "speed": 1, "play": True, "ground": held.floor, **(settings or {})},
+        "settings": {"loop": True, "speed": 1, "play": True, "ground": held.floor},
         "notes": notes,
     }
 
