@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, velocities
+from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, velocities
 from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 

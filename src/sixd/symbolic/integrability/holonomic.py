@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError
-from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, matrix, require_free, velocities
+from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, matrix, require_free, velocities
 from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
 from sixd.symbolic.integrability.integrals import integral_of_form, integrals_of, is_integral
 

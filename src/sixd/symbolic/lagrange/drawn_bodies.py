@@ -12,7 +12,7 @@ from typing import Any
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.parts import Shape
 from sixd.spatial.scalar import is_sympy
-from sixd.symbolic.coordinates import expression, require_free, vector
+from sixd.symbolic.arguments import expression, require_free, vector
 from sixd.symbolic.lagrange.energies import rotation_of
 
 _KEYS = ("position", "angle", "rotation", "euler", "shapes")

@@ -12,7 +12,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
 from sixd.spatial.euler import rotation_from_euler
-from sixd.symbolic.coordinates import (
+from sixd.symbolic.arguments import (
     coordinates,
     entries_of,
     expression,

@@ -16,8 +16,8 @@ import numpy as np
 from sixd.errors import ModelError, ShapeError
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
+from sixd.symbolic.arguments import coordinates, expression, is_listed, time_in, velocities, with_dots
 from sixd.symbolic.closed_form import ClosedForm
-from sixd.symbolic.coordinates import coordinates, expression, is_listed, time_in, velocities, with_dots
 from sixd.symbolic.lagrange import plausibility
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
 from sixd.symbolic.lagrange.relations import make_relations, symbols_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from sixd.errors import ShapeError
 from sixd.spatial.scalar import is_sympy
-from sixd.symbolic.coordinates import coordinates, entries_of, is_listed, require_free, vector, velocities
+from sixd.symbolic.arguments import coordinates, entries_of, is_listed, require_free, vector, velocities
 from sixd.symbolic.echelon import tidy
 
 
