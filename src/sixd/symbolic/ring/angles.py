@@ -26,7 +26,7 @@ class UntameAngle(Exception):
 
 
 def sin_cos(ring: Ring, angle: Poly) -> tuple[Poly, Poly]:
-    """(sin, cos) of an element."""
+    """(sin, cos) of an element: each of its terms is an angle of its own, or a multiple of one."""
     angle = angle.normalized()
     s, c = ring.zero, ring.one
     for key, v in sorted(angle.terms.items()):

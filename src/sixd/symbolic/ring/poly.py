@@ -229,6 +229,17 @@ class Poly:
         return str(self.to_sympy())
 
 
+def exponents(key: int, bits: int) -> list[tuple[int, int]]:
+    """(generator, exponent) of a packed monomial, exponents not zero."""
+    out, ones = [], (1 << bits) - 1
+    while key:
+        i = ((key & -key).bit_length() - 1) // bits
+        e = (key >> (bits * i)) & ones
+        out.append((i, e))
+        key -= e << (bits * i)
+    return out
+
+
 def _operand(one: Poly, other: Any, *, strict: bool = True) -> Any:
     """``other`` as an element of the same ring; NotImplemented for an array and, unless strict, for other types."""
     if other.__class__ is Poly:

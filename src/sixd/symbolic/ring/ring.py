@@ -23,7 +23,7 @@ from sixd.symbolic.ring.build import build
 from sixd.symbolic.ring.convert import convert
 from sixd.symbolic.ring.derivative import derivative
 from sixd.symbolic.ring.generators import Generator
-from sixd.symbolic.ring.poly import Poly, Terms
+from sixd.symbolic.ring.poly import Poly, Terms, exponents
 
 Items = tuple[tuple[int, int], ...]
 
@@ -129,40 +129,20 @@ class Ring:
 
     def exponents(self, key: int) -> list[tuple[int, int]]:
         """(generator, exponent) of a packed monomial, exponents not zero."""
-        out, bits, ones = [], self.bits, (1 << self.bits) - 1
-        while key:
-            i = ((key & -key).bit_length() - 1) // bits
-            e = (key >> (bits * i)) & ones
-            out.append((i, e))
-            key -= e << (bits * i)
-        return out
+        return exponents(key, self.bits)
 
     def cosine_of(self, symbol: Any) -> int | None:
         """The number of the cosine of a symbol's base angle, if there is one; the sine's is the next."""
         i = self.index.get(symbol)
         return None if i is None else self.angles.get((1 << (self.bits * i), None))
 
-    # functions of elements ------------------------------------------------------------------------
+    # functions of elements, of other modules ------------------------------------------------------------------------
 
-    def sin_cos(self, angle: Poly) -> tuple[Poly, Poly]:
-        """(sin, cos) of an element: each of its terms is an angle of its own, or a multiple of one."""
-        return angles.sin_cos(self, angle)
-
-    def root(self, value: Fraction) -> Poly:
-        """Square root of a rational number that is not negative."""
-        return generators.root(self, value)
-
-    def opaque(self, expr: Any) -> Poly:
-        """A SymPy expression as a generator of its own."""
-        return generators.opaque(self, expr)
-
-    def derivative(self, poly: Poly, symbol: Any) -> Poly:
-        """∂ poly/∂ symbol."""
-        return derivative(poly, symbol)
-
-    def to_sympy(self, poly: Poly, *, exact: bool) -> Any:
-        """The expanded SymPy expression of an element."""
-        return build(poly, exact=exact)
+    sin_cos = angles.sin_cos
+    root = generators.root
+    opaque = generators.opaque
+    derivative = staticmethod(derivative)
+    to_sympy = staticmethod(build)
 
     # rules ----------------------------------------------------------------------------------------------
 
