@@ -7,7 +7,7 @@ results are canonical by construction.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +26,10 @@ from sixd.spatial.inertia import first_moment
 from sixd.spatial.scalar import Array, is_number, is_sympy, is_zero
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations.equations import Equations
-from sixd.symbolic.equations.ring_model import model_constraints, ring_array, ring_coordinates, ring_system
+from sixd.symbolic.equations.ring_model import model_constraints, ring_coordinates, ring_system
 from sixd.symbolic.equations.snap import snap_model
 from sixd.symbolic.ring.poly import Poly
-
-if TYPE_CHECKING:
-    from sixd.symbolic.ring.ring import Ring
+from sixd.symbolic.ring.ring import Ring
 
 
 def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
@@ -53,8 +51,6 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     >>> sixd.equations(sixd.zoo.planar(2)).M[1, 1]
     1/3
     """
-    from sixd.symbolic.ring.ring import Ring
-
     if not isinstance(model, Reduced):
         require_model("equations", model)
     tree, moved = snap_model(model.model if isinstance(model, Reduced) else model, snap)
@@ -63,14 +59,14 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     ring, symbols = Ring(), _symbols(system)
     numbers, q = ring_system(system, ring), ring_coordinates(system, tree, ring, symbols[0])
     polys = {
-        "M": ring_array(ring, numbers.apply("mass_matrix", crba, q)),
-        "Gamma": ring_array(ring, numbers.apply("christoffel", christoffel, q)),
-        "g": ring_array(ring, numbers.apply("gravity_force", gravity_force, q)),
+        "M": ring.array(numbers.apply("mass_matrix", crba, q)),
+        "Gamma": ring.array(numbers.apply("christoffel", christoffel, q)),
+        "g": ring.array(numbers.apply("gravity_force", gravity_force, q)),
         "b": np.array([_convert(ring, x) for x in _passive(system, *symbols[:2])], dtype=object),
     }
 
     def energies() -> tuple[Poly, Poly]:
-        qd = ring_array(ring, symbols[1])
+        qd = ring.array(symbols[1])
         kinetic = (qd @ (polys["M"] @ qd)) / 2 if len(qd) else ring.zero
         total = numbers.apply("composite_inertia", composite_inertia, q)
         springs = _convert(ring, spring_energy(tree, _lifted(system, symbols[0])[0]))

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError
-from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, matrix, require_free, velocities
+from sixd.symbolic.arguments import (
+    coordinates,
+    entries_of,
+    expression,
+    is_listed,
+    matrix,
+    require_positions,
+    velocities,
+)
 from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
 from sixd.symbolic.integrability.integrals import integral_of_form, integrals_of, is_integral
 
@@ -87,7 +95,8 @@ def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
     reduced = echelon(A, symbols)
     growth, beyond = _closure(reduced, symbols)
     rank, degree = len(reduced.pivots), growth[-1]
-    rows = tuple(_is_integrable_alone(A.row(i), symbols) for i in range(A.rows))
+    # a row alone is integrable if ω ∧ dω = 0, that is, if its own brackets add nothing; also a row of zeros
+    rows = tuple(len(_closure(echelon(A.row(i), symbols), symbols)[0]) == 1 for i in range(A.rows))
     redundant = tuple(i for i in range(A.rows) if i not in reduced.sources)
     integrals = _assigned(A, reduced, beyond, rows, symbols)
     holonomic = degree == len(symbols) - rank
@@ -103,13 +112,13 @@ def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
     if qd is None:
         A = matrix(where, "A", A, (None, len(q)))
         fix = "Give qd= for constraints written in velocities."
-        require_free(where, "A", A, velocities(where, q, None), "velocity", fix)
+        require_positions(where, "A", A, velocities(where, q, None), fix)
         return A
     speeds = velocities(where, q, qd)
     given = entries_of(where, "A", A) if is_listed(A) else [A]
     rows = [expression(where, "a constraint", e) for e in given]
     A = sympy.Matrix(len(rows), len(q), lambda i, j: sympy.diff(rows[i], speeds[j]))
-    require_free(where, "A", A, speeds, "velocity", "The constraints must be linear in the velocities.")
+    require_positions(where, "A", A, speeds, "The constraints must be linear in the velocities.")
     for i, e in enumerate(rows):
         rest = tidy(e.xreplace(dict.fromkeys(speeds, sympy.Integer(0))))
         if rest != 0:
@@ -166,11 +175,6 @@ def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
 def _along(X: Sequence[Any], f: Any, q: Sequence[Any]) -> Any:
     """X(f) = Σ X_i ∂f/∂q_i."""
     return sum(a * f.diff(x) for a, x in zip(X, q, strict=True) if a != 0)
-
-
-def _is_integrable_alone(row: Any, q: Sequence[Any]) -> bool:
-    """Whether ω ∧ dω = 0; a row of zeros counts as integrable."""
-    return len(_closure(echelon(row, q), q)[0]) == 1
 
 
 # integrals --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.parts import Shape
 from sixd.spatial.scalar import is_sympy
-from sixd.symbolic.arguments import expression, require_free, vector
+from sixd.symbolic.arguments import expression, require_positions, vector
 from sixd.symbolic.lagrange.energies import rotation_of
 
 _KEYS = ("position", "angle", "rotation", "euler", "shapes")
@@ -68,7 +68,7 @@ def _read(name: str, given: Any, qd: Sequence[Any], rename: Mapping[Any, Any]) -
     else:
         R = rotation_of(where, given.get("rotation"), given.get("euler"), qd)
     pose = R.xreplace(dict(rename)).row_join(p)
-    require_free(where, "its pose", pose, qd, "velocity", "Velocities are computed from positions.")
+    require_positions(where, "its pose", pose, qd)
     return DrawnBody(name, pose, _shapes(where, given.get("shapes", ())))
 
 

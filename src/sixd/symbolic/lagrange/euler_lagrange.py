@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
 from sixd.symbolic.lagrange.relations import make_relations, symbols_of
 from sixd.symbolic.ring.derivative import as_real
 from sixd.symbolic.ring.poly import Poly
-
-if TYPE_CHECKING:
-    from sixd.symbolic.ring.ring import Ring
+from sixd.symbolic.ring.ring import Ring
 
 
 class EulerLagrange(NamedTuple):
@@ -44,8 +42,6 @@ def euler_lagrange(
 ) -> EulerLagrange:
     """Lagrange's equations of the energies; see ``sixd.lagrange`` for the arguments."""
     from sympy.core.function import AppliedUndef
-
-    from sixd.symbolic.ring.ring import Ring
 
     # the arguments, with symbols for all functions of time
     symbols, rename = _coordinates(q, qd)
@@ -76,8 +72,8 @@ def euler_lagrange(
     _require_positions(potential, kinetic, qd)
     polys = {
         "M": M,
-        "Gamma": _christoffel(M, q),
-        "g": _array([potential.diff(x) for x in q]),
+        "Gamma": _christoffel(ring, M, q),
+        "g": ring.array([potential.diff(x) for x in q]),
         "b": _other_forces(ring, linear, rest, rayleigh, q, qd),
     }
     groups = _angle_groups((energy_T, energy_V, loss), q)
@@ -175,7 +171,7 @@ def _require_no_time(expressions: Sequence[Any]) -> None:
 def _split(ring: Ring, T: Poly, qd: list[Any]) -> tuple[Array, list[Poly], Poly]:
     """M, a and T0 of T = ½ q̇ᵀM q̇ + a·q̇ + T0."""
     slopes = [T.diff(v) for v in qd]
-    M = _array([[a.diff(v) for v in qd] for a in slopes]).reshape(len(qd), len(qd))
+    M = ring.array([[a.diff(v) for v in qd] for a in slopes]).reshape(len(qd), len(qd))
     for v in qd:
         if any(not x.diff(v).is_zero for x in M.ravel()):
             raise ModelError(
@@ -183,16 +179,16 @@ def _split(ring: Ring, T: Poly, qd: list[Any]) -> tuple[Array, list[Poly], Poly]
                 f"T = ½ q̇ᵀM(q)q̇ + a(q)·q̇ + T0(q), as for rigid bodies. Is a coordinate missing, or a velocity "
                 f"misspelt?"
             )
-    speeds = _array([ring.convert(v) for v in qd])
+    speeds = ring.array(qd)
     linear = [a - row @ speeds for a, row in zip(slopes, M, strict=True)]
     quadratic = speeds @ (M @ speeds) / 2 if len(qd) else ring.zero
     return M, linear, T - quadratic - sum((a * v for a, v in zip(linear, speeds, strict=True)), ring.zero)
 
 
-def _christoffel(M: Array, q: list[Any]) -> Array:
+def _christoffel(ring: Ring, M: Array, q: list[Any]) -> Array:
     """Γ_ijk = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i)."""
     n = len(q)
-    D = _array([[[M[i, j].diff(x) for x in q] for j in range(n)] for i in range(n)]).reshape(n, n, n)
+    D = ring.array([[[M[i, j].diff(x) for x in q] for j in range(n)] for i in range(n)]).reshape(n, n, n)
     return (D + D.transpose(0, 2, 1) - D.transpose(2, 0, 1)) / 2 if n else D
 
 
@@ -202,7 +198,7 @@ def _other_forces(ring: Ring, linear: list[Poly], rest: Poly, loss: Poly, q: lis
     for i, (x, v) in enumerate(zip(q, qd, strict=True)):
         turning = [(linear[i].diff(y) - linear[j].diff(x)) * ring.convert(qd[j]) for j, y in enumerate(q)]
         forces.append(sum(turning, ring.zero) - rest.diff(x) + loss.diff(v))
-    return _array(forces)
+    return ring.array(forces)
 
 
 def _require_positions(V: Poly, T: Poly, qd: list[Any]) -> None:
@@ -290,7 +286,3 @@ def _angle_groups(expressions: Sequence[Any], q: list[Any]) -> tuple[tuple[Any, 
     angles = {s for e in expressions for f in e.atoms(sympy.sin, sympy.cos) for s in f.args[0].free_symbols & set(q)}
     groups = groups or ([angles] if 1 < len(angles) <= 3 else [])
     return tuple(tuple(x for x in q if x in g) for g in groups if len(g) > 1)
-
-
-def _array(entries: Any) -> Array:
-    return np.array(entries, dtype=object)

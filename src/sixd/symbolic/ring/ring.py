@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SixdError
+from sixd.spatial.scalar import Array, object_map
 from sixd.symbolic.ring import angles, generators
 from sixd.symbolic.ring.build import build
 from sixd.symbolic.ring.convert import convert
@@ -106,6 +107,11 @@ class Ring:
         if isinstance(x, numbers.Rational) and not isinstance(x, bool):
             return self.constant(x)
         raise ScalarTypeError(f"convert: got {x!r}, expected a number, a SymPy expression or an element of the ring.")
+
+    def array(self, values: Any) -> Array:
+        """An array of any shape with elements of the ring."""
+        array = np.asarray(values, dtype=object)
+        return object_map(self.convert, array) if array.size else array
 
     def decimal(self, text: str) -> Poly:
         """A decimal number as an element."""
