@@ -192,9 +192,9 @@ class ClosedForm:
                     poly = Gamma[i, j, k] + Gamma[i, k, j] if j != k else Gamma[i, j, j]
                     if not poly.is_zero:
                         poly = poly.normalized()
-                        content, bare = primitive(poly.terms)
+                        content, whole = primitive(poly.terms)
                         product = (Fraction(content, poly.den), qd[j] * qd[k])
-                        shared.setdefault(Poly(self.ring, bare), []).append(product)
+                        shared.setdefault(Poly(self.ring, whole), []).append(product)
             for bare, products in shared.items():
                 # products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²)
                 factors = [factor for factor, _ in products]

@@ -148,10 +148,7 @@ def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
     coordinates = set(q)
     rows = [[tidy(e) for e in A.row(i)] for i in range(A.rows)]
     left, pivots, sources = list(range(A.rows)), [], []
-    while True:
-        best = _simplest(rows, left, coordinates)
-        if best is None:
-            break
+    while (best := _simplest(rows, left, coordinates)) is not None:
         i, j = best
         rows[i] = [tidy(e / rows[i][j]) for e in rows[i]]
         for k in range(A.rows):

@@ -57,11 +57,8 @@ def _normal(expr: Any, bits: int) -> Poly:
 
 def _largest_degree(poly: Poly) -> int:
     """The largest multiple of a base angle in the polynomial."""
-    ring, largest = poly.ring, 0
-    for k in poly.terms:
-        powers = dict(ring.exponents(k))
-        largest = max([largest, *(powers.get(i, 0) + powers.get(i + 1, 0) for i in ring.angles.values())])
-    return largest
+    powers = [dict(poly.ring.exponents(k)) for k in poly.terms]
+    return max((p.get(i, 0) + p.get(i + 1, 0) for p in powers for i in poly.ring.angles.values()), default=0)
 
 
 def _has_quotients(expr: Any) -> bool:
