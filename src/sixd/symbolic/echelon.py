@@ -147,7 +147,7 @@ def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
 
     coordinates = set(q)
     rows = [[tidy(e) for e in A.row(i)] for i in range(A.rows)]
-    left, pivots, sources = list(range(A.rows)), [], []
+    left, found = list(range(A.rows)), []
     while (best := _simplest(rows, left, coordinates)) is not None:
         i, j = best
         rows[i] = [tidy(e / rows[i][j]) for e in rows[i]]
@@ -156,15 +156,10 @@ def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
                 factor = rows[k][j]
                 rows[k] = [tidy(a - factor * b) if b != 0 else a for a, b in zip(rows[k], rows[i], strict=True)]
         left.remove(i)
-        pivots.append(j)
-        sources.append(i)
-    order = sorted(range(len(pivots)), key=pivots.__getitem__)
-    chosen = [rows[sources[k]] for k in order]
-    return Echelon(
-        sympy.Matrix(len(chosen), A.cols, [e for row in chosen for e in row]),
-        tuple(pivots[k] for k in order),
-        tuple(sources[k] for k in order),
-    )
+        found.append((j, i))
+    found.sort()
+    reduced = sympy.Matrix(len(found), A.cols, [e for _, i in found for e in rows[i]])
+    return Echelon(reduced, tuple(j for j, _ in found), tuple(i for _, i in found))
 
 
 def _simplest(rows: list[list[Any]], left: list[int], coordinates: set[Any]) -> tuple[int, int] | None:

@@ -100,7 +100,8 @@ def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
     redundant = tuple(i for i in range(A.rows) if i not in reduced.sources)
     integrals = _assigned(A, reduced, beyond, rows, symbols)
     holonomic = degree == len(symbols) - rank
-    reason = _reason(A, symbols, reduced, growth, rows, redundant, integrals)
+    count = sum(phi is not None for phi in integrals)
+    reason = _reason(len(symbols), rank, degree, rows, redundant, count)
     shown = tuple(None if phi is None else phi.xreplace(back) for phi in integrals)
     return Integrability(holonomic, shown, reason, rows, redundant, rank, degree, growth)
 
@@ -151,10 +152,8 @@ def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
         return [tidy(_along(X, Y[p], q) - _along(Y, X[p], q)) for p in pivots]
 
     def lifted(w: Sequence[Any]) -> list[Any]:
-        full = [sympy.Integer(0)] * len(q)
-        for p, e in zip(pivots, w, strict=True):
-            full[p] = e
-        return full
+        table = dict(zip(pivots, w, strict=True))
+        return [table.get(k, sympy.Integer(0)) for k in range(len(q))]
 
     kept: list[list[Any]] = []  # scaled by functions, so that they have no denominators and stay short
     new = [cleared(bracket(X, Y)) for k, X in enumerate(fields) for Y in fields[:k]]
@@ -208,18 +207,8 @@ def _have_full_rank(A: Any, sources: Sequence[int], chosen: Sequence[Any], q: Se
     return len(echelon(sympy.Matrix.vstack(*rows), q).pivots) == len(rows)
 
 
-def _reason(
-    A: Any,
-    q: Sequence[Any],
-    reduced: Echelon,
-    growth: tuple[int, ...],
-    rows: tuple[bool, ...],
-    redundant: tuple[int, ...],
-    integrals: list[Any],
-) -> str:
-    """The result as text."""
-    n, rank, degree = len(q), len(reduced.pivots), growth[-1]
-    count = sum(phi is not None for phi in integrals)
+def _reason(n: int, rank: int, degree: int, rows: Sequence[bool], redundant: Sequence[int], count: int) -> str:
+    """The result as text; ``count`` integrals were found."""
     parts = []
     if degree == n - rank:
         motions = {0: "no motion is allowed", 1: "one motion is allowed, along curves"}
@@ -228,7 +217,7 @@ def _reason(
         parts.append(
             f"not holonomic: brackets of the {n - rank} allowed motions lead out of them, to {degree} of {n} dimensions"
         )
-        alone = [str(i) for i in range(A.rows) if rows[i] and i not in redundant]
+        alone = [str(i) for i, integrable in enumerate(rows) if integrable and i not in redundant]
         if alone:
             parts.append(f"integrable without the others are rows {', '.join(alone)}")
     if redundant:

@@ -56,12 +56,14 @@ class Builder:
 
     def shown(self, poly: Poly) -> Poly:
         """The element to print: in a ring of floats sin(0.3) is a number."""
+        if self.exact:
+            return poly
         ring = poly.ring
-        values = {}
-        for i in range(0 if self.exact else len(ring.generators)):
-            g = ring.generators[i]
-            if g.base is not None and g.kind in ("sin", "cos") and 0 in g.base.terms:
-                values[i] = ring.convert((math.sin if g.kind == "sin" else math.cos)(g.unit))
+        values = {
+            i: ring.convert((math.sin if g.kind == "sin" else math.cos)(g.unit))
+            for i, g in enumerate(ring.generators)
+            if g.kind in ("sin", "cos") and 0 in g.base.terms
+        }
         if not values:
             return poly
         total = ring.zero

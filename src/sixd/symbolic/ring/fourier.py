@@ -35,11 +35,8 @@ class Group:
         import sympy
 
         n, odd = harmonic
-        angle = sympy.Integer(0)
-        for m, i in zip(n, self.cosines, strict=True):
-            g = self.ring.generators[i]
-            assert g.base is not None
-            angle += sympy.Rational(m * g.unit.numerator, g.unit.denominator) * g.base.to_sympy()
+        parts = [(m, self.ring.generators[i]) for m, i in zip(n, self.cosines, strict=True)]
+        angle = sympy.Add(*(sympy.Rational(m * g.unit) * g.base.to_sympy() for m, g in parts))
         return sympy.sin(angle) if odd else sympy.cos(angle)
 
     def _series(self, key: int) -> tuple[Series, int]:

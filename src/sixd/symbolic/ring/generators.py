@@ -32,7 +32,7 @@ class Generator:
 
     kind: str
     expr: Any = None
-    base: Poly | None = None
+    base: Any = None  # Poly
     unit: Fraction = Fraction(1)
     partner: int = -1
 
@@ -109,9 +109,7 @@ def _inverse_of(ring: Ring, base: Poly) -> Poly:
     if len(base.terms) == 1:
         ((i, _),) = ring.exponents(next(iter(base.terms)))
         if ring.generators[i].kind == "inverse":
-            inner = ring.generators[i].base
-            assert inner is not None
-            return inner
+            return ring.generators[i].base
     key = ("inverse", frozenset(base.terms.items()))
     i = ring.index.get(key, -1)
     if i < 0:

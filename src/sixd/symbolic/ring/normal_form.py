@@ -117,7 +117,6 @@ def _without_waves(poly: Poly, target: Ring) -> Poly:
 def _base(ring: Ring, z: int, multiples: set[int], target: Ring) -> Poly:
     """The angle of z in the target ring, with the coarsest base angle that serves all multiples of it."""
     g = ring.generators[z]
-    assert g.base is not None
     base = target.convert(g.base.to_sympy(exact=True))
     (key,) = base.terms
     coarsest = math.gcd(g.unit.denominator, *multiples)
