@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
 from sixd.spatial.euler import rotation_from_euler
 from sixd.symbolic.arguments import (
     coordinates,
@@ -87,8 +87,7 @@ def angular_velocity(R: Any, q: Any, qd: Any = None, frame: str = "body") -> Any
     where = "angular_velocity"
     q = coordinates(where, q)
     qd = velocities(where, q, qd)
-    if frame not in ("body", "space"):
-        raise unknown_name(f"{where}: frame", "choice", frame, ("body", "space"))
+    require_known(f"{where}: frame", "choice", frame, ("body", "space"))
     R = _checked_rotation(where, R, qd)
     return _angular_velocity(R, q, qd, frame)
 

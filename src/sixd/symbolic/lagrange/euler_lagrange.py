@@ -20,7 +20,7 @@ from sixd.symbolic.arguments import coordinates, expression, is_listed, time_in,
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.lagrange import plausibility
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
-from sixd.symbolic.lagrange.relations import make_relations, symbols_of
+from sixd.symbolic.lagrange.relations import make_relation, symbols_of
 from sixd.symbolic.ring.derivative import as_real
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
@@ -51,7 +51,7 @@ def euler_lagrange(
     matrix = _input_matrix(inputs, len(q), qd, rename)
     listed = constraints if is_listed(constraints) else [constraints]
     given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
-    relations = make_relations(given, symbols)
+    relations = [c if isinstance(c, Constraint) else make_relation(c, q, qd) for c in given]
     drawn = read_bodies(bodies or {}, qd, rename)
 
     # all other symbols are parameters
@@ -275,14 +275,13 @@ def _angle_groups(expressions: Sequence[Any], q: list[Any]) -> tuple[tuple[Any, 
     """Groups of coordinates that the user adds up in angles."""
     import sympy
 
+    sums = [f.args[0].free_symbols & set(q) for e in expressions for f in e.atoms(sympy.sin, sympy.cos)]
     groups: list[set[Any]] = []
-    for e in expressions:
-        for f in e.atoms(sympy.sin, sympy.cos):
-            found = f.args[0].free_symbols & set(q)
-            if len(found) > 1:
-                joined = found.union(*(g for g in groups if g & found))
-                groups = [g for g in groups if not g & found] + [joined]
+    for found in sums:
+        if len(found) > 1:
+            joined = found.union(*(g for g in groups if g & found))
+            groups = [g for g in groups if not g & found] + [joined]
     # the user may have expanded the sums: then try to combine all coordinates that are angles
-    angles = {s for e in expressions for f in e.atoms(sympy.sin, sympy.cos) for s in f.args[0].free_symbols & set(q)}
+    angles = set().union(*sums)
     groups = groups or ([angles] if 1 < len(angles) <= 3 else [])
     return tuple(tuple(x for x in q if x in g) for g in groups if len(g) > 1)

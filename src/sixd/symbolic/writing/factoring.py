@@ -178,9 +178,9 @@ class _Pool:
         return out
 
     def _number(self, bracket: Bracket) -> int:
-        if not any(b is bracket for b in self.parts):
+        if bracket not in self.parts:
             self.parts.append(bracket)
-        return next(i for i, b in enumerate(self.parts) if b is bracket)
+        return self.parts.index(bracket)
 
     def _operations(self) -> int:
         total = max(len(self.terms) - 1, 0)
