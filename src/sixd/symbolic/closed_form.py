@@ -19,7 +19,6 @@ from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array, object_map
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
-from sixd.symbolic.writing.factoring import primitive
 from sixd.symbolic.writing.readable import readable
 
 
@@ -191,17 +190,22 @@ class ClosedForm:
                 for k in range(j, self.nv):
                     poly = Gamma[i, j, k] + Gamma[i, k, j] if j != k else Gamma[i, j, j]
                     if not poly.is_zero:
-                        poly = poly.normalized()
-                        content, whole = primitive(poly.terms)
-                        product = (Fraction(content, poly.den), qd[j] * qd[k])
-                        shared.setdefault(Poly(self.ring, whole), []).append(product)
+                        factor, bare = _primitive(poly)
+                        shared.setdefault(bare, []).append((factor, qd[j] * qd[k]))
             for bare, products in shared.items():
                 # products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²)
                 factors = [factor for factor, _ in products]
                 common = Fraction(
-                    math.gcd(*(f.numerator for f in factors)) * (1 if factors[0] > 0 else -1),
-                    math.lcm(*(f.denominator for f in factors)),
+                    math.gcd(*(f.numerator for f in factors)), math.lcm(*(f.denominator for f in factors))
                 )
+                common = -common if len(factors) > 1 and factors[0] < 0 else common  # its first product is positive
                 inside = [sympy.Rational(factor / common) * x for factor, x in products]
                 terms[i] = terms[i] + self.shown(bare * common) * sympy.Add(*inside)
         return sympy.Matrix(self.nv, 1, terms)
+
+
+def _primitive(poly: Poly) -> tuple[Fraction, Poly]:
+    """A number and a polynomial of whole coefficients without common factor, the leading one positive."""
+    terms = poly.normalized().terms
+    content = math.gcd(*terms.values()) * (1 if terms[max(terms)] > 0 else -1)
+    return Fraction(content, poly.den), Poly(poly.ring, {k: v // content for k, v in terms.items()})
