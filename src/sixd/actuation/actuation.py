@@ -138,11 +138,8 @@ class Actuation:
 
     def _freedoms(self) -> list[str]:
         """Names of the joint forces (nv,), for messages."""
-        names = []
-        for joint in self.model.joint_names:
-            s = self.model.v_slice(joint)
-            names += [joint if s.stop - s.start == 1 else f"{joint}[{k}]" for k in range(s.stop - s.start)]
-        return names
+        freedoms = {joint: range(self.model.nv)[self.model.v_slice(joint)] for joint in self.model.joint_names}
+        return [j if len(own) == 1 else f"{j}[{k}]" for j, own in freedoms.items() for k in range(len(own))]
 
     @cached_property
     def _has_symbols(self) -> bool:

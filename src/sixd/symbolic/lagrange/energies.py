@@ -143,8 +143,7 @@ def _planar(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q: 
     I = expression(where, "inertia", inertia)
     if angle is None:
         _require_point(where, I == 0, "angle=")
-        return sympy.Integer(0)
-    turn = sympy.Matrix([expression(where, "angle", angle)])
+    turn = sympy.Matrix([expression(where, "angle", 0 if angle is None else angle)])
     require_positions(where, "angle", turn, qd)
     return I * rate(turn, q, qd)[0] ** 2 / 2
 

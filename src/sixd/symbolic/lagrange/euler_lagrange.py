@@ -130,8 +130,7 @@ def _input_matrix(inputs: Any, n: int, qd: list[Any], rename: dict[Any, Any]) ->
 def _require_known(left: list[Any], symbols: tuple[list[Any], ...], known: Sequence[str]) -> None:
     unknown = [s for s in left if str(s) not in known] if known else [s for s in left if str(s) in map(str, symbols[2])]
     for s in left:
-        twins = [x for group in symbols[:2] for x in group if str(x) == str(s)]
-        if twins:
+        if str(s) in map(str, [*symbols[0], *symbols[1]]):
             raise ModelError(
                 f"lagrange: {s} occurs as a coordinate or velocity and, with other assumptions, in the energies. Make "
                 f"all symbols with the same assumptions, or give qd=."
