@@ -215,7 +215,6 @@ class Equations(System):
             return x.xreplace(table) if is_sympy(x) else x
 
         form = self.form.replaced(table)
-        constraints: tuple[Constraint, ...]
         if self.model is None:
             model, constraints = None, tuple(replace_parameters(c, change) for c in self.constraints)
         else:

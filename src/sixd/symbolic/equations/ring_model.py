@@ -66,6 +66,6 @@ class ModelConstraint(Constraint):
     jacobian, bias = _by_model("jacobian"), _by_model("bias")
 
 
-def model_constraints(model: System) -> tuple[ModelConstraint, ...]:
+def model_constraints(model: System) -> tuple[Constraint, ...]:
     """The constraints of a model, for its equations."""
     return tuple(ModelConstraint(c, model) for c in model.constraints)

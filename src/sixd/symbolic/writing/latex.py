@@ -34,7 +34,7 @@ def latex(
     if digits is not None and (not isinstance(digits, Integral) or isinstance(digits, bool) or digits < 1):
         raise ScalarTypeError(f"latex: digits is {digits!r}, expected a whole number from 1, or None for all digits.")
     names = dict(coordinates) if isinstance(coordinates, Mapping) else {}
-    labels = _labels(coordinates) if short else {}
+    labels = _labels(coordinates, names) if short else {}
     taken = {str(s) for s in getattr(expression, "free_symbols", ())}
     if any(re.fullmatch(r"[sc]_?\d+", name) for name in taken):  # a parameter s1 beside sin(q1)
         labels = {}
@@ -64,9 +64,8 @@ def _rounded(x: Any, digits: int | None) -> str:
     return f"{float(f'{value:.{digits}g}'):.15g}" if digits is not None and isfinite(value) else ""
 
 
-def _labels(coordinates: Mapping[Any, str] | Iterable[Any]) -> dict[Any, str]:
+def _labels(coordinates: Iterable[Any], names: Mapping[Any, str]) -> dict[Any, str]:
     """The number at the end of each coordinate's name; rates have none, nor do coordinates with the same number."""
-    names = coordinates if isinstance(coordinates, Mapping) else {}
     found: dict[str, list[Any]] = {}
     for symbol in coordinates:
         match = re.search(r"\d+$", str(symbol))
