@@ -98,7 +98,7 @@ class Actuation:
 
     def clip(self, q: Any, f: Any) -> Array:
         """f (…, m) clipped to the limits of the inputs; q gives only the batch shape."""
-        _, f = self._broadcast("clip", q, f=f)
+        _, f = self._broadcast("clip", q=q, f=f)
         return np.clip(f, *self.limits)
 
     def bounds(self, q: Any) -> tuple[Array, Array]:
@@ -132,7 +132,7 @@ class Actuation:
     # implementation -----------------------------------------------------------------------------
 
     def _solve(self, where: str, q: Any, tau: Any, strict: bool) -> Array:
-        q, tau = self._broadcast(where, q, tau=tau)
+        q, tau = self._broadcast(where, q=q, tau=tau)
         T = self.matrix(q if is_object(q) else q.astype(float))  # float32 would blur its rank
         return least_norm(f"Actuation.{where}", np.asarray(T), tau, self._freedoms(), strict)
 
@@ -146,15 +146,15 @@ class Actuation:
         numbers = [(a.gear,) if isinstance(a, Motor) else (*a.direction, *a.point) for a in self.actuators]
         return bool(self.model.symbols) or not all(map(is_number, chain(*numbers)))
 
-    def _arguments(self, q: Any, **others: Any) -> list[batch.Argument]:
-        core = {"f": (self.m,), "tau": (self.model.nv,)}
-        meaning = {"f": "inputs", "tau": f"nv of model {self.model.name!r}"}
-        first = batch.Argument("q", q, (self.model.nq,), f"nq of model {self.model.name!r}")
-        return [first, *(batch.Argument(name, x, core[name], meaning[name]) for name, x in others.items())]
+    def _arguments(self, **given: Any) -> list[batch.Argument]:
+        size = {"q": self.model.nq, "f": self.m, "tau": self.model.nv}
+        of_model = f"of model {self.model.name!r}"
+        meaning = {"q": f"nq {of_model}", "f": "inputs", "tau": f"nv {of_model}"}
+        return [batch.Argument(name, x, (size[name],), meaning[name]) for name, x in given.items()]
 
-    def _broadcast(self, where: str, q: Any, **others: Any) -> list[Array]:
+    def _broadcast(self, where: str, **given: Any) -> list[Array]:
         """The arrays, checked and broadcast to one batch shape."""
-        prepared = batch.broadcast(f"Actuation.{where}", self._arguments(q, **others))
+        prepared = batch.broadcast(f"Actuation.{where}", self._arguments(**given))
         return [a if prepared.dtype is object else a.astype(prepared.dtype, copy=False) for a in prepared.arrays]
 
     def _run(self, function: Callable[..., Any], given: dict[str, Any]) -> Array:

@@ -86,13 +86,13 @@ def expression(where: str, what: str, x: Any) -> Any:
     return value
 
 
-def vector(where: str, what: str, x: Any, sizes: Sequence[int] = ()) -> Any:
+def vector(where: str, what: str, x: Any, sizes: Sequence[int]) -> Any:
     """A column of expressions, its length one of ``sizes``."""
     import sympy
 
     entries = entries_of(where, what, x)
-    wanted = " or ".join(map(str, sizes))
-    if sizes and len(entries) not in sizes:
+    if len(entries) not in sizes:
+        wanted = " or ".join(map(str, sizes))
         raise ShapeError(f"{where}: {what} has {len(entries)} components, expected {wanted}.")
     return sympy.Matrix(len(entries), 1, [expression(where, f"a component of {what}", e) for e in entries])
 
