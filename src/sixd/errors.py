@@ -7,7 +7,7 @@ Each class is also a subclass of the built-in exception for the same kind of mis
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class SixdError(Exception):
@@ -119,3 +119,9 @@ def _near_names(name: str, known: Iterable[str], cutoff: float) -> list[str]:
 
 def _without_case(name: str) -> str:
     return name.casefold().replace("-", "_").replace(" ", "_")
+
+
+def require_known(where: str, kind: str, name: object, known: Collection[str]) -> None:
+    """Raise the error of :func:`unknown_name` unless ``name`` is one of the known names."""
+    if name not in known:
+        raise unknown_name(where, kind, name, known)

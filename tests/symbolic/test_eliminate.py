@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import sixd
-from sixd.symbolic.coordinates import velocities, with_dots
+from sixd.symbolic.arguments import velocities, with_dots
 from sixd.symbolic.echelon import is_zero
 from sixd.symbolic.elimination.eliminate import eliminate, solve_for
 

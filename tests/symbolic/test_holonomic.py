@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import sixd
-from sixd.symbolic.coordinates import velocities
+from sixd.symbolic.arguments import velocities
 from sixd.symbolic.echelon import echelon, is_zero, tidy
 
 x, y, z, w, theta, phi, psi, R, L, a, b = sp.symbols("x y z w theta phi psi R L a b")

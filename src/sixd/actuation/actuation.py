@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,7 +43,6 @@ class Actuation:
     model: System
     actuators: tuple[Thruster | Motor, ...]
     _kernels: dict[tuple[str, str], Kernel] = field(init=False, repr=False, default_factory=dict)
-    _symbolic: bool = field(init=False, repr=False, default=False)
 
     def __post_init__(self) -> None:
         require_system("Actuation", self.model)
@@ -54,7 +55,6 @@ class Actuation:
                 raise ScalarTypeError(f"Actuation: got {a!r}, expected a sixd.Thruster or a sixd.Motor.")
             a.check(self.model)
         object.__setattr__(self, "actuators", actuators)
-        object.__setattr__(self, "_symbolic", bool(self.model.symbols) or any(map(_has_symbols, actuators)))
 
     def __getstate__(self) -> dict[str, Any]:  # compiled code is not pickled
         return {**self.__dict__, "_kernels": {}}
@@ -98,7 +98,7 @@ class Actuation:
 
     def clip(self, q: Any, f: Any) -> Array:
         """f (…, m) clipped to the limits of the inputs; q gives only the batch shape."""
-        _, f = self._broadcast("clip", q, f=f)
+        _, f = self._broadcast("clip", q=q, f=f)
         return np.clip(f, *self.limits)
 
     def bounds(self, q: Any) -> tuple[Array, Array]:
@@ -112,8 +112,7 @@ class Actuation:
         T = np.where(np.abs(T) <= _ROUNDING * np.abs(T).max(axis=-2, keepdims=True, initial=0), 0, T)
         with np.errstate(invalid="ignore"):  # 0 · inf: an input that does not reach the joint adds nothing
             ends = [np.where(T == 0, 0, T * x) for x in self.limits]
-        low, high = np.minimum(*ends).sum(axis=-1), np.maximum(*ends).sum(axis=-1)
-        return low, high
+        return np.minimum(*ends).sum(axis=-1), np.maximum(*ends).sum(axis=-1)
 
     # back -----------------------------------------------------------------------------------------
 
@@ -133,52 +132,46 @@ class Actuation:
     # implementation -----------------------------------------------------------------------------
 
     def _solve(self, where: str, q: Any, tau: Any, strict: bool) -> Array:
-        q, tau = self._broadcast(where, q, tau=tau)
+        q, tau = self._broadcast(where, q=q, tau=tau)
         T = self.matrix(q if is_object(q) else q.astype(float))  # float32 would blur its rank
         return least_norm(f"Actuation.{where}", np.asarray(T), tau, self._freedoms(), strict)
 
     def _freedoms(self) -> list[str]:
         """Names of the joint forces (nv,), for messages."""
-        names = []
-        for joint in self.model.joint_names:
-            s = self.model.v_slice(joint)
-            names += [joint if s.stop - s.start == 1 else f"{joint}[{k}]" for k in range(s.stop - s.start)]
-        return names
+        freedoms = {joint: range(self.model.nv)[self.model.v_slice(joint)] for joint in self.model.joint_names}
+        return [j if len(own) == 1 else f"{j}[{k}]" for j, own in freedoms.items() for k in range(len(own))]
 
-    def _arguments(self, q: Any, **others: Any) -> list[batch.Argument]:
-        core = {"f": (self.m,), "tau": (self.model.nv,)}
-        meaning = {"f": "inputs", "tau": f"nv of model {self.model.name!r}"}
-        first = batch.Argument("q", q, (self.model.nq,), f"nq of model {self.model.name!r}")
-        return [first, *(batch.Argument(name, x, core[name], meaning[name]) for name, x in others.items())]
+    @cached_property
+    def _has_symbols(self) -> bool:
+        numbers = [(a.gear,) if isinstance(a, Motor) else (*a.direction, *a.point) for a in self.actuators]
+        return bool(self.model.symbols) or not all(map(is_number, chain(*numbers)))
 
-    def _broadcast(self, where: str, q: Any, **others: Any) -> list[Array]:
+    def _arguments(self, **given: Any) -> list[batch.Argument]:
+        size = {"q": self.model.nq, "f": self.m, "tau": self.model.nv}
+        of_model = f"of model {self.model.name!r}"
+        meaning = {"q": f"nq {of_model}", "f": "inputs", "tau": f"nv {of_model}"}
+        return [batch.Argument(name, x, (size[name],), meaning[name]) for name, x in given.items()]
+
+    def _broadcast(self, where: str, **given: Any) -> list[Array]:
         """The arrays, checked and broadcast to one batch shape."""
-        prepared = batch.broadcast(f"Actuation.{where}", self._arguments(q, **others))
+        prepared = batch.broadcast(f"Actuation.{where}", self._arguments(**given))
         return [a if prepared.dtype is object else a.astype(prepared.dtype, copy=False) for a in prepared.arrays]
 
     def _run(self, function: Callable[..., Any], given: dict[str, Any]) -> Array:
         """A function of one row on all rows: compiled, or run directly if the model or an actuator has symbols."""
         where = f"Actuation.{function.__name__}"
-        if self._symbolic:
+        if self._has_symbols:
             arguments = self._arguments(**given)
             if batch.prepare(where, arguments).dtype is not object:
                 self.model.require_numeric(where)
                 arguments = [a._replace(value=np.asarray(a.value, dtype=object)) for a in arguments]
             return batch.apply(where, lambda *row: function(self.model, *row), arguments)
         small = all(getattr(x, "dtype", None) == np.float32 for x in given.values())
-        return self._kernel(function, "float32" if small else "float64")(*given.values())
-
-    def _kernel(self, function: Callable[..., Any], dtype: str) -> Kernel:
-        key = (function.__name__, dtype)
-        if key not in self._kernels:
-            shapes = {"f": (self.m,)} if function.__name__ == "generalized" else None
-            self._kernels[key] = compile_kernel(function, self.model, dtype=dtype, shapes=shapes)
-        return self._kernels[key]
+        dtype = "float32" if small else "float64"
+        if (where, dtype) not in self._kernels:
+            shapes = {"f": (self.m,)} if "f" in given else None
+            self._kernels[where, dtype] = compile_kernel(function, self.model, dtype=dtype, shapes=shapes)
+        return self._kernels[where, dtype](*given.values())
 
     def __repr__(self) -> str:
         return f"<Actuation of {self.model.name!r}: inputs {', '.join(self.names)}>"
-
-
-def _has_symbols(actuator: Thruster | Motor) -> bool:
-    numbers = (actuator.gear,) if isinstance(actuator, Motor) else (*actuator.direction, *actuator.point)
-    return not all(is_number(x) for x in numbers)

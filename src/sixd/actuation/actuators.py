@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sixd.api.frames import jacobian, pose
-from sixd.errors import ModelError, unknown_name
+from sixd.errors import ModelError, require_known
 from sixd.model import validate
 from sixd.model.system import System
 from sixd.spatial.rotation import unit_vector
@@ -34,8 +34,7 @@ class Thruster:
 
     def __post_init__(self) -> None:
         where = f"Thruster {self.name or self.frame!r}"
-        if self.expressed_in not in ("body", "aligned"):
-            raise unknown_name(f"{where}: expressed_in", "choice", self.expressed_in, ("body", "aligned"))
+        require_known(f"{where}: expressed_in", "choice", self.expressed_in, ("body", "aligned"))
         require_scalars(f"{where}: direction", self.direction)
         direction = unit_vector(self.direction, name=f"{where}: direction")
         object.__setattr__(self, "direction", tuple(exact(direction)))

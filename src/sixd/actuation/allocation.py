@@ -72,7 +72,8 @@ def _exactly(where: str, T: Array, tau: Array, strict: bool) -> list[Any]:
     solved = square.adjugate() * c / tidy(square.det()) if rank else c
     f = solved if rank == A.cols else B.T * solved
     if rank < A.rows:  # else nothing can be left over
-        left = [e for e in (A * f - b).applyfunc(_without_floats) if not is_zero(e)]
+        # floats as the decimals that they read, so that they can cancel
+        left = [e for e in (sympy.nsimplify(e, rational=True) for e in A * f - b) if not is_zero(e)]
         if left and not strict:
             return [sympy.nan] * A.cols
         if left:
@@ -81,10 +82,3 @@ def _exactly(where: str, T: Array, tau: Array, strict: bool) -> list[Any]:
                 f"{A.shape} has rank {rank}. Ask for a tau in the range of T, or for NaN by strict=False."
             )
     return [tidy(e) for e in f]
-
-
-def _without_floats(e: Any) -> Any:
-    """Floats as the decimals that they read, so that they can cancel."""
-    import sympy
-
-    return sympy.nsimplify(e, rational=True)

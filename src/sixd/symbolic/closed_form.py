@@ -10,17 +10,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array, object_map
 from sixd.symbolic.ring.poly import Poly
-
-if TYPE_CHECKING:
-    from sixd.symbolic.ring.ring import Ring
+from sixd.symbolic.ring.ring import Ring
+from sixd.symbolic.writing.readable import readable
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +65,12 @@ class ClosedForm:
     @cached_property
     def ring_q(self) -> Array:
         """Coordinates (nq,) in the ring."""
-        return self._generators(self.q)
+        return self.ring.array(list(self.q))
 
     @cached_property
     def ring_qd(self) -> Array:
         """Velocities (nv,) in the ring."""
-        return self._generators(self.qd)
+        return self.ring.array(list(self.qd))
 
     @cached_property
     def coriolis(self) -> Array:
@@ -80,8 +79,6 @@ class ClosedForm:
 
     def replaced(self, table: Mapping[Any, Any]) -> ClosedForm:
         """The form with symbols replaced by SymPy expressions, in a new ring."""
-        from sixd.symbolic.ring.ring import Ring
-
         ring = Ring()
 
         def change(p: Poly) -> Poly:
@@ -93,11 +90,6 @@ class ClosedForm:
 
         polys = {name: object_map(change, x) if x.size else x for name, x in self.polys.items()}
         return ClosedForm(ring, self.q, self.qd, self.qdd, polys, energies, self.parallel)
-
-    def _generators(self, symbols: Any) -> Array:
-        out = np.empty(len(symbols), dtype=object)
-        out[:] = [self.ring.convert(s) for s in symbols]
-        return out
 
     # SymPy fields ---------------------------------------------------------------------------------
 
@@ -172,8 +164,6 @@ class ClosedForm:
 
     def shown(self, poly: Poly) -> Any:
         """The SymPy expression of an element of the ring."""
-        from sixd.symbolic.writing.readable import readable
-
         return readable(poly, parallel=self.parallel)
 
     def shown_rows(self, blocks: Sequence[Array]) -> Any:
@@ -204,11 +194,12 @@ class ClosedForm:
                         shared.setdefault(bare, []).append((factor, qd[j] * qd[k]))
             for bare, products in shared.items():
                 # products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²)
-                common = reduce(_gcd, (factor for factor, _ in products)) * (1 if products[0][0] > 0 else -1)
-                inside = [
-                    sympy.Rational(f.numerator * common.denominator, f.denominator * common.numerator) * x
-                    for f, x in products
-                ]
+                factors = [factor for factor, _ in products]
+                common = Fraction(
+                    math.gcd(*(f.numerator for f in factors)), math.lcm(*(f.denominator for f in factors))
+                )
+                common = -common if len(factors) > 1 and factors[0] < 0 else common  # its first product is positive
+                inside = [sympy.Rational(factor / common) * x for factor, x in products]
                 terms[i] = terms[i] + self.shown(bare * common) * sympy.Add(*inside)
         return sympy.Matrix(self.nv, 1, terms)
 
@@ -218,8 +209,3 @@ def _primitive(poly: Poly) -> tuple[Fraction, Poly]:
     terms = poly.normalized().terms
     content = math.gcd(*terms.values()) * (1 if terms[max(terms)] > 0 else -1)
     return Fraction(content, poly.den), Poly(poly.ring, {k: v // content for k, v in terms.items()})
-
-
-def _gcd(a: Fraction, b: Fraction) -> Fraction:
-    """The largest positive number of which both are whole multiples."""
-    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from sixd.symbolic.ring.convert import plain_angles
 from sixd.symbolic.ring.normal_form import canonical
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
@@ -22,7 +23,7 @@ def is_zero(expr: Any) -> bool:
     """
     import sympy
 
-    above = canonical(sympy.fraction(sympy.together(_plain_angles(sympy.sympify(expr))))[0])
+    above = canonical(_fraction(sympy.sympify(expr))[0])
     if above == 0:
         return True
     if _is_polynomial(above) or _is_nonzero_somewhere(above):
@@ -37,7 +38,7 @@ def tidy(expr: Any) -> Any:
     given = sympy.sympify(expr)
     if not given.args:
         return given
-    above, below = (canonical(x) for x in sympy.fraction(sympy.together(_plain_angles(given))))
+    above, below = map(canonical, _fraction(given))
     if above == 0:
         return sympy.Integer(0)
     forms = [_grouped(above) / _grouped(below), given]
@@ -54,6 +55,13 @@ def cleared(vector: Iterable[Any]) -> list[Any]:
     for e in entries:
         below = sympy.lcm(below, sympy.fraction(sympy.together(e))[1])
     return [tidy(sympy.cancel(e * below)) for e in entries]
+
+
+def _fraction(expr: Any) -> tuple[Any, Any]:
+    """Numerator and denominator; ``together`` finds those of tan, cot, sec and csc as fractions of sine and cosine."""
+    import sympy
+
+    return sympy.fraction(sympy.together(plain_angles(expr)))
 
 
 def _grouped(e: Any) -> Any:
@@ -74,23 +82,6 @@ def _with_sines(above: Any, below: Any) -> Any:
         if above.has(c):
             above = sympy.rem(above, c**2 + s**2 - 1, c)
     return above
-
-
-def _plain_angles(expr: Any) -> Any:
-    """tan, cot, sec and csc as fractions of sine and cosine, so that ``together`` finds their denominators."""
-    import sympy
-
-    sin, cos = sympy.sin, sympy.cos
-    table = {
-        sympy.tan: lambda x: sin(x) / cos(x),
-        sympy.cot: lambda x: cos(x) / sin(x),
-        sympy.sec: lambda x: 1 / cos(x),
-        sympy.csc: lambda x: 1 / sin(x),
-    }
-    for kind, change in table.items():
-        if expr.has(kind):
-            expr = expr.replace(kind, change)
-    return expr
 
 
 def _is_polynomial(form: Any) -> bool:
@@ -156,11 +147,8 @@ def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
 
     coordinates = set(q)
     rows = [[tidy(e) for e in A.row(i)] for i in range(A.rows)]
-    left, pivots, sources = list(range(A.rows)), [], []
-    while True:
-        best = _simplest(rows, left, coordinates)
-        if best is None:
-            break
+    left, found = list(range(A.rows)), []
+    while (best := _simplest(rows, left, coordinates)) is not None:
         i, j = best
         rows[i] = [tidy(e / rows[i][j]) for e in rows[i]]
         for k in range(A.rows):
@@ -168,15 +156,10 @@ def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
                 factor = rows[k][j]
                 rows[k] = [tidy(a - factor * b) if b != 0 else a for a, b in zip(rows[k], rows[i], strict=True)]
         left.remove(i)
-        pivots.append(j)
-        sources.append(i)
-    order = sorted(range(len(pivots)), key=pivots.__getitem__)
-    chosen = [rows[sources[k]] for k in order]
-    return Echelon(
-        sympy.Matrix(len(chosen), A.cols, [e for row in chosen for e in row]),
-        tuple(pivots[k] for k in order),
-        tuple(sources[k] for k in order),
-    )
+        found.append((j, i))
+    found.sort()
+    reduced = sympy.Matrix(len(found), A.cols, [e for _, i in found for e in rows[i]])
+    return Echelon(reduced, tuple(j for j, _ in found), tuple(i for _, i in found))
 
 
 def _simplest(rows: list[list[Any]], left: list[int], coordinates: set[Any]) -> tuple[int, int] | None:

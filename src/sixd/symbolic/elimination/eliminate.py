@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, velocities
+from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, velocities
 from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 
@@ -44,9 +44,7 @@ def solve_for(phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any
     equations = [expression(where, "phi", e) for e in _listed(where, phi)]
     candidates = q if dependent is None else _members(where, q, dependent)
     for e in equations:
-        if not e.has(*q):
-            if is_zero(e):
-                continue
+        if not e.has(*q) and not is_zero(e):
             raise ModelError(f"{where}: the constraint {e} = 0 has no coordinate of {list(q)} and does not hold.")
     branches = solutions(where, equations, q, candidates)
     if dependent is not None and len(branches[0]) != len(candidates):

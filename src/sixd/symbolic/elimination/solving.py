@@ -20,8 +20,8 @@ _MOST_BRANCHES = 16  # two for each of four circles; users cannot choose among m
 class Step(NamedTuple):
     """Equations that every one of the branches solves."""
 
-    solved: tuple[Any, ...]
-    branches: list[Branch]
+    solved: tuple[Any, ...] = ()
+    branches: Sequence[Branch] = ()
 
 
 def solutions(where: str, equations: Sequence[Any], q: Sequence[Any], candidates: Sequence[Any]) -> list[Branch]:
@@ -47,7 +47,8 @@ def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: li
         )
     results: list[Branch] = []
     dead_ends: list[ModelError] = []
-    step = _next_step(left, q, candidates)
+    steps = (way(left, q, candidates) for way in (_linear, _single, _together))
+    step = next((step for step in steps if step.branches), Step())
     for known in step.branches:
         inner = [_short(e.xreplace(known)) for e in left if e not in step.solved]
         try:
@@ -59,14 +60,6 @@ def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: li
     if dead_ends and not results:
         raise dead_ends[0]
     return results[:_MOST_BRANCHES]
-
-
-def _next_step(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
-    for way in (_linear, _single, _together):
-        step = way(equations, q, candidates)
-        if step.branches:
-            return step
-    return step
 
 
 def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
@@ -83,7 +76,7 @@ def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> St
             cost = (slope.has(*q), not number, 0 if number else int(sympy.count_ops(slope)), k, -j)
             if best is None or cost < best[0]:
                 best = cost, Step((e,), [{x: _short(-e.xreplace({x: sympy.Integer(0)}) / slope)}])
-    return best[1] if best is not None else Step((), [])
+    return best[1] if best is not None else Step()
 
 
 def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
@@ -94,7 +87,7 @@ def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> St
                 found = [{x: value} for value in _roots(e, x)]
                 if found:
                     return Step((e,), found)
-    return Step((), [])
+    return Step()
 
 
 def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
@@ -102,7 +95,7 @@ def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> 
     import sympy
 
     if len(equations) == 1:
-        return Step((), [])
+        return Step()
     turns = {f for e in equations for f in e.atoms(sympy.sin, sympy.cos)}
     for unknowns in itertools.combinations(reversed(candidates), len(equations)):
         angles = [x for x in unknowns if any(f.has(x) for f in turns)]
@@ -115,7 +108,7 @@ def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> 
         full = [{x: _plain_roots(b[x]) for x in unknowns} for b in found if set(b) == set(unknowns)]
         if full:
             return Step(tuple(equations), full)
-    return Step((), [])
+    return Step()
 
 
 def _roots(e: Any, x: Any) -> Iterator[Any]:

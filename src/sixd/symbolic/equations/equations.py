@@ -20,7 +20,7 @@ from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import body_poses, pose
 from sixd.engine.functions import LIBRARY
 from sixd.engine.parameters import with_parameters
-from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, require_known
 from sixd.model.constraint import Constraint
 from sixd.model.joints import replace_parameters
 from sixd.model.numbers import substitutions
@@ -215,7 +215,6 @@ class Equations(System):
             return x.xreplace(table) if is_sympy(x) else x
 
         form = self.form.replaced(table)
-        constraints: tuple[Constraint, ...]
         if self.model is None:
             model, constraints = None, tuple(replace_parameters(c, change) for c in self.constraints)
         else:
@@ -358,7 +357,6 @@ class Equations(System):
         return self._coordinate_slice(joint) if self.model is None else self.model.v_slice(joint)
 
     def _coordinate_slice(self, name: str) -> slice:
-        if name not in self.joint_names:
-            raise unknown_name(f"system {self.name!r}", "coordinate", name, self.joint_names)
+        require_known(f"system {self.name!r}", "coordinate", name, self.joint_names)
         k = self.joint_names.index(name)
         return slice(k, k + 1)

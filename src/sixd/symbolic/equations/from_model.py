@@ -7,7 +7,7 @@ results are canonical by construction.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +26,10 @@ from sixd.spatial.inertia import first_moment
 from sixd.spatial.scalar import Array, is_number, is_sympy, is_zero
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations.equations import Equations
-from sixd.symbolic.equations.ring_model import model_constraints, ring_array, ring_coordinates, ring_system
+from sixd.symbolic.equations.ring_model import model_constraints, ring_coordinates, ring_system
 from sixd.symbolic.equations.snap import snap_model
 from sixd.symbolic.ring.poly import Poly
-
-if TYPE_CHECKING:
-    from sixd.symbolic.ring.ring import Ring
+from sixd.symbolic.ring.ring import Ring
 
 
 def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
@@ -53,8 +51,6 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     >>> sixd.equations(sixd.zoo.planar(2)).M[1, 1]
     1/3
     """
-    from sixd.symbolic.ring.ring import Ring
-
     if not isinstance(model, Reduced):
         require_model("equations", model)
     tree, moved = snap_model(model.model if isinstance(model, Reduced) else model, snap)
@@ -62,18 +58,22 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     _warn_if_long(tree)
     ring, symbols = Ring(), _symbols(system)
     numbers, q = ring_system(system, ring), ring_coordinates(system, tree, ring, symbols[0])
+    state = [np.array(x, dtype=object) for x in symbols[:2]]
+    lifted = system.state(*state) if isinstance(system, Reduced) else state
+    passive = passive_force(tree, *lifted)
+    passive = system.G(state[0]).T @ passive if isinstance(system, Reduced) else passive
     polys = {
-        "M": ring_array(ring, numbers.apply("mass_matrix", crba, q)),
-        "Gamma": ring_array(ring, numbers.apply("christoffel", christoffel, q)),
-        "g": ring_array(ring, numbers.apply("gravity_force", gravity_force, q)),
-        "b": np.array([_convert(ring, x) for x in _passive(system, *symbols[:2])], dtype=object),
+        "M": ring.array(numbers.apply("mass_matrix", crba, q)),
+        "Gamma": ring.array(numbers.apply("christoffel", christoffel, q)),
+        "g": ring.array(numbers.apply("gravity_force", gravity_force, q)),
+        "b": np.array([_convert(ring, x) for x in passive], dtype=object),
     }
 
     def energies() -> tuple[Poly, Poly]:
-        qd = ring_array(ring, symbols[1])
+        qd = ring.array(symbols[1])
         kinetic = (qd @ (polys["M"] @ qd)) / 2 if len(qd) else ring.zero
         total = numbers.apply("composite_inertia", composite_inertia, q)
-        springs = _convert(ring, spring_energy(tree, _lifted(system, symbols[0])[0]))
+        springs = _convert(ring, spring_energy(tree, lifted[0]))
         return kinetic, springs - first_moment(total) @ tree.gravity
 
     lossy = [not (is_zero(d) and is_zero(f)) for d, f in zip(tree.damping, tree.friction, strict=True)]
@@ -129,20 +129,6 @@ def _warn_if_long(tree: Model) -> None:
             CompileWarning,
             stacklevel=3,
         )
-
-
-def _lifted(system: System, *state: Any) -> tuple[Array, ...]:
-    """The state of the tree for a state of the system, as object arrays."""
-    arrays = tuple(np.array(x, dtype=object) for x in state)
-    return system.state(*arrays) if isinstance(system, Reduced) else arrays
-
-
-def _passive(system: System, q: Any, qd: Any) -> Array:
-    """Damping, friction and springs (nv,), on symbols."""
-    if isinstance(system, Reduced):
-        return system.G(np.array(q, dtype=object)).T @ passive_force(system.model, *_lifted(system, q, qd))
-    assert isinstance(system, Model)
-    return passive_force(system, *_lifted(system, q, qd))
 
 
 def _convert(ring: Ring, x: Any) -> Poly:

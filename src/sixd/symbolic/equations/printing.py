@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixd.errors import unknown_name
+from sixd.errors import require_known
 from sixd.symbolic.writing.latex import latex, text
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def equations_markdown(system: Equations, fields: tuple[str, ...], short: bool, 
 def chosen_fields(system: Equations, fields: tuple[str, ...]) -> list[str]:
     """The fields, checked; if there are none, M, C, g, and b and A unless they are zero or empty."""
     for name in fields:
-        if name not in FIELDS:
-            raise unknown_name("latex", "field", name, FIELDS)
+        require_known("latex", "field", name, FIELDS)
     if fields:
         return list(fields)
     return ["M", "C", "g"] + ["b"] * any(x != 0 for x in system.b) + ["A"] * bool(system.constraints)

@@ -3,48 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from sixd.constraints.reduced import Reduced
 from sixd.model.constraint import Constraint
 from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, object_map
-
-if TYPE_CHECKING:
-    from sixd.symbolic.ring.ring import Ring
-
-
-def ring_array(ring: Ring, values: Any) -> Array:
-    """An array of any shape with elements of the ring."""
-    array = np.asarray(values, dtype=object)
-    return object_map(ring.convert, array) if array.size else array
+from sixd.spatial.scalar import Array
+from sixd.symbolic.ring.ring import Ring
 
 
 def ring_system(system: System, ring: Ring) -> System:
     """The model, or reduced model, with elements of the ring for the numbers that the algorithms use."""
     tree = system.model if isinstance(system, Reduced) else system
     assert isinstance(tree, Model)
-    arrays: dict[str, Any] = {
-        name: ring_array(ring, getattr(tree, name)) for name in ("placement", "inertia", "gravity", "armature")
-    }
-    frames = {name: dataclasses.replace(f, pose=ring_array(ring, f.pose)) for name, f in tree.frames.items()}
+    names = ("placement", "inertia", "gravity", "armature")
+    arrays: dict[str, Any] = {name: ring.array(getattr(tree, name)) for name in names}
+    frames = {name: dataclasses.replace(f, pose=ring.array(f.pose)) for name, f in tree.frames.items()}
     numbers = dataclasses.replace(tree, frames=frames, **arrays)
     return Reduced(numbers) if isinstance(system, Reduced) else numbers
 
 
 def ring_coordinates(system: System, tree: Model, ring: Ring, symbols: list[Any]) -> Array:
     """q (nq,) in the ring, where quaternions have unit length."""
-    q = ring_array(ring, symbols)
+    q = ring.array(symbols)
     for name in system.joint_names:
         if isinstance(tree.joint(name).joint, (Free, Spherical)):
             start = system.q_slice(name).start
             q[start : start + 4] = ring.quaternion(*symbols[start : start + 4])
     return q
+
+
+def _by_model(name: str) -> Callable[..., Any]:
+    """A method of a constraint that runs the one of the model's constraint on that model."""
+
+    def method(self: ModelConstraint, system: System, *state: Array) -> Any:
+        return getattr(self.constraint, name)(self.model, *state)
+
+    return method
 
 
 @dataclass(frozen=True)
@@ -59,31 +58,14 @@ class ModelConstraint(Constraint):
         """The label of the model's constraint."""
         return self.constraint.label
 
-    def closure(self, system: System, q: Array) -> tuple[Array, Array]:
-        """The lack (h,) and its rows of A (h, nv), for assembly."""
-        return self.constraint.closure(self.model, q)
-
-    def position(self, system: System, q: Array) -> Array:
-        """φ(q) (h,)."""
-        return self.constraint.position(self.model, q)
-
-    def velocity(self, system: System, q: Array, qd: Array) -> Array:
-        """A(q) qd (k,)."""
-        return self.constraint.velocity(self.model, q, qd)
-
     def target(self, t: Any) -> Array | None:
         """b(t) (k,), or None if it is zero."""
         return self.constraint.target(t)
 
-    def jacobian(self, system: System, q: Array) -> Array:
-        """A (k, nv)."""
-        return self.constraint.jacobian(self.model, q)
-
-    def bias(self, system: System, q: Array, qd: Array) -> Array:
-        """Ȧ qd (k,)."""
-        return self.constraint.bias(self.model, q, qd)
+    position, velocity, closure = _by_model("position"), _by_model("velocity"), _by_model("closure")
+    jacobian, bias = _by_model("jacobian"), _by_model("bias")
 
 
-def model_constraints(model: System) -> tuple[ModelConstraint, ...]:
+def model_constraints(model: System) -> tuple[Constraint, ...]:
     """The constraints of a model, for its equations."""
     return tuple(ModelConstraint(c, model) for c in model.constraints)

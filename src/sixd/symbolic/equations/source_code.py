@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from sixd.api import dynamics as api
 from sixd.engine.kernel import export_c
-from sixd.errors import unknown_name
+from sixd.errors import require_known
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
 
-_LANGUAGES = ("python", "c")
 # functions that can be written: the field that each returns, and its arguments
 _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mass_matrix": ("M", ("q",)),
@@ -25,12 +24,10 @@ _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 def write_functions(system: Equations, language: str, functions: str | Sequence[str]) -> str:
     """See ``Equations.code``."""
-    if language not in _LANGUAGES:
-        raise unknown_name("code: language", "choice", language, _LANGUAGES)
+    require_known("code: language", "choice", language, ("python", "c"))
     names = [functions] if isinstance(functions, str) else list(functions)
     for name in names:
-        if name not in _FUNCTIONS:
-            raise unknown_name("code", "function", name, _FUNCTIONS)
+        require_known("code", "function", name, _FUNCTIONS)
     if language == "c":
         parameters = tuple(map(str, system.symbols))
         return "\n".join(str(export_c(getattr(api, name), system, parameters=parameters).source) for name in names)

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError
-from sixd.symbolic.coordinates import coordinates, entries_of, expression, is_listed, matrix, require_free, velocities
+from sixd.symbolic.arguments import (
+    coordinates,
+    entries_of,
+    expression,
+    is_listed,
+    matrix,
+    require_positions,
+    velocities,
+)
 from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
 from sixd.symbolic.integrability.integrals import integral_of_form, integrals_of, is_integral
 
@@ -87,11 +95,13 @@ def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
     reduced = echelon(A, symbols)
     growth, beyond = _closure(reduced, symbols)
     rank, degree = len(reduced.pivots), growth[-1]
-    rows = tuple(_is_integrable_alone(A.row(i), symbols) for i in range(A.rows))
+    # a row alone is integrable if ω ∧ dω = 0, that is, if its own brackets add nothing; also a row of zeros
+    rows = tuple(len(_closure(echelon(A.row(i), symbols), symbols)[0]) == 1 for i in range(A.rows))
     redundant = tuple(i for i in range(A.rows) if i not in reduced.sources)
     integrals = _assigned(A, reduced, beyond, rows, symbols)
     holonomic = degree == len(symbols) - rank
-    reason = _reason(A, symbols, reduced, growth, rows, redundant, integrals)
+    count = sum(phi is not None for phi in integrals)
+    reason = _reason(len(symbols), rank, degree, rows, redundant, count)
     shown = tuple(None if phi is None else phi.xreplace(back) for phi in integrals)
     return Integrability(holonomic, shown, reason, rows, redundant, rank, degree, growth)
 
@@ -103,13 +113,13 @@ def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
     if qd is None:
         A = matrix(where, "A", A, (None, len(q)))
         fix = "Give qd= for constraints written in velocities."
-        require_free(where, "A", A, velocities(where, q, None), "velocity", fix)
+        require_positions(where, "A", A, velocities(where, q, None), fix)
         return A
     speeds = velocities(where, q, qd)
     given = entries_of(where, "A", A) if is_listed(A) else [A]
     rows = [expression(where, "a constraint", e) for e in given]
     A = sympy.Matrix(len(rows), len(q), lambda i, j: sympy.diff(rows[i], speeds[j]))
-    require_free(where, "A", A, speeds, "velocity", "The constraints must be linear in the velocities.")
+    require_positions(where, "A", A, speeds, "The constraints must be linear in the velocities.")
     for i, e in enumerate(rows):
         rest = tidy(e.xreplace(dict.fromkeys(speeds, sympy.Integer(0))))
         if rest != 0:
@@ -142,10 +152,8 @@ def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
         return [tidy(_along(X, Y[p], q) - _along(Y, X[p], q)) for p in pivots]
 
     def lifted(w: Sequence[Any]) -> list[Any]:
-        full = [sympy.Integer(0)] * len(q)
-        for p, e in zip(pivots, w, strict=True):
-            full[p] = e
-        return full
+        table = dict(zip(pivots, w, strict=True))
+        return [table.get(k, sympy.Integer(0)) for k in range(len(q))]
 
     kept: list[list[Any]] = []  # scaled by functions, so that they have no denominators and stay short
     new = [cleared(bracket(X, Y)) for k, X in enumerate(fields) for Y in fields[:k]]
@@ -166,11 +174,6 @@ def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
 def _along(X: Sequence[Any], f: Any, q: Sequence[Any]) -> Any:
     """X(f) = Σ X_i ∂f/∂q_i."""
     return sum(a * f.diff(x) for a, x in zip(X, q, strict=True) if a != 0)
-
-
-def _is_integrable_alone(row: Any, q: Sequence[Any]) -> bool:
-    """Whether ω ∧ dω = 0; a row of zeros counts as integrable."""
-    return len(_closure(echelon(row, q), q)[0]) == 1
 
 
 # integrals --------------------------------------------------------------------------------------
@@ -204,18 +207,8 @@ def _have_full_rank(A: Any, sources: Sequence[int], chosen: Sequence[Any], q: Se
     return len(echelon(sympy.Matrix.vstack(*rows), q).pivots) == len(rows)
 
 
-def _reason(
-    A: Any,
-    q: Sequence[Any],
-    reduced: Echelon,
-    growth: tuple[int, ...],
-    rows: tuple[bool, ...],
-    redundant: tuple[int, ...],
-    integrals: list[Any],
-) -> str:
-    """The result as text."""
-    n, rank, degree = len(q), len(reduced.pivots), growth[-1]
-    count = sum(phi is not None for phi in integrals)
+def _reason(n: int, rank: int, degree: int, rows: Sequence[bool], redundant: Sequence[int], count: int) -> str:
+    """The result as text; ``count`` integrals were found."""
     parts = []
     if degree == n - rank:
         motions = {0: "no motion is allowed", 1: "one motion is allowed, along curves"}
@@ -224,7 +217,7 @@ def _reason(
         parts.append(
             f"not holonomic: brackets of the {n - rank} allowed motions lead out of them, to {degree} of {n} dimensions"
         )
-        alone = [str(i) for i in range(A.rows) if rows[i] and i not in redundant]
+        alone = [str(i) for i, integrable in enumerate(rows) if integrable and i not in redundant]
         if alone:
             parts.append(f"integrable without the others are rows {', '.join(alone)}")
     if redundant:

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, require_known
 from sixd.model.parts import Shape
 from sixd.spatial.scalar import is_sympy
-from sixd.symbolic.coordinates import expression, require_free, vector
+from sixd.symbolic.arguments import expression, require_positions, vector
 from sixd.symbolic.lagrange.energies import rotation_of
 
 _KEYS = ("position", "angle", "rotation", "euler", "shapes")
@@ -58,8 +58,7 @@ def _read(name: str, given: Any, qd: Sequence[Any], rename: Mapping[Any, Any]) -
     if not isinstance(given, Mapping) or "position" not in given:
         raise ScalarTypeError(f"{where} is {given!r}, expected a dictionary with a 'position', and others of {_KEYS}.")
     for key in given:
-        if key not in _KEYS:
-            raise unknown_name(where, "key", key, _KEYS)
+        require_known(where, "key", key, _KEYS)
     p = vector(where, "position", given["position"], (2, 3)).xreplace(dict(rename))
     if p.rows == 2:
         R, p = _upright(where, given), sympy.Matrix([p[0], 0, p[1]])
@@ -68,7 +67,7 @@ def _read(name: str, given: Any, qd: Sequence[Any], rename: Mapping[Any, Any]) -
     else:
         R = rotation_of(where, given.get("rotation"), given.get("euler"), qd)
     pose = R.xreplace(dict(rename)).row_join(p)
-    require_free(where, "its pose", pose, qd, "velocity", "Velocities are computed from positions.")
+    require_positions(where, "its pose", pose, qd)
     return DrawnBody(name, pose, _shapes(where, given.get("shapes", ())))
 
 

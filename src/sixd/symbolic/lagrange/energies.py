@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
 from sixd.spatial.euler import rotation_from_euler
-from sixd.symbolic.coordinates import (
+from sixd.symbolic.arguments import (
     coordinates,
     entries_of,
     expression,
     is_listed,
     matrix,
-    require_free,
+    require_positions,
     time_in,
     vector,
     velocities,
@@ -65,7 +65,7 @@ def body_energy(
     qd = velocities(where, q, qd)
     m = expression(where, "mass", mass)
     p = vector(where, "position", position, (2, 3))
-    _require_positions(where, "position", p, qd)
+    require_positions(where, "position", p, qd)
     _require_no_time(where, p, q)
     if p.rows == 2:
         turning = _planar(where, angle, rotation, euler, inertia, q, qd)
@@ -87,8 +87,7 @@ def angular_velocity(R: Any, q: Any, qd: Any = None, frame: str = "body") -> Any
     where = "angular_velocity"
     q = coordinates(where, q)
     qd = velocities(where, q, qd)
-    if frame not in ("body", "space"):
-        raise unknown_name(f"{where}: frame", "choice", frame, ("body", "space"))
+    require_known(f"{where}: frame", "choice", frame, ("body", "space"))
     R = _checked_rotation(where, R, qd)
     return _angular_velocity(R, q, qd, frame)
 
@@ -113,7 +112,7 @@ def _checked_rotation(where: str, R: Any, qd: Sequence[Any]) -> Any:
     import sympy
 
     R = matrix(where, "rotation", R, (3, 3))
-    _require_positions(where, "rotation", R, qd)
+    require_positions(where, "rotation", R, qd)
     gaps = [*(R.T * R - sympy.eye(3)), R.det() - 1]
     rough = R.has(sympy.Float)  # rounded entries cannot be tested exactly
     if not all(_is_small(e) if rough else is_zero(e) for e in gaps):
@@ -144,24 +143,19 @@ def _planar(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q: 
     I = expression(where, "inertia", inertia)
     if angle is None:
         _require_point(where, I == 0, "angle=")
-        return sympy.Integer(0)
-    turn = sympy.Matrix([expression(where, "angle", angle)])
-    _require_positions(where, "angle", turn, qd)
+    turn = sympy.Matrix([expression(where, "angle", 0 if angle is None else angle)])
+    require_positions(where, "angle", turn, qd)
     return I * rate(turn, q, qd)[0] ** 2 / 2
 
 
 def _spatial(where: str, angle: Any, rotation: Any, euler: Any, inertia: Any, q: Any, qd: Any) -> Any:
     """½ ωᵀIω of a body in space, in body axes."""
-    import sympy
-
     if angle is not None:
         raise ModelError(f"{where}: position has 3 components, expected 2 beside an angle. Give rotation= or euler=.")
     I = _inertia_matrix(where, inertia)
     if rotation is None and euler is None:
         _require_point(where, not any(I), "rotation= or euler=")
-        return sympy.Integer(0)
-    R = rotation_of(where, rotation, euler, qd)
-    w = _angular_velocity(R, q, qd, "body")
+    w = _angular_velocity(rotation_of(where, rotation, euler, qd), q, qd, "body")
     return (w.T * I * w)[0] / 2
 
 
@@ -182,7 +176,7 @@ def _from_euler(where: str, euler: Any, qd: Sequence[Any]) -> Any:
     if not isinstance(euler, (tuple, list)) or len(euler) != 2 or not isinstance(euler[0], str):
         raise ScalarTypeError(f"{where}: euler is {euler!r}, expected a sequence and its angles: ('ZXZ', (a, b, c)).")
     angles = vector(where, "the angles of euler", euler[1], (3,))
-    _require_positions(where, "the angles of euler", angles, qd)
+    require_positions(where, "the angles of euler", angles, qd)
     R = rotation_from_euler(euler[0], np.array(list(angles), dtype=object))
     return sympy.Matrix(3, 3, list(R.ravel()))
 
@@ -216,7 +210,3 @@ def _require_no_time(where: str, p: Any, q: Any) -> None:
             f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected the "
             f"coordinates alone. Make the driven motion a coordinate with a constraint on its velocity."
         )
-
-
-def _require_positions(where: str, what: str, entries: Any, qd: Sequence[Any]) -> None:
-    require_free(where, what, entries, qd, "velocity", "Velocities are computed from positions.")

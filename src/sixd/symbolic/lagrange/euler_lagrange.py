@@ -9,23 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
+from sixd.symbolic.arguments import coordinates, expression, is_listed, time_in, velocities, with_dots
 from sixd.symbolic.closed_form import ClosedForm
-from sixd.symbolic.coordinates import coordinates, expression, is_listed, time_in, velocities, with_dots
 from sixd.symbolic.lagrange import plausibility
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
-from sixd.symbolic.lagrange.relations import make_relations, symbols_of
+from sixd.symbolic.lagrange.relations import make_relation, symbols_of
 from sixd.symbolic.ring.derivative import as_real
 from sixd.symbolic.ring.poly import Poly
-
-if TYPE_CHECKING:
-    from sixd.symbolic.ring.ring import Ring
+from sixd.symbolic.ring.ring import Ring
 
 
 class EulerLagrange(NamedTuple):
@@ -45,8 +43,6 @@ def euler_lagrange(
     """Lagrange's equations of the energies; see ``sixd.lagrange`` for the arguments."""
     from sympy.core.function import AppliedUndef
 
-    from sixd.symbolic.ring.ring import Ring
-
     # the arguments, with symbols for all functions of time
     symbols, rename = _coordinates(q, qd)
     q, qd, _ = symbols
@@ -55,7 +51,7 @@ def euler_lagrange(
     matrix = _input_matrix(inputs, len(q), qd, rename)
     listed = constraints if is_listed(constraints) else [constraints]
     given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
-    relations = make_relations(given, symbols)
+    relations = [c if isinstance(c, Constraint) else make_relation(c, q, qd) for c in given]
     drawn = read_bodies(bodies or {}, qd, rename)
 
     # all other symbols are parameters
@@ -76,8 +72,8 @@ def euler_lagrange(
     _require_positions(potential, kinetic, qd)
     polys = {
         "M": M,
-        "Gamma": _christoffel(M, q),
-        "g": _array([potential.diff(x) for x in q]),
+        "Gamma": _christoffel(ring, M, q),
+        "g": ring.array([potential.diff(x) for x in q]),
         "b": _other_forces(ring, linear, rest, rayleigh, q, qd),
     }
     groups = _angle_groups((energy_T, energy_V, loss), q)
@@ -134,8 +130,7 @@ def _input_matrix(inputs: Any, n: int, qd: list[Any], rename: dict[Any, Any]) ->
 def _require_known(left: list[Any], symbols: tuple[list[Any], ...], known: Sequence[str]) -> None:
     unknown = [s for s in left if str(s) not in known] if known else [s for s in left if str(s) in map(str, symbols[2])]
     for s in left:
-        twins = [x for group in symbols[:2] for x in group if str(x) == str(s)]
-        if twins:
+        if str(s) in map(str, [*symbols[0], *symbols[1]]):
             raise ModelError(
                 f"lagrange: {s} occurs as a coordinate or velocity and, with other assumptions, in the energies. Make "
                 f"all symbols with the same assumptions, or give qd=."
@@ -175,7 +170,7 @@ def _require_no_time(expressions: Sequence[Any]) -> None:
 def _split(ring: Ring, T: Poly, qd: list[Any]) -> tuple[Array, list[Poly], Poly]:
     """M, a and T0 of T = ½ q̇ᵀM q̇ + a·q̇ + T0."""
     slopes = [T.diff(v) for v in qd]
-    M = _array([[a.diff(v) for v in qd] for a in slopes]).reshape(len(qd), len(qd))
+    M = ring.array([[a.diff(v) for v in qd] for a in slopes]).reshape(len(qd), len(qd))
     for v in qd:
         if any(not x.diff(v).is_zero for x in M.ravel()):
             raise ModelError(
@@ -183,16 +178,16 @@ def _split(ring: Ring, T: Poly, qd: list[Any]) -> tuple[Array, list[Poly], Poly]
                 f"T = ½ q̇ᵀM(q)q̇ + a(q)·q̇ + T0(q), as for rigid bodies. Is a coordinate missing, or a velocity "
                 f"misspelt?"
             )
-    speeds = _array([ring.convert(v) for v in qd])
+    speeds = ring.array(qd)
     linear = [a - row @ speeds for a, row in zip(slopes, M, strict=True)]
     quadratic = speeds @ (M @ speeds) / 2 if len(qd) else ring.zero
     return M, linear, T - quadratic - sum((a * v for a, v in zip(linear, speeds, strict=True)), ring.zero)
 
 
-def _christoffel(M: Array, q: list[Any]) -> Array:
+def _christoffel(ring: Ring, M: Array, q: list[Any]) -> Array:
     """Γ_ijk = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i)."""
     n = len(q)
-    D = _array([[[M[i, j].diff(x) for x in q] for j in range(n)] for i in range(n)]).reshape(n, n, n)
+    D = ring.array([[[M[i, j].diff(x) for x in q] for j in range(n)] for i in range(n)]).reshape(n, n, n)
     return (D + D.transpose(0, 2, 1) - D.transpose(2, 0, 1)) / 2 if n else D
 
 
@@ -202,7 +197,7 @@ def _other_forces(ring: Ring, linear: list[Poly], rest: Poly, loss: Poly, q: lis
     for i, (x, v) in enumerate(zip(q, qd, strict=True)):
         turning = [(linear[i].diff(y) - linear[j].diff(x)) * ring.convert(qd[j]) for j, y in enumerate(q)]
         forces.append(sum(turning, ring.zero) - rest.diff(x) + loss.diff(v))
-    return _array(forces)
+    return ring.array(forces)
 
 
 def _require_positions(V: Poly, T: Poly, qd: list[Any]) -> None:
@@ -279,18 +274,13 @@ def _angle_groups(expressions: Sequence[Any], q: list[Any]) -> tuple[tuple[Any, 
     """Groups of coordinates that the user adds up in angles."""
     import sympy
 
+    sums = [f.args[0].free_symbols & set(q) for e in expressions for f in e.atoms(sympy.sin, sympy.cos)]
     groups: list[set[Any]] = []
-    for e in expressions:
-        for f in e.atoms(sympy.sin, sympy.cos):
-            found = f.args[0].free_symbols & set(q)
-            if len(found) > 1:
-                joined = found.union(*(g for g in groups if g & found))
-                groups = [g for g in groups if not g & found] + [joined]
+    for found in sums:
+        if len(found) > 1:
+            joined = found.union(*(g for g in groups if g & found))
+            groups = [g for g in groups if not g & found] + [joined]
     # the user may have expanded the sums: then try to combine all coordinates that are angles
-    angles = {s for e in expressions for f in e.atoms(sympy.sin, sympy.cos) for s in f.args[0].free_symbols & set(q)}
+    angles = set().union(*sums)
     groups = groups or ([angles] if 1 < len(angles) <= 3 else [])
     return tuple(tuple(x for x in q if x in g) for g in groups if len(g) > 1)
-
-
-def _array(entries: Any) -> Array:
-    return np.array(entries, dtype=object)

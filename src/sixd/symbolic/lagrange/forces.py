@@ -6,7 +6,7 @@ from typing import Any
 
 from sixd.errors import ShapeError
 from sixd.spatial.scalar import is_sympy
-from sixd.symbolic.coordinates import coordinates, entries_of, is_listed, require_free, vector, velocities
+from sixd.symbolic.arguments import coordinates, entries_of, is_listed, require_positions, vector, velocities
 from sixd.symbolic.echelon import tidy
 
 
@@ -38,7 +38,7 @@ def point_forces(positions: Any, q: Any, directions: Any = None) -> Any:
     q = coordinates(where, q)
     points = [vector(where, "position", p, (2, 3)) for p in _list_of_vectors(where, "positions", positions)]
     for p in points:
-        require_free(where, "positions", p, velocities(where, q, None), "velocity", "Forces need positions only.")
+        require_positions(where, "positions", p, velocities(where, q, None), "Forces need positions only.")
     axes = _axes(where, points, positions, directions)
     columns = []
     for p, vectors in zip(points, axes, strict=True):

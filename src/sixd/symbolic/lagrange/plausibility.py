@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from sixd.symbolic.closed_form import ClosedForm
 
 _SHORTEST = 3  # letters of names that are compared: l1 is near q1, but is another symbol
-_GREEK = {
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "lamda", "mu",
-    "nu", "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
-}  # fmt: skip
 _TRIES = 12  # samples of states and parameters at which a negative kinetic energy must be negative
 _ROUNDING = 1e-9  # of M scaled to a diagonal of ±1: an eigenvalue above -1e-9 is not called negative
 
@@ -49,9 +45,11 @@ def is_misspelt(name: str, known: str) -> bool:
     or of another case (Theta); with a letter before or behind (ktheta, thetar), unless it doubles the last (phii);
     Greek letters (psi is not phi); and, among names of three letters, those with one letter replaced (arm, arc).
     """
+    from sympy.core.alphabets import greeks
+
     letters = [sum(c.isalpha() for c in x) for x in (name, known)]
     stem = "".join(c for c in name if c.isalpha())
-    if min(letters) < _SHORTEST or stem.lower() in _GREEK or name.lower() == known.lower():
+    if min(letters) < _SHORTEST or stem.lower() in (*greeks, "lamda") or name.lower() == known.lower():
         return False
     return name in _slips(known, substitutions=letters[1] > _SHORTEST, wrong=name)
 

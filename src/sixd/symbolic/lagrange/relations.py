@@ -13,6 +13,7 @@ from sixd.model.joints import parameters_of
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.symbolic.ring.derivative import real_derivative
+from sixd.symbolic.ring.normal_form import canonical
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,25 +61,15 @@ class Relation(Constraint):
         return evaluate_expressions([self.right], {} if time is None else {time: t})
 
 
-def make_relations(given: list[Any], symbols: tuple[list[Any], list[Any], list[Any]]) -> list[Constraint]:
-    """A ``Relation`` for each expression: of q alone, or linear in the velocities with a right-hand side of time ``t``.
-
-    Objects that are constraints already are returned unchanged.
-    """
-    return [c if isinstance(c, Constraint) else _make(c, symbols) for c in given]
-
-
 def symbols_of(constraint: Constraint) -> set[Any]:
     """The SymPy symbols in a constraint, coordinates and velocities among them."""
     return set(constraint.free) if isinstance(constraint, Relation) else symbols_in([parameters_of(constraint)])
 
 
-def _make(e: Any, symbols: tuple[list[Any], list[Any], list[Any]]) -> Relation:
+def make_relation(e: Any, q: list[Any], qd: list[Any]) -> Relation:
+    """The relation e = 0 of q alone, or linear in the velocities with a right-hand side of time ``t``."""
     import sympy
 
-    from sixd.symbolic.ring.normal_form import canonical
-
-    q, qd, _ = symbols
     if not e.free_symbols & {*q, *qd}:
         raise ModelError(f"lagrange: the constraint {e} = 0 contains neither a coordinate nor a velocity.")
     if e.free_symbols & set(qd):

@@ -26,7 +26,7 @@ class UntameAngle(Exception):
 
 
 def sin_cos(ring: Ring, angle: Poly) -> tuple[Poly, Poly]:
-    """(sin, cos) of an element."""
+    """(sin, cos) of an element: each of its terms is an angle of its own, or a multiple of one."""
     angle = angle.normalized()
     s, c = ring.zero, ring.one
     for key, v in sorted(angle.terms.items()):
@@ -64,9 +64,6 @@ def _of_term(ring: Ring, key: int, factor: Fraction) -> tuple[Poly, Poly]:
 
 def _of_pi(ring: Ring, factor: Fraction) -> tuple[Poly, Poly] | None:
     """(sin, cos) of factor · pi where they are numbers or roots that SymPy knows; else None."""
-    if factor.denominator <= 2:
-        quarter, s = int(2 * factor), (0, 1, 0, -1)
-        return ring.constant(s[quarter % 4]), ring.constant(s[(quarter + 1) % 4])
     import sympy
 
     angle = sympy.pi * sympy.Rational(factor.numerator, factor.denominator)

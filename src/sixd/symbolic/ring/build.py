@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sixd.symbolic.ring.poly import Poly
@@ -44,7 +46,7 @@ class Builder:
 
         self.ring, self.exact, self.sympy, self._basic = ring, exact, sympy, basic
         self._classes = {name: k for k, name in enumerate(basic.ordering_of_classes)}
-        self._factors: dict[tuple[int, int], Node] = {}
+        self.factor = cache(self._factor)
         self._mul = (self._classes["Mul"], "Mul")
         self._add = (self._classes["Add"], "Add")
 
@@ -54,12 +56,14 @@ class Builder:
 
     def shown(self, poly: Poly) -> Poly:
         """The element to print: in a ring of floats sin(0.3) is a number."""
+        if self.exact:
+            return poly
         ring = poly.ring
-        values = {}
-        for i in range(0 if self.exact else len(ring.generators)):
-            g = ring.generators[i]
-            if g.base is not None and g.kind in ("sin", "cos") and 0 in g.base.terms:
-                values[i] = ring.convert((math.sin if g.kind == "sin" else math.cos)(g.unit))
+        values = {
+            i: ring.convert((math.sin if g.kind == "sin" else math.cos)(g.unit))
+            for i, g in enumerate(ring.generators)
+            if g.kind in ("sin", "cos") and 0 in g.base.terms
+        }
         if not values:
             return poly
         total = ring.zero
@@ -109,16 +113,12 @@ class Builder:
         """An expression with its sort key."""
         return self.sort_key(x), x, plain
 
-    def factor(self, i: int, exponent: int) -> Node:
+    def _factor(self, i: int, exponent: int) -> Node:
         """A power of a generator."""
-        found = self._factors.get((i, exponent))
-        if found is None:
-            base = self.generator(i)
-            x = self.sympy.Pow(base, exponent)
-            plain = base.is_Symbol or (base.is_Function and not isinstance(base, self.sympy.exp))
-            plain = plain and (exponent == 1 or x.args == (base, exponent))
-            found = self._factors[i, exponent] = self.node(x, plain=plain)
-        return found
+        base = self.generator(i)
+        x = self.sympy.Pow(base, exponent)
+        plain = base.is_Symbol or (base.is_Function and not isinstance(base, self.sympy.exp))
+        return self.node(x, plain=plain and (exponent == 1 or x.args == (base, exponent)))
 
     def generator(self, i: int) -> Any:
         """The SymPy object of a generator."""
@@ -139,7 +139,7 @@ class Builder:
         nodes += brackets
         if not all(plain for _, _, plain in nodes):
             return self.node(self.sympy.Mul(self.number(n, d), *(x for _, x, _ in nodes)), plain=False)
-        nodes.sort(key=_first)
+        nodes.sort(key=itemgetter(0))
         if n != d or not nodes:
             nodes.insert(0, self.node(self.number(n, d)))
         if len(nodes) == 1:
@@ -155,7 +155,7 @@ class Builder:
         """The sum of different products."""
         if not all(plain for _, _, plain in nodes):
             return self.node(self.sympy.Add(*(x for _, x, _ in nodes)), plain=False)
-        nodes = sorted(nodes, key=_first)
+        nodes = sorted(nodes, key=itemgetter(0))
         for k, node in enumerate(nodes):
             if node[1].is_Number:
                 nodes.insert(0, nodes.pop(k))
@@ -163,7 +163,3 @@ class Builder:
             return nodes[0]
         x = self.sympy.Add._from_args(tuple(x for _, x, _ in nodes), True)
         return (*self._add, len(nodes), *(key for key, _, _ in nodes)), x, True
-
-
-def _first(node: Node) -> Any:
-    return node[0]

@@ -49,7 +49,7 @@ def _converted(ring: Ring, expr: Any) -> Poly:
         s, c = ring.sin_cos(convert(ring, expr.args[0]))
         return s if isinstance(expr, sympy.sin) else c
     if isinstance(expr, (sympy.tan, sympy.cot, sympy.sec, sympy.csc)):
-        return _quotient(ring, expr)
+        return convert(ring, plain_angles(expr))
     if expr is sympy.I:
         return square_root(ring, ring.constant(-1))
     if (expr.is_number and expr.is_finite is False) or expr is sympy.nan:
@@ -65,12 +65,21 @@ def _balanced(items: list[Poly], operation: Any) -> Poly:
     return items[0]
 
 
-def _quotient(ring: Ring, expr: Any) -> Poly:
+def plain_angles(expr: Any) -> Any:
+    """tan, cot, sec and csc as fractions of sine and cosine."""
     import sympy
 
-    s, c = ring.sin_cos(convert(ring, expr.args[0]))
-    above, below = {sympy.tan: (s, c), sympy.cot: (c, s), sympy.sec: (ring.one, c), sympy.csc: (ring.one, s)}[expr.func]
-    return above * inverse(ring, below)
+    sin, cos = sympy.sin, sympy.cos
+    table = {
+        sympy.tan: lambda x: sin(x) / cos(x),
+        sympy.cot: lambda x: cos(x) / sin(x),
+        sympy.sec: lambda x: 1 / cos(x),
+        sympy.csc: lambda x: 1 / sin(x),
+    }
+    for kind, change in table.items():
+        if expr.has(kind):
+            expr = expr.replace(kind, change)
+    return expr
 
 
 def _power(ring: Ring, expr: Any) -> Poly:

@@ -18,7 +18,9 @@ def derivative(poly: Poly, symbol: Any) -> Poly:
     ring, total = poly.ring, poly.ring.zero
     ones = (1 << ring.bits) - 1
     for i, _ in ring.exponents(reduce(or_, poly.terms, 0)):
-        inner = _partial(poly, i, symbol)
+        if (i, symbol) not in ring.partials:
+            ring.partials[i, symbol] = _partial(ring.element(i), ring.generators[i], symbol)
+        inner = ring.partials[i, symbol]
         if inner.terms:
             shift = ring.bits * i
             outer = {k - (1 << shift): v * e for k, v in poly.terms.items() if (e := (k >> shift) & ones)}
@@ -26,22 +28,13 @@ def derivative(poly: Poly, symbol: Any) -> Poly:
     return total
 
 
-def _partial(poly: Poly, i: int, symbol: Any) -> Poly:
-    """∂ generator/∂ symbol."""
-    ring = poly.ring
-    found = ring.partials.get((i, symbol))
-    if found is None:
-        found = ring.partials[i, symbol] = _partial_of(ring.element(i), ring.generators[i], symbol)
-    return found
-
-
-def _partial_of(x: Poly, g: Generator, symbol: Any) -> Poly:
+def _partial(x: Poly, g: Generator, symbol: Any) -> Poly:
+    """∂ generator/∂ symbol; ``x`` is the generator as an element."""
     ring = x.ring
     if g.kind in ("symbol", "opaque"):
         if g.expr == symbol:
             return ring.one
         return ring.zero if g.kind == "symbol" else ring.convert(real_derivative(g.expr, symbol))
-    assert g.base is not None
     inner = derivative(g.base, symbol)
     if not inner.terms:
         return ring.zero

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sixd.symbolic.ring.poly import Terms
@@ -27,28 +28,19 @@ class Group:
         field = (1 << 2 * ring.bits) - 1  # cosine and sine are neighbours
         self.shifts = [ring.bits * i for i in self.cosines]
         self.mask = sum(field << s for s in self.shifts)
-        self._known: dict[int, tuple[Series, int]] = {}
+        self.series = cache(self._series)
 
     def to_sympy(self, harmonic: Harmonic) -> Any:
         """The sine or cosine as a SymPy expression; SymPy may turn sin(a - b) into -sin(b - a)."""
         import sympy
 
         n, odd = harmonic
-        angle = sympy.Integer(0)
-        for m, i in zip(n, self.cosines, strict=True):
-            g = self.ring.generators[i]
-            assert g.base is not None
-            angle += sympy.Rational(m * g.unit.numerator, g.unit.denominator) * g.base.to_sympy()
+        parts = [(m, self.ring.generators[i]) for m, i in zip(n, self.cosines, strict=True)]
+        angle = sympy.Add(*(sympy.Rational(m * g.unit) * g.base.to_sympy() for m, g in parts))
         return sympy.sin(angle) if odd else sympy.cos(angle)
 
-    def series(self, key: int) -> tuple[Series, int]:
-        """The harmonics of a monomial in the group's sines and cosines, as whole numbers over 2**power."""
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._series(key)
-        return found
-
     def _series(self, key: int) -> tuple[Series, int]:
+        """The harmonics of a monomial in the group's sines and cosines, as whole numbers over 2**power."""
         field, bits = (1 << self.ring.bits) - 1, self.ring.bits
         # coefficients of exp(i n·a): (real, imaginary) parts, as whole numbers over 2**power
         waves: dict[tuple[int, ...], tuple[int, int]] = {(): (1, 0)}

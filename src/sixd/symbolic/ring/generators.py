@@ -32,19 +32,18 @@ class Generator:
 
     kind: str
     expr: Any = None
-    base: Poly | None = None
+    base: Any = None  # Poly
     unit: Fraction = Fraction(1)
     partner: int = -1
 
 
 def opaque(ring: Ring, expr: Any) -> Poly:
     """A SymPy expression as a generator of its own."""
-    i = ring.index.get(expr)
-    if i is None:
+    if expr not in ring.index:
         i = ring.add(expr, Generator("opaque", expr=expr))
         if str(expr) == "pi":
             ring.pi = 1 << (ring.bits * i)
-    return ring.element(i)
+    return ring.element(ring.index[expr])
 
 
 def root(ring: Ring, value: Fraction) -> Poly:
@@ -75,11 +74,9 @@ def square_root(ring: Ring, base: Poly) -> Poly:
     """The generator whose square is ``base``, an element with whole coefficients."""
     assert base.den == 1
     key = ("root", frozenset(base.terms.items()))
-    i = ring.index.get(key)
-    if i is None:
-        i = ring.add(key, Generator("root", base=base))
-        ring.set_rule(i, 2, base.terms)
-    return ring.element(i)
+    if key not in ring.index:
+        ring.set_rule(ring.add(key, Generator("root", base=base)), 2, base.terms)
+    return ring.element(ring.index[key])
 
 
 def inverse(ring: Ring, value: Poly) -> Poly:
@@ -109,17 +106,14 @@ def _inverse_of(ring: Ring, base: Poly) -> Poly:
     if len(base.terms) == 1:
         ((i, _),) = ring.exponents(next(iter(base.terms)))
         if ring.generators[i].kind == "inverse":
-            inner = ring.generators[i].base
-            assert inner is not None
-            return inner
+            return ring.generators[i].base
     key = ("inverse", frozenset(base.terms.items()))
-    i = ring.index.get(key, -1)
-    if i < 0:
+    if key not in ring.index:
         i = ring.add(key, Generator("inverse", base=base))
         lead = _lead(ring, base)
         rest = tuple((k, v) for k, v in base.terms.items() if k != lead)
         ring.inverses.append((1 << (ring.bits * i), lead, base.terms[lead], rest))
-    return ring.element(i)
+    return ring.element(ring.index[key])
 
 
 def _lead(ring: Ring, base: Poly) -> int:

@@ -57,11 +57,8 @@ def _normal(expr: Any, bits: int) -> Poly:
 
 def _largest_degree(poly: Poly) -> int:
     """The largest multiple of a base angle in the polynomial."""
-    ring, largest = poly.ring, 0
-    for k in poly.terms:
-        powers = dict(ring.exponents(k))
-        largest = max([largest, *(powers.get(i, 0) + powers.get(i + 1, 0) for i in ring.angles.values())])
-    return largest
+    powers = [dict(poly.ring.exponents(k)) for k in poly.terms]
+    return max((p.get(i, 0) + p.get(i + 1, 0) for p in powers for i in poly.ring.angles.values()), default=0)
 
 
 def _has_quotients(expr: Any) -> bool:
@@ -120,7 +117,6 @@ def _without_waves(poly: Poly, target: Ring) -> Poly:
 def _base(ring: Ring, z: int, multiples: set[int], target: Ring) -> Poly:
     """The angle of z in the target ring, with the coarsest base angle that serves all multiples of it."""
     g = ring.generators[z]
-    assert g.base is not None
     base = target.convert(g.base.to_sympy(exact=True))
     (key,) = base.terms
     coarsest = math.gcd(g.unit.denominator, *multiples)

@@ -49,15 +49,7 @@ class Poly:
             a, b, den = _same_denominator(a, den, b, other.den)
         if len(a) < len(b):
             a, b = b, a
-        out = a.copy()
-        for k, v in b.items():
-            old = out.get(k)
-            if old is None:
-                out[k] = v
-            elif old + v:
-                out[k] = old + v
-            else:
-                del out[k]
+        out = added(a, b)
         return Poly(self.ring, out, den if out else 1)
 
     __radd__ = __add__
@@ -227,6 +219,31 @@ class Poly:
 
     def __repr__(self) -> str:
         return str(self.to_sympy())
+
+
+def exponents(key: int, bits: int) -> list[tuple[int, int]]:
+    """(generator, exponent) of a packed monomial, exponents not zero."""
+    out, ones = [], (1 << bits) - 1
+    while key:
+        i = ((key & -key).bit_length() - 1) // bits
+        e = (key >> (bits * i)) & ones
+        out.append((i, e))
+        key -= e << (bits * i)
+    return out
+
+
+def added(a: Terms, b: Terms) -> Terms:
+    """The terms of a sum."""
+    out = a.copy()
+    for k, v in b.items():
+        old = out.get(k)
+        if old is None:
+            out[k] = v
+        elif old + v:
+            out[k] = old + v
+        else:
+            del out[k]
+    return out
 
 
 def _operand(one: Poly, other: Any, *, strict: bool = True) -> Any:

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SixdError
+from sixd.spatial.scalar import Array, object_map
 from sixd.symbolic.ring import angles, generators
 from sixd.symbolic.ring.build import build
 from sixd.symbolic.ring.convert import convert
 from sixd.symbolic.ring.derivative import derivative
 from sixd.symbolic.ring.generators import Generator
-from sixd.symbolic.ring.poly import Poly, Terms
+from sixd.symbolic.ring.poly import Poly, Terms, exponents
 
 Items = tuple[tuple[int, int], ...]
 
@@ -107,6 +108,11 @@ class Ring:
             return self.constant(x)
         raise ScalarTypeError(f"convert: got {x!r}, expected a number, a SymPy expression or an element of the ring.")
 
+    def array(self, values: Any) -> Array:
+        """An array of any shape with elements of the ring."""
+        array = np.asarray(values, dtype=object)
+        return object_map(self.convert, array) if array.size else array
+
     def decimal(self, text: str) -> Poly:
         """A decimal number as an element."""
         number = Decimal(text)
@@ -129,40 +135,20 @@ class Ring:
 
     def exponents(self, key: int) -> list[tuple[int, int]]:
         """(generator, exponent) of a packed monomial, exponents not zero."""
-        out, bits, ones = [], self.bits, (1 << self.bits) - 1
-        while key:
-            i = ((key & -key).bit_length() - 1) // bits
-            e = (key >> (bits * i)) & ones
-            out.append((i, e))
-            key -= e << (bits * i)
-        return out
+        return exponents(key, self.bits)
 
     def cosine_of(self, symbol: Any) -> int | None:
         """The number of the cosine of a symbol's base angle, if there is one; the sine's is the next."""
         i = self.index.get(symbol)
         return None if i is None else self.angles.get((1 << (self.bits * i), None))
 
-    # functions of elements ------------------------------------------------------------------------
+    # functions of elements, of other modules ------------------------------------------------------------------------
 
-    def sin_cos(self, angle: Poly) -> tuple[Poly, Poly]:
-        """(sin, cos) of an element: each of its terms is an angle of its own, or a multiple of one."""
-        return angles.sin_cos(self, angle)
-
-    def root(self, value: Fraction) -> Poly:
-        """Square root of a rational number that is not negative."""
-        return generators.root(self, value)
-
-    def opaque(self, expr: Any) -> Poly:
-        """A SymPy expression as a generator of its own."""
-        return generators.opaque(self, expr)
-
-    def derivative(self, poly: Poly, symbol: Any) -> Poly:
-        """∂ poly/∂ symbol."""
-        return derivative(poly, symbol)
-
-    def to_sympy(self, poly: Poly, *, exact: bool) -> Any:
-        """The expanded SymPy expression of an element."""
-        return build(poly, exact=exact)
+    sin_cos = angles.sin_cos
+    root = generators.root
+    opaque = generators.opaque
+    derivative = staticmethod(derivative)
+    to_sympy = staticmethod(build)
 
     # rules ----------------------------------------------------------------------------------------------
 

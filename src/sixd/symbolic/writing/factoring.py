@@ -11,10 +11,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 
-from sixd.symbolic.ring.poly import Terms
+from sixd.symbolic.ring.poly import Terms, exponents
 
 _MOST_IN_ROOT, _MOST_IN_SQUARE = 4, 10  # terms of a + b + c + d, and of its square
 
@@ -35,22 +35,14 @@ class Factoring:
 
     def __init__(self, bits: int, cost: Callable[[int], int], count: Callable[[], int]) -> None:
         self.bits, self.cost, self.count = bits, cost, count
-        self._atoms: dict[int, tuple[int, ...]] = {}
-        self._brackets: dict[tuple[frozenset[tuple[int, int]], tuple[int, ...]], Bracket] = {}
+        self.atoms = cache(self._atoms_of)
+        self._brackets: dict[tuple[frozenset[tuple[int, int]], int], Bracket] = {}
 
     # monomials ------------------------------------------------------------------------------------------
 
-    def atoms(self, key: int) -> tuple[int, ...]:
+    def _atoms_of(self, key: int) -> tuple[int, ...]:
         """The atoms in a monomial."""
-        found = self._atoms.get(key)
-        if found is None:
-            out, k, bits, ones = [], key, self.bits, (1 << self.bits) - 1
-            while k:
-                i = ((k & -k).bit_length() - 1) // bits
-                out.append(i)
-                k &= ~(ones << (bits * i))
-            found = self._atoms[key] = tuple(out)
-        return found
+        return tuple(i for i, _ in exponents(key, self.bits))
 
     def exponent(self, key: int, i: int) -> int:
         """The exponent of atom i."""
@@ -68,16 +60,15 @@ class Factoring:
 
     # sums -----------------------------------------------------------------------------------------------
 
-    def bracket(self, terms: Terms, collect: Sequence[int] = (), parts: Sequence[Bracket] = ()) -> Bracket:
+    def bracket(self, terms: Terms, collect: int = 0, parts: Sequence[Bracket] = ()) -> Bracket:
         """The sum with its factors taken out.
 
-        ``collect`` are masks of atoms to collect by first, one after the other; ``parts`` are brackets that occur in
-        the terms as atoms.
+        ``collect`` is a mask of atoms to collect by first; ``parts`` are brackets that occur in the terms as atoms.
         """
         first = self.count()
         if any(k >> (self.bits * first) for k in terms):
             return _Pool(self, terms, first, parts).factored(collect)
-        name = (frozenset(terms.items()), tuple(collect))
+        name = (frozenset(terms.items()), collect)
         found = self._brackets.get(name)
         if found is None:
             found = self._brackets[name] = _Pool(self, terms, first, ()).factored(collect)
@@ -98,7 +89,7 @@ class _Pool:
         """Operations in an atom."""
         return self.f.cost(i) if i < self.first else self.parts[i - self.first].cost
 
-    def factored(self, collect: Sequence[int]) -> Bracket:
+    def factored(self, collect: int) -> Bracket:
         """The bracket that is left when no factor saves operations any more."""
         if len(self.terms) > 1 and self.f.common(self.terms):
             self._take_out(dict(self.terms), collect)
@@ -113,17 +104,14 @@ class _Pool:
                 self._take_out(chosen, others=True)
         return Bracket(self.terms, self.first, self.parts, self.largest, self._operations())
 
-    def _collect(self, collect: Sequence[int]) -> None:
-        """Collect terms with the same monomial of the first mask in brackets, then the other terms by the next mask."""
-        left = self.terms
-        for step, mask in enumerate(collect):
-            parts: dict[int, Terms] = {}
-            for k, v in left.items():
-                parts.setdefault(k & mask, {})[k] = v
-            left = parts.pop(0, {})
-            for chosen in parts.values():
-                if len(chosen) > 1:
-                    self._take_out(chosen, collect[step + 1 :])
+    def _collect(self, mask: int) -> None:
+        """Collect terms with the same monomial of the mask in brackets."""
+        parts: dict[int, Terms] = {}
+        for k, v in self.terms.items():
+            parts.setdefault(k & mask, {})[k] = v
+        for shared, chosen in parts.items():
+            if shared and len(chosen) > 1:
+                self._take_out(chosen)
 
     def _best(self) -> int | None:
         """The atom in several terms that saves most operations if it is taken out; None if none does.
@@ -142,7 +130,7 @@ class _Pool:
         """Whether atom i has several exponents: a² + a b + b² is not factored if that saves only one operation."""
         return len({e for k in self.terms if (e := self.f.exponent(k, i))}) > 1
 
-    def _take_out(self, chosen: Terms, collect: Sequence[int] = (), *, others: bool = False) -> None:
+    def _take_out(self, chosen: Terms, collect: int = 0, *, others: bool = False) -> None:
         """Replace the chosen terms by their common monomial times a bracket; with ``others`` its multiples too."""
         common = self.f.common(chosen)
         content, inner = primitive({k - common: v for k, v in chosen.items()})
@@ -169,7 +157,7 @@ class _Pool:
         for k in keys:
             del self.terms[k]
 
-    def _atom(self, inner: Terms, collect: Sequence[int]) -> tuple[int, int]:
+    def _atom(self, inner: Terms, collect: int) -> tuple[int, int]:
         """(number, packed monomial) equal to a sum: a new atom, or the product that the sum factors into."""
         name = frozenset(inner.items())
         if name not in self.known:
@@ -190,9 +178,9 @@ class _Pool:
         return out
 
     def _number(self, bracket: Bracket) -> int:
-        if not any(b is bracket for b in self.parts):
+        if bracket not in self.parts:
             self.parts.append(bracket)
-        return next(i for i, b in enumerate(self.parts) if b is bracket)
+        return self.parts.index(bracket)
 
     def _operations(self) -> int:
         total = max(len(self.terms) - 1, 0)

@@ -11,9 +11,9 @@ from functools import reduce
 from operator import or_
 
 from sixd.symbolic.ring.fourier import Group, Harmonic, harmonics
-from sixd.symbolic.ring.poly import Terms
+from sixd.symbolic.ring.poly import Terms, added
 from sixd.symbolic.ring.ring import Ring
-from sixd.symbolic.writing.pairing import added, paired
+from sixd.symbolic.writing.pairing import paired
 
 
 class Atoms:

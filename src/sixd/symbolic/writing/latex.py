@@ -31,37 +31,31 @@ def latex(
     order is that of textbooks: in a sum accelerations come first, then velocities; in a product parameters, then sines
     and cosines, then rates. A symbol whose LaTeX has a dot is a rate.
     """
+    if digits is not None and (not isinstance(digits, Integral) or isinstance(digits, bool) or digits < 1):
+        raise ScalarTypeError(f"latex: digits is {digits!r}, expected a whole number from 1, or None for all digits.")
     names = dict(coordinates) if isinstance(coordinates, Mapping) else {}
-    labels = _labels(coordinates) if short else {}
+    labels = _labels(coordinates, names) if short else {}
     taken = {str(s) for s in getattr(expression, "free_symbols", ())}
     if any(re.fullmatch(r"[sc]_?\d+", name) for name in taken):  # a parameter s1 beside sin(q1)
         labels = {}
-    return str(_printer(names, labels, _checked_digits("latex", digits)).doprint(expression))
+    return str(_printer(names, labels, digits).doprint(expression))
 
 
-def text(expression: Any, *, digits: int | None = 4) -> str:
-    """A SymPy expression or matrix as text, floats with so many significant digits; None prints all."""
+def text(expression: Any) -> str:
+    """A SymPy expression or matrix as text, floats with four significant digits."""
     from sympy.printing.str import StrPrinter
 
     class Printer(StrPrinter):
         """SymPy's printer with rounded numbers."""
 
         def _print_Float(self, expr: Any) -> str:
-            return _rounded(expr, digits) or str(super()._print_Float(expr))
+            return _rounded(expr, 4) or str(super()._print_Float(expr))
 
         def _print_MatrixBase(self, expr: Any) -> str:
             rows = ("[" + ", ".join(self._print(x) for x in row) + "]" for row in expr.tolist())
             return f"Matrix([{', '.join(rows)}])"
 
-    _checked_digits("text", digits)
     return str(Printer({"full_prec": False}).doprint(expression))
-
-
-def _checked_digits(where: str, digits: Any) -> int | None:
-    """The number of digits, or None; an error if it is neither."""
-    if digits is None or (isinstance(digits, Integral) and not isinstance(digits, bool) and int(digits) >= 1):
-        return None if digits is None else int(digits)
-    raise ScalarTypeError(f"{where}: digits is {digits!r}, expected a whole number from 1, or None for all digits.")
 
 
 def _rounded(x: Any, digits: int | None) -> str:
@@ -70,9 +64,8 @@ def _rounded(x: Any, digits: int | None) -> str:
     return f"{float(f'{value:.{digits}g}'):.15g}" if digits is not None and isfinite(value) else ""
 
 
-def _labels(coordinates: Mapping[Any, str] | Iterable[Any]) -> dict[Any, str]:
+def _labels(coordinates: Iterable[Any], names: Mapping[Any, str]) -> dict[Any, str]:
     """The number at the end of each coordinate's name; rates have none, nor do coordinates with the same number."""
-    names = coordinates if isinstance(coordinates, Mapping) else {}
     found: dict[str, list[Any]] = {}
     for symbol in coordinates:
         match = re.search(r"\d+$", str(symbol))

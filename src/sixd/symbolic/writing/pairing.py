@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from sixd.symbolic.ring.fourier import Harmonic
-from sixd.symbolic.ring.poly import Terms
+from sixd.symbolic.ring.poly import Terms, added
 
 Wave = tuple[Harmonic, ...]  # a product of harmonics
 Pair = tuple[Harmonic, Harmonic]
@@ -93,15 +93,3 @@ def _wave(sign: int, *harmonics: Harmonic) -> tuple[int, Wave]:
             n, sign = tuple(-m for m in n), -sign if odd else sign
         out.append((n, odd))
     return sign, tuple(sorted(out))
-
-
-def added(a: Terms, b: Terms) -> Terms:
-    """The sum of two polynomials."""
-    out = dict(a)
-    for k, v in b.items():
-        total = out.get(k, 0) + v
-        if total:
-            out[k] = total
-        else:
-            out.pop(k, None)
-    return out

@@ -7,7 +7,8 @@ operations is built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from sixd.symbolic.ring.build import Node, builder
@@ -22,20 +23,16 @@ _MANY_TERMS = 300
 _FEW_TERMS = 50  # up to this, plain products are always tried; never the shortest for longer sums of the zoo's arms
 
 
-def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = (), *, collect: Sequence[Iterable[Any]] = ()) -> Any:
+def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = ()) -> Any:
     """The SymPy expression of an element in the shortest of a few forms, by ``sympy.count_ops``.
 
-    Parameters
-    ----------
-    parallel : groups of coordinates (SymPy symbols) whose axes are parallel, so that their angles may be added.
-    collect : groups of symbols to collect by, such as the accelerations, then the velocities: terms without the first
-        are collected by the second, and so on.
+    ``parallel`` are groups of coordinates (SymPy symbols) whose axes are parallel, so that their angles may be added.
     """
     poly = builder(poly.ring).shown(poly.normalized())
     poly = Poly(poly.ring, dict(sorted(poly.terms.items())), poly.den)  # the result must not depend on their order
     if len(poly.terms) < 2:
         return poly.to_sympy()
-    return _writer(poly.ring, parallel).written(poly, collect)
+    return _writer(poly.ring, parallel).written(poly)
 
 
 def _writer(ring: Ring, parallel: Sequence[Sequence[Any]]) -> Writer:
@@ -54,28 +51,16 @@ class Writer:
         groups = [[i for q in group if (i := ring.cosine_of(q)) is not None] for group in parallel]
         self.atoms = Atoms(ring, [g for g in groups if len(g) > 1])
         self.build = builder(ring)
-        self.factoring = Factoring(ring.bits, self.cost, lambda: self.atoms.first + len(self.atoms.harmonics))
+        self._harmonic = cache(self._harmonic_power)
+        self.factoring = Factoring(ring.bits, cache(self._cost), lambda: self.atoms.first + len(self.atoms.harmonics))
         self.layout = Layout(self.factoring, self.build.number_cost, ring.inexact)
-        self._nodes: dict[tuple[int, int], tuple[int, Node]] = {}
-        self._costs: dict[int, int] = {}
 
-    def written(self, poly: Poly, collect: Sequence[Iterable[Any]]) -> Any:
-        """The expression; the terms of each group to collect by are written separately."""
-        products: list[Product] = []
-        for terms, mask in self._classes(poly.terms, [self._mask(group) for group in collect]):
-            products += self._shortest(terms, poly.den, [mask] if mask else []).products
-        return self._sum(products)[1]
+    def written(self, poly: Poly) -> Any:
+        """The shortest expression."""
+        return self._sum(self._shortest(poly.terms, poly.den).products)[1]
 
-    def _classes(self, terms: Terms, masks: Sequence[int]) -> list[tuple[Terms, int]]:
-        """The terms grouped by the first mask that they have atoms in, the others last."""
-        out = []
-        for mask in masks:
-            out.append(({k: v for k, v in terms.items() if k & mask}, mask))
-            terms = {k: v for k, v in terms.items() if not k & mask}
-        return [(part, mask) for part, mask in [*out, (terms, 0)] if part]
-
-    def _shortest(self, terms: Terms, den: int, masks: list[int]) -> Sum:
-        orders, summed = [masks, [*masks, self.atoms.angles]], self.atoms.summed
+    def _shortest(self, terms: Terms, den: int) -> Sum:
+        orders, summed = [0, self.atoms.angles], self.atoms.summed
         plain, everywhere = (terms, den), summed(terms, den, everywhere=True)
         if len(terms) > _MANY_TERMS:
             forms, orders = [min(everywhere, plain, key=lambda form: len(form[0]))], orders[:1]
@@ -91,32 +76,21 @@ class Writer:
             candidates += [self.layout.sum(self.factoring.bracket(whole, order), content, den) for order in orders]
         return min(candidates, key=lambda s: s.cost)  # the first of equals
 
-    def _mask(self, symbols: Iterable[Any]) -> int:
-        ones = (1 << self.ring.bits) - 1
-        return sum(ones << (self.ring.bits * i) for s in symbols if (i := self.ring.index.get(s)) is not None)
-
     # atoms ----------------------------------------------------------------------------------------------
 
-    def cost(self, i: int) -> int:
+    def _cost(self, i: int) -> int:
         """Operations in an atom."""
-        found = self._costs.get(i)
-        if found is None:
-            import sympy
+        import sympy
 
-            x = self.build.generator(i) if i < self.atoms.first else self._harmonic(i, 1)[1][1]
-            found = self._costs[i] = int(sympy.count_ops(x))
-        return found
+        x = self.build.generator(i) if i < self.atoms.first else self._harmonic(i, 1)[1][1]
+        return int(sympy.count_ops(x))
 
-    def _harmonic(self, i: int, exponent: int) -> tuple[int, Node]:
+    def _harmonic_power(self, i: int, exponent: int) -> tuple[int, Node]:
         """(sign, node) of a power of a harmonic."""
-        found = self._nodes.get((i, exponent))
-        if found is None:
-            group, harmonic = self.atoms.harmonics[i - self.atoms.first]
-            x = group.to_sympy(harmonic)
-            sign = -1 if x.is_Mul else 1
-            x = (sign * x) ** exponent
-            found = self._nodes[i, exponent] = (sign**exponent, self.build.node(x))
-        return found
+        group, harmonic = self.atoms.harmonics[i - self.atoms.first]
+        x = group.to_sympy(harmonic)
+        sign = -1 if x.is_Mul else 1
+        return sign**exponent, self.build.node((sign * x) ** exponent)
 
     # expressions ----------------------------------------------------------------------------------------
 

@@ -86,13 +86,13 @@ def expression(where: str, what: str, x: Any) -> Any:
     return value
 
 
-def vector(where: str, what: str, x: Any, sizes: Sequence[int] = ()) -> Any:
+def vector(where: str, what: str, x: Any, sizes: Sequence[int]) -> Any:
     """A column of expressions, its length one of ``sizes``."""
     import sympy
 
     entries = entries_of(where, what, x)
-    wanted = " or ".join(map(str, sizes))
-    if sizes and len(entries) not in sizes:
+    if len(entries) not in sizes:
+        wanted = " or ".join(map(str, sizes))
         raise ShapeError(f"{where}: {what} has {len(entries)} components, expected {wanted}.")
     return sympy.Matrix(len(entries), 1, [expression(where, f"a component of {what}", e) for e in entries])
 
@@ -135,11 +135,13 @@ def time_in(expressions: Iterable[Any]) -> Any:
     return next((s for e in expressions for s in e.free_symbols if str(s) == "t"), None)
 
 
-def require_free(where: str, what: str, expressions: Any, of: Sequence[Any], kind: str, fix: str) -> None:
-    """Raise ``ModelError`` if an expression contains one of the symbols ``of``, which are of that kind."""
+def require_positions(
+    where: str, what: str, entries: Any, qd: Sequence[Any], fix: str = "Velocities are computed from positions."
+) -> None:
+    """Raise ``ModelError`` if an entry contains one of the velocities ``qd``, or a derivative."""
     from sympy import Derivative
 
-    for e in expressions:
-        found = sorted({x for x in of if e.has(x)} | e.atoms(Derivative), key=str)
+    for e in entries:
+        found = sorted({x for x in qd if e.has(x)} | e.atoms(Derivative), key=str)
         if found:
-            raise ModelError(f"{where}: {what} contains the {kind} {found[0]}, expected functions of q alone. {fix}")
+            raise ModelError(f"{where}: {what} contains the velocity {found[0]}, expected functions of q alone. {fix}")
