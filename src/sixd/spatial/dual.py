@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixd.spatial import scalar
-from sixd.spatial.derivative_rules import CHOOSES_FIRST, RULES, Rule
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, Rule, Scalar
 
 
 def _function(name: str) -> Callable[[Any], Dual]:

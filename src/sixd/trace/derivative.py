@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.spatial.derivative_rules import CHOOSES_FIRST, RULES
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
 from sixd.trace.program import live_nodes

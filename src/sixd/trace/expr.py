@@ -14,8 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sixd.errors import TraceError
-from sixd.trace.fold import Number, add, binary, compare, div, logic, mul, neg, power, select, unary
-from sixd.trace.ops import Op
+from sixd.trace.ops import Number, Op, add, binary, compare, div, logic, mul, neg, power, select, unary
 
 
 class Graph:

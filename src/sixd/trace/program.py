@@ -13,8 +13,7 @@ import numpy as np
 from sixd.errors import ShapeError, TraceError
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Expr, Graph
-from sixd.trace.fold import FLOAT_FUNCTIONS
-from sixd.trace.ops import Op
+from sixd.trace.ops import FLOAT_FUNCTIONS, Op
 
 
 @dataclass(frozen=True, eq=False)
