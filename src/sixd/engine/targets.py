@@ -12,8 +12,7 @@ from typing import Any
 
 from sixd.locks import FORKS_WAIT
 from sixd.runtime.image import Image, Loaded, make_image
-from sixd.runtime.rollout import Rollout
-from sixd.runtime.routine import Routine
+from sixd.runtime.routine import Rollout, Routine
 from sixd.trace.program import Program
 
 

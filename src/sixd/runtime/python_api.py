@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sixd.codegen.llvm import context as fields
-from sixd.codegen.llvm.context import CONTEXT, MATH
+from sixd.codegen.llvm import machine as fields
+from sixd.codegen.llvm.machine import CONTEXT, MATH
 
 Shape = tuple[int, ...]
 _ARRAY_NEW, _ARRAY_RETURN = 93, 76  # indices in NumPy's tables of functions

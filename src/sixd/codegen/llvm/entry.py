@@ -6,8 +6,9 @@ arguments, and every suspect result, go to the fallback in its context, a Python
 
 from __future__ import annotations
 
-from sixd.codegen.llvm.body import KINDS, Body
-from sixd.codegen.llvm.context import (
+from sixd.codegen.llvm.body import KINDS, Body, Group
+from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.machine import (
     CONTIGUOUS_ALIGNED,
     DATA,
     DESCR,
@@ -19,9 +20,7 @@ from sixd.codegen.llvm.context import (
     TYPE_NUMBER,
     offset,
 )
-from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
-from sixd.codegen.llvm.schedule import Group
-from sixd.codegen.llvm.zeros import define_fill, fill, split_zeros
+from sixd.codegen.llvm.rows import define_fill, fill, split_zeros
 from sixd.trace.program import Program, Slot
 
 INT = Type("i32")

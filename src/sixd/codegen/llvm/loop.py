@@ -7,12 +7,19 @@ instructions.
 
 from __future__ import annotations
 
-from sixd.codegen.llvm.body import KINDS, Body
-from sixd.codegen.llvm.context import CACHE, LINE, MALLOC, offset
+from sixd.codegen.llvm.body import KINDS, Body, Group
 from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
-from sixd.codegen.llvm.schedule import Group
-from sixd.codegen.llvm.tiles import load_tile, prefetch_to_write, rows_of_tile, store_rows, tiles
-from sixd.codegen.llvm.zeros import define_fill, fill, split_zeros
+from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC, offset
+from sixd.codegen.llvm.rows import (
+    define_fill,
+    fill,
+    load_tile,
+    prefetch_to_write,
+    rows_of_tile,
+    split_zeros,
+    store_rows,
+    tiles,
+)
 from sixd.trace.program import Program, Slot
 
 FLAG = Type("i1")

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 
-from sixd.codegen.llvm.body import KINDS, Body
+from sixd.codegen.llvm.body import KINDS, Body, Group
 from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.loop import ATTRIBUTES, define_loop, row_addresses
-from sixd.codegen.llvm.schedule import Group
-from sixd.codegen.llvm.tiles import load_tile, rows_of_tile, store_rows, tiles
+from sixd.codegen.llvm.rows import load_tile, rows_of_tile, store_rows, tiles
 from sixd.trace.program import Program
 from sixd.trace.stages import Recipe, Work
 

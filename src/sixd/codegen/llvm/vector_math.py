@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import NamedTuple
 
-from sixd.codegen.llvm.context import offset
 from sixd.codegen.llvm.ir import Code, Module, Type, Value
+from sixd.codegen.llvm.machine import offset
 from sixd.trace.ops import Op
 
 # (sin r - r) / r and cos r - 1 for |r| < π/4, from r² on: 2^-57.9, 2^-63.9; of float32: 2^-27.8, 2^-32.7
