@@ -12,7 +12,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -146,9 +145,7 @@ class _Code:
         self.name, self.real = name, real
         self.inputs = dict(zip(names, program.inputs, strict=False))
         self.outputs = dict(zip(names[len(self.inputs) :], outputs, strict=True))
-        language = Language(
-            C_EXPR, partial(_literal, real=real), f"const {real.word}", truth="const int", suffix=real.suffix
-        )
+        language = Language(C_EXPR, f"const {real.word}", "const int", "NAN", "INFINITY", real.suffix, real.kind)
         self.lines = Lines(language, program, self.inputs, self.outputs)
         nodes, results = self.lines.nodes, self.lines.results
         self.whole = len(nodes) + len(results) <= WHOLE
@@ -260,16 +257,6 @@ def _describe(array: str, slot: Slot) -> str:
     size = f"{len(slot.entries)} numbers, shape {slot.shape}" if slot.shape else "1 number, a scalar"
     empty = "" if slot.entries else "; never touched, may be NULL"
     return f"{size}{empty}" if array == slot.name else f"{size}{empty}; in the program its name is {slot.name!r}"
-
-
-def _literal(x: float, real: _Float) -> str:
-    """A number as the shortest decimal that reads back as the same one."""
-    with np.errstate(over="ignore"):
-        y = real.kind(x)
-    if np.isnan(y):
-        return "NAN"
-    text = "INFINITY" if np.isinf(y) else f"{abs(y)!s}{real.suffix}"
-    return f"(-{text})" if np.signbit(y) else text
 
 
 def _plain(text: str) -> list[str]:

@@ -5,21 +5,34 @@ Names and order of values are the same in all languages; a language is a table o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from sixd.trace import Expr, Op, Program, Slot
 
 
 @dataclass(frozen=True)
 class Language:
-    """The syntax of a language: operations ({0} … are the arguments, {f} the suffix), numbers, declarations."""
+    """The syntax of a language: operations ({0} … are the arguments, {f} the suffix), declarations, numbers."""
 
     expressions: Mapping[Op, str]
-    literal: Callable[[float], str]
     number: str  # the keywords that declare a number
     truth: str  # and a truth value
+    nan: str
+    infinity: str
     suffix: str = ""
+    kind: type[np.floating] = np.float64
+
+    def literal(self, x: float) -> str:
+        """A number as the shortest decimal that reads back as the same one."""
+        with np.errstate(over="ignore"):
+            y = self.kind(x)
+        if np.isnan(y):
+            return self.nan
+        text = self.infinity if np.isinf(y) else f"{abs(y)!s}{self.suffix}"
+        return f"(-{text})" if np.signbit(y) else text
 
 
 class Lines:

@@ -8,7 +8,6 @@ stays in range. Structural zeros (x 0, x - x) stay zero even if x is NaN or infi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -28,52 +27,43 @@ class Op(Enum):
 
     CONST = ("const", 0)
     INPUT = ("input", 0)
-    ADD = ("add", 2)
-    SUB = ("sub", 2)
-    MUL = ("mul", 2)
-    DIV = ("div", 2)
-    NEG = ("neg", 1)
-    SIN = ("sin", 1)
-    COS = ("cos", 1)
-    TAN = ("tan", 1)
-    ASIN = ("asin", 1)
-    ACOS = ("acos", 1)
-    ATAN2 = ("atan2", 2)
-    SQRT = ("sqrt", 1)
-    EXP = ("exp", 1)
-    LOG = ("log", 1)
-    ABS = ("abs", 1)
-    SIGN = ("sign", 1)
-    MIN = ("min", 2)
-    MAX = ("max", 2)
-    LT = ("lt", 2, True)
-    LE = ("le", 2, True)
-    EQ = ("eq", 2, True)
-    NOT = ("not", 1, True, True)
-    AND = ("and", 2, True, True)
-    OR = ("or", 2, True, True)
-    SELECT = ("select", 3)  # condition, value if true, value if false
+    ADD = ("add", 2, np.add)
+    SUB = ("sub", 2, np.subtract)
+    MUL = ("mul", 2, np.multiply)
+    DIV = ("div", 2, np.divide)
+    NEG = ("neg", 1, np.negative)
+    SIN = ("sin", 1, np.sin)
+    COS = ("cos", 1, np.cos)
+    TAN = ("tan", 1, np.tan)
+    ASIN = ("asin", 1, np.arcsin)
+    ACOS = ("acos", 1, np.arccos)
+    ATAN2 = ("atan2", 2, np.arctan2)
+    SQRT = ("sqrt", 1, np.sqrt)
+    EXP = ("exp", 1, np.exp)
+    LOG = ("log", 1, np.log)
+    ABS = ("abs", 1, np.abs)
+    SIGN = ("sign", 1, np.sign)
+    MIN = ("min", 2, np.minimum)
+    MAX = ("max", 2, np.maximum)
+    LT = ("lt", 2, np.less, True)
+    LE = ("le", 2, np.less_equal, True)
+    EQ = ("eq", 2, np.equal, True)
+    NOT = ("not", 1, np.logical_not, True)
+    AND = ("and", 2, np.logical_and, True)
+    OR = ("or", 2, np.logical_or, True)
+    SELECT = ("select", 3, np.where)  # condition, value if true, value if false
 
-    def __init__(self, word: str, arity: int, boolean: bool = False, takes_boolean: bool = False) -> None:
+    def __init__(self, word: str, arity: int, on_floats: Any = None, boolean: bool = False) -> None:
         self.word = word  # its name in printed graphs and counts
         self.arity = arity  # number of arguments
+        self.on_floats = on_floats  # NumPy's function
         self.boolean = boolean  # whether it yields a truth value instead of a number
-        self.takes_boolean = takes_boolean
 
     __hash__ = object.__hash__  # Enum hashes the name, which is slow: operations are keys of every graph
 
     def argument_boolean(self, k: int) -> bool:
         """Whether its argument k must be a truth value."""
-        return self.takes_boolean or (self is Op.SELECT and k == 0)
-
-
-FLOAT_FUNCTIONS: dict[Op, Callable[..., Any]] = {
-    Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.DIV: np.divide, Op.NEG: np.negative,
-    Op.SIN: np.sin, Op.COS: np.cos, Op.TAN: np.tan, Op.ASIN: np.arcsin, Op.ACOS: np.arccos, Op.ATAN2: np.arctan2,
-    Op.SQRT: np.sqrt, Op.EXP: np.exp, Op.LOG: np.log, Op.ABS: np.abs, Op.SIGN: np.sign,
-    Op.MIN: np.minimum, Op.MAX: np.maximum, Op.LT: np.less, Op.LE: np.less_equal, Op.EQ: np.equal,
-    Op.NOT: np.logical_not, Op.AND: np.logical_and, Op.OR: np.logical_or, Op.SELECT: np.where,
-}  # fmt: skip
+        return self in (Op.NOT, Op.AND, Op.OR) or (self is Op.SELECT and k == 0)
 
 
 # folding -----------------------------------------------------------------------------------------
@@ -215,7 +205,7 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 def _fold(op: Op, *args: Expr) -> Expr:
     with np.errstate(all="ignore"):
-        return args[0].graph.const(float(FLOAT_FUNCTIONS[op](*(np.float64(a.value) for a in args))))
+        return args[0].graph.const(float(op.on_floats(*(np.float64(a.value) for a in args))))
 
 
 def _ordered(a: Expr, b: Expr) -> tuple[Expr, Expr]:

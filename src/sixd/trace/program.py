@@ -13,7 +13,7 @@ import numpy as np
 from sixd.errors import ShapeError, TraceError
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Expr, Graph
-from sixd.trace.ops import FLOAT_FUNCTIONS, Op
+from sixd.trace.ops import Op
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Program:
                 if node.op is Op.CONST:
                     known[node.index] = np.float64(node.value)
                 elif node.op is not Op.INPUT:
-                    known[node.index] = FLOAT_FUNCTIONS[node.op](*(known[a.index] for a in node.args))
+                    known[node.index] = node.op.on_floats(*(known[a.index] for a in node.args))
         batch = np.broadcast_shapes(
             *(a.shape[: a.ndim - len(slot.shape)] for slot, a in zip(self.inputs, values, strict=True))
         )

@@ -20,7 +20,7 @@ from sixd.codegen.llvm.ir import Code, Type, Value
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
-from sixd.trace.program import Program
+from sixd.trace.program import Program, Slot
 
 Group = tuple[int, int, int]  # neighbouring entries of an array: its index, the first entry, the number of entries
 KINDS = {"float64": "double", "float32": "float"}
@@ -66,7 +66,6 @@ class Body:
 
     def __init__(self, program: Program, code: Code, type: Type, memory: Memory) -> None:
         self.program, self.code, self.type, self.memory = program, code, type, memory
-        self.uses = count_uses(program)
         self.values: dict[int, Value] = {}  # of this block
         self.truths: dict[int, Value] = {}  # of all blocks
         self.slots: dict[int, int] = {}  # slots in the work array, of values that later blocks need
@@ -108,15 +107,13 @@ class Body:
 
     def _do(self, task: Task) -> list[Value]:
         if task.node is not None:
-            return [self._operation(task.node)]
+            return [self._operation(task.node, task.product)]
         assert task.group is not None
-        k, first, width = task.group
-        if task.is_load:
-            loaded = dict(
-                zip(self.program.inputs[k].entries[first : first + width], self.memory.load(task.group), strict=True)
-            )
+        if task.gives:
+            entries = _entries(self.program.inputs, task.group)
+            loaded = dict(zip(entries, self.memory.load(task.group), strict=True))
             return [loaded[e] for e in task.gives]
-        self.memory.store(task.group, [self._value(e) for e in self.program.outputs[k].entries[first : first + width]])
+        self.memory.store(task.group, [self._value(e) for e in _entries(self.program.outputs, task.group)])
         return []
 
     def _keep(self, index: int, value: Value) -> None:
@@ -140,9 +137,8 @@ class Body:
             self.values[node.index] = self.code.load(self.type, address, f"align {self.type.bytes}")
         return self.values[node.index]
 
-    def _operation(self, node: Expr) -> Value:
+    def _operation(self, node: Expr, product: Expr | None) -> Value:
         code = self.code
-        product = fused_product(node, self.uses) if code.module.has_fma else None
         if product is None:
             return TABLE[node.op](code, *(self._argument(node, k) for k in range(len(node.args))))
         a, b = map(self._value, product.args)
@@ -163,32 +159,28 @@ class Body:
 
 
 class Task(NamedTuple):
-    """An operation (``node``), or the load or store of a group of entries; the values it needs and gives."""
+    """An operation (``node``), or the load or store of a group of entries; the values it needs and gives.
+
+    ``product`` is the argument of a sum or difference that is fused with it, because nothing else uses it.
+    """
 
     node: Expr | None
     group: Group | None
     needs: tuple[Expr, ...]
     gives: tuple[Expr, ...]
-
-    @property
-    def is_load(self) -> bool:
-        """Whether it loads inputs."""
-        return self.group is not None and bool(self.gives)
-
-
-def fused_product(node: Expr, uses: Counter[int]) -> Expr | None:
-    """The product that is fused with a sum or difference, because nothing else uses it."""
-    if node.op in (Op.ADD, Op.SUB):
-        for a in node.args:
-            if a.op is Op.MUL and uses[a.index] == 1:
-                return a
-    return None
+    product: Expr | None = None
 
 
 def tasks(program: Program, inputs: Sequence[Group], outputs: Sequence[Group], fuse: bool) -> list[Task]:
     """All tasks in order; a group is loaded before its first entry is needed, and stored when it is complete."""
-    order, uses = depth_first(program), count_uses(program)
-    product = {n.index: p for n in order if fuse and (p := fused_product(n, uses)) is not None}
+    order = depth_first(program)
+    uses = Counter(a.index for node in order for a in node.args)
+    uses.update(e.index for slot in program.outputs for e in slot.entries)
+    product: dict[int, Expr] = {}
+    for node in order if fuse else ():
+        once = [a for a in node.args if a.op is Op.MUL and uses[a.index] == 1]
+        if once and node.op in (Op.ADD, Op.SUB):
+            product[node.index] = once[0]
     absorbed = {p.index for p in product.values()}
     live = {n.index for n in order}
     loads: dict[int, Task] = {}
@@ -210,8 +202,9 @@ def tasks(program: Program, inputs: Sequence[Group], outputs: Sequence[Group], f
             found.append(loads[node.index])
             loaded.add(loads[node.index].group)
         elif node.op not in (Op.INPUT, Op.CONST) and node.index not in absorbed:
-            args = [x for a in node.args for x in (a.args if product.get(node.index) is a else (a,))]
-            found.append(Task(node, None, tuple(a for a in args if a.op is not Op.CONST), (node,)))
+            fused = product.get(node.index)
+            args = [x for a in node.args for x in (a.args if a is fused else (a,))]
+            found.append(Task(node, None, tuple(a for a in args if a.op is not Op.CONST), (node,), fused))
         for group in missing.get(node.index, ()):
             left[group] -= 1
             if not left[group]:
@@ -229,29 +222,18 @@ def depth_first(program: Program) -> list[Expr]:
     need: dict[int, int] = {}
     for node in program.nodes:
         need[node.index] = _registers([need[a.index] for a in node.args])
-    order: list[Expr] = []
-    done: set[int] = set()
-    for slot in reversed(program.outputs):
-        for entry in reversed(slot.entries):
-            stack = [(entry, False)]
-            while stack:
-                node, ready = stack.pop()
-                if node.index in done:
-                    continue
-                if ready or not node.args:
-                    done.add(node.index)
-                    order.append(node)
-                    continue
-                stack.append((node, True))
-                stack.extend((a, False) for a in sorted(node.args, key=lambda a: need[a.index]))
-    return order
-
-
-def count_uses(program: Program) -> Counter[int]:
-    """How often each node, by index, is an argument or an output."""
-    count = Counter(a.index for node in program.nodes for a in node.args)
-    count.update(e.index for slot in program.outputs for e in slot.entries)
-    return count
+    order: dict[int, Expr] = {}
+    stack = [(entry, False) for slot in program.outputs for entry in slot.entries]
+    while stack:
+        node, ready = stack.pop()
+        if node.index in order:
+            continue
+        if ready or not node.args:
+            order[node.index] = node
+            continue
+        stack.append((node, True))
+        stack.extend((a, False) for a in sorted(node.args, key=lambda a: need[a.index]))
+    return list(order.values())
 
 
 def last_blocks(blocks: Sequence[Sequence[Task]]) -> dict[int, int]:
@@ -261,9 +243,9 @@ def last_blocks(blocks: Sequence[Sequence[Task]]) -> dict[int, int]:
     return {index: b for index, b in last.items() if b > born[index]}
 
 
-def _entries(slots: Sequence[object], group: Group) -> tuple[Expr, ...]:
+def _entries(slots: Sequence[Slot], group: Group) -> tuple[Expr, ...]:
     k, first, width = group
-    return slots[k].entries[first : first + width]  # type: ignore[attr-defined]
+    return slots[k].entries[first : first + width]
 
 
 def _registers(needs: Sequence[int]) -> int:

@@ -11,7 +11,6 @@ from sixd.codegen.llvm.body import KINDS, Body, Group
 from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC, offset
 from sixd.codegen.llvm.rows import (
-    define_fill,
     fill,
     load_tile,
     prefetch_to_write,
@@ -60,8 +59,7 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
     code = Code(module)
     rows = _Rows(code, type, program)
     rows.fill_zeros()
-    body = Body(program, code, type, rows)
-    suspect = body.write(limit, "leave")
+    suspect = Body(program, code, type, rows).write(limit, "leave")
     assert suspect is not None
     code.do(f"ret {code.any(suspect)}")
     code.begin("leave")
@@ -133,11 +131,9 @@ class _Rows:
 
     def fill_zeros(self) -> None:
         """Fill the long runs of zeros in outputs."""
-        if self.zeros:
-            define_fill(self.code.module, self.type)
         for k, first, width in self.zeros:
             for row in row_addresses(self.code, self.shift + k, self.type.lanes):
-                fill(self.code, self.code.at(row, first * self.size), width)
+                fill(self.code, self.code.at(row, first * self.size), self.type, width)
 
     def load(self, group: Group) -> list[Value]:
         """Load the entries of an input's tile."""

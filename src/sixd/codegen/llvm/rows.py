@@ -105,6 +105,38 @@ def _shuffle(code: Code, a: Value, b: Value, sources: Sequence[int]) -> Value:
     return code.emit(Type(a.type.kind, len(sources)), f"shufflevector {a}, {b}, <{len(sources)} x i32> <{mask}>")
 
 
+class Entries:
+    """Access to a program's arrays entry by entry, at these addresses; ``flags`` are those of loads."""
+
+    def __init__(
+        self,
+        code: Code,
+        type: Type,
+        program: Program,
+        sources: Sequence[Value],
+        targets: Sequence[Value],
+        flags: str = "",
+    ) -> None:
+        self.code, self.type, self.sources, self.targets, self.flags = code, type, sources, targets, flags
+        self.inputs, self.outputs = (
+            [(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
+            for slots in (program.inputs, program.outputs)
+        )
+
+    def load(self, group: Group) -> list[Value]:
+        """Load an entry of an input."""
+        return [self.code.load(self.type, self.at(self.sources, group), f"align {self.type.bytes}{self.flags}")]
+
+    def store(self, group: Group, values: list[Value]) -> None:
+        """Store an entry of an output."""
+        self.code.do(f"store {values[0]}, {self.at(self.targets, group)}, align {self.type.bytes}")
+
+    def at(self, bases: Sequence[Value], group: Group) -> Value:
+        """The address of a group's first entry."""
+        k, first, _ = group
+        return self.code.at(bases[k], self.type.bytes * first)
+
+
 # runs of zeros -------------------------------------------------------------------------------------
 
 SHORTEST = 16  # entries of a run that is worth a call
@@ -141,7 +173,7 @@ def split_zeros(program: Program, groups: Sequence[Group]) -> tuple[list[Group],
     return kept, runs
 
 
-def define_fill(module: Module, type: Type) -> None:
+def _define_fill(module: Module, type: Type) -> None:
     """Define ``void fill(ptr address, i64 count)``: store ``count`` zeros, at least one, from the address on."""
     code = Code(module)
     one = Type(type.kind)
@@ -157,6 +189,8 @@ def define_fill(module: Module, type: Type) -> None:
     module.define("fill", "internal void @fill(ptr %address, i64 %count) noinline", code)
 
 
-def fill(code: Code, address: Value, count: int) -> None:
-    """Append a call that stores ``count`` zeros from an address on."""
+def fill(code: Code, address: Value, type: Type, count: int) -> None:
+    """Append a call that stores ``count`` zeros of a float type from an address on."""
+    if not code.module.has("fill"):
+        _define_fill(code.module, type)
     code.do(f"call void @fill({address}, i64 {count})")

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import NamedTuple
 
-from sixd.codegen.llvm.ir import Code, Module, Type, Value
+from sixd.codegen.llvm.ir import POINTER, Code, Module, Type, Value
 from sixd.codegen.llvm.machine import offset
 from sixd.trace.ops import Op
 
@@ -85,8 +85,7 @@ def _define_by_lanes(module: Module, function: str, name: str, type: Type, arity
     scalar, result = Type(type.kind), Value(code, type, "poison")
 
     def libm(name: str, *numbers: Value) -> Value:
-        word = code.emit(Type("ptr"), f"getelementptr i8, ptr %context, i64 {offset(name)}")
-        address = code.emit(Type("ptr"), f"load {word.type}, {word}, align 8")
+        address = code.load(POINTER, code.at("%context", offset(name)), "align 8")
         return code.emit(Type("double"), f"call double {address.text}({', '.join(map(str, numbers))})")
 
     for lane in range(type.lanes):
