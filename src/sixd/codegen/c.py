@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from sixd.atomic import write_together
-from sixd.codegen.lines import Language, Lines
+from sixd.codegen.lines import Language, Lines, work_slots
 from sixd.errors import FileError, ScalarTypeError, ShapeError
-from sixd.trace import Expr, Op, Program, Slot, check
+from sixd.trace import Op, Program, Slot, check
 
 # {f} is the suffix of float's functions; arguments are names, elements or constants, so need no brackets
 C_EXPR: dict[Op, str] = {
@@ -152,7 +151,10 @@ class _Code:
         self.parts = [nodes] if self.whole else _cut(nodes)
         self.size = 0
         if not self.whole:
-            self.lines.work_index, self.size = _work_indices(self.parts, self.lines.returned)
+            last = {a.index: k for k, part in enumerate(self.parts) for n in part for a in n.args}
+            last |= dict.fromkeys(self.lines.returned, len(self.parts))
+            # a part stores after its last read, so it may overwrite values that no later part reads
+            self.lines.work_index, self.size = work_slots(self.parts, last)
 
     def pieces(self) -> Iterator[tuple[list[str], set[str]]]:
         """The lines of each part, and the arrays that they use; the results are written last."""
@@ -219,26 +221,6 @@ class _Code:
 
 def _cut(items: Sequence[T]) -> list[Sequence[T]]:
     return [items[k : k + PART] for k in range(0, len(items), PART)]
-
-
-def _work_indices(parts: Sequence[Sequence[Expr]], returned: Iterable[int]) -> tuple[dict[int, int], int]:
-    """The index in ``work`` of each value that a later part reads, and the length of ``work``."""
-    last = {a.index: k for k, part in enumerate(parts) for n in part for a in n.args}
-    last |= dict.fromkeys(returned, len(parts))
-    found: dict[int, int] = {}
-    free: list[int] = []
-    ends: dict[int, list[int]] = defaultdict(list)
-    size = 0
-    for k, part in enumerate(parts):
-        # a part stores after its last read, so it may overwrite values that no later part reads
-        free += ends[k]
-        for n in part:
-            if last.get(n.index, k) > k:
-                if not free:
-                    free, size = [size], size + 1
-                found[n.index] = free.pop()
-                ends[last[n.index]].append(found[n.index])
-    return found, size
 
 
 # pieces of text ------------------------------------------------------------------------------------

@@ -285,17 +285,12 @@ _ARCHIVE = _stamp(getattr(_LOADER, "archive", ""))
 def fingerprint() -> str:
     """40 hex digits that change with sixd's source and with LLVM; "" if files cannot be read or have changed since they
     were loaded: then nothing is kept on disk."""
-    with FORKS_WAIT:
-        from hashlib import blake2b  # not loaded by NumPy (3 ms)
-
-    total = blake2b(digest_size=20, usedforsecurity=False)
     try:
-        for name, data in (*(_in_folder() if _SEEN else _in_archive(_ROOT)), *_llvm()):
-            total.update(f"{name} {len(data)} ".encode("utf-8", "surrogatepass"))
-            total.update(data)
+        files = [*(_in_folder() if _SEEN else _in_archive(_ROOT)), *_llvm()]
     except OSError:
         return ""
-    return total.hexdigest()
+    parts = [f"{name} {len(data)} ".encode("utf-8", "surrogatepass") + data for name, data in files]
+    return _hash(20, b"".join(parts)).hex()
 
 
 def _in_folder() -> Iterator[tuple[str, bytes]]:

@@ -140,21 +140,23 @@ class Routine:
         return ([x[()] for x in results] if out is None else list(out)), loop.count != before
 
     def _run(self, ufunc: Any, inputs: list[Array], batch: tuple[int, ...], results: list[Array], ops: int) -> None:
-        rows, count = math.prod(batch), threads.get_num_threads()
-        if count == 1 or rows * ops < LARGE:
+        if threads.get_num_threads() == 1 or math.prod(batch) * ops < LARGE:
             _call(ufunc, inputs, results)
             return
         axis = int(np.argmax(batch))
-        pieces = min(count * PIECES, batch[axis])
-        edges = np.linspace(0, batch[axis], pieces + 1).astype(int)
         index: tuple[Any, ...] = (slice(None),) * axis
         whole = [np.broadcast_to(a, batch + core) for a, core in zip(inputs, self.inputs, strict=True)]
 
         def part(arrays: list[Array], cut: slice) -> list[Array]:
             return [x[(*index, cut)] for x in arrays]
 
-        cuts = [slice(a, b) for a, b in pairwise(edges)]
-        threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in cuts])
+        threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in _cuts(batch[axis])])
+
+
+def _cuts(rows: int, multiple: int = 1) -> list[slice]:
+    """Pieces of that many rows for all threads; each begins at a multiple of ``multiple``."""
+    edges = np.linspace(0, rows, threads.get_num_threads() * PIECES + 1)[:-1].astype(int) // multiple * multiple
+    return [slice(a, b) for a, b in pairwise([*np.unique(edges), rows])]
 
 
 def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None:
@@ -206,17 +208,13 @@ class Rollout:
 
         def work(cut: slice) -> None:
             part = [x[cut] if len(x) == rows else x for x in given]
-            with np.errstate(all="ignore"):
-                self._loop.ufunc(number, counts, *part, out=tuple(x[cut] for x in results))
+            _call(self._loop.ufunc, [number, counts, *part], [x[cut] for x in results])
 
-        count = threads.get_num_threads()
-        if count == 1 or rows == 1 or rows * self.operations * counts.sum() < LARGE:
+        if threads.get_num_threads() == 1 or rows == 1 or rows * self.operations * counts.sum() < LARGE:
             work(slice(None))
         else:
             # whole vectors of rows: an incomplete last vector of a piece would repeat rows
-            edges = np.unique(np.linspace(0, rows, count * PIECES + 1)[:-1].astype(int) // VECTOR * VECTOR)
-            edges = np.append(edges, rows)
-            threads.spread([partial(work, slice(a, b)) for a, b in pairwise(edges)])
+            threads.spread([partial(work, cut) for cut in _cuts(rows, VECTOR)])
         return results
 
 

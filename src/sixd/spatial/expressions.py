@@ -10,11 +10,9 @@ from functools import reduce
 from operator import add, and_, mul, or_
 from typing import Any
 
-import numpy as np
-
 from sixd.errors import ScalarTypeError
 from sixd.spatial import scalar
-from sixd.spatial.scalar import Array, Scalar, is_sympy
+from sixd.spatial.scalar import Array, Scalar, is_sympy, object_array
 
 _SINH_SERIES = (1 / 39916800, 1 / 362880, 1 / 5040, 1 / 120, 1 / 6, 1.0)  # at 0.3 the next term is 3e-17
 
@@ -67,14 +65,10 @@ def evaluate_expressions(expressions: Iterable[Any], values: Mapping[Any, Scalar
 
     Among SymPy scalars this is a simultaneous substitution, which stays exact.
     """
-    listed = list(expressions)
-    out = np.empty(len(listed), dtype=object)
-    if any(is_sympy(x) for x in values.values()):
-        out[:] = [x.xreplace(dict(values)) if hasattr(x, "xreplace") else x for x in listed]
-        return out
     known: dict[Any, Scalar] = dict(values)
-    out[:] = [_walk(x, known, where) if is_sympy(x) else x for x in listed]
-    return out
+    if any(is_sympy(x) for x in values.values()):
+        return object_array([x.xreplace(known) if hasattr(x, "xreplace") else x for x in expressions])
+    return object_array([_walk(x, known, where) if is_sympy(x) else x for x in expressions])
 
 
 def _walk(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:

@@ -168,8 +168,6 @@ def random_quaternion(rng: np.random.Generator) -> Array:
 
 # Euler angles -----------------------------------------------------------------------------------
 
-_AXES = {"x": 0, "y": 1, "z": 2}
-
 
 def _parse(sequence: str) -> tuple[int, int, int]:
     letters = sequence.lower()
@@ -179,7 +177,7 @@ def _parse(sequence: str) -> tuple[int, int, int]:
             f"euler: sequence is {sequence!r}, expected three letters of x, y, z, no two neighbours equal, "
             f"all upper case (moving axes) or all lower case (fixed axes), such as 'ZYX' or 'xyz'."
         )
-    i, j, k = (_AXES[c] for c in letters)
+    i, j, k = ("xyz".index(c) for c in letters)
     return i, j, k
 
 

@@ -110,9 +110,14 @@ def object_map(function: Callable[..., Any], *arrays: Any) -> Any:
     broadcast = np.broadcast(*(np.asarray(a, dtype=object) for a in arrays))
     if broadcast.shape == ():
         return function(*(np.asarray(a, dtype=object)[()] for a in arrays))
-    out = np.empty(broadcast.shape, dtype=object)
-    out.ravel()[:] = [function(*xs) for xs in broadcast]
-    return out
+    return object_array([function(*xs) for xs in broadcast], broadcast.shape)
+
+
+def object_array(entries: list[Any], shape: tuple[int, ...] = (-1,)) -> Array:
+    """The array of that shape, (n,) by default, that holds these scalars of any class."""
+    out = np.empty(len(entries), dtype=object)
+    out[:] = entries
+    return out.reshape(shape)
 
 
 def _dispatch(name: str, on_floats: Callable[..., Any], doc: str) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sixd.errors import TraceError
+from sixd.spatial.scalar import object_array
 from sixd.trace.ops import Number, Op, add, binary, compare, div, logic, mul, neg, power, select, unary
 
 
@@ -46,12 +47,8 @@ class Graph:
 
     def input(self, name: str, shape: tuple[int, ...] = ()) -> Any:
         """An array of inputs of that shape, or one input."""
-        if shape == ():
-            return self.node(Op.INPUT, value=(name, 0))
         entries = [self.node(Op.INPUT, value=(name, k)) for k in range(math.prod(shape))]
-        out = np.empty(len(entries), dtype=object)
-        out[:] = entries
-        return out.reshape(shape)
+        return object_array(entries, shape) if shape else entries[0]
 
     def lift(self, x: Any) -> Expr:
         """``x`` as a node of this graph."""

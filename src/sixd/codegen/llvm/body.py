@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from sixd.codegen.lines import work_slots
 from sixd.codegen.llvm.ir import Code, Type, Value
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.trace.expr import Expr
@@ -68,9 +69,7 @@ class Body:
         self.program, self.code, self.type, self.memory = program, code, type, memory
         self.values: dict[int, Value] = {}  # of this block
         self.truths: dict[int, Value] = {}  # of all blocks
-        self.slots: dict[int, int] = {}  # slots in the work array, of values that later blocks need
-        self.free: list[int] = []
-        self.size = 0
+        self.slots: dict[int, int] = {}  # slots in the work array, of numbers that later blocks need
 
     def write(self, limit: float | None, leave: str) -> Value | None:
         """Append all operations and return whether a row is suspect: a truth value that holds where the sum of the
@@ -80,7 +79,9 @@ class Body:
         work = tasks(self.program, self.memory.inputs, self.memory.outputs, code.module.has_fma)
         size = BLOCK if len(work) > LONG else len(work)
         blocks = [work[k : k + size] for k in range(0, len(work), size or 1)]
-        last = last_blocks(blocks)
+        given = [[e for task in block for e in task.gives if not e.op.boolean] for block in blocks]
+        last = {e.index: b for b, block in enumerate(blocks) for task in block for e in task.needs}
+        self.slots, length = work_slots(given, last, delay=1)
         outputs = {e.index for slot in self.program.outputs for e in slot.entries}
         weights = {node.index: weight for node, weight in self.program.watched if limit is not None}
         squares, watched = code.const(0.0, self.type), code.const(0.0, self.type)
@@ -91,17 +92,16 @@ class Body:
             for task in block:
                 for node, value in zip(task.gives, self._do(task), strict=True):
                     (self.truths if node.op.boolean else self.values)[node.index] = value
-                    if node.index in last:
-                        self._keep(node.index, value)
+                    if node.index in self.slots:
+                        code.do(f"store {value}, {self._address(node.index)}, align {self.type.bytes}")
                     if limit is not None and node.index in outputs:
                         squares = code.fma(value, value, squares)
                     if node.index in weights:
                         watched = code.fma(value, code.const(weights[node.index], self.type), watched)
-            self.free += [self.slots.pop(index) for index in list(self.slots) if last[index] == b]
         if weights:
             squares = code.fma(watched, watched, squares)
         # at the start of the function: the work array, and a condition that LLVM does not know to be true
-        code.first_lines.append(f"  %work = alloca [{self.size * self.type.bytes} x i8], align {self.type.bytes}")
+        code.first_lines.append(f"  %work = alloca [{length * self.type.bytes} x i8], align {self.type.bytes}")
         code.first_lines.append("  %always = icmp ne ptr %context, null")
         return None if limit is None else squares.compare("ugt", limit)
 
@@ -115,13 +115,6 @@ class Body:
             return [loaded[e] for e in task.gives]
         self.memory.store(task.group, [self._value(e) for e in _entries(self.program.outputs, task.group)])
         return []
-
-    def _keep(self, index: int, value: Value) -> None:
-        if not self.free:
-            self.free.append(self.size)
-            self.size += 1
-        self.slots[index] = self.free.pop()
-        self.code.do(f"store {value}, {self._address(index)}, align {self.type.bytes}")
 
     def _address(self, index: int) -> Value:
         return self.code.at("%work", self.slots[index] * self.type.bytes)
@@ -234,13 +227,6 @@ def depth_first(program: Program) -> list[Expr]:
         stack.append((node, True))
         stack.extend((a, False) for a in sorted(node.args, key=lambda a: need[a.index]))
     return list(order.values())
-
-
-def last_blocks(blocks: Sequence[Sequence[Task]]) -> dict[int, int]:
-    """The last block that needs each value, for numbers (not truth values) that pass from one block to another."""
-    born = {e.index: b for b, block in enumerate(blocks) for task in block for e in task.gives}
-    last = {e.index: b for b, block in enumerate(blocks) for task in block for e in task.needs if not e.op.boolean}
-    return {index: b for index, b in last.items() if b > born[index]}
 
 
 def _entries(slots: Sequence[Slot], group: Group) -> tuple[Expr, ...]:
