@@ -12,14 +12,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sixd.atomic import write_together
-from sixd.codegen.lines import Language, Lines, work_slots
+from sixd.codegen.lines import Language, Lines
 from sixd.errors import FileError, ScalarTypeError, ShapeError
 from sixd.trace import Op, Program, Slot, check
+from sixd.trace.program import work_indices
 
 # {f} is the suffix of float's functions; arguments are names, elements or constants, so need no brackets
 C_EXPR: dict[Op, str] = {
@@ -72,14 +73,10 @@ RESERVED_FUNCTIONS = RESERVED | {w + end for w in _MATH.split() for end in ("", 
 
 T = TypeVar("T")
 
-
-class _Float(NamedTuple):
-    word: str
-    suffix: str
-    kind: type[np.floating]
-
-
-FLOATS = {"float64": _Float("double", "", np.float64), "float32": _Float("float", "f", np.float32)}
+FLOATS = {
+    "float64": Language(C_EXPR, "const double", "const int", "NAN", "INFINITY"),
+    "float32": Language(C_EXPR, "const float", "const int", "NAN", "INFINITY", suffix="f", kind=np.float32),
+}
 
 
 @dataclass(frozen=True)
@@ -132,19 +129,18 @@ def emit(
                 f"emit: output_names has {len(output_names)} names, expected {len(outputs)}, one for each output."
             )
         outputs = tuple(Slot(n, s.shape, s.entries) for n, s in zip(output_names, outputs, strict=True))
-    code = _Code(name, _float(dtype), program, outputs)
+    code = _Code(name, _language(dtype), program, outputs)
     return CSource(name, code.source(), code.header(comment))
 
 
 class _Code:
     """The text of one function: its arrays, its statements cut into parts, and the work array between parts."""
 
-    def __init__(self, name: str, real: _Float, program: Program, outputs: Sequence[Slot]) -> None:
+    def __init__(self, name: str, language: Language, program: Program, outputs: Sequence[Slot]) -> None:
         names = _safe_names([s.name for s in (*program.inputs, *outputs)], name)
-        self.name, self.real = name, real
+        self.name, self.real = name, language.number.removeprefix("const ")
         self.inputs = dict(zip(names, program.inputs, strict=False))
         self.outputs = dict(zip(names[len(self.inputs) :], outputs, strict=True))
-        language = Language(C_EXPR, f"const {real.word}", "const int", "NAN", "INFINITY", real.suffix, real.kind)
         self.lines = Lines(language, program, self.inputs, self.outputs)
         nodes, results = self.lines.nodes, self.lines.results
         self.whole = len(nodes) + len(results) <= WHOLE
@@ -154,7 +150,7 @@ class _Code:
             last = {a.index: k for k, part in enumerate(self.parts) for n in part for a in n.args}
             last |= dict.fromkeys(self.lines.returned, len(self.parts))
             # a part stores after its last read, so it may overwrite values that no later part reads
-            self.lines.work_index, self.size = work_slots(self.parts, last)
+            self.lines.work_index, self.size = work_indices(self.parts, last)
 
     def pieces(self) -> Iterator[tuple[list[str], set[str]]]:
         """The lines of each part, and the arrays that they use; the results are written last."""
@@ -179,12 +175,12 @@ class _Code:
             for lines, arrays in self.pieces():
                 own = f"{self.name}_part{len(body)}"
                 given = [a for a in (*self.inputs, *self.outputs, "work") if a in arrays]
-                heads = [f"{'const ' * (a in self.inputs)}{self.real.word} *{a}" for a in given]
+                heads = [f"{'const ' * (a in self.inputs)}{self.real} *{a}" for a in given]
                 top += ["", *_function(f"SIXD_PART {own}({', '.join(heads)})", lines)]
                 body.append(f"{own}({', '.join(given)});")
                 used |= arrays
             if self.size:
-                body.insert(0, f"{self.real.word} work[{self.size}];")
+                body.insert(0, f"{self.real} work[{self.size}];")
         unused = [f"(void){a};" for a in (*self.inputs, *self.outputs) if a not in used]
         return "\n".join([*top, "", *self.declaration(), "", *_function(self.prototype(), [*body, *unused]), ""])
 
@@ -206,8 +202,8 @@ class _Code:
 
     def prototype(self) -> str:
         """The function's prototype."""
-        heads = [_parameter(f"const {self.real.word}", a, slot) for a, slot in self.inputs.items()]
-        heads += [_parameter(self.real.word, a, slot) for a, slot in self.outputs.items()]
+        heads = [_parameter(f"const {self.real}", a, slot) for a, slot in self.inputs.items()]
+        heads += [_parameter(self.real, a, slot) for a, slot in self.outputs.items()]
         return f"void {self.name}({', '.join(heads) or 'void'})"
 
     def declaration(self) -> list[str]:
@@ -250,7 +246,7 @@ def _plain(text: str) -> list[str]:
 # checks of the arguments ----------------------------------------------------------------------------
 
 
-def _float(dtype: Any) -> _Float:
+def _language(dtype: Any) -> Language:
     try:
         return FLOATS[np.dtype(dtype).name]
     except (KeyError, TypeError):

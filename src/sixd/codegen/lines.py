@@ -5,7 +5,6 @@ Names and order of values are the same in all languages; a language is a table o
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,29 +33,6 @@ class Language:
             return self.nan
         text = self.infinity if np.isinf(y) else f"{abs(y)!s}{self.suffix}"
         return f"(-{text})" if np.signbit(y) else text
-
-
-def work_slots(
-    parts: Iterable[Iterable[Expr]], last: Mapping[int, int], *, delay: int = 0
-) -> tuple[dict[int, int], int]:
-    """The slot in a work array of each value, by index, that passes from one part of a program to another; its length.
-
-    ``parts`` are the values that each part computes, ``last`` has the last part that reads a value. Its slot is used
-    again in that part, or ``delay`` parts later.
-    """
-    found: dict[int, int] = {}
-    free: list[int] = []
-    ends: dict[int, list[int]] = defaultdict(list)
-    size = 0
-    for k, part in enumerate(parts):
-        free += ends[k]
-        for n in part:
-            if last.get(n.index, k) > k:
-                if not free:
-                    free, size = [size], size + 1
-                found[n.index] = free.pop()
-                ends[last[n.index] + delay].append(found[n.index])
-    return found, size
 
 
 class Lines:

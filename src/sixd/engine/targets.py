@@ -44,17 +44,20 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
     """
     # imported here: a warm start needs no code generator
     with FORKS_WAIT:
-        from sixd.codegen.llvm.entry import emit_entry
-        from sixd.codegen.llvm.loop import emit_loop
         from sixd.codegen.llvm.machine import assemble, host
-        from sixd.codegen.llvm.rollout import emit_rollout
 
     machine = host()
     if form == "entry":
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.entry import emit_entry
         text = emit_entry(program, dtype, limit, machine.has_fma)
     elif form == "loop":
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.loop import emit_loop
         text = emit_loop(program, dtype, machine.lanes(dtype), limit, machine.has_fma)
     else:
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.rollout import emit_rollout
         text = emit_rollout(program, dtype, machine.lanes(dtype), machine.has_fma)
     return make_image(assemble(text, machine))
 

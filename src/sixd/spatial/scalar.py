@@ -97,12 +97,8 @@ def exact(array: Any) -> Array:
 
 def symbols_in(arrays: Iterable[Any]) -> set[Any]:
     """Free SymPy symbols of all elements of the arrays."""
-    found: set[Any] = set()
-    for array in arrays:
-        if is_object(array):
-            for x in np.asarray(array).ravel():
-                found |= getattr(x, "free_symbols", set())
-    return found
+    objects = (x for array in arrays if is_object(array) for x in np.asarray(array).ravel())
+    return set().union(*(getattr(x, "free_symbols", ()) for x in objects))
 
 
 def object_map(function: Callable[..., Any], *arrays: Any) -> Any:

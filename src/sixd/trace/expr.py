@@ -62,6 +62,10 @@ class Graph:
             return self.lift(x[()])
         raise TraceError(f"a traced value met a {type(x).__name__} ({x!r}), expected a number or a traced value.")
 
+    def entries(self, array: Any) -> tuple[Expr, ...]:
+        """The elements of an array, or one scalar, as nodes of this graph."""
+        return tuple(self.lift(x) for x in np.asarray(array, dtype=object).ravel())
+
 
 def _unary(op: Op) -> Callable[[Expr], Expr]:
     """Return the method of ``Expr`` for an operation of one argument."""

@@ -16,12 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from sixd.codegen.lines import work_slots
 from sixd.codegen.llvm.ir import Code, Type, Value
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
-from sixd.trace.program import Program, Slot
+from sixd.trace.program import Program, Slot, work_indices
 
 Group = tuple[int, int, int]  # neighbouring entries of an array: its index, the first entry, the number of entries
 KINDS = {"float64": "double", "float32": "float"}
@@ -69,7 +68,7 @@ class Body:
         self.program, self.code, self.type, self.memory = program, code, type, memory
         self.values: dict[int, Value] = {}  # of this block
         self.truths: dict[int, Value] = {}  # of all blocks
-        self.slots: dict[int, int] = {}  # slots in the work array, of numbers that later blocks need
+        self.work_index: dict[int, int] = {}  # in the work array, of numbers that later blocks need
 
     def write(self, limit: float | None, leave: str) -> Value | None:
         """Append all operations and return whether a row is suspect: a truth value that holds where the sum of the
@@ -81,7 +80,7 @@ class Body:
         blocks = [work[k : k + size] for k in range(0, len(work), size or 1)]
         given = [[e for task in block for e in task.gives if not e.op.boolean] for block in blocks]
         last = {e.index: b for b, block in enumerate(blocks) for task in block for e in task.needs}
-        self.slots, length = work_slots(given, last, delay=1)
+        self.work_index, length = work_indices(given, last, delay=1)
         outputs = {e.index for slot in self.program.outputs for e in slot.entries}
         weights = {node.index: weight for node, weight in self.program.watched if limit is not None}
         squares, watched = code.const(0.0, self.type), code.const(0.0, self.type)
@@ -92,7 +91,7 @@ class Body:
             for task in block:
                 for node, value in zip(task.gives, self._do(task), strict=True):
                     (self.truths if node.op.boolean else self.values)[node.index] = value
-                    if node.index in self.slots:
+                    if node.index in self.work_index:
                         code.do(f"store {value}, {self._address(node.index)}, align {self.type.bytes}")
                     if limit is not None and node.index in outputs:
                         squares = code.fma(value, value, squares)
@@ -117,7 +116,7 @@ class Body:
         return []
 
     def _address(self, index: int) -> Value:
-        return self.code.at("%work", self.slots[index] * self.type.bytes)
+        return self.code.at("%work", self.work_index[index] * self.type.bytes)
 
     def _value(self, node: Expr) -> Value:
         """The value of a node in this block."""

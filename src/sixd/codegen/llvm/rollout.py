@@ -8,6 +8,7 @@ lane; rows are transposed only when they are read and recorded.
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 from sixd.codegen.llvm.body import KINDS, Body
 from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
@@ -55,11 +56,8 @@ class _Roll:
         self.code = Code(module)
         self.size = Type(type.kind).bytes
         self.count = {name: math.prod(shape) for name, shape in recipe.memory.items()}
-        self.start: dict[str, int] = {}
-        end = 0
-        for name, count in self.count.items():
-            self.start[name] = end
-            end += count
+        *starts, end = accumulate(self.count.values(), initial=0)
+        self.start = dict(zip(self.count, starts, strict=True))
         # beyond the memory: the results of a repeated program, which then replace its own inputs
         repeated = [sum(self.count[name] for name in work.outputs) for work in recipe.works if work.most > 1]
         self.spare, self.end = end, end + max(repeated, default=0)

@@ -10,6 +10,7 @@ Long runs of zeros in outputs are filled by a loop, not stored one by one. The C
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from sixd.codegen.llvm.body import Group
 from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
@@ -50,12 +51,6 @@ def store_rows(code: Code, pointers: Sequence[Value], rows: Sequence[Value], byt
     """Store each row's entries at its pointer plus ``byte``."""
     for pointer, row in zip(pointers, rows, strict=True):
         code.do(f"store {row}, {code.at(pointer, byte)}, {flags}")
-
-
-def prefetch_to_write(code: Code, address: Value) -> None:
-    """Prefetch a line of memory that will be written; addresses outside of arrays do no harm."""
-    code.module.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-    code.do(f"call void @llvm.prefetch.p0({address}, i32 1, i32 3, i32 1)")  # to write, keep it close, data
 
 
 def transpose(code: Code, registers: Sequence[Value]) -> list[Value]:
@@ -147,29 +142,21 @@ MANY = 4096
 
 def split_zeros(program: Program, groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
     """The groups of outputs to store, and the long runs of neighbouring groups that are all zeros."""
+
+    def kind(group: Group) -> tuple[int, bool]:
+        k, first, width = group
+        entries = program.outputs[k].entries
+        return k, len(entries) >= MANY and all(e.is_value(0) for e in entries[first : first + width])
+
     kept: list[Group] = []
     runs: list[Group] = []
-    pending: list[Group] = []
-
-    def flush() -> None:
-        if sum(width for _, _, width in pending) >= SHORTEST:
-            k, first, _ = pending[0]
-            runs.append((k, first, pending[-1][1] + pending[-1][2] - first))
+    for (k, is_zero), neighbours in groupby(groups, kind):
+        run = list(neighbours)
+        length = sum(width for _, _, width in run)
+        if is_zero and length >= SHORTEST:
+            runs.append((k, run[0][1], length))
         else:
-            kept.extend(pending)
-        pending.clear()
-
-    for group in groups:
-        k, first, width = group
-        if pending and pending[-1][0] != k:
-            flush()
-        entries = program.outputs[k].entries
-        if len(entries) >= MANY and all(e.is_value(0) for e in entries[first : first + width]):
-            pending.append(group)
-        else:
-            flush()
-            kept.append(group)
-    flush()
+            kept += run
     return kept, runs
 
 
