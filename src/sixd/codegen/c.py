@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -152,28 +152,22 @@ class _Code:
             # a part stores after its last read, so it may overwrite values that no later part reads
             self.lines.work_index, self.size = work_indices(self.parts, last)
 
-    def pieces(self) -> Iterator[tuple[list[str], set[str]]]:
-        """The lines of each part, and the arrays that they use; the results are written last."""
-        used: set[str]
-        for part in self.parts:
-            yield list(self.lines.statements(part, used := set())), used
-        for results in _cut(self.lines.results):
-            yield list(self.lines.writes(results, (), used := set())), used
-
     def source(self) -> str:
         """The text of the C file."""
         top = [
             f"/* {self.name}: its arguments are described in {self.name}.h. Written by sixd. */",
             "#include <math.h>",
         ]
-        used: set[str] = set()
         if self.whole:
-            body = self.lines.whole(used)
+            body = self.lines.whole()
+            used = _arrays(body)
         else:
             top.append(NO_INLINE)
-            body = []
-            for lines, arrays in self.pieces():
-                own = f"{self.name}_part{len(body)}"
+            body, used = [], set()
+            # the results are written last
+            pieces = [*map(self.lines.statements, self.parts), *map(self.lines.writes, _cut(self.lines.results))]
+            for lines in map(list, pieces):
+                own, arrays = f"{self.name}_part{len(body)}", _arrays(lines)
                 given = [a for a in (*self.inputs, *self.outputs, "work") if a in arrays]
                 heads = [f"{'const ' * (a in self.inputs)}{self.real} *{a}" for a in given]
                 top += ["", *_function(f"SIXD_PART {own}({', '.join(heads)})", lines)]
@@ -220,6 +214,11 @@ def _cut(items: Sequence[T]) -> list[Sequence[T]]:
 
 
 # pieces of text ------------------------------------------------------------------------------------
+
+
+def _arrays(lines: Iterable[str]) -> set[str]:
+    """The names of the arrays that lines access."""
+    return set(re.findall(r"(\w+)\[", "\n".join(lines)))
 
 
 def _function(head: str, lines: Iterable[str]) -> list[str]:

@@ -46,4 +46,4 @@ def emit_js(program: Program) -> str:
     entries = tuple(e for slot in program.outputs for e in slot.entries)
     inputs, outputs = {slot.name: slot for slot in program.inputs}, {"out": Slot("out", (len(entries),), entries)}
     language = Language(JS_EXPR, "const", "const", "NaN", "Infinity")
-    return "\n".join(Lines(language, program, inputs, outputs).whole(set()))
+    return "\n".join(Lines(language, program, inputs, outputs).whole())
