@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from sixd.locks import FORKS_WAIT
-from sixd.runtime.image import Image, Loaded, make_image
+from sixd.runtime.image import Image, make_image
 from sixd.runtime.routine import Rollout, Routine
 from sixd.trace.program import Program
 
@@ -73,11 +73,6 @@ def _processor() -> str:
     return platform.machine() + platform.system() + repr(sorted(name for name, there in features.items() if there))
 
 
-def _load(image: Image) -> Loaded:
-    """Map an image into memory pages that can be executed."""
-    return Loaded(image)
-
-
 def _emit_c(program: Program, name: str, **options: Any) -> Any:
     from sixd.codegen.c import emit
 
@@ -90,7 +85,7 @@ def _emit_js(program: Program) -> str:
     return emit_js(program)
 
 
-cpu = Target("cpu", _emit_machine_code, _processor, partial(Routine, load=_load), partial(Rollout, load=_load))
+cpu = Target("cpu", _emit_machine_code, _processor, Routine, Rollout)
 c = Target("c", _emit_c)
 js = Target("js", _emit_js)
 

@@ -47,13 +47,12 @@ class Routine:
         inputs: tuple[tuple[int, ...], ...],
         dtype: str,
         provide: Callable[[str], Part],
-        load: Callable[[Image], Loaded] = Loaded,
     ) -> None:
         self.name, self.inputs, self.dtype = name, inputs, dtype
         self._kind = np.dtype(dtype)
         self.entry: Callable[..., Any] = decline
         self.make_entry: Callable[..., Any] | None = None  # with another fallback than ``decline``
-        self._provide, self._load = provide, load
+        self._provide = provide
         self._lock = Lock()
         self._parts: dict[str, Part] = {}
         self._loop: GeneralizedUfunc | None = None
@@ -78,7 +77,7 @@ class Routine:
 
     def _install(self, form: str) -> Part:
         part = self._provide(form)
-        loaded = self._load(part.image)
+        loaded = Loaded(part.image)
         if form == "entry":
             self.make_entry = partial(make_function, loaded.address("entry"), self.name, self.dtype, loaded)
             self.entry = self.make_entry()
@@ -176,10 +175,9 @@ class Rollout:
         state: Sequence[Shape],
         constants: Sequence[Shape],
         operations: int,
-        load: Callable[[Image], Loaded] = Loaded,
     ) -> None:
         self.dtype, self.state, self.operations = np.dtype(dtype), tuple(state), operations
-        loaded = load(image)
+        loaded = Loaded(image)
         inputs: list[Any] = [(), ("r",), *state, *constants]
         outputs: list[Any] = [("r", *shape) for shape in state]
         # kept whole, since it owns what the ufunc points to

@@ -30,22 +30,14 @@ def _sinh(x: Scalar) -> Scalar:
 
 # SymPy's functions by name, on the scalars of their arguments
 _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
-    "sin": scalar.sin,
-    "cos": scalar.cos,
-    "tan": scalar.tan,
-    "asin": scalar.asin,
-    "acos": scalar.acos,
+    **{name: getattr(scalar, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log", "sign")},
     "atan": lambda x: scalar.atan2(x, 1),
-    "atan2": scalar.atan2,
-    "exp": scalar.exp,
-    "log": scalar.log,
     "sinh": _sinh,
     "cosh": lambda x: (scalar.exp(x) + scalar.exp(-x)) / 2,
     "tanh": lambda x: _small(x, _sinh(x) * 2 / (scalar.exp(x) + scalar.exp(-x)), 1 - 2 / (scalar.exp(2 * x) + 1)),
     "sec": lambda x: 1 / scalar.cos(x),
     "csc": lambda x: 1 / scalar.sin(x),
     "cot": lambda x: scalar.cos(x) / scalar.sin(x),
-    "sign": scalar.sign,
     "Abs": scalar.absolute,
     "Min": lambda *xs: reduce(scalar.minimum, xs),
     "Max": lambda *xs: reduce(scalar.maximum, xs),
