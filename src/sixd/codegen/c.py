@@ -18,7 +18,7 @@ import numpy as np
 
 from sixd.atomic import write_together
 from sixd.codegen.lines import Language, Lines
-from sixd.errors import FileError, ScalarTypeError, ShapeError
+from sixd.errors import FileError, ScalarTypeError
 from sixd.trace import Op, Program, Slot, check
 from sixd.trace.program import work_indices
 
@@ -103,14 +103,7 @@ class CSource:
         return path_c, path_h
 
 
-def emit(
-    program: Program,
-    name: str,
-    *,
-    dtype: Any = "float64",
-    comment: str = "",
-    output_names: Sequence[str] | None = None,
-) -> CSource:
+def emit(program: Program, name: str, *, dtype: Any = "float64", comment: str = "") -> CSource:
     """The C function ``void name(const double input[size], ..., double output[size])`` of a program.
 
     Arrays are row-major, a scalar is an array of one; inputs come in the program's order, then outputs in theirs.
@@ -122,25 +115,18 @@ def emit(
     """
     _require_function_name(name)
     check(program)
-    outputs = program.outputs
-    if output_names is not None:
-        if len(output_names) != len(outputs):
-            raise ShapeError(
-                f"emit: output_names has {len(output_names)} names, expected {len(outputs)}, one for each output."
-            )
-        outputs = tuple(Slot(n, s.shape, s.entries) for n, s in zip(output_names, outputs, strict=True))
-    code = _Code(name, _language(dtype), program, outputs)
+    code = _Code(name, _language(dtype), program)
     return CSource(name, code.source(), code.header(comment))
 
 
 class _Code:
     """The text of one function: its arrays, its statements cut into parts, and the work array between parts."""
 
-    def __init__(self, name: str, language: Language, program: Program, outputs: Sequence[Slot]) -> None:
-        names = _safe_names([s.name for s in (*program.inputs, *outputs)], name)
+    def __init__(self, name: str, language: Language, program: Program) -> None:
+        names = _safe_names([s.name for s in (*program.inputs, *program.outputs)], name)
         self.name, self.real = name, language.number.removeprefix("const ")
         self.inputs = dict(zip(names, program.inputs, strict=False))
-        self.outputs = dict(zip(names[len(self.inputs) :], outputs, strict=True))
+        self.outputs = dict(zip(names[len(self.inputs) :], program.outputs, strict=True))
         self.lines = Lines(language, program, self.inputs, self.outputs)
         nodes, results = self.lines.nodes, self.lines.results
         self.whole = len(nodes) + len(results) <= WHOLE
