@@ -33,7 +33,7 @@ class Part(NamedTuple):
     make the program singular."""
 
     image: Image
-    outputs: tuple[tuple[int, ...], ...]
+    outputs: tuple[Shape, ...]
     operations: int
     singular: tuple[int, ...] = ()
 
@@ -41,13 +41,7 @@ class Part(NamedTuple):
 class Routine:
     """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
 
-    def __init__(
-        self,
-        name: str,
-        inputs: tuple[tuple[int, ...], ...],
-        dtype: str,
-        provide: Callable[[str], Part],
-    ) -> None:
+    def __init__(self, name: str, inputs: tuple[Shape, ...], dtype: str, provide: Callable[[str], Part]) -> None:
         self.name, self.inputs, self.dtype = name, inputs, dtype
         self._kind = np.dtype(dtype)
         self.entry: Callable[..., Any] = decline
@@ -168,13 +162,7 @@ class Rollout:
     """Code of a recipe for a state and constants of these core shapes; ``operations``: their number in one step."""
 
     def __init__(
-        self,
-        image: Image,
-        name: str,
-        dtype: str,
-        state: Sequence[Shape],
-        constants: Sequence[Shape],
-        operations: int,
+        self, image: Image, name: str, dtype: str, state: Sequence[Shape], constants: Sequence[Shape], operations: int
     ) -> None:
         self.dtype, self.state, self.operations = np.dtype(dtype), tuple(state), operations
         loaded = Loaded(image)

@@ -104,13 +104,7 @@ class Entries:
     """Access to a program's arrays entry by entry, at these addresses; ``flags`` are those of loads."""
 
     def __init__(
-        self,
-        code: Code,
-        type: Type,
-        program: Program,
-        sources: Sequence[Value],
-        targets: Sequence[Value],
-        flags: str = "",
+        self, code: Code, type: Type, program: Program, sources: list[Value], targets: list[Value], flags: str = ""
     ) -> None:
         self.code, self.type, self.sources, self.targets, self.flags = code, type, sources, targets, flags
         self.inputs, self.outputs = (
@@ -126,7 +120,7 @@ class Entries:
         """Store an entry of an output."""
         self.code.do(f"store {values[0]}, {self.at(self.targets, group)}, align {self.type.bytes}")
 
-    def at(self, bases: Sequence[Value], group: Group) -> Value:
+    def at(self, bases: list[Value], group: Group) -> Value:
         """The address of a group's first entry."""
         k, first, _ = group
         return self.code.at(bases[k], self.type.bytes * first)
