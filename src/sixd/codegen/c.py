@@ -204,7 +204,7 @@ def _cut(items: Sequence[T]) -> list[Sequence[T]]:
 
 def _arrays(lines: Iterable[str]) -> set[str]:
     """The names of the arrays that lines access."""
-    return set(re.findall(r"(\w+)\[", "\n".join(lines)))
+    return set(re.findall(r"\b([A-Za-z]\w*)\[", "\n".join(lines)))
 
 
 def _function(head: str, lines: Iterable[str]) -> list[str]:

@@ -58,12 +58,13 @@ class Op(Enum):
         self.arity = arity  # number of arguments
         self.on_floats = on_floats  # NumPy's function
         self.boolean = boolean  # whether it yields a truth value instead of a number
+        self.takes_boolean = word in ("not", "and", "or")
 
     __hash__ = object.__hash__  # Enum hashes the name, which is slow: operations are keys of every graph
 
     def argument_boolean(self, k: int) -> bool:
         """Whether its argument k must be a truth value."""
-        return self in (Op.NOT, Op.AND, Op.OR) or (self is Op.SELECT and k == 0)
+        return self.takes_boolean or (self is Op.SELECT and k == 0)
 
 
 # folding -----------------------------------------------------------------------------------------
