@@ -12,8 +12,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from sixd.codegen.llvm.context import CONTEXT, MATH
 from sixd.codegen.llvm.ir import Code, Module, Type
+from sixd.codegen.llvm.machine import CONTEXT, MATH
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.trace.ops import Op
 

@@ -18,7 +18,7 @@ from sixd.algorithms import rnea
 from sixd.codegen.llvm import machine as machines
 from sixd.engine import artifact, targets
 from sixd.engine.functions import LIBRARY
-from sixd.runtime import cache
+from sixd.runtime import cache, routine
 from sixd.spatial import placement
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits are POSIX")
@@ -129,7 +129,7 @@ STEPS = {
     "linking": (targets, "make_image"),
     "reading": (cache, "read"),
     "writing": (cache, "write"),
-    "loading": (targets, "Loaded"),
+    "loading": (routine, "Loaded"),
 }
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import sixd
-from sixd.runtime import cache, sources
+from sixd.runtime import cache
 
 PACKAGE = Path(sixd.__file__).parent
-SMALL = ("errors.py", "locks.py", "runtime/__init__.py", "runtime/cache.py", "runtime/sources.py")
+SMALL = ("errors.py", "locks.py", "runtime/__init__.py", "runtime/cache.py")
 TIME = 1_600_000_000 * 10**9  # ns
 
 
@@ -103,13 +103,12 @@ def test_files_of_a_package(tmp_path):
         (tmp_path / name).write_text("x = 1")
     (tmp_path / ".#a.py").symlink_to("nowhere")  # an editor's lock
     (tmp_path / "sub" / "round").symlink_to(tmp_path / "sub")  # links in a circle
-    found = sources.stamps(str(tmp_path))
-    assert found == sources.stamps(str(tmp_path))
+    found = cache.stamps(str(tmp_path))
+    assert found == cache.stamps(str(tmp_path))
     assert (found[0].path, found[0].size) == (str(tmp_path / "a.py"), 5)
     assert not any("c.txt" in stamp.path or "d.py" in stamp.path for stamp in found)
-    assert sources.stamps("") == sources.stamps(str(tmp_path / "absent")) == []
-    assert any(stamp.path.endswith("cache.py") for stamp in sources._SEEN)
-    assert cache.fingerprint() == sources.fingerprint()
+    assert cache.stamps("") == cache.stamps(str(tmp_path / "absent")) == []
+    assert any(stamp.path.endswith("cache.py") for stamp in cache._SEEN)
 
 
 @pytest.mark.parametrize("change", ["_version.py", "binding/libllvmlite.so", "nothing"])

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sixd.spatial import scalar
-from sixd.spatial.derivative_rules import CHOOSES_FIRST, RULES
 from sixd.spatial.dual import Dual
+from sixd.spatial.scalar import CHOOSES_FIRST, RULES
 
 
 def test_every_function_has_a_rule():

@@ -6,9 +6,8 @@ import numpy as np
 
 from sixd.algorithms.kinematics import frame_transform
 from sixd.model.model import Model
-from sixd.spatial.points import force_at_point
 from sixd.spatial.scalar import Array
-from sixd.spatial.transform import rotate_both
+from sixd.spatial.transform import force_at_point, rotate_both
 
 _ZERO3, _ZERO6 = np.zeros(3, dtype=int), np.zeros(6, dtype=int)
 

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sixd.atomic import write_together
 from sixd.codegen.lines import Language, Lines
-from sixd.errors import FileError, ScalarTypeError, ShapeError
-from sixd.trace import Expr, Op, Program, Slot, check
+from sixd.errors import FileError, ScalarTypeError
+from sixd.trace import Op, Program, Slot, check
+from sixd.trace.program import work_indices
 
 # {f} is the suffix of float's functions; arguments are names, elements or constants, so need no brackets
 C_EXPR: dict[Op, str] = {
@@ -74,14 +73,10 @@ RESERVED_FUNCTIONS = RESERVED | {w + end for w in _MATH.split() for end in ("", 
 
 T = TypeVar("T")
 
-
-class _Float(NamedTuple):
-    word: str
-    suffix: str
-    kind: type[np.floating]
-
-
-FLOATS = {"float64": _Float("double", "", np.float64), "float32": _Float("float", "f", np.float32)}
+FLOATS = {
+    "float64": Language(C_EXPR, "const double", "const int", "NAN", "INFINITY"),
+    "float32": Language(C_EXPR, "const float", "const int", "NAN", "INFINITY", suffix="f", kind=np.float32),
+}
 
 
 @dataclass(frozen=True)
@@ -103,14 +98,7 @@ class CSource:
         return path_c, path_h
 
 
-def emit(
-    program: Program,
-    name: str,
-    *,
-    dtype: Any = "float64",
-    comment: str = "",
-    output_names: Sequence[str] | None = None,
-) -> CSource:
+def emit(program: Program, name: str, *, dtype: Any = "float64", comment: str = "") -> CSource:
     """The C function ``void name(const double input[size], ..., double output[size])`` of a program.
 
     Arrays are row-major, a scalar is an array of one; inputs come in the program's order, then outputs in theirs.
@@ -122,43 +110,28 @@ def emit(
     """
     _require_function_name(name)
     check(program)
-    outputs = program.outputs
-    if output_names is not None:
-        if len(output_names) != len(outputs):
-            raise ShapeError(
-                f"emit: output_names has {len(output_names)} names, expected {len(outputs)}, one for each output."
-            )
-        outputs = tuple(Slot(n, s.shape, s.entries) for n, s in zip(output_names, outputs, strict=True))
-    code = _Code(name, _float(dtype), program, outputs)
+    code = _Code(name, _language(dtype), program)
     return CSource(name, code.source(), code.header(comment))
 
 
 class _Code:
     """The text of one function: its arrays, its statements cut into parts, and the work array between parts."""
 
-    def __init__(self, name: str, real: _Float, program: Program, outputs: Sequence[Slot]) -> None:
-        names = _safe_names([s.name for s in (*program.inputs, *outputs)], name)
-        self.name, self.real = name, real
+    def __init__(self, name: str, language: Language, program: Program) -> None:
+        names = _safe_names([s.name for s in (*program.inputs, *program.outputs)], name)
+        self.name, self.real = name, language.number.removeprefix("const ")
         self.inputs = dict(zip(names, program.inputs, strict=False))
-        self.outputs = dict(zip(names[len(self.inputs) :], outputs, strict=True))
-        language = Language(
-            C_EXPR, partial(_literal, real=real), f"const {real.word}", truth="const int", suffix=real.suffix
-        )
+        self.outputs = dict(zip(names[len(self.inputs) :], program.outputs, strict=True))
         self.lines = Lines(language, program, self.inputs, self.outputs)
         nodes, results = self.lines.nodes, self.lines.results
         self.whole = len(nodes) + len(results) <= WHOLE
         self.parts = [nodes] if self.whole else _cut(nodes)
         self.size = 0
         if not self.whole:
-            self.lines.work_index, self.size = _work_indices(self.parts, self.lines.returned)
-
-    def pieces(self) -> Iterator[tuple[list[str], set[str]]]:
-        """The lines of each part, and the arrays that they use; the results are written last."""
-        used: set[str]
-        for part in self.parts:
-            yield list(self.lines.statements(part, used := set())), used
-        for results in _cut(self.lines.results):
-            yield list(self.lines.writes(results, (), used := set())), used
+            last = {a.index: k for k, part in enumerate(self.parts) for n in part for a in n.args}
+            last |= dict.fromkeys(self.lines.returned, len(self.parts))
+            # a part stores after its last read, so it may overwrite values that no later part reads
+            self.lines.work_index, self.size = work_indices(self.parts, last)
 
     def source(self) -> str:
         """The text of the C file."""
@@ -166,21 +139,23 @@ class _Code:
             f"/* {self.name}: its arguments are described in {self.name}.h. Written by sixd. */",
             "#include <math.h>",
         ]
-        used: set[str] = set()
         if self.whole:
-            body = self.lines.whole(used)
+            body = self.lines.whole()
+            used = _arrays(body)
         else:
             top.append(NO_INLINE)
-            body = []
-            for lines, arrays in self.pieces():
-                own = f"{self.name}_part{len(body)}"
+            body, used = [], set()
+            # the results are written last
+            pieces = [*map(self.lines.statements, self.parts), *map(self.lines.writes, _cut(self.lines.results))]
+            for lines in map(list, pieces):
+                own, arrays = f"{self.name}_part{len(body)}", _arrays(lines)
                 given = [a for a in (*self.inputs, *self.outputs, "work") if a in arrays]
-                heads = [f"{'const ' * (a in self.inputs)}{self.real.word} *{a}" for a in given]
+                heads = [f"{'const ' * (a in self.inputs)}{self.real} *{a}" for a in given]
                 top += ["", *_function(f"SIXD_PART {own}({', '.join(heads)})", lines)]
                 body.append(f"{own}({', '.join(given)});")
                 used |= arrays
             if self.size:
-                body.insert(0, f"{self.real.word} work[{self.size}];")
+                body.insert(0, f"{self.real} work[{self.size}];")
         unused = [f"(void){a};" for a in (*self.inputs, *self.outputs) if a not in used]
         return "\n".join([*top, "", *self.declaration(), "", *_function(self.prototype(), [*body, *unused]), ""])
 
@@ -202,8 +177,8 @@ class _Code:
 
     def prototype(self) -> str:
         """The function's prototype."""
-        heads = [_parameter(f"const {self.real.word}", a, slot) for a, slot in self.inputs.items()]
-        heads += [_parameter(self.real.word, a, slot) for a, slot in self.outputs.items()]
+        heads = [_parameter(f"const {self.real}", a, slot) for a, slot in self.inputs.items()]
+        heads += [_parameter(self.real, a, slot) for a, slot in self.outputs.items()]
         return f"void {self.name}({', '.join(heads) or 'void'})"
 
     def declaration(self) -> list[str]:
@@ -219,27 +194,12 @@ def _cut(items: Sequence[T]) -> list[Sequence[T]]:
     return [items[k : k + PART] for k in range(0, len(items), PART)]
 
 
-def _work_indices(parts: Sequence[Sequence[Expr]], returned: Iterable[int]) -> tuple[dict[int, int], int]:
-    """The index in ``work`` of each value that a later part reads, and the length of ``work``."""
-    last = {a.index: k for k, part in enumerate(parts) for n in part for a in n.args}
-    last |= dict.fromkeys(returned, len(parts))
-    found: dict[int, int] = {}
-    free: list[int] = []
-    ends: dict[int, list[int]] = defaultdict(list)
-    size = 0
-    for k, part in enumerate(parts):
-        # a part stores after its last read, so it may overwrite values that no later part reads
-        free += ends[k]
-        for n in part:
-            if last.get(n.index, k) > k:
-                if not free:
-                    free, size = [size], size + 1
-                found[n.index] = free.pop()
-                ends[last[n.index]].append(found[n.index])
-    return found, size
-
-
 # pieces of text ------------------------------------------------------------------------------------
+
+
+def _arrays(lines: Iterable[str]) -> set[str]:
+    """The names of the arrays that lines access."""
+    return set(re.findall(r"\b([A-Za-z]\w*)\[", "\n".join(lines)))
 
 
 def _function(head: str, lines: Iterable[str]) -> list[str]:
@@ -257,16 +217,6 @@ def _describe(array: str, slot: Slot) -> str:
     return f"{size}{empty}" if array == slot.name else f"{size}{empty}; in the program its name is {slot.name!r}"
 
 
-def _literal(x: float, real: _Float) -> str:
-    """A number as the shortest decimal that reads back as the same one."""
-    with np.errstate(over="ignore"):
-        y = real.kind(x)
-    if np.isnan(y):
-        return "NAN"
-    text = "INFINITY" if np.isinf(y) else f"{abs(y)!s}{real.suffix}"
-    return f"(-{text})" if np.signbit(y) else text
-
-
 def _plain(text: str) -> list[str]:
     """Lines that are valid in a comment: printable ASCII, without comment delimiters and trigraphs."""
     lines = ["".join(c if " " <= c <= "~" else ascii(c)[1:-1] for c in line) for line in text.splitlines()] or [""]
@@ -276,7 +226,7 @@ def _plain(text: str) -> list[str]:
 # checks of the arguments ----------------------------------------------------------------------------
 
 
-def _float(dtype: Any) -> _Float:
+def _language(dtype: Any) -> Language:
     try:
         return FLOATS[np.dtype(dtype).name]
     except (KeyError, TypeError):

@@ -5,7 +5,6 @@ Operators are written as in C, functions are those of ``Math``.
 
 from __future__ import annotations
 
-import math
 import re
 
 from sixd.codegen.c import C_EXPR
@@ -38,26 +37,13 @@ def emit_js(program: Program) -> str:
     """
     check(program)
     for slot in program.inputs:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", slot.name) or slot.name in _RESERVED or _is_local(slot.name):
+        valid, local = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", slot.name), re.fullmatch(r"t\d+", slot.name)
+        if not valid or local or slot.name in _RESERVED:
             raise ScalarTypeError(
                 f"emit_js: an input is called {slot.name!r}, expected a valid JavaScript name that is not reserved. "
                 f"Choose another."
             )
     entries = tuple(e for slot in program.outputs for e in slot.entries)
-    language = Language(JS_EXPR, _literal, "const", "const")
-    lines = Lines(
-        language, program, {s.name: s for s in program.inputs}, {"out": Slot("out", (len(entries),), entries)}
-    )
-    return "\n".join(lines.whole(set()))
-
-
-def _is_local(name: str) -> bool:
-    return re.fullmatch(r"t\d+", name) is not None
-
-
-def _literal(x: float) -> str:
-    """A number as the shortest decimal that reads back as the same one."""
-    if math.isnan(x):
-        return "NaN"
-    text = "Infinity" if math.isinf(x) else repr(abs(x))
-    return f"(-{text})" if math.copysign(1.0, x) < 0 else text
+    inputs, outputs = {slot.name: slot for slot in program.inputs}, {"out": Slot("out", (len(entries),), entries)}
+    language = Language(JS_EXPR, "const", "const", "NaN", "Infinity")
+    return "\n".join(Lines(language, program, inputs, outputs).whole())

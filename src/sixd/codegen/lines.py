@@ -5,21 +5,34 @@ Names and order of values are the same in all languages; a language is a table o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from sixd.trace import Expr, Op, Program, Slot
 
 
 @dataclass(frozen=True)
 class Language:
-    """The syntax of a language: operations ({0} … are the arguments, {f} the suffix), numbers, declarations."""
+    """The syntax of a language: operations ({0} … are the arguments, {f} the suffix), declarations, numbers."""
 
     expressions: Mapping[Op, str]
-    literal: Callable[[float], str]
     number: str  # the keywords that declare a number
     truth: str  # and a truth value
+    nan: str
+    infinity: str
     suffix: str = ""
+    kind: type[np.floating] = np.float64
+
+    def literal(self, x: float) -> str:
+        """A number as the shortest decimal that reads back as the same one."""
+        with np.errstate(over="ignore"):
+            y = self.kind(x)
+        if np.isnan(y):
+            return self.nan
+        text = self.infinity if np.isinf(y) else f"{abs(y)!s}{self.suffix}"
+        return f"(-{text})" if np.signbit(y) else text
 
 
 class Lines:
@@ -37,40 +50,35 @@ class Lines:
         self.local = {n.index: f"t{k}" for k, n in enumerate(self.nodes)}
         self.work_index: dict[int, int] = {}  # in ``work``, of values that pass from one function to another
 
-    def value(self, node: Expr, here: Collection[int], used: set[str], *, condition: bool = False) -> str:
-        """The expression of a value in a function that computes those ``here``; its array is added to ``used``."""
+    def value(self, node: Expr, here: Collection[int], *, condition: bool = False) -> str:
+        """The expression of a value in a function that computes those ``here``."""
         if node.op is Op.CONST:
             return str(int(node.value != 0)) if condition else self.language.literal(node.value)
         if node.index in here:
             return self.local[node.index]
         array, k = ("work", self.work_index[node.index]) if node.index in self.work_index else self.element[node.index]
-        used.add(array)
         return f"({array}[{k}] != 0)" if condition else f"{array}[{k}]"
 
-    def statements(self, part: Sequence[Expr], used: set[str]) -> Iterator[str]:
+    def statements(self, part: Sequence[Expr]) -> Iterator[str]:
         """One line per operation, then one per value that later parts read."""
         here = {n.index for n in part}
         language = self.language
         for n in part:
             if n.op is Op.INPUT:
                 array, k = self.element[n.index]
-                used.add(array)
                 text = f"{array}[{k}]"
             else:
-                args = [self.value(a, here, used, condition=n.op.argument_boolean(k)) for k, a in enumerate(n.args)]
+                args = [self.value(a, here, condition=n.op.argument_boolean(k)) for k, a in enumerate(n.args)]
                 text = language.expressions[n.op].format(*args, f=language.suffix)
             yield f"{language.truth if n.op.boolean else language.number} {self.local[n.index]} = {text};"
         for n in part:
             if n.index in self.work_index:
-                used.add("work")
                 yield f"work[{self.work_index[n.index]}] = {self.local[n.index]}{' ? 1 : 0' if n.op.boolean else ''};"
 
-    def writes(self, results: Iterable[tuple[str, int, Expr]], here: Collection[int], used: set[str]) -> Iterator[str]:
+    def writes(self, results: Iterable[tuple[str, int, Expr]], here: Collection[int] = ()) -> Iterator[str]:
         """One line per result."""
-        for array, k, e in results:
-            used.add(array)
-            yield f"{array}[{k}] = {self.value(e, here, used)};"
+        return (f"{array}[{k}] = {self.value(e, here)};" for array, k, e in results)
 
-    def whole(self, used: set[str]) -> list[str]:
+    def whole(self) -> list[str]:
         """All lines, as the body of one function."""
-        return [*self.statements(self.nodes, used), *self.writes(self.results, self.local, used)]
+        return [*self.statements(self.nodes), *self.writes(self.results, self.local)]

@@ -26,8 +26,7 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime import cache as disk
 from sixd.runtime.image import Image
-from sixd.runtime.rollout import Rollout
-from sixd.runtime.routine import Part, Routine
+from sixd.runtime.routine import Part, Rollout, Routine
 from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace

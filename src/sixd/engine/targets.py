@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from sixd.locks import FORKS_WAIT
-from sixd.runtime.image import Image, Loaded, make_image
-from sixd.runtime.rollout import Rollout
-from sixd.runtime.routine import Routine
+from sixd.runtime.image import Image, make_image
+from sixd.runtime.routine import Rollout, Routine
 from sixd.trace.program import Program
 
 
@@ -45,17 +44,20 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
     """
     # imported here: a warm start needs no code generator
     with FORKS_WAIT:
-        from sixd.codegen.llvm.entry import emit_entry
-        from sixd.codegen.llvm.loop import emit_loop
         from sixd.codegen.llvm.machine import assemble, host
-        from sixd.codegen.llvm.rollout import emit_rollout
 
     machine = host()
     if form == "entry":
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.entry import emit_entry
         text = emit_entry(program, dtype, limit, machine.has_fma)
     elif form == "loop":
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.loop import emit_loop
         text = emit_loop(program, dtype, machine.lanes(dtype), limit, machine.has_fma)
     else:
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.rollout import emit_rollout
         text = emit_rollout(program, dtype, machine.lanes(dtype), machine.has_fma)
     return make_image(assemble(text, machine))
 
@@ -71,11 +73,6 @@ def _processor() -> str:
     return platform.machine() + platform.system() + repr(sorted(name for name, there in features.items() if there))
 
 
-def _load(image: Image) -> Loaded:
-    """Map an image into memory pages that can be executed."""
-    return Loaded(image)
-
-
 def _emit_c(program: Program, name: str, **options: Any) -> Any:
     from sixd.codegen.c import emit
 
@@ -88,7 +85,7 @@ def _emit_js(program: Program) -> str:
     return emit_js(program)
 
 
-cpu = Target("cpu", _emit_machine_code, _processor, partial(Routine, load=_load), partial(Rollout, load=_load))
+cpu = Target("cpu", _emit_machine_code, _processor, Routine, Rollout)
 c = Target("c", _emit_c)
 js = Target("js", _emit_js)
 

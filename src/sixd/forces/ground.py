@@ -21,9 +21,9 @@ from sixd.forces.elements import ZERO_WRENCH, Applied, Force, finite_number, fin
 from sixd.model.model import Model
 from sixd.model.parts import Shape
 from sixd.model.system import System
-from sixd.spatial.points import force_at_point
 from sixd.spatial.rotation import skew, unit_vector
 from sixd.spatial.scalar import Array, Scalar, maximum, require_scalars, sqrt, where
+from sixd.spatial.transform import force_at_point
 
 
 class Contact(NamedTuple):

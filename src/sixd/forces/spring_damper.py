@@ -11,9 +11,9 @@ from sixd.algorithms import kinematics
 from sixd.errors import ModelError
 from sixd.forces.elements import ZERO_WRENCH, Applied, Force, finite_vector, nonnegative, tree_of
 from sixd.model.system import System
-from sixd.spatial.points import force_at_point
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, Scalar, sqrt, where
+from sixd.spatial.transform import force_at_point
 
 
 @final

@@ -3,8 +3,12 @@
 One file per kernel, ``<digest of the key>.sixd``: magic, length of the JSON, JSON of [key, header], image, checksum.
 The image gets executed, so a file counts only if its checksum and key are right and only its owner can write it.
 Environment: ``SIXD_CACHE_DIR`` (a folder, or ``off``) and ``SIXD_CACHE_MB`` (size limit); read at each use.
-Disk errors never stop a computation: reading returns None, writing warns once per process. While sixd's own source is
-being edited (``fingerprint`` is empty) nothing is read or written.
+Disk errors never stop a computation: reading returns None, writing warns once per process.
+
+The fingerprint of what generates machine code is part of every key: the contents of sixd's own source, and LLVM. Sizes
+and times of files do not suffice: packagers set all times to one value, and different builds often have equal sizes. So
+contents are hashed, when the cache is first used, and only if the files are still those that this process loaded.
+While sixd's own source is being edited (``fingerprint`` is empty) nothing is read or written.
 """
 
 from __future__ import annotations
@@ -15,15 +19,16 @@ import stat
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sixd.errors import CacheWarning
 from sixd.locks import FORKS_WAIT
-from sixd.runtime.sources import fingerprint
 
 MAGIC = b"sixd\x00\xf1\r\n"  # a new layout of the file needs another number than f1
 CHECKSUM = 32  # bytes
@@ -227,3 +232,121 @@ def _title(path: str) -> str:
         return "(damaged)"
     text = " of ".join(str(header[part]) for part in ("name", "model") if header.get(part)) or "(no name)"
     return "".join(c if c.isprintable() else "?" for c in text[:80])
+
+
+# the fingerprint -----------------------------------------------------------------------------------
+
+# their effect on a kernel is in its key, as the numbers of a model or as a graph (hashing them too: 4 ms more)
+_NOT_IN_CODE = (
+    "cli", "viewer", "io", "zoo", "interop", "spatial_v2", "symbolic", "controllers", "trajectory", "actuation",
+    "__pycache__",
+)  # fmt: skip
+_LLVM_LIBRARIES = ("libllvmlite.so", "libllvmlite.dylib", "llvmlite.dll")
+_ENDS = 4096  # bytes at each end of a library that distinguish builds: the build id and the section table
+
+
+class Stamp(NamedTuple):
+    """A file when this process loaded it: its path, size [bytes] and time of change [ns]."""
+
+    path: str
+    size: int
+    time: int
+
+
+def stamps(root: str, depth: int = 0) -> list[Stamp]:
+    """The Python files of a package; none if it is not in a folder (a zip, a frozen program)."""
+    found: list[Stamp] = []
+    with suppress(OSError), os.scandir(root) as listing:
+        for item in listing:
+            # linked folders count too, and links may form cycles: hence the limit of depth
+            if item.is_dir() and depth < 6 and item.name not in _NOT_IN_CODE:
+                found += stamps(item.path, depth + 1)
+            elif item.name.endswith(".py") and item.is_file():  # editors leave dangling links with that ending
+                info = item.stat()
+                found.append(Stamp(item.path, info.st_size, info.st_mtime_ns))
+    return sorted(found)
+
+
+def _stamp(path: str) -> Stamp | None:
+    with suppress(OSError):
+        info = os.stat(path)
+        return Stamp(path, info.st_size, info.st_mtime_ns)
+    return None
+
+
+# at import (0.3 ms): loaded code must not get the hash of a later edit
+_ROOT = os.path.dirname(os.path.dirname(globals().get("__file__", "")))
+_LOADER: Any = globals().get("__loader__")
+_SEEN = stamps(_ROOT)
+_ARCHIVE = _stamp(getattr(_LOADER, "archive", ""))
+
+
+@cache
+def fingerprint() -> str:
+    """40 hex digits that change with sixd's source and with LLVM; "" if files cannot be read or have changed since they
+    were loaded: then nothing is kept on disk."""
+    try:
+        files = [*(_in_folder() if _SEEN else _in_archive(_ROOT)), *_llvm()]
+    except OSError:
+        return ""
+    parts = [f"{name} {len(data)} ".encode("utf-8", "surrogatepass") + data for name, data in files]
+    return _hash(20, b"".join(parts)).hex()
+
+
+def _in_folder() -> Iterator[tuple[str, bytes]]:
+    """Name and contents of each file (2.5 ms); OSError if one has changed since it was loaded."""
+    for path, size, changed in _SEEN:
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            info, data = os.fstat(file), os.read(file, size + 1)
+        finally:
+            os.close(file)
+        if (info.st_size, info.st_mtime_ns, len(data)) != (size, changed, size):
+            raise OSError(f"{path} has changed")
+        yield os.path.relpath(path, _ROOT), data
+
+
+def _in_archive(folder: str) -> Iterator[tuple[str, bytes]]:
+    """The same from a zip, by the loader that imported it."""
+    if _ARCHIVE is None or _stamp(_ARCHIVE.path) != _ARCHIVE:
+        raise OSError("no archive, or a changed one")
+    with FORKS_WAIT:
+        import pkgutil
+
+    modules = [(name, is_package) for _, name, is_package in pkgutil.iter_modules([folder])]
+    for name, is_package in [("__init__", False), *modules]:
+        path = os.path.join(folder, name)
+        if is_package and name not in _NOT_IN_CODE:
+            yield from _in_archive(path)
+        elif not is_package:
+            yield os.path.relpath(path, _ROOT), _module(path)
+
+
+def _module(path: str) -> bytes:
+    """The source of a module in an archive, or its compiled code if there is no source."""
+    try:
+        return bytes(_LOADER.get_data(path + ".py"))
+    except OSError:
+        return bytes(_LOADER.get_data(path + ".pyc"))
+
+
+def _llvm() -> Iterator[tuple[str, bytes]]:
+    """The version of llvmlite and both ends of its library, which contains LLVM; without loading it (80 ms)."""
+    from importlib.util import find_spec
+
+    with suppress(ImportError, ValueError):  # not installed: then nothing is compiled
+        spec = find_spec("llvmlite")
+        for folder in (spec and spec.submodule_search_locations) or ():
+            yield from _read(os.path.join(folder, "_version.py"), 1 << 16)
+            for name in _LLVM_LIBRARIES:
+                yield from _read(os.path.join(folder, "binding", name), _ENDS)
+
+
+def _read(path: str, most: int) -> Iterator[tuple[str, bytes]]:
+    """Size and both ends of a file, if it exists."""
+    with suppress(FileNotFoundError, NotADirectoryError), open(path, "rb", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        head = file.read(most)
+        file.seek(max(0, size - most))
+        yield f"{os.path.basename(path)} {size}", head + file.read(most)

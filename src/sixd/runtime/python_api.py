@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sixd.codegen.llvm import context as fields
-from sixd.codegen.llvm.context import CONTEXT, MATH
+from sixd.codegen.llvm import machine
+from sixd.codegen.llvm.machine import CONTEXT, MATH
 
 Shape = tuple[int, ...]
 _ARRAY_NEW, _ARRAY_RETURN = 93, 76  # indices in NumPy's tables of functions
@@ -98,7 +98,7 @@ class GeneralizedUfunc:
         self._context = (ctypes.c_uint64 * len(CONTEXT))(*addresses(dtype))
         self._functions = (ctypes.c_void_p * 1)(address)
         self._data = (ctypes.c_void_p * 1)(ctypes.addressof(self._context))
-        number = fields.TYPE_NUMBER[dtype]
+        number = machine.TYPE_NUMBER[dtype]
         self._types = ctypes.create_string_buffer(bytes([number] * (len(inputs) + len(outputs))))
         texts = (name, signature(inputs, outputs))
         self._texts = [ctypes.create_string_buffer(text.encode()) for text in texts]
@@ -122,9 +122,8 @@ def signature(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> str:
     """NumPy's text for core shapes, such as ``(7),(7),(7)->(7)``."""
 
     def one(shape: Shape) -> str:
-        return (
-            "(" + ",".join(str(n) if n else "none" for n in shape) + ")"
-        )  # NumPy does not accept a fixed length of zero
+        # NumPy does not accept a fixed length of zero
+        return "(" + ",".join(str(n) if n else "none" for n in shape) + ")"
 
     return ",".join(map(one, inputs)) + "->" + ",".join(map(one, outputs))
 
@@ -141,17 +140,17 @@ def layout_is_known() -> bool:
         return kind.from_address(id(obj) + at).value
 
     for array in (np.arange(6.0).reshape(2, 3), np.zeros(5, dtype=np.float32)[::2]):
-        shape = read(array, fields.SHAPE, ctypes.c_void_p)
-        flags = fields.CONTIGUOUS_ALIGNED if array.flags.c_contiguous else 0x100
+        shape = read(array, machine.SHAPE, ctypes.c_void_p)
+        flags = machine.CONTIGUOUS_ALIGNED if array.flags.c_contiguous else 0x100
         good = (
-            read(array, fields.TYPE, ctypes.c_void_p) == id(np.ndarray)
-            and read(array, fields.DATA, ctypes.c_void_p) == array.ctypes.data
-            and read(array, fields.NDIM, ctypes.c_int) == array.ndim
+            read(array, machine.TYPE, ctypes.c_void_p) == id(np.ndarray)
+            and read(array, machine.DATA, ctypes.c_void_p) == array.ctypes.data
+            and read(array, machine.NDIM, ctypes.c_int) == array.ndim
             and tuple((ctypes.c_ssize_t * array.ndim).from_address(shape)) == array.shape
-            and read(array, fields.DESCR, ctypes.c_void_p) == id(array.dtype)
-            and read(array, fields.FLAGS, ctypes.c_int) & fields.CONTIGUOUS_ALIGNED == flags
+            and read(array, machine.DESCR, ctypes.c_void_p) == id(array.dtype)
+            and read(array, machine.FLAGS, ctypes.c_int) & machine.CONTIGUOUS_ALIGNED == flags
         )
         if not good:
             return False
     sample = Context(b"sixdsixd")
-    return ctypes.string_at(id(sample) + fields.PAYLOAD, 8) == b"sixdsixd"
+    return ctypes.string_at(id(sample) + machine.PAYLOAD, 8) == b"sixdsixd"

@@ -1,7 +1,7 @@
-"""Routine: the compiled code of one program, called with arrays.
+"""Compiled code called with arrays, on one thread or on several: of a program (Routine), of steps in time (Rollout).
 
-One row is computed by the entry, batches by a generalised ufunc, large ones on several threads. Each form is
-provided (from the disk or by compiling) when it is first needed, only once, even if several threads need it.
+One row of a routine is computed by the entry, batches by a generalised ufunc. Each form is provided (from the disk or
+by compiling) when it is first needed, only once, even if several threads need it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.codegen.llvm.context import CACHE, LINE, MALLOC
+from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC
 from sixd.locks import Lock
 from sixd.runtime import threads
 from sixd.runtime.image import Image, Loaded
 from sixd.runtime.python_api import GeneralizedUfunc, decline, layout_is_known, make_function
 from sixd.spatial.scalar import Array
 
+Shape = tuple[int, ...]
 # rows times operations above which threads pay: starting them takes some 50 us, in which a core does 3e6 operations
 LARGE = 1e7
+VECTOR = 16  # rows: as many as the widest vectors have
 PIECES = 4  # per thread on average; a thread on a busy core takes fewer
 
 
@@ -31,7 +33,7 @@ class Part(NamedTuple):
     make the program singular."""
 
     image: Image
-    outputs: tuple[tuple[int, ...], ...]
+    outputs: tuple[Shape, ...]
     operations: int
     singular: tuple[int, ...] = ()
 
@@ -39,19 +41,12 @@ class Part(NamedTuple):
 class Routine:
     """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
 
-    def __init__(
-        self,
-        name: str,
-        inputs: tuple[tuple[int, ...], ...],
-        dtype: str,
-        provide: Callable[[str], Part],
-        load: Callable[[Image], Loaded] = Loaded,
-    ) -> None:
+    def __init__(self, name: str, inputs: tuple[Shape, ...], dtype: str, provide: Callable[[str], Part]) -> None:
         self.name, self.inputs, self.dtype = name, inputs, dtype
         self._kind = np.dtype(dtype)
         self.entry: Callable[..., Any] = decline
         self.make_entry: Callable[..., Any] | None = None  # with another fallback than ``decline``
-        self._provide, self._load = provide, load
+        self._provide = provide
         self._lock = Lock()
         self._parts: dict[str, Part] = {}
         self._loop: GeneralizedUfunc | None = None
@@ -76,7 +71,7 @@ class Routine:
 
     def _install(self, form: str) -> Part:
         part = self._provide(form)
-        loaded = self._load(part.image)
+        loaded = Loaded(part.image)
         if form == "entry":
             self.make_entry = partial(make_function, loaded.address("entry"), self.name, self.dtype, loaded)
             self.entry = self.make_entry()
@@ -138,27 +133,75 @@ class Routine:
         return ([x[()] for x in results] if out is None else list(out)), loop.count != before
 
     def _run(self, ufunc: Any, inputs: list[Array], batch: tuple[int, ...], results: list[Array], ops: int) -> None:
-        rows, count = math.prod(batch), threads.get_num_threads()
-        if count == 1 or rows * ops < LARGE:
+        if threads.get_num_threads() == 1 or math.prod(batch) * ops < LARGE:
             _call(ufunc, inputs, results)
             return
         axis = int(np.argmax(batch))
-        pieces = min(count * PIECES, batch[axis])
-        edges = np.linspace(0, batch[axis], pieces + 1).astype(int)
         index: tuple[Any, ...] = (slice(None),) * axis
         whole = [np.broadcast_to(a, batch + core) for a, core in zip(inputs, self.inputs, strict=True)]
 
         def part(arrays: list[Array], cut: slice) -> list[Array]:
             return [x[(*index, cut)] for x in arrays]
 
-        cuts = [slice(a, b) for a, b in pairwise(edges)]
-        threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in cuts])
+        threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in _cuts(batch[axis])])
+
+
+def _cuts(rows: int, multiple: int = 1) -> list[slice]:
+    """Pieces of that many rows for all threads; each begins at a multiple of ``multiple``."""
+    edges = np.linspace(0, rows, threads.get_num_threads() * PIECES + 1)[:-1].astype(int) // multiple * multiple
+    return [slice(a, b) for a, b in pairwise([*np.unique(edges), rows])]
 
 
 def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None:
     # a row with NaN gives NaN in that row; the caller handles suspect results
     with np.errstate(all="ignore"):
         ufunc(*inputs, out=tuple(results))
+
+
+class Rollout:
+    """Code of a recipe for a state and constants of these core shapes; ``operations``: their number in one step."""
+
+    def __init__(
+        self, image: Image, name: str, dtype: str, state: Sequence[Shape], constants: Sequence[Shape], operations: int
+    ) -> None:
+        self.dtype, self.state, self.operations = np.dtype(dtype), tuple(state), operations
+        loaded = Loaded(image)
+        inputs: list[Any] = [(), ("r",), *state, *constants]
+        outputs: list[Any] = [("r", *shape) for shape in state]
+        # kept whole, since it owns what the ufunc points to
+        self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, inputs, outputs, loaded)
+
+    def __call__(
+        self,
+        counts: Array,
+        state: Sequence[Array],
+        constants: Sequence[Array],
+        out: Sequence[Array | None] | None = None,
+    ) -> list[Array]:
+        """The states (rows, r, …) at r records, from ``state`` (rows, …); ``counts`` (r,): steps before each record.
+
+        ``constants`` are (rows, …) or (1, …). Arrays of this dtype; each of ``out`` is None or an array of the shape of
+        its result, with contiguous records, to write it to.
+        """
+        rows = len(state[0])
+        counts = np.ascontiguousarray(counts, dtype=self.dtype)
+        results = [
+            new_array((rows, len(counts), *shape), self.dtype) if target is None else target
+            for shape, target in zip(self.state, out or [None] * len(self.state), strict=True)
+        ]
+        given = [np.ascontiguousarray(x, dtype=self.dtype) for x in (*state, *constants)]
+        number = np.array(len(counts), dtype=self.dtype)
+
+        def work(cut: slice) -> None:
+            part = [x[cut] if len(x) == rows else x for x in given]
+            _call(self._loop.ufunc, [number, counts, *part], [x[cut] for x in results])
+
+        if threads.get_num_threads() == 1 or rows == 1 or rows * self.operations * counts.sum() < LARGE:
+            work(slice(None))
+        else:
+            # whole vectors of rows: an incomplete last vector of a piece would repeat rows
+            threads.spread([partial(work, cut) for cut in _cuts(rows, VECTOR)])
+        return results
 
 
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -3,16 +3,7 @@
 Motion vectors are [ω; v], force vectors [n; f]. Independent of any robot model.
 """
 
-from sixd.spatial.euler import rotation_from_euler, rotation_from_rpy, rotation_to_euler, rotation_to_rpy
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.points import (
-    classical_acceleration,
-    force_at_point,
-    point_acceleration,
-    point_velocity,
-    spatial_acceleration,
-    transform_point,
-)
 from sixd.spatial.rotation import (
     axis_rotation,
     quaternion_conjugate,
@@ -23,7 +14,11 @@ from sixd.spatial.rotation import (
     quaternion_to_rotation,
     quaternion_to_vector,
     random_quaternion,
+    rotation_from_euler,
+    rotation_from_rpy,
     rotation_from_vector,
+    rotation_to_euler,
+    rotation_to_rpy,
     rotation_to_vector,
     skew,
     unit_vector,
@@ -47,23 +42,30 @@ from sixd.spatial.scalar import (
 )
 from sixd.spatial.shapes import box, capsule, cone, cylinder, ellipsoid, mesh, point, rod, sphere, tube
 from sixd.spatial.transform import (
+    classical_acceleration,
     compose,
     congruence,
     crf,
     crm,
+    force_at_point,
     force_transform,
     inverse_pose,
     inverse_transform,
     mirror_upper,
     placement,
     plucker,
+    point_acceleration,
+    point_velocity,
     pose_from_transform,
     rotate_both,
     rotx,
     roty,
     rotz,
+    spatial_acceleration,
     transform_from_pose,
+    transform_point,
     xlt,
 )
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+# the functions and classes, not the submodules
+__all__ = sorted(name for name, value in vars().items() if callable(value) and not name.startswith("_"))

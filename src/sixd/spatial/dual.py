@@ -7,14 +7,14 @@ also be ``Several``, for derivatives in many directions at once; it is the left 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sixd.spatial import scalar
-from sixd.spatial.derivative_rules import CHOOSES_FIRST, RULES, Rule
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, Rule, Scalar, object_array
 
 
 def _function(name: str) -> Callable[[Any], Dual]:
@@ -27,6 +27,11 @@ def _function(name: str) -> Callable[[Any], Dual]:
 
     method.__name__, method.__doc__ = name, function.__doc__
     return method
+
+
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Condition]:
+    """Return the operator of ``Dual`` for a comparison."""
+    return lambda self, other: Condition(compare(self.value, _lift(other).value))
 
 
 class Dual:
@@ -114,20 +119,9 @@ class Dual:
 
     # comparisons use the values only ------------------------------------------------------------
 
-    def __lt__(self, other: Any) -> Condition:
-        return Condition(self.value < _lift(other).value)
-
-    def __le__(self, other: Any) -> Condition:
-        return Condition(self.value <= _lift(other).value)
-
-    def __gt__(self, other: Any) -> Condition:
-        return Condition(self.value > _lift(other).value)
-
-    def __ge__(self, other: Any) -> Condition:
-        return Condition(self.value >= _lift(other).value)
-
-    def __eq__(self, other: Any) -> Condition:  # type: ignore[override]
-        return Condition(self.value == _lift(other).value)
+    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
+    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
+    __eq__ = _comparison(operator.eq)  # type: ignore[assignment]
 
     def __ne__(self, other: Any) -> Condition:  # type: ignore[override]
         return ~(self == other)
@@ -244,9 +238,8 @@ def _ratio(a: Any, b: Any) -> Any:
 def duals(values: Any, slopes: Any) -> Array:
     """The array of dual numbers with these values and slopes, arrays of one shape."""
     values, slopes = np.asarray(values), np.asarray(slopes)
-    out = np.empty(values.shape, dtype=object)
-    out.ravel()[:] = [Dual(a, b) for a, b in zip(values.ravel().tolist(), slopes.ravel().tolist(), strict=True)]
-    return out
+    pairs = zip(values.ravel().tolist(), slopes.ravel().tolist(), strict=True)
+    return object_array([Dual(a, b) for a, b in pairs], values.shape)
 
 
 def parts(array: Any) -> tuple[Array, Array]:
@@ -264,16 +257,12 @@ def derivative(function: Callable[[Array], Any], x: Array, direction: Array) -> 
 def gradient(function: Callable[[Array], Any], x: Array, directions: Array) -> tuple[Array, Array]:
     """f(x) (k,) and its derivatives (k, m) along the rows of ``directions`` (m, n), by one evaluation."""
     columns = np.asarray(directions).T
-    slopes = np.empty(len(columns), dtype=object)
-    slopes[:] = [Several(column) for column in columns]
-    values, slopes = parts(function(duals(x, slopes)))
+    values, slopes = parts(function(duals(x, object_array([Several(column) for column in columns]))))
     rows = [np.broadcast_to(_values(s), (len(directions),)) for s in slopes.ravel()]
     return values, np.array(rows).reshape(*values.shape, len(directions))
 
 
 def _array(entries: list[Any], shape: tuple[int, ...]) -> Array:
-    out = np.empty(len(entries), dtype=object)
-    out[:] = entries
     plain = all(isinstance(x, (int, float, np.integer, np.floating)) for x in entries)
     kind = (float if any(isinstance(x, float) for x in entries) else int) if plain and entries else object
-    return out.astype(kind).reshape(shape)
+    return object_array(entries, shape).astype(kind)

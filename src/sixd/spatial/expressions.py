@@ -10,11 +10,9 @@ from functools import reduce
 from operator import add, and_, mul, or_
 from typing import Any
 
-import numpy as np
-
 from sixd.errors import ScalarTypeError
 from sixd.spatial import scalar
-from sixd.spatial.scalar import Array, Scalar, is_sympy
+from sixd.spatial.scalar import Array, Scalar, is_sympy, object_array
 
 _SINH_SERIES = (1 / 39916800, 1 / 362880, 1 / 5040, 1 / 120, 1 / 6, 1.0)  # at 0.3 the next term is 3e-17
 
@@ -32,22 +30,14 @@ def _sinh(x: Scalar) -> Scalar:
 
 # SymPy's functions by name, on the scalars of their arguments
 _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
-    "sin": scalar.sin,
-    "cos": scalar.cos,
-    "tan": scalar.tan,
-    "asin": scalar.asin,
-    "acos": scalar.acos,
+    **{name: getattr(scalar, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log", "sign")},
     "atan": lambda x: scalar.atan2(x, 1),
-    "atan2": scalar.atan2,
-    "exp": scalar.exp,
-    "log": scalar.log,
     "sinh": _sinh,
     "cosh": lambda x: (scalar.exp(x) + scalar.exp(-x)) / 2,
     "tanh": lambda x: _small(x, _sinh(x) * 2 / (scalar.exp(x) + scalar.exp(-x)), 1 - 2 / (scalar.exp(2 * x) + 1)),
     "sec": lambda x: 1 / scalar.cos(x),
     "csc": lambda x: 1 / scalar.sin(x),
     "cot": lambda x: scalar.cos(x) / scalar.sin(x),
-    "sign": scalar.sign,
     "Abs": scalar.absolute,
     "Min": lambda *xs: reduce(scalar.minimum, xs),
     "Max": lambda *xs: reduce(scalar.maximum, xs),
@@ -67,14 +57,10 @@ def evaluate_expressions(expressions: Iterable[Any], values: Mapping[Any, Scalar
 
     Among SymPy scalars this is a simultaneous substitution, which stays exact.
     """
-    listed = list(expressions)
-    out = np.empty(len(listed), dtype=object)
-    if any(is_sympy(x) for x in values.values()):
-        out[:] = [x.xreplace(dict(values)) if hasattr(x, "xreplace") else x for x in listed]
-        return out
     known: dict[Any, Scalar] = dict(values)
-    out[:] = [_walk(x, known, where) if is_sympy(x) else x for x in listed]
-    return out
+    if any(is_sympy(x) for x in values.values()):
+        return object_array([x.xreplace(known) if hasattr(x, "xreplace") else x for x in expressions])
+    return object_array([_walk(x, known, where) if is_sympy(x) else x for x in expressions])
 
 
 def _walk(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:

@@ -24,6 +24,11 @@ def _require_symmetric(A: Array) -> None:
         )
 
 
+def _require_shape(what: str, array: Array, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ShapeError(f"Inertia.{what} shape {array.shape}, expected {shape}.")
+
+
 def first_moment(matrix: Array) -> Array:
     """m c (3,) of a 6×6 inertia."""
     return np.array([matrix[2, 4], matrix[0, 5], matrix[1, 3]])
@@ -98,8 +103,7 @@ class Inertia:
     def from_parameters(cls, parameters: Any) -> Inertia:
         """From (10,): m, hx hy hz, Ixx Iyy Izz Iyz Ixz Ixy about the origin."""
         p = np.asarray(parameters)
-        if p.shape != (10,):
-            raise ShapeError(f"Inertia.from_parameters: got shape {p.shape}, expected (10,).")
+        _require_shape("from_parameters: got", p, (10,))
         m, hx, hy, hz, xx, yy, zz, yz, xz, xy = p
         return cls.from_moments(m, np.array([hx, hy, hz]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
@@ -107,8 +111,7 @@ class Inertia:
     def from_matrix(cls, matrix: Any) -> Inertia:
         """From the 6×6 matrix of a rigid body; raises if it is not of that form."""
         A = np.asarray(matrix)
-        if A.shape != (6, 6):
-            raise ShapeError(f"Inertia.from_matrix: got shape {A.shape}, expected (6, 6).")
+        _require_shape("from_matrix: got", A, (6, 6))
         new = cls.from_moments(A[3, 3], first_moment(A), A[:3, :3])
         if A.dtype != object and np.abs(new.matrix - A).max() > 1e-9 * np.abs(A).max():
             raise ModelError(
@@ -121,8 +124,7 @@ class Inertia:
     def from_pseudo_inertia(cls, pseudo: Any) -> Inertia:
         """From the 4×4 pseudo-inertia [[Σ, h], [hᵀ, m]]."""
         P = np.asarray(pseudo)
-        if P.shape != (4, 4):
-            raise ShapeError(f"Inertia.from_pseudo_inertia: got shape {P.shape}, expected (4, 4).")
+        _require_shape("from_pseudo_inertia: got", P, (4, 4))
         sigma = P[:3, :3]
         return cls.from_moments(P[3, 3], P[:3, 3], EYE3 * np.trace(sigma) - sigma)
 
@@ -206,8 +208,7 @@ class Inertia:
     def moved(self, pose: Any) -> Inertia:
         """The inertia in A of a body with this inertia in B, for ``pose`` = T_AB (4, 4)."""
         T = np.asarray(pose)
-        if T.shape != (4, 4):
-            raise ShapeError(f"Inertia.moved: pose has shape {T.shape}, expected (4, 4).")
+        _require_shape("moved: pose has", T, (4, 4))
         if is_object(T, self.parameters):
             T = exact(T)
         return self.rotated(T[:3, :3]).translated(T[:3, 3])
@@ -221,11 +222,11 @@ class Inertia:
 
     def translated(self, p: Any) -> Inertia:
         """Moved by ``p`` (3,) [m]: the parallel-axis theorem, without dividing by the mass."""
-        if np.shape(p) != (3,):
-            raise ShapeError(f"Inertia.translated: p has shape {np.shape(p)}, expected (3,).")
+        p = np.asarray(p)
+        _require_shape("translated: p has", p, (3,))
         P, H = skew(p), skew(self.first_moment)
         shifted = self.about_origin - P @ H - H @ P - (P @ P) * self.mass
-        return Inertia.from_moments(self.mass, self.first_moment + np.asarray(p) * self.mass, shifted)
+        return Inertia.from_moments(self.mass, self.first_moment + p * self.mass, shifted)
 
     def problem(self, tolerance: float = 1e-9) -> str | None:
         """Return why no real body has this inertia, as text; None if one can have it (or if it is symbolic)."""

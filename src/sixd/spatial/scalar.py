@@ -1,4 +1,4 @@
-"""Scalar functions that work on any scalar: float, SymPy expression, or a traced scalar.
+"""Scalar functions that work on any scalar (float, SymPy expression, traced scalar), and their derivatives.
 
 Physics code takes ``sin cos sqrt where …`` from here, never from NumPy: ``np.cos`` fails on SymPy
 symbols, and ``np.where(a < b, …)`` takes the truth value of each element of an object array. A scalar of
@@ -13,7 +13,7 @@ from __future__ import annotations
 import decimal
 import numbers
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -97,12 +97,8 @@ def exact(array: Any) -> Array:
 
 def symbols_in(arrays: Iterable[Any]) -> set[Any]:
     """Free SymPy symbols of all elements of the arrays."""
-    found: set[Any] = set()
-    for array in arrays:
-        if is_object(array):
-            for x in np.asarray(array).ravel():
-                found |= getattr(x, "free_symbols", set())
-    return found
+    objects = (x for array in arrays if is_object(array) for x in np.asarray(array).ravel())
+    return set().union(*(getattr(x, "free_symbols", ()) for x in objects))
 
 
 def object_map(function: Callable[..., Any], *arrays: Any) -> Any:
@@ -110,9 +106,14 @@ def object_map(function: Callable[..., Any], *arrays: Any) -> Any:
     broadcast = np.broadcast(*(np.asarray(a, dtype=object) for a in arrays))
     if broadcast.shape == ():
         return function(*(np.asarray(a, dtype=object)[()] for a in arrays))
-    out = np.empty(broadcast.shape, dtype=object)
-    out.ravel()[:] = [function(*xs) for xs in broadcast]
-    return out
+    return object_array([function(*xs) for xs in broadcast], broadcast.shape)
+
+
+def object_array(entries: list[Any], shape: tuple[int, ...] = (-1,)) -> Array:
+    """The array of that shape, (n,) by default, that holds these scalars of any class."""
+    out = np.empty(len(entries), dtype=object)
+    out[:] = entries
+    return out.reshape(shape)
 
 
 def _dispatch(name: str, on_floats: Callable[..., Any], doc: str) -> Callable[..., Any]:
@@ -185,3 +186,56 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if isinstance(condition, np.ndarray) and condition.dtype == bool:
         return np.where(condition, a, b)
     return object_map(one, condition, a, b)
+
+
+# derivatives, for dual numbers (``sixd.spatial.dual``) and traces (``sixd.trace.derivative``) ----------
+
+Part = Callable[..., Scalar]  # a function of the value and the arguments
+
+
+class Rule(NamedTuple):
+    """Partial derivatives sign · above / (divisor · below) of a function; omitted parts are 1.
+
+    ``signs`` (1, -1 or 0) and ``above`` have an entry for each argument. Signs, the common denominator and its
+    whole-number factor are kept apart: a dual number then needs one division and stays exact over SymPy
+    (slope / (2 √x)), and a trace folds the constants (0.5 / √x).
+    """
+
+    signs: tuple[int, ...] = (1,)
+    above: tuple[Part, ...] | None = None
+    below: Part | None = None
+    divisor: int = 1
+
+    def partials(self, value: Scalar, *arguments: Scalar) -> list[Scalar]:
+        """Return each partial derivative as one scalar."""
+        below = None if self.below is None else self.below(value, *arguments)
+        found: list[Scalar] = []
+        for k, direction in enumerate(self.signs):
+            x = 1 if self.above is None else self.above[k](value, *arguments)
+            x = x if direction > 0 else -x if direction else 0
+            x = x if self.divisor == 1 else x / self.divisor
+            found.append(x if below is None else x / below)
+        return found
+
+
+RULES: dict[str, Rule] = {
+    "sin": Rule(above=(lambda y, x: cos(x),)),
+    "cos": Rule(signs=(-1,), above=(lambda y, x: sin(x),)),
+    "tan": Rule(above=(lambda y, x: 1 + y * y,)),
+    "asin": Rule(below=lambda y, x: sqrt(1 - x * x)),
+    "acos": Rule(signs=(-1,), below=lambda y, x: sqrt(1 - x * x)),
+    "atan2": Rule(
+        signs=(1, -1), above=(lambda angle, y, x: x, lambda angle, y, x: y), below=lambda angle, y, x: y * y + x * x
+    ),
+    "sqrt": Rule(below=lambda y, x: y, divisor=2),
+    "exp": Rule(above=(lambda y, x: y,)),
+    "log": Rule(below=lambda y, x: x),
+    "absolute": Rule(above=(lambda y, x: sign(x),)),
+    "sign": Rule(signs=(0,)),
+}
+
+# functions that return one of their two arguments: the condition under which it is the first
+CHOOSES_FIRST: dict[str, Callable[[Any, Any], Any]] = {
+    "minimum": lambda a, b: a <= b,
+    "maximum": lambda a, b: a >= b,
+}

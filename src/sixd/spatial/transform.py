@@ -1,4 +1,4 @@
-"""Plücker transforms, poses and the two cross products of spatial vectors.
+"""Plücker transforms, poses, the two cross products of spatial vectors, and points of a body.
 
 Spatial vectors are angular first: motion [ω; v], force [n; f]. ``X_BA`` (6, 6) maps motion coordinates
 from A to B; forces map back with its transpose: f_A = X_BA.T @ f_B. A pose ``T_AB`` (4, 4) locates
@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
-from sixd.spatial.euler import rotation_from_rpy
-from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, skew
+from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, rotation_from_rpy, skew
 from sixd.spatial.scalar import Array, Scalar, exact, is_object, require_scalars
 
 
@@ -157,3 +156,43 @@ def crm(v: Any) -> Array:
 def crf(v: Any) -> Array:
     """v×* (6, 6) = -crm(v).T: the same for a force vector  [RBDA 2.32]."""
     return -crm(v).T
+
+
+# points: all quantities of one call are in one frame ----------------------------------------------
+
+
+def transform_point(X_BA: Array, p_A: Any) -> Array:
+    """Coordinates in B (3,) or (3, n) of points given in A [m]."""
+    T_AB, p = pose_from_transform(X_BA), np.asarray(p_A)
+    r = T_AB[:3, 3]
+    return T_AB[:3, :3].T @ (p - (r if p.ndim == 1 else r[:, None]))
+
+
+def point_velocity(v: Any, p: Any) -> Array:
+    """Velocity (3,) [m/s] of the body-fixed point at ``p`` (3,) [m] of a body with spatial velocity v."""
+    v = np.asarray(v)
+    return v[3:] + skew(v[:3]) @ np.asarray(p)
+
+
+def point_acceleration(a: Any, v: Any, p: Any) -> Array:
+    """Classical acceleration (3,) [m/s²] of the body-fixed point at ``p``, from spatial a and v."""
+    a, v = np.asarray(a), np.asarray(v)
+    return a[3:] + skew(a[:3]) @ np.asarray(p) + skew(v[:3]) @ point_velocity(v, p)
+
+
+def force_at_point(f: Any, p: Any) -> Array:
+    """Spatial force [p×f; f] (6,) of the linear force ``f`` (3,) [N] through the point ``p`` [m]."""
+    f = np.asarray(f)
+    return np.concatenate([skew(p) @ f, f])
+
+
+def classical_acceleration(a: Any, v: Any) -> Array:
+    """[ω̇; v̇ + ω×v] (6,): the origin point's own acceleration, from the spatial one  [RBDA section 2.11]."""
+    a, v = np.asarray(a), np.asarray(v)
+    return np.concatenate([a[:3], a[3:] + skew(v[:3]) @ v[3:]])
+
+
+def spatial_acceleration(classical: Any, v: Any) -> Array:
+    """[ω̇; p̈ - ω×v] (6,): inverse of :func:`classical_acceleration`."""
+    a, v = np.asarray(classical), np.asarray(v)
+    return np.concatenate([a[:3], a[3:] - skew(v[:3]) @ v[3:]])

@@ -13,8 +13,7 @@ import numpy as np
 
 from sixd.errors import ShapeError, SingularError
 from sixd.io.spatial_v2.matlab import numbers, vector
-from sixd.spatial.euler import rotation_to_euler
-from sixd.spatial.rotation import EYE3
+from sixd.spatial.rotation import EYE3, rotation_to_euler
 from sixd.spatial.scalar import Array
 from sixd.spatial_v2.rotation import rq, rqd, rx, ry, rz
 

@@ -24,9 +24,8 @@ from sixd.io.spatial_v2.matlab import (
 )
 from sixd.io.spatial_v2.structures import body_count, dimension, read
 from sixd.model.model import Model
-from sixd.spatial.points import transform_point
 from sixd.spatial.scalar import Array
-from sixd.spatial.transform import inverse_transform
+from sixd.spatial.transform import inverse_transform, transform_point
 from sixd.spatial_v2.algebra import Vpt
 from sixd.spatial_v2.dynamics import FDab, FDcrb, FDgq
 from sixd.spatial_v2.floating import FDfb, floating_model, free_joint_state

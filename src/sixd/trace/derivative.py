@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.spatial.derivative_rules import CHOOSES_FIRST, RULES
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
 from sixd.trace.program import live_nodes
@@ -46,14 +45,22 @@ def _numbers(node: Expr) -> list[tuple[Expr, Any]]:
 
 def jvp(outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Any]) -> list[Any]:
     """Directional derivatives of the outputs along ``tangents`` (one number or node for each input), forward."""
-    rate: dict[int, Any] = {x.index: t for x, t in zip(inputs, tangents, strict=True)}
+    rows = _forward(outputs, {x.index: {0: t} for x, t in zip(inputs, tangents, strict=True)})
+    return [row.get(0, 0) for row in rows]
+
+
+def _forward(outputs: Sequence[Expr], seeds: dict[int, dict[int, Any]]) -> list[dict[int, Any]]:
+    """The derivatives of each output that are not zero, by direction; ``seeds`` has those of inputs."""
+    rates: dict[int, dict[int, Any]] = {}
     for node in live_nodes(list(outputs)):
-        if node.op in (Op.CONST, Op.INPUT) or node.op.boolean:
-            continue
-        terms = [times(rate[a.index]) for a, times in _numbers(node) if not _is_zero(rate.get(a.index, 0))]
-        if terms:
-            rate[node.index] = sum(terms[1:], terms[0])
-    return [rate.get(y.index, 0) for y in outputs]
+        row = dict(seeds.get(node.index, {}))
+        if node.op not in (Op.CONST, Op.INPUT) and not node.op.boolean:
+            for a, times in _numbers(node):
+                for k, d in rates[a.index].items():
+                    term = times(node.graph.lift(d))
+                    row[k] = row[k] + term if k in row else term
+        rates[node.index] = {k: d for k, d in row.items() if not _is_zero(d)}
+    return [rates[y.index] for y in outputs]
 
 
 def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[Any]) -> list[Any]:
@@ -76,22 +83,15 @@ def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "fo
     ``mode`` "forward" propagates the derivatives with respect to all inputs at once, where they are not zero; "reverse"
     does one sweep for each output. Both give the same function.
     """
+    out = np.zeros((len(outputs), len(inputs)), dtype=object)
     if mode == "reverse":
-        rows = [vjp([y], inputs, [1]) for y in outputs]
-        return _array(rows, (len(outputs), len(inputs)))
-    wanted = {x.index: k for k, x in enumerate(inputs)}
-    rates: dict[int, dict[int, Any]] = {}
-    for node in live_nodes(list(outputs)):
-        row: dict[int, Any] = {wanted[node.index]: 1} if node.index in wanted else {}
-        if node.op not in (Op.CONST, Op.INPUT) and not node.op.boolean:
-            for a, times in _numbers(node):
-                for k, d in rates[a.index].items():
-                    term = times(node.graph.lift(d))
-                    row[k] = row[k] + term if k in row else term
-        rates[node.index] = {k: d for k, d in row.items() if not _is_zero(d)}
-    return _array(
-        [[rates[y.index].get(k, 0) for k in range(len(inputs))] for y in outputs], (len(outputs), len(inputs))
-    )
+        for i, y in enumerate(outputs):
+            out[i, :] = [0 if _is_zero(x) else x for x in vjp([y], inputs, [1])]
+    else:
+        for i, row in enumerate(_forward(outputs, {x.index: {k: 1} for k, x in enumerate(inputs)})):
+            for k, d in row.items():
+                out[i, k] = d
+    return out
 
 
 def sparsity(jacobian: Array) -> Array:
@@ -101,10 +101,3 @@ def sparsity(jacobian: Array) -> Array:
 
 def _is_zero(x: Any) -> bool:
     return x.is_value(0) if isinstance(x, Expr) else bool(x == 0)
-
-
-def _array(rows: list[list[Any]], shape: tuple[int, int]) -> Array:
-    out = np.empty(shape, dtype=object)
-    for i, row in enumerate(rows):
-        out[i, :] = [0 if _is_zero(x) else x for x in row]
-    return out

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sixd.errors import TraceError
-from sixd.trace.fold import Number, add, binary, compare, div, logic, mul, neg, power, select, unary
-from sixd.trace.ops import Op
+from sixd.spatial.scalar import object_array
+from sixd.trace.ops import Number, Op, add, binary, compare, div, logic, mul, neg, power, select, unary
 
 
 class Graph:
@@ -47,12 +47,8 @@ class Graph:
 
     def input(self, name: str, shape: tuple[int, ...] = ()) -> Any:
         """An array of inputs of that shape, or one input."""
-        if shape == ():
-            return self.node(Op.INPUT, value=(name, 0))
         entries = [self.node(Op.INPUT, value=(name, k)) for k in range(math.prod(shape))]
-        out = np.empty(len(entries), dtype=object)
-        out[:] = entries
-        return out.reshape(shape)
+        return object_array(entries, shape) if shape else entries[0]
 
     def lift(self, x: Any) -> Expr:
         """``x`` as a node of this graph."""
@@ -65,6 +61,10 @@ class Graph:
         if isinstance(x, np.ndarray) and x.shape == ():
             return self.lift(x[()])
         raise TraceError(f"a traced value met a {type(x).__name__} ({x!r}), expected a number or a traced value.")
+
+    def entries(self, array: Any) -> tuple[Expr, ...]:
+        """The elements of an array, or one scalar, as nodes of this graph."""
+        return tuple(self.lift(x) for x in np.asarray(array, dtype=object).ravel())
 
 
 def _unary(op: Op) -> Callable[[Expr], Expr]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy as np
 from sixd.errors import ShapeError, TraceError
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Expr, Graph
-from sixd.trace.fold import FLOAT_FUNCTIONS
 from sixd.trace.ops import Op
 
 
@@ -64,7 +63,7 @@ class Program:
                 if node.op is Op.CONST:
                     known[node.index] = np.float64(node.value)
                 elif node.op is not Op.INPUT:
-                    known[node.index] = FLOAT_FUNCTIONS[node.op](*(known[a.index] for a in node.args))
+                    known[node.index] = node.op.on_floats(*(known[a.index] for a in node.args))
         batch = np.broadcast_shapes(
             *(a.shape[: a.ndim - len(slot.shape)] for slot, a in zip(self.inputs, values, strict=True))
         )
@@ -96,8 +95,8 @@ def trace(
     results = result if isinstance(result, tuple) else (result,)
     for r in results:
         _require_numbers(r)
-    slots = [Slot(name, inputs[name], _entries(graph, a)) for name, a in arrays.items()]
-    outputs = [Slot(f"out{k}", np.shape(r), _entries(graph, r)) for k, r in enumerate(results)]
+    slots = [Slot(name, inputs[name], graph.entries(a)) for name, a in arrays.items()]
+    outputs = [Slot(f"out{k}", np.shape(r), graph.entries(r)) for k, r in enumerate(results)]
     program = make_program(slots, outputs)
     if watch is None:
         return program
@@ -162,5 +161,24 @@ def check(program: Program) -> None:
                 raise TraceError(f"check: output {slot.name} has {e!r}, expected a number that was computed.")
 
 
-def _entries(graph: Graph, array: Any) -> tuple[Expr, ...]:
-    return tuple(graph.lift(x) for x in np.asarray(array, dtype=object).ravel())
+def work_indices(
+    parts: Iterable[Iterable[Expr]], last: Mapping[int, int], *, delay: int = 0
+) -> tuple[dict[int, int], int]:
+    """The index in a work array of each node's value that passes from one part of a program to another; its length.
+
+    ``parts`` are the nodes that each part computes, ``last`` has the last part that reads a node's value. Its entry of
+    the array is used again in that part, or ``delay`` parts later.
+    """
+    found: dict[int, int] = {}
+    free: list[int] = []
+    ends: dict[int, list[int]] = defaultdict(list)
+    size = 0
+    for k, part in enumerate(parts):
+        free += ends[k]
+        for n in part:
+            if last.get(n.index, k) > k:
+                if not free:
+                    free, size = [size], size + 1
+                found[n.index] = free.pop()
+                ends[last[n.index] + delay].append(found[n.index])
+    return found, size

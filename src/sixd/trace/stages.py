@@ -91,7 +91,7 @@ class Stages:
         found: dict[str, str] = {}
         missing: list[Slot] = []
         for label, array in arrays.items():
-            entries = tuple(self.graph.lift(x) for x in np.asarray(array, dtype=object).ravel())
+            entries = self.graph.entries(array)
             key = np.shape(array), tuple(e.index for e in entries)
             if entries and key in self.known:
                 found[label] = self.known[key]
@@ -111,7 +111,7 @@ class Stages:
     def input(self, name: str, shape: Shape) -> Any:
         """An array of the memory, as an array of inputs of the trace."""
         array = self.graph.input(name, shape)
-        slot = Slot(name, shape, tuple(np.asarray(array, dtype=object).ravel()))
+        slot = Slot(name, shape, self.graph.entries(array))
         self.memory[name], self.slots[name] = shape, slot
         self.known[shape, tuple(e.index for e in slot.entries)] = name
         return array

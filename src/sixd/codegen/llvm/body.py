@@ -4,20 +4,25 @@ It is used in three forms: ``loop``, the inner loop of a NumPy generalised ufunc
 one row in scalar code, called from Python; and ``rollout``, a loop over time. All use the same
 instructions, so that a row's bits do not depend on its position. Arrays have contiguous cores; rows may have any
 stride.
+
+Operations come in depth-first order from the outputs, so that few values are live at a time. Long code is cut into
+blocks, because code generators take more than linear time for long ones. A value that a later block needs is passed in
+memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 from sixd.codegen.llvm.ir import Code, Type, Value
-from sixd.codegen.llvm.schedule import Group, Task, count_uses, fused_product, last_blocks, tasks
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
-from sixd.trace.program import Program
+from sixd.trace.program import Program, Slot, work_indices
 
+Group = tuple[int, int, int]  # neighbouring entries of an array: its index, the first entry, the number of entries
 KINDS = {"float64": "double", "float32": "float"}
 
 TABLE: dict[Op, Callable[..., Value]] = {
@@ -61,12 +66,9 @@ class Body:
 
     def __init__(self, program: Program, code: Code, type: Type, memory: Memory) -> None:
         self.program, self.code, self.type, self.memory = program, code, type, memory
-        self.uses = count_uses(program)
         self.values: dict[int, Value] = {}  # of this block
         self.truths: dict[int, Value] = {}  # of all blocks
-        self.slots: dict[int, int] = {}  # slots in the work array, of values that later blocks need
-        self.free: list[int] = []
-        self.size = 0
+        self.work_index: dict[int, int] = {}  # in the work array, of numbers that later blocks need
 
     def write(self, limit: float | None, leave: str) -> Value | None:
         """Append all operations and return whether a row is suspect: a truth value that holds where the sum of the
@@ -76,7 +78,9 @@ class Body:
         work = tasks(self.program, self.memory.inputs, self.memory.outputs, code.module.has_fma)
         size = BLOCK if len(work) > LONG else len(work)
         blocks = [work[k : k + size] for k in range(0, len(work), size or 1)]
-        last = last_blocks(blocks)
+        given = [[e for task in block for e in task.gives if not e.op.boolean] for block in blocks]
+        last = {e.index: b for b, block in enumerate(blocks) for task in block for e in task.needs}
+        self.work_index, length = work_indices(given, last, delay=1)
         outputs = {e.index for slot in self.program.outputs for e in slot.entries}
         weights = {node.index: weight for node, weight in self.program.watched if limit is not None}
         squares, watched = code.const(0.0, self.type), code.const(0.0, self.type)
@@ -87,42 +91,32 @@ class Body:
             for task in block:
                 for node, value in zip(task.gives, self._do(task), strict=True):
                     (self.truths if node.op.boolean else self.values)[node.index] = value
-                    if node.index in last:
-                        self._keep(node.index, value)
+                    if node.index in self.work_index:
+                        code.do(f"store {value}, {self._address(node.index)}, align {self.type.bytes}")
                     if limit is not None and node.index in outputs:
                         squares = code.fma(value, value, squares)
                     if node.index in weights:
                         watched = code.fma(value, code.const(weights[node.index], self.type), watched)
-            self.free += [self.slots.pop(index) for index in list(self.slots) if last[index] == b]
         if weights:
             squares = code.fma(watched, watched, squares)
         # at the start of the function: the work array, and a condition that LLVM does not know to be true
-        code.first_lines.append(f"  %work = alloca [{self.size * self.type.bytes} x i8], align {self.type.bytes}")
+        code.first_lines.append(f"  %work = alloca [{length * self.type.bytes} x i8], align {self.type.bytes}")
         code.first_lines.append("  %always = icmp ne ptr %context, null")
         return None if limit is None else squares.compare("ugt", limit)
 
     def _do(self, task: Task) -> list[Value]:
         if task.node is not None:
-            return [self._operation(task.node)]
+            return [self._operation(task.node, task.product)]
         assert task.group is not None
-        k, first, width = task.group
-        if task.is_load:
-            loaded = dict(
-                zip(self.program.inputs[k].entries[first : first + width], self.memory.load(task.group), strict=True)
-            )
+        if task.gives:
+            entries = _entries(self.program.inputs, task.group)
+            loaded = dict(zip(entries, self.memory.load(task.group), strict=True))
             return [loaded[e] for e in task.gives]
-        self.memory.store(task.group, [self._value(e) for e in self.program.outputs[k].entries[first : first + width]])
+        self.memory.store(task.group, [self._value(e) for e in _entries(self.program.outputs, task.group)])
         return []
 
-    def _keep(self, index: int, value: Value) -> None:
-        if not self.free:
-            self.free.append(self.size)
-            self.size += 1
-        self.slots[index] = self.free.pop()
-        self.code.do(f"store {value}, {self._address(index)}, align {self.type.bytes}")
-
     def _address(self, index: int) -> Value:
-        return self.code.at("%work", self.slots[index] * self.type.bytes)
+        return self.code.at("%work", self.work_index[index] * self.type.bytes)
 
     def _value(self, node: Expr) -> Value:
         """The value of a node in this block."""
@@ -135,9 +129,8 @@ class Body:
             self.values[node.index] = self.code.load(self.type, address, f"align {self.type.bytes}")
         return self.values[node.index]
 
-    def _operation(self, node: Expr) -> Value:
+    def _operation(self, node: Expr, product: Expr | None) -> Value:
         code = self.code
-        product = fused_product(node, self.uses) if code.module.has_fma else None
         if product is None:
             return TABLE[node.op](code, *(self._argument(node, k) for k in range(len(node.args))))
         a, b = map(self._value, product.args)
@@ -152,3 +145,94 @@ class Body:
         if a.op is Op.CONST and node.op.argument_boolean(k):
             return self.code.const(a.value, self.type.of("i1"))
         return self._value(a)
+
+
+# tasks and their order -----------------------------------------------------------------------------
+
+
+class Task(NamedTuple):
+    """An operation (``node``), or the load or store of a group of entries; the values it needs and gives.
+
+    ``product`` is the argument of a sum or difference that is fused with it, because nothing else uses it.
+    """
+
+    node: Expr | None
+    group: Group | None
+    needs: tuple[Expr, ...]
+    gives: tuple[Expr, ...]
+    product: Expr | None = None
+
+
+def tasks(program: Program, inputs: Sequence[Group], outputs: Sequence[Group], fuse: bool) -> list[Task]:
+    """All tasks in order; a group is loaded before its first entry is needed, and stored when it is complete."""
+    order = depth_first(program)
+    uses = Counter(a.index for node in order for a in node.args)
+    uses.update(e.index for slot in program.outputs for e in slot.entries)
+    product: dict[int, Expr] = {}
+    for node in order if fuse else ():
+        once = [a for a in node.args if a.op is Op.MUL and uses[a.index] == 1]
+        if once and node.op in (Op.ADD, Op.SUB):
+            product[node.index] = once[0]
+    absorbed = {p.index for p in product.values()}
+    live = {n.index for n in order}
+    loads: dict[int, Task] = {}
+    for group in inputs:
+        entries = _entries(program.inputs, group)
+        made = Task(None, group, (), tuple(e for e in entries if e.index in live))
+        loads |= {e.index: made for e in made.gives}
+    missing: dict[int, list[Group]] = {}
+    left: Counter[Group] = Counter()
+    for group in outputs:
+        for e in {e.index: e for e in _entries(program.outputs, group)}.values():
+            missing.setdefault(e.index, []).append(group)
+            left[group] += 1
+
+    found: list[Task] = []
+    loaded: set[Group | None] = set()
+    for node in order:
+        if node.op is Op.INPUT and loads[node.index].group not in loaded:
+            found.append(loads[node.index])
+            loaded.add(loads[node.index].group)
+        elif node.op not in (Op.INPUT, Op.CONST) and node.index not in absorbed:
+            fused = product.get(node.index)
+            args = [x for a in node.args for x in (a.args if a is fused else (a,))]
+            found.append(Task(node, None, tuple(a for a in args if a.op is not Op.CONST), (node,), fused))
+        for group in missing.get(node.index, ()):
+            left[group] -= 1
+            if not left[group]:
+                needs = [e for e in _entries(program.outputs, group) if e.op is not Op.CONST]
+                found.append(Task(None, group, tuple(needs), ()))
+    return found
+
+
+def depth_first(program: Program) -> list[Expr]:
+    """Nodes, arguments first. Of the arguments of a node, the one that needs more registers comes first.
+
+    Outputs from the last to the first: those of a tree's tips need least. A 7-joint arm's mass matrix takes 35 ns a row
+    so, and 42 from the first to the last.
+    """
+    need: dict[int, int] = {}
+    for node in program.nodes:
+        need[node.index] = _registers([need[a.index] for a in node.args])
+    order: dict[int, Expr] = {}
+    stack = [(entry, False) for slot in program.outputs for entry in slot.entries]
+    while stack:
+        node, ready = stack.pop()
+        if node.index in order:
+            continue
+        if ready or not node.args:
+            order[node.index] = node
+            continue
+        stack.append((node, True))
+        stack.extend((a, False) for a in sorted(node.args, key=lambda a: need[a.index]))
+    return list(order.values())
+
+
+def _entries(slots: Sequence[Slot], group: Group) -> tuple[Expr, ...]:
+    k, first, width = group
+    return slots[k].entries[first : first + width]
+
+
+def _registers(needs: Sequence[int]) -> int:
+    """Sethi and Ullman's count for a tree: values live at once when the neediest argument is computed first."""
+    return max((n + k for k, n in enumerate(sorted(needs, reverse=True))), default=1)

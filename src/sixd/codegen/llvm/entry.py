@@ -7,7 +7,8 @@ arguments, and every suspect result, go to the fallback in its context, a Python
 from __future__ import annotations
 
 from sixd.codegen.llvm.body import KINDS, Body
-from sixd.codegen.llvm.context import (
+from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.machine import (
     CONTIGUOUS_ALIGNED,
     DATA,
     DESCR,
@@ -19,9 +20,7 @@ from sixd.codegen.llvm.context import (
     TYPE_NUMBER,
     offset,
 )
-from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
-from sixd.codegen.llvm.schedule import Group
-from sixd.codegen.llvm.zeros import define_fill, fill, split_zeros
+from sixd.codegen.llvm.rows import Entries, fill, split_zeros
 from sixd.trace.program import Program, Slot
 
 INT = Type("i32")
@@ -51,8 +50,11 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     outputs = [_load(code, array.text, DATA, POINTER) for array in arrays]
 
     type = Type(KINDS[dtype])
-    body = Body(program, code, type, _Row(code, type, program, inputs, outputs))
-    suspect = body.write(limit, "decline")
+    row = Entries(code, type, program, inputs, outputs, flags=", !invariant.load !1")
+    row.outputs, zeros = split_zeros(program, row.outputs)
+    for run in zeros:
+        fill(code, row.at(outputs, run), type, run[2])
+    suspect = Body(program, code, type, row).write(limit, "decline")
     assert suspect is not None
     good = code.label("good")
     code.do(f"br i1 {suspect.text}, label %bad, label %{good}")
@@ -70,35 +72,6 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     code.do(f"ret {_call(code, 'ptr', 'vectorcall', f'{fallback}, ptr %args, i64 %nargs, ptr %kwnames')}")
     module.define("entry", "ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind", code)
     return str(module)
-
-
-class _Row:
-    """Access to one row: every entry is a group of its own."""
-
-    def __init__(self, code: Code, type: Type, program: Program, inputs: list[Value], outputs: list[Value]) -> None:
-        self.code, self.type, self.sources, self.targets = code, type, inputs, outputs
-        self.inputs, groups = (
-            [(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
-            for slots in (program.inputs, program.outputs)
-        )
-        self.outputs, zeros = split_zeros(program, groups)
-        if zeros:
-            define_fill(code.module, type)
-        for run in zeros:
-            fill(code, self._at(outputs, run), run[2])
-
-    def load(self, group: Group) -> list[Value]:
-        """Load an entry of an input."""
-        address = self._at(self.sources, group)
-        return [self.code.load(self.type, address, f"align {self.type.bytes}, !invariant.load !1")]
-
-    def store(self, group: Group, values: list[Value]) -> None:
-        """Store an entry of an output."""
-        self.code.do(f"store {values[0]}, {self._at(self.targets, group)}, align {self.type.bytes}")
-
-    def _at(self, bases: list[Value], group: Group) -> Value:
-        k, j, _ = group
-        return self.code.at(bases[k], self.type.bytes * j)
 
 
 def _new_array(code: Code, k: int, slot: Slot, dtype: str) -> Value:

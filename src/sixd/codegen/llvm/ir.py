@@ -7,7 +7,7 @@ both float widths. No instruction has a fast-math flag, so that a result does no
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,13 +29,13 @@ class Type(NamedTuple):
     @property
     def suffix(self) -> str:
         """The name in intrinsics: v8f64, f32, …"""
-        short = {"double": "f64", "float": "f32", "ptr": "p0"}.get(self.kind, self.kind)
+        short = {"double": "f64", "float": "f32"}.get(self.kind, self.kind)
         return short if self.lanes == 1 else f"v{self.lanes}{short}"
 
     @property
     def bytes(self) -> int:
         """Its size in memory [bytes]."""
-        return {"double": 8, "float": 4, "i64": 8, "i32": 4, "ptr": 8}[self.kind] * self.lanes
+        return {"double": 8, "float": 4}[self.kind] * self.lanes
 
     @property
     def is_float(self) -> bool:
@@ -44,6 +44,21 @@ class Type(NamedTuple):
 
 
 WORD, POINTER = Type("i64"), Type("ptr")
+
+
+def _instruction(on_whole: str, on_float: str = "") -> Callable[[Value, Any], Value]:
+    """Return the operator of ``Value`` that appends the instruction of that name."""
+
+    def operator(self: Value, other: Any) -> Value:
+        right = self.code.lift(other, self.type)
+        return self.code.emit(self.type, f"{on_float if self.type.is_float else on_whole} {self}, {right.text}")
+
+    return operator
+
+
+def _comparison(word: str) -> Callable[[Value, Any], Value]:
+    """Return the operator of ``Value`` for a comparison of floats."""
+    return lambda self, other: self.compare(word, other)
 
 
 class Value:
@@ -57,31 +72,14 @@ class Value:
     def __str__(self) -> str:
         return f"{self.type} {self.text}"
 
-    def _two(self, other: Any, on_float: str, on_int: str) -> Value:
-        right = self.code.lift(other, self.type)
-        word = on_float if self.type.is_float else on_int
-        return self.code.emit(self.type, f"{word} {self}, {right.text}")
-
-    def __add__(self, other: Any) -> Value:
-        return self._two(other, "fadd", "add")
-
-    def __radd__(self, other: Any) -> Value:
-        return self.code.lift(other, self.type) + self
-
-    def __sub__(self, other: Any) -> Value:
-        return self._two(other, "fsub", "sub")
+    __add__, __sub__ = _instruction("add", "fadd"), _instruction("sub", "fsub")
+    __mul__, __truediv__ = _instruction("mul", "fmul"), _instruction("sdiv", "fdiv")
 
     def __rsub__(self, other: Any) -> Value:
         return self.code.lift(other, self.type) - self
 
-    def __mul__(self, other: Any) -> Value:
-        return self._two(other, "fmul", "mul")
-
     def __rmul__(self, other: Any) -> Value:
         return self.code.lift(other, self.type) * self
-
-    def __truediv__(self, other: Any) -> Value:
-        return self._two(other, "fdiv", "sdiv")
 
     def __rtruediv__(self, other: Any) -> Value:
         return self.code.lift(other, self.type) / self
@@ -89,39 +87,15 @@ class Value:
     def __neg__(self) -> Value:
         return self.code.emit(self.type, f"fneg {self}") if self.type.is_float else 0 - self
 
-    # whole numbers and truth values ------------------------------------------------------------------
-
-    def __and__(self, other: Any) -> Value:
-        return self._two(other, "", "and")
-
-    def __or__(self, other: Any) -> Value:
-        return self._two(other, "", "or")
-
-    def __xor__(self, other: Any) -> Value:
-        return self._two(other, "", "xor")
-
-    def __lshift__(self, other: Any) -> Value:
-        return self._two(other, "", "shl")
-
-    def __rshift__(self, other: Any) -> Value:
-        return self._two(other, "", "ashr")
+    # of whole numbers and truth values
+    __and__, __or__, __xor__ = _instruction("and"), _instruction("or"), _instruction("xor")
+    __lshift__, __rshift__ = _instruction("shl"), _instruction("ashr")
 
     def __invert__(self) -> Value:
         return self ^ (1 if self.type.kind == "i1" else -1)
 
-    # comparisons; false if a number is NaN ------------------------------------------------------------
-
-    def __lt__(self, other: Any) -> Value:
-        return self.compare("olt", other)
-
-    def __le__(self, other: Any) -> Value:
-        return self.compare("ole", other)
-
-    def __gt__(self, other: Any) -> Value:
-        return self.compare("ogt", other)
-
-    def __ge__(self, other: Any) -> Value:
-        return self.compare("oge", other)
+    # false if a number is NaN
+    __lt__, __le__, __gt__ = _comparison("olt"), _comparison("ole"), _comparison("ogt")
 
     def compare(self, word: str, other: Any) -> Value:
         """LLVM's comparison of that name (``olt``, ``ugt``, ``uno``, … of floats; ``eq``, ``slt``, … of integers)."""
@@ -143,16 +117,9 @@ class Value:
         return self.code.emit(type, f"bitcast {self} to {type}")
 
     def convert(self, kind: str) -> Value:
-        """The same number as another kind: integers to floats, floats truncated to integers, wider, narrower."""
+        """The same number as the other kind of float."""
         type = self.type.of(kind)
-        narrow = kind in ("float", "i32")
-        word = {
-            (True, True): "fptrunc" if narrow else "fpext",
-            (True, False): "fptosi",
-            (False, True): "sitofp",
-            (False, False): "trunc" if narrow else "sext",
-        }[self.type.is_float, type.is_float]
-        return self.code.emit(type, f"{word} {self} to {type}")
+        return self.code.emit(type, f"{'fptrunc' if kind == 'float' else 'fpext'} {self} to {type}")
 
 
 class Code:
@@ -214,8 +181,14 @@ class Code:
     # constants ---------------------------------------------------------------------------------------
 
     def const(self, x: float, type: Type) -> Value:
-        """A number in every lane."""
-        return Value(self, type, literal(x, type))
+        """A number in every lane; floats are written by their bits."""
+        if type.is_float:
+            with np.errstate(over="ignore"):  # a number too large for float32 is infinite there
+                rounded = float(np.float32(x)) if type.kind == "float" else float(x)
+            word = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+        else:
+            word = "null" if type.kind == "ptr" else str(int(x))
+        return Value(self, type, word if type.lanes == 1 else f"splat ({type.kind} {word})")
 
     def lift(self, x: Any, type: Type) -> Value:
         """``x`` as a value of that type."""
@@ -298,16 +271,3 @@ class Module:
     def __str__(self) -> str:
         weights = '!0 = !{!"branch_weights", i32 1, i32 1000000}'
         return "\n".join([*self._declared, *self._functions.values(), weights, "!1 = !{}", "!2 = !{i32 1}", ""])
-
-
-def literal(x: float, type: Type) -> str:
-    """A number in every lane, in LLVM's syntax of constants: floats by their bits."""
-    if type.is_float:
-        with np.errstate(over="ignore"):  # a number too large for float32 is infinite there
-            rounded = float(np.float32(x)) if type.kind == "float" else float(x)
-        word = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
-    else:
-        word = "null" if type.kind == "ptr" else str(int(x))
-    if type.lanes == 1:
-        return word
-    return f"splat ({type.kind} {word})"

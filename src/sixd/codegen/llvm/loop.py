@@ -7,12 +7,17 @@ instructions.
 
 from __future__ import annotations
 
-from sixd.codegen.llvm.body import KINDS, Body
-from sixd.codegen.llvm.context import CACHE, LINE, MALLOC, offset
+from sixd.codegen.llvm.body import KINDS, Body, Group
 from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
-from sixd.codegen.llvm.schedule import Group
-from sixd.codegen.llvm.tiles import load_tile, prefetch_to_write, rows_of_tile, store_rows, tiles
-from sixd.codegen.llvm.zeros import define_fill, fill, split_zeros
+from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC, offset
+from sixd.codegen.llvm.rows import (
+    fill,
+    load_tile,
+    rows_of_tile,
+    split_zeros,
+    store_rows,
+    tiles,
+)
 from sixd.trace.program import Program, Slot
 
 FLAG = Type("i1")
@@ -53,8 +58,7 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
     code = Code(module)
     rows = _Rows(code, type, program)
     rows.fill_zeros()
-    body = Body(program, code, type, rows)
-    suspect = body.write(limit, "leave")
+    suspect = Body(program, code, type, rows).write(limit, "leave")
     assert suspect is not None
     code.do(f"ret {code.any(suspect)}")
     code.begin("leave")
@@ -126,11 +130,9 @@ class _Rows:
 
     def fill_zeros(self) -> None:
         """Fill the long runs of zeros in outputs."""
-        if self.zeros:
-            define_fill(self.code.module, self.type)
         for k, first, width in self.zeros:
             for row in row_addresses(self.code, self.shift + k, self.type.lanes):
-                fill(self.code, self.code.at(row, first * self.size), width)
+                fill(self.code, self.code.at(row, first * self.size), self.type, width)
 
     def load(self, group: Group) -> list[Value]:
         """Load the entries of an input's tile."""
@@ -162,9 +164,12 @@ class _Rows:
 
     def _prefetch_next(self, k: int, pointers: list[Value], byte: int) -> None:
         """Prefetch the lines of the next vector's rows: 1.4 times as fast for a 7-joint arm's mass matrix."""
-        ahead = _word(self.code, "%rows_of", self.arrays * self.type.lanes + self.shift + k, WORD) + byte
+        code = self.code
+        code.module.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        ahead = _word(code, "%rows_of", self.arrays * self.type.lanes + self.shift + k, WORD) + byte
         for row in pointers:
-            prefetch_to_write(self.code, self.code.at(row, ahead))
+            # to write, keep it close, data; addresses outside of arrays do no harm
+            code.do(f"call void @llvm.prefetch.p0({code.at(row, ahead)}, i32 1, i32 3, i32 1)")
 
 
 def row_addresses(code: Code, k: int, lanes: int) -> list[Value]:

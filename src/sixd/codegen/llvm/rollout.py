@@ -8,12 +8,12 @@ lane; rows are transposed only when they are read and recorded.
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 from sixd.codegen.llvm.body import KINDS, Body
 from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.loop import ATTRIBUTES, define_loop, row_addresses
-from sixd.codegen.llvm.schedule import Group
-from sixd.codegen.llvm.tiles import load_tile, rows_of_tile, store_rows, tiles
+from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
 from sixd.trace.program import Program
 from sixd.trace.stages import Recipe, Work
 
@@ -37,32 +37,15 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
 def _define_program(module: Module, program: Program, type: Type, name: str) -> None:
     """Define ``void name(ptr in0, …, ptr out0, …, ptr context)``: a program on a vector of rows."""
     code = Code(module)
-    Body(program, code, type, _Vectors(code, type, program)).write(None, "leave")
+    inputs = [Value(code, POINTER, f"%in{k}") for k in range(len(program.inputs))]
+    outputs = [Value(code, POINTER, f"%out{k}") for k in range(len(program.outputs))]
+    # every entry of the memory is a vector
+    Body(program, code, type, Entries(code, type, program, inputs, outputs)).write(None, "leave")
     code.do("ret void")
     code.begin("leave")
     code.do("ret void")
-    arguments = [f"ptr %in{k}" for k in range(len(program.inputs))]
-    arguments += [f"ptr noalias %out{k}" for k in range(len(program.outputs))]
-    head = f"internal void @{name}({', '.join([*arguments, 'ptr %context'])}) noinline {ATTRIBUTES}"
-    module.define(name, head, code)
-
-
-class _Vectors:
-    """Access to the arrays of a program in memory: every entry is a vector."""
-
-    def __init__(self, code: Code, type: Type, program: Program) -> None:
-        self.code, self.type = code, type
-        self.inputs = [(k, j, 1) for k, slot in enumerate(program.inputs) for j in range(len(slot.entries))]
-        self.outputs = [(k, j, 1) for k, slot in enumerate(program.outputs) for j in range(len(slot.entries))]
-
-    def load(self, group: Group) -> list[Value]:
-        k, j, _ = group
-        return [self.code.load(self.type, self.code.at(f"%in{k}", j * self.type.bytes), f"align {self.type.bytes}")]
-
-    def store(self, group: Group, values: list[Value]) -> None:
-        k, j, _ = group
-        address = self.code.at(f"%out{k}", j * self.type.bytes)
-        self.code.do(f"store {values[0]}, {address}, align {self.type.bytes}")
+    arguments = ", ".join([*map(str, inputs), *(f"ptr noalias {x.text}" for x in outputs), "ptr %context"])
+    module.define(name, f"internal void @{name}({arguments}) noinline {ATTRIBUTES}", code)
 
 
 class _Roll:
@@ -73,11 +56,8 @@ class _Roll:
         self.code = Code(module)
         self.size = Type(type.kind).bytes
         self.count = {name: math.prod(shape) for name, shape in recipe.memory.items()}
-        self.start: dict[str, int] = {}
-        end = 0
-        for name, count in self.count.items():
-            self.start[name] = end
-            end += count
+        *starts, end = accumulate(self.count.values(), initial=0)
+        self.start = dict(zip(self.count, starts, strict=True))
         # beyond the memory: the results of a repeated program, which then replace its own inputs
         repeated = [sum(self.count[name] for name in work.outputs) for work in recipe.works if work.most > 1]
         self.spare, self.end = end, end + max(repeated, default=0)
@@ -153,6 +133,12 @@ class _Roll:
             for j, value in enumerate(column):
                 self._put(value, self.start[target] + j)
 
+    def _move(self, sources: list[int], targets: list[int], sizes: list[int]) -> None:
+        """Copy as many arrays as there are targets, from their first entries on."""
+        for source, target, size in zip(sources, targets, sizes, strict=False):
+            for j in range(size):
+                self._put(self._get(source + j), target + j)
+
     def _call(self, work: Work, inputs: list[int], outputs: list[int]) -> None:
         addresses = ", ".join(str(self._at(entry)) for entry in (*inputs, *outputs))
         self.code.do(f"call void @{self.names[id(work.program)]}({addresses}, ptr %context)")
@@ -165,17 +151,13 @@ class _Roll:
         # the outputs hold the iterated values; the program writes beyond the memory, and its results are copied back
         code, sizes = self.code, [self.count[n] for n in work.outputs]
         before, again, after = code.block, code.label("again"), code.label("after")
-        for source, target, size in zip(inputs, outputs, sizes, strict=False):
-            for j in range(size):
-                self._put(self._get(source + j), target + j)
+        self._move(inputs, outputs, sizes)
         code.do(f"br label %{again}")
         code.begin(again)
         turn = code.emit(WORD, f"phi i64 [ 0, %{before} ], [ %{again}_next, %{again} ]")
         spare = [self.spare + sum(sizes[:k]) for k in range(len(sizes))]
         self._call(work, [*outputs, *inputs[len(outputs) :]], spare)
-        for source, target, size in zip(spare, outputs, sizes, strict=True):
-            for j in range(size):
-                self._put(self._get(source + j), target + j)
+        self._move(spare, outputs, sizes)
         code.do(f"%{again}_next = add {turn}, 1")
         left = code.any(self._get(outputs[-1]).compare("une", 1.0))
         more = left & Value(code, WORD, f"%{again}_next").compare("slt", work.most)

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
 from typing import NamedTuple
 
-from sixd.codegen.llvm.context import offset
-from sixd.codegen.llvm.ir import Code, Module, Type, Value
+from sixd.codegen.llvm.ir import POINTER, Code, Module, Type, Value
+from sixd.codegen.llvm.machine import offset
 from sixd.trace.ops import Op
 
 # (sin r - r) / r and cos r - 1 for |r| < π/4, from r² on: 2^-57.9, 2^-63.9; of float32: 2^-27.8, 2^-32.7
@@ -85,8 +84,7 @@ def _define_by_lanes(module: Module, function: str, name: str, type: Type, arity
     scalar, result = Type(type.kind), Value(code, type, "poison")
 
     def libm(name: str, *numbers: Value) -> Value:
-        word = code.emit(Type("ptr"), f"getelementptr i8, ptr %context, i64 {offset(name)}")
-        address = code.emit(Type("ptr"), f"load {word.type}, {word}, align 8")
+        address = code.load(POINTER, code.at("%context", offset(name)), "align 8")
         return code.emit(Type("double"), f"call double {address.text}({', '.join(map(str, numbers))})")
 
     for lane in range(type.lanes):
@@ -109,20 +107,24 @@ def _libm_where(code: Code, condition: Value, usual: Value, name: str, *args: Va
     return code.rarely(condition, usual, function, *args)
 
 
-def _serve(name: str, single: bool = False) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Decorator: without fma call libm's function of that name; compute float32 in float64, unless ``single``."""
+FUNCTIONS: dict[Op, Callable[..., Value]] = {}
+
+
+def _serves(op: Op, single: bool = False) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Decorator: enter a function in ``FUNCTIONS``. Without fma libm's function is called instead; float32 is computed
+    in float64, unless ``single``."""
 
     def decorate(function: Callable[..., Value]) -> Callable[..., Value]:
-        @wraps(function)
         def serve(code: Code, *args: Value) -> Value:
             type = args[0].type
             if not code.module.has_fma:
-                return _libm_where(code, code.const(1, type.of("i1")), args[0], name, *args)
+                return _libm_where(code, code.const(1, type.of("i1")), args[0], op.word, *args)
             if single or type.kind == "double":
                 return function(code, *args)
             return function(code, *(x.convert("double") for x in args)).convert("float")
 
-        return serve
+        FUNCTIONS[op] = serve
+        return function
 
     return decorate
 
@@ -164,14 +166,14 @@ def _signed(value: Value, bits: Value) -> Value:
     return (value.bitcast(form.integer) ^ (bits & -(1 << (form.width - 1)))).bitcast(value.type.kind)
 
 
-@_serve("sin", single=True)
+@_serves(Op.SIN, single=True)
 def sine(code: Code, x: Value) -> Value:
     """sin x; shares its work with the cosine of x."""
     s, c, odd, bits = _rest(code, x)
     return _signed(odd.where(c, s), bits)
 
 
-@_serve("cos", single=True)
+@_serves(Op.COS, single=True)
 def cosine(code: Code, x: Value) -> Value:
     """cos x; shares its work with the sine of x."""
     s, c, odd, bits = _rest(code, x)
@@ -179,7 +181,7 @@ def cosine(code: Code, x: Value) -> Value:
     return _signed(odd.where(s, c), bits + (1 << (FORMATS[x.type.kind].width - 2)))
 
 
-@_serve("tan")
+@_serves(Op.TAN)
 def tangent(code: Code, x: Value) -> Value:
     """tan x: of the remaining angle, with a low part each; after an odd number of quarter turns -1 / tan."""
     first, second, third = HALF_PI
@@ -212,7 +214,7 @@ def _arc(code: Code, x: Value) -> tuple[Value, Value, Value]:
     return big, s, s * code.polynomial(z, (0.0, *ASIN))
 
 
-@_serve("asin")
+@_serves(Op.ASIN)
 def arcsine(code: Code, x: Value) -> Value:
     """asin x: near ±1 by π/2 - 2 asin sqrt((1 - |x|)/2)."""
     big, s, w = _arc(code, x)
@@ -223,7 +225,7 @@ def arcsine(code: Code, x: Value) -> Value:
     return code.intrinsic("copysign", result, x)
 
 
-@_serve("acos")
+@_serves(Op.ACOS)
 def arccosine(code: Code, x: Value) -> Value:
     """acos x: π/2 - asin x, but near ±1 also by the half angle."""
     big, s, w = _arc(code, x)
@@ -232,7 +234,7 @@ def arccosine(code: Code, x: Value) -> Value:
     return big.where(near, PI / 2 - (x + (signed - PI_REST / 2)))
 
 
-@_serve("atan2")
+@_serves(Op.ATAN2)
 def arctangent2(code: Code, y: Value, x: Value) -> Value:
     """The angle of (x, y): a number of eighths of a turn, plus the arctangent of a quotient up to 1/2."""
     a, b = code.absolute(y), code.absolute(x)
@@ -262,7 +264,7 @@ def arctangent2(code: Code, y: Value, x: Value) -> Value:
 # the others -----------------------------------------------------------------------------------------------
 
 
-@_serve("exp")
+@_serves(Op.EXP)
 def exponential(code: Code, x: Value) -> Value:
     """exp x = 2^k exp r, with 2^k as two factors: each is normal even where the result overflows or underflows."""
     # beyond these the result is infinity or zero; NaN stays
@@ -276,7 +278,7 @@ def exponential(code: Code, x: Value) -> Value:
     return code.polynomial(r, EXP) * (half << 52).bitcast("double") * ((bits - half) << 52).bitcast("double")
 
 
-@_serve("log")
+@_serves(Op.LOG)
 def logarithm(code: Code, x: Value) -> Value:
     """log x = k log 2 + log(1 + f), the latter by s = f/(2 + f): 2 atanh s = f - f²/2 + s (f²/2 + s²…)."""
     bits = x.bitcast("i64")
@@ -307,15 +309,7 @@ def maximum(code: Code, x: Value, y: Value) -> Value:
     return x.compare("uno", x).where(x, (x > y).where(x, y))
 
 
-FUNCTIONS: dict[Op, Callable[..., Value]] = {
-    Op.SIN: sine,
-    Op.COS: cosine,
-    Op.TAN: tangent,
-    Op.ASIN: arcsine,
-    Op.ACOS: arccosine,
-    Op.ATAN2: arctangent2,
-    Op.EXP: exponential,
-    Op.LOG: logarithm,
+FUNCTIONS |= {
     Op.SQRT: lambda code, x: code.intrinsic("sqrt", x),
     Op.ABS: lambda code, x: code.absolute(x),
     Op.SIGN: sign,

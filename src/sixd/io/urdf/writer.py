@@ -13,7 +13,7 @@ from sixd.atomic import write_together
 from sixd.errors import ModelError, ModelWarning
 from sixd.model import Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
 from sixd.model.model import require_model
-from sixd.spatial.euler import rotation_to_rpy
+from sixd.spatial.rotation import rotation_to_rpy
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_pose
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System, require_system
-from sixd.runtime.rollout import VECTOR
+from sixd.runtime.routine import VECTOR
 from sixd.runtime.threads import available
 from sixd.simulation.controller import may_remember
 from sixd.simulation.diagnostics import friction_warning, step_warning, warn

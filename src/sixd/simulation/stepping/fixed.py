@@ -14,7 +14,7 @@ import numpy as np
 from sixd.api.manifold import integrate
 from sixd.engine.functions import Function
 from sixd.engine.public import declaration
-from sixd.runtime.rollout import Rollout
+from sixd.runtime.routine import Rollout
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.recipes import MIDPOINT, rollout, state_shapes

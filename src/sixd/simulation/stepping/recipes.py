@@ -11,7 +11,7 @@ from sixd.engine.artifact import make_rollout, recipe_text
 from sixd.errors import ScalarTypeError, SixdError, TraceError
 from sixd.locks import Lock
 from sixd.model.memo import remember
-from sixd.runtime.rollout import Rollout
+from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.runge_kutta import EXPLICIT

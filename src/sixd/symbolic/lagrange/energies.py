@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
-from sixd.spatial.euler import rotation_from_euler
+from sixd.spatial.rotation import rotation_from_euler
 from sixd.symbolic.arguments import (
     coordinates,
     entries_of,
