@@ -3,7 +3,7 @@
 from sixd import controllers, interop, spatial, spatial_v2, zoo
 from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
-from sixd.api.checking import check
+from sixd.api.check_model import check
 from sixd.api.constraints import (
     assemble,
     constrained_dynamics,

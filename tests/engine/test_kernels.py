@@ -31,7 +31,7 @@ from sixd.codegen.llvm.loop import emit_loop
 from sixd.codegen.llvm.machine import Machine, assemble, host
 from sixd.engine.functions import LIBRARY
 from sixd.model import memo
-from sixd.runtime.image import Image, make_image
+from sixd.runtime.machine_code import Image, make_image
 from sixd.runtime.routine import Part, Routine
 from sixd.spatial import absolute, acos, asin, atan2, cos, exp, log, maximum, minimum, sign, sin, sqrt, tan, where
 from sixd.trace import Expr, Op, trace

@@ -11,7 +11,7 @@ import sixd
 from peers import pin
 from robots import FIVE, ByName, all_urdfs, pinocchio_model, quiet_load
 from samples import KINDS, Parabola, single_joint, states, trees
-from sixd.algorithms.passive import passive_force
+from sixd.algorithms.passive_forces import passive_force
 
 pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
 

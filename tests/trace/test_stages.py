@@ -9,7 +9,7 @@ import sixd
 from sixd.codegen.llvm.machine import assemble, host
 from sixd.codegen.llvm.rollout import emit_rollout
 from sixd.errors import TraceError
-from sixd.runtime.image import make_image
+from sixd.runtime.machine_code import make_image
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import STABILISED, Problem
 from sixd.simulation.stepping.recipes import make_recipe, rollout, state_shapes

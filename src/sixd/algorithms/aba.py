@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.algorithms.kinematics import ZERO6, body_velocities, joint_kinematics
-from sixd.algorithms.passive import passive_force
+from sixd.algorithms.passive_forces import passive_force
 from sixd.algorithms.rnea import subtract_external_forces
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, Scalar

@@ -6,7 +6,7 @@ import numpy as np
 
 from sixd.algorithms.crba import composite_inertias
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, joint_transforms, world_transforms
-from sixd.algorithms.passive import spring_energy
+from sixd.algorithms.passive_forces import spring_energy
 from sixd.model.model import Model
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.rotation import EYE3, ZERO3, skew

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sixd.algorithms.kinematics import ZERO6, joint_kinematics, world_transforms
-from sixd.algorithms.passive import passive_force
+from sixd.algorithms.passive_forces import passive_force
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import crf, crm, inverse_transform

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms import external, kinematics
+from sixd.algorithms import external_forces, kinematics
 from sixd.algorithms import jacobian as jacobians
 from sixd.algorithms.singular import LARGEST_CONDITION
 from sixd.engine.functions import Function
@@ -137,7 +137,7 @@ def _fit_wrench(
 _WRENCHES: dict[tuple[int, bool], Function] = {}
 
 
-@public(external.external_force, shapes={"wrench": (6,), "point": (3,)}, adapt=_fit_wrench)
+@public(external_forces.external_force, shapes={"wrench": (6,), "point": (3,)}, adapt=_fit_wrench)
 def external_force(
     model: System, q: Any, frame: str, wrench: Any, *, point: Any = None, expressed_in: str = "world"
 ) -> Array:

@@ -17,7 +17,7 @@ from sixd.algorithms import momentum as momenta
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import crba
-from sixd.algorithms.external import external_force
+from sixd.algorithms.external_forces import external_force
 from sixd.algorithms.jacobian import inertia_of_inverse, jacobian, jacobian_rate
 from sixd.algorithms.regressor import joint_torque_regressor
 from sixd.algorithms.rnea import gravity_force, rnea

@@ -25,7 +25,7 @@ from sixd.model.memo import known_of
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime import cache as disk
-from sixd.runtime.image import Image
+from sixd.runtime.machine_code import Image
 from sixd.runtime.routine import Part, Rollout, Routine
 from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op

@@ -13,7 +13,7 @@ import numpy as np
 
 from sixd.engine import artifact
 from sixd.engine.functions import Function, Request
-from sixd.engine.inspection import inspect
+from sixd.engine.suspect_results import inspect
 from sixd.errors import ModelError, ScalarTypeError, SingularError
 from sixd.model.memo import KNOWN, known_of
 from sixd.model.model import Model

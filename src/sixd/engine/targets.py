@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from sixd.locks import FORKS_WAIT
-from sixd.runtime.image import Image, make_image
+from sixd.runtime.machine_code import Image, make_image
 from sixd.runtime.routine import Rollout, Routine
 from sixd.trace.program import Program
 

@@ -17,8 +17,8 @@ import numpy as np
 from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC
 from sixd.locks import Lock
 from sixd.runtime import threads
-from sixd.runtime.image import Image, Loaded
-from sixd.runtime.python_api import GeneralizedUfunc, decline, layout_is_known, make_function
+from sixd.runtime.cpython import GeneralizedUfunc, decline, layout_is_known, make_function
+from sixd.runtime.machine_code import Image, Loaded
 from sixd.spatial.scalar import Array
 
 Shape = tuple[int, ...]

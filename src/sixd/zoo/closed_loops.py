@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.external import external_force
+from sixd.algorithms.external_forces import external_force
 from sixd.algorithms.kinematics import pose
 from sixd.constraints import Loop
 from sixd.errors import ShapeError

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 import sixd
-from sixd.api.checking import Findings
+from sixd.api.check_model import Findings
 from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json, printable

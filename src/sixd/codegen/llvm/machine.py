@@ -2,7 +2,7 @@
 
 The context is a table of eight-byte words that compiled code reaches by a pointer, so that it needs no linking. The
 code adds to ``count`` when a result is suspect (not finite, or very large); the other words are addresses.
-``sixd.runtime.python_api.layout_is_known`` checks the offsets before code that uses them runs.
+``sixd.runtime.cpython.layout_is_known`` checks the offsets before code that uses them runs.
 
 Machine code is made by LLVM's code generator, without its optimisation passes. A program is already folded, so only
 code generation is left: that cuts compile times by a factor of three to five and loses no speed. llvmlite is imported

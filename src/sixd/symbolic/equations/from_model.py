@@ -14,7 +14,7 @@ import numpy as np
 from sixd.algorithms.coriolis import christoffel
 from sixd.algorithms.crba import crba
 from sixd.algorithms.momentum import composite_inertia
-from sixd.algorithms.passive import passive_force, spring_energy
+from sixd.algorithms.passive_forces import passive_force, spring_energy
 from sixd.algorithms.rnea import gravity_force
 from sixd.constraints.reduced import Reduced
 from sixd.errors import CompileWarning
