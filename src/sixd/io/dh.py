@@ -10,7 +10,7 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import Model, ModelBuilder, Prismatic, Revolute
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.rotation import EYE3, axis_rotation
+from sixd.spatial.rotation import EYE3, axis_rotation, tidy_rotation
 from sixd.spatial.scalar import Array, Scalar, is_number, require_scalars
 from sixd.spatial.transform import placement
 
@@ -93,13 +93,3 @@ def _check_row(where: str, row: Any) -> None:
 def screw(axis: int, angle: Scalar, distance: Scalar) -> Array:
     """Return the pose (4, 4) turned by ``angle`` about coordinate axis 0, 1 or 2 and moved by ``distance`` along it."""
     return placement(distance * EYE3[axis], R=tidy_rotation(axis_rotation(EYE3[axis], angle)))
-
-
-def tidy_rotation(R: Array) -> Array:
-    """Return R with entries within rounding of 0 and ±1 made exact (cos(pi/2) = 6e-17 becomes 0)."""
-    if R.dtype == object:
-        return R
-    R = np.array(R, dtype=float)
-    near = np.abs(R - np.round(R)) < 4e-16
-    R[near] = np.round(R[near])
-    return R + 0.0  # no -0.0

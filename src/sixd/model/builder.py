@@ -15,7 +15,7 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
-from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, parameters_of, verify_joint
+from sixd.model.joints import BUILT_IN, Fixed, Joint, parameters_of, verify_joint
 from sixd.model.model import Model, require_model
 from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Shape, Visual
@@ -36,8 +36,7 @@ class Entry:
     joint_name: str
     placement: Array  # (4, 4) of the joint's predecessor frame in the parent entry's frame
     inertia: Inertia
-    per_q: Mapping[str, Array] = field(default_factory=dict)
-    per_v: Mapping[str, Array] = field(default_factory=dict)
+    values: Mapping[str, Array] = field(default_factory=dict)  # limits and passive properties
 
 
 class ModelBuilder:
@@ -81,20 +80,12 @@ class ModelBuilder:
         builder = cls(model.name, model.gravity)
         builder.entries[0] = replace(builder.entries[0], inertia=model.body_inertia("world"))
         for i in model.bodies:
-            iq, iv = model.iq[i], model.iv[i]
+            name, joint_name = model.body_names[i - 1], model.joint_names[i - 1]
+            inertia, values = Inertia.from_matrix(model.inertia[i]), model.joint_values(i)
             builder.entries.append(
-                Entry(
-                    name=model.body_names[i - 1],
-                    parent=model.parent[i],
-                    joint=model.joints[i],
-                    joint_name=model.joint_names[i - 1],
-                    placement=model.placement[i],
-                    inertia=Inertia.from_matrix(model.inertia[i]),
-                    per_q={key: getattr(model, key)[iq] for key in PER_Q},
-                    per_v={key: getattr(model, key)[iv] for key in PER_V},
-                )
+                Entry(name, model.parent[i], model.joints[i], joint_name, model.placement[i], inertia, values)
             )
-            builder.joint_numbers[model.joint_names[i - 1]] = i
+            builder.joint_numbers[joint_name] = i
         builder.frames = dict(model.frames)
         builder.constraints = list(model.constraints)
         builder.visuals = list(model.visuals)
@@ -142,8 +133,8 @@ class ModelBuilder:
         where = f"add_body {name!r}"
         if not isinstance(joint, Joint):
             raise ScalarTypeError(f"{where}: joint is {joint!r}, expected a joint such as sixd.Revolute('z').")
-        if inertia is not None and not isinstance(inertia, Inertia):
-            raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
+        if inertia is not None:
+            validate.require_inertia(where, inertia)
         joint_name = name if joint_name is None else joint_name
         self.claim(where, name, joint_name)
         base = self._find(where, "body", parent)
@@ -152,26 +143,16 @@ class ModelBuilder:
         if type(joint) not in BUILT_IN and not symbols_in([parameters_of(joint)]):
             verify_joint(joint, name=joint_name)
         low, high = validate.limits(where, joint, limits)
-        per_v = {
-            "damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
-            "effort_limit": effort, "velocity_limit": velocity,
-        }  # fmt: skip
-        per_v = {
-            key: validate.vector(
-                f"{where}: {key.removesuffix('_limit')}", value, joint.nv, finite=not key.endswith("_limit")
-            )
-            for key, value in per_v.items()
-        }
-        validate.check_springs(where, joint, per_v["stiffness"])
-        neutral = joint.neutral()
-        rest = neutral if rest is None else validate.vector(f"{where}: rest", rest, joint.nq)
-        if isinstance(joint, (Spherical, Free)) and not rest[:4].any():
-            raise ModelError(f"{where}: rest has a zero quaternion, expected one of any other length.")
+        given = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness}
+        values = {key: validate.vector(f"{where}: {key}", value, joint.nv) for key, value in given.items()}
+        for key, value in (("effort", effort), ("velocity", velocity)):
+            values[f"{key}_limit"] = validate.vector(f"{where}: {key}", value, joint.nv, finite=False)
+        validate.check_springs(where, joint, values["stiffness"])
+        rest = joint.neutral() if rest is None else validate.coordinates(f"{where}: rest", joint, rest, spread=True)
         body = MASSLESS if inertia is None else inertia.moved(link) if link_pose is not None else inertia
         number = len(self.entries)
-        self.entries.append(
-            Entry(name, base.body, joint, joint_name, pose, body, {"lower": low, "upper": high, "rest": rest}, per_v)
-        )
+        values |= {"lower": low, "upper": high, "rest": rest}
+        self.entries.append(Entry(name, base.body, joint, joint_name, pose, body, values))
         self.joint_numbers[joint_name] = number
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
         self.frames[name] = Frame(number, link, f"joint:{joint_name}")
@@ -187,8 +168,7 @@ class ModelBuilder:
 
     def add_inertia(self, parent: str, inertia: Inertia, placement: Any = None) -> None:
         """Add inertia to a body, or to the one that carries a frame; it is given in a frame at ``placement`` (4, 4)."""
-        if not isinstance(inertia, Inertia):
-            raise ScalarTypeError(f"add_inertia: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
+        validate.require_inertia("add_inertia", inertia)
         base = self._find("add_inertia", "body or frame", parent)
         pose = compose(base.pose, validate.pose("add_inertia: placement", placement))
         entry = self.entries[base.body]
@@ -227,10 +207,8 @@ class ModelBuilder:
         for joint, value in q.items():
             if joint not in joints:
                 raise unknown_name(where, "joint", joint, joints)
-            n = joints[joint].nq
-            found[joint] = validate.vector(f"{where}: joint {joint!r}", value, n, spread=n == 1)
-            if isinstance(joints[joint], (Spherical, Free)) and not found[joint][:4].any():
-                raise ModelError(f"{where}: joint {joint!r} has a zero quaternion, expected one of any other length.")
+            spread = joints[joint].nq == 1
+            found[joint] = validate.coordinates(f"{where}: joint {joint!r}", joints[joint], value, spread=spread)
         self.configurations[name] = found
 
     def add_visual(
@@ -265,27 +243,22 @@ class ModelBuilder:
         }
         visuals = [replace(v, body=body_of[v.body], pose=compose(pose_in[v.body], v.pose)) for v in self.visuals]
         names = {e.joint_name for e in moving[1:]}
-        arrays: dict[str, Any] = {
-            "placement": np.array([e.placement for e in moving]),
-            "inertia": np.array([i.matrix for i in inertia]),
-            "gravity": self.gravity,
-        }
-        for key in PER_Q:
-            arrays[key] = np.concatenate([np.zeros(0), *(e.per_q[key] for e in moving[1:])])
-        for key in PER_V:
-            arrays[key] = np.concatenate([np.zeros(0), *(e.per_v[key] for e in moving[1:])])
+        values = {key: [np.zeros(0), *(e.values[key] for e in moving[1:])] for key in (*PER_Q, *PER_V)}
         model = Model(
             name=self.name,
             parent=tuple(e.parent for e in moving),
             joints=tuple(e.joint for e in moving),
             body_names=tuple(e.name for e in moving[1:]),
             joint_names=tuple(e.joint_name for e in moving[1:]),
+            placement=np.array([e.placement for e in moving]),
+            inertia=np.array([i.matrix for i in inertia]),
+            gravity=self.gravity,
             frames=frames,
             constraints=tuple(c for c in self.constraints if set(c.joints) <= names),
             visuals=tuple(visuals),
             notes=tuple(self.notes),
             configurations={name: _coordinates(moving[1:], values) for name, values in self.configurations.items()},
-            **arrays,
+            **{key: np.concatenate(parts) for key, parts in values.items()},
         )
         return normalize_numbers(model)
 

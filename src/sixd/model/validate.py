@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixd.errors import ModelError
+from sixd.errors import ModelError, ScalarTypeError
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import Free, Joint, Spherical
 from sixd.model.parts import PER_V, Finding
@@ -39,6 +39,20 @@ def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool =
             wanted = "finite numbers" if finite else "numbers, infinity allowed"
             raise ModelError(f"{what} is {array.tolist()}, expected {wanted}. Fix the value.")
     return np.broadcast_to(array, (n,)).copy()
+
+
+def coordinates(what: str, joint: Joint, value: Any, *, spread: bool) -> Array:
+    """Return ``value`` as the coordinates (nq,) of a joint; a zero quaternion is refused."""
+    q = vector(what, value, joint.nq, spread=spread)
+    if isinstance(joint, (Spherical, Free)) and not q[:4].any():
+        raise ModelError(f"{what} has a zero quaternion, expected one of any other length.")
+    return q
+
+
+def require_inertia(where: str, inertia: object) -> None:
+    """Raise unless ``inertia`` is an Inertia."""
+    if not isinstance(inertia, Inertia):
+        raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
 
 
 def pose(what: str, value: Any) -> Array:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.io.dh import tidy_rotation
 from sixd.io.files import Source, unused_name
 from sixd.io.mjcf.compiled import BALL, FREE, SLIDE, compile_mjcf, complete_names, given_names, import_mujoco
 from sixd.io.mjcf.constraints import Equalities
@@ -24,7 +23,7 @@ from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revol
 from sixd.model.parts import Finding
 from sixd.model.validate import inertia_finding, missing_inertia
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.rotation import axis_rotation, quaternion_to_rotation
+from sixd.spatial.rotation import axis_rotation, quaternion_to_rotation, tidy_rotation
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import placement
 
