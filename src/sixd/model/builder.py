@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, look_up
 from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import BUILT_IN, Fixed, Joint, parameters_of, verify_joint
@@ -178,12 +178,11 @@ class ModelBuilder:
         """Add a constraint such as ``sixd.Mimic`` or ``sixd.Loop``; the joints and frames it names must exist."""
         if not isinstance(constraint, Constraint):
             raise ScalarTypeError(f"add_constraint: got {constraint!r}, expected a sixd.Constraint.")
+        joints = self._joints()
         for joint in constraint.joints:
-            if joint not in self.joint_numbers:
-                raise unknown_name("add_constraint", "joint", joint, self.joint_numbers)
+            look_up("add_constraint", "joint", joint, joints)
         for frame in constraint.frames:
             self._find("add_constraint", "frame", frame)
-        joints = {name: self.entries[k].joint for name, k in self.joint_numbers.items()}
         if isinstance(constraint, Mimic):
             validate.check_mimic(constraint, self.constraints, joints)
         constraint.verify(joints)
@@ -198,17 +197,15 @@ class ModelBuilder:
         where = f"add_configuration {name!r}"
         if not isinstance(name, str) or not name:
             raise ScalarTypeError(f"{where}: name is {name!r}, expected a non-empty string.")
-        joints = {joint: self.entries[k].joint for joint, k in self.joint_numbers.items()}
+        joints = self._joints()
         if not isinstance(q, Mapping):
             ends = np.cumsum([joint.nq for joint in joints.values()], dtype=int)
             values = validate.vector(f"{where}: q", q, int(ends[-1]) if len(ends) else 0, spread=False)
             q = dict(zip(joints, np.split(values, ends)[:-1], strict=True))
         found: dict[str, Array] = {}
-        for joint, value in q.items():
-            if joint not in joints:
-                raise unknown_name(where, "joint", joint, joints)
-            spread = joints[joint].nq == 1
-            found[joint] = validate.coordinates(f"{where}: joint {joint!r}", joints[joint], value, spread=spread)
+        for name_of, value in q.items():
+            joint = look_up(where, "joint", name_of, joints)
+            found[name_of] = validate.coordinates(f"{where}: joint {name_of!r}", joint, value, spread=joint.nq == 1)
         self.configurations[name] = found
 
     def add_visual(
@@ -263,9 +260,10 @@ class ModelBuilder:
         return normalize_numbers(model)
 
     def _find(self, where: str, kind: str, name: str) -> Frame:
-        if not isinstance(name, str) or name not in self.frames:
-            raise unknown_name(where, kind, name, self.frames)
-        return self.frames[name]
+        return look_up(where, kind, name, self.frames)
+
+    def _joints(self) -> dict[str, Joint]:
+        return {name: self.entries[k].joint for name, k in self.joint_numbers.items()}
 
     def claim(self, where: str, name: str, joint_name: str | None = None) -> None:
         """Raise unless these names, of a new body or frame and of its joint, are strings that are not in use."""

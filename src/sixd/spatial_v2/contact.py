@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
-from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, look_up
 from sixd.forces.ground import contact_law, normal_pressure
 from sixd.io.spatial_v2.matlab import (
     columns,
@@ -172,9 +172,7 @@ def contact_points(where: str, model: Mapping[str, Any], height: int) -> tuple[l
 
 def _dynamics(chosen: Any) -> tuple[Callable[..., Any], bool]:
     if isinstance(chosen, str):
-        if chosen not in _DYNAMICS:
-            raise unknown_name("gcFD", "forward dynamics function", chosen, _DYNAMICS)
-        chosen = _DYNAMICS[chosen]
+        chosen = look_up("gcFD", "forward dynamics function", chosen, _DYNAMICS)
     return chosen, chosen is FDfb
 
 

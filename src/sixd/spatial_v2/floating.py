@@ -122,9 +122,8 @@ def _move(
     where: str, tree: Model, xfb: Any, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Any, joints: frozenset[int]
 ) -> tuple[Array, Array, Array]:
     """Return xdfb, qdd and tau, where the bodies in ``joints`` have their qdd given; no force drives the base."""
-    x = vector(where, "xfb", xfb, 13)
-    q_base, qd_base, X = free_joint_state(where, x)
-    none = np.zeros(6)
+    q_base, qd_base, X = free_joint_state(where, xfb)
+    x, none = vector(where, "xfb", xfb, 13), np.zeros(6)
     state = [np.concatenate(pair) for pair in ((q_base, q), (qd_base, qd), (none, qdd), (none, tau))]
     qdd_all, tau_all = complete(where, tree, joints, *state, f_ext=f_ext)
     rate = np.concatenate([rqd(x[7:10], x[:4]), Vpt(x[7:], x[4:7]), inverse_transform(X) @ qdd_all[:6]])
@@ -149,15 +148,9 @@ def _shift_numbers(model: Struct) -> None:
 
 def _warn_of_loss(model: Struct) -> None:
     if not np.array_equal(model.Xtree[_EXTRA], np.eye(6)):
-        warnings.warn(
-            "floatbase: Xtree(1) is not the identity; it is kept as Xtree(6), which FDfb and IDfb do not read. "
-            "Put the floating body's frame at the base's origin.",
-            ModelWarning,
-            stacklevel=3,
-        )
+        text = "Xtree(1) is not the identity; it is kept as Xtree(6), which FDfb and IDfb do not read. "
+        text += "Put the floating body's frame at the base's origin."
+        warnings.warn(f"floatbase: {text}", ModelWarning, stacklevel=3)
     if model.get("gamma_q") is not None:
-        warnings.warn(
-            "floatbase: gamma_q is kept, but does not include the six new joints. Rewrite it.",
-            ModelWarning,
-            stacklevel=3,
-        )
+        text = "gamma_q is kept, but does not include the six new joints. Rewrite it."
+        warnings.warn(f"floatbase: {text}", ModelWarning, stacklevel=3)
