@@ -63,7 +63,8 @@ class Element:
         raw = self.attributes.get(attribute)
         if raw is None or not raw.strip():
             if default is None:
-                raise self.error(f"<{self.tag}> has no attribute {attribute!r}, expected {_amount(count)}.")
+                amount = "a number" if count == 1 else f"{count} numbers"
+                raise self.error(f"<{self.tag}> has no attribute {attribute!r}, expected {amount}.")
             return list(default)
         values = [self._number(attribute, raw, word, infinite) for word in raw.split()]
         if len(values) != count:
@@ -91,10 +92,6 @@ class Element:
             hint = "Write it in the digits 0 to 9."
         where = f"<{self.tag} {attribute}={_short(raw)}>"
         raise self.error(f"{where}: {_short(word)} is not a finite number. {hint}")
-
-
-def _amount(count: int) -> str:
-    return "a number" if count == 1 else f"{count} numbers"
 
 
 def _short(text: str) -> str:

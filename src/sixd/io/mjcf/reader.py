@@ -78,17 +78,20 @@ class _Reader:
         inertia = self._inertia(b, name)
         first, count = c.body_jntadr[b], c.body_jntnum[b]
         if count == 0:
-            fixed = unused_name(f"{name}_fixed", self.taken)
-            self.taken.add(fixed)
+            fixed = self._claim(f"{name}_fixed")
             self.builder.add_body(name, parent, Fixed(), placement=pose, inertia=inertia, joint_name=fixed)
         for j in range(first, first + count):
             last = j == first + count - 1
-            link = name if last else unused_name(f"{name}:{self.joint_names[j]}", self.taken)
+            link = name if last else self._claim(f"{name}:{self.joint_names[j]}")
             if not last:
-                self.taken.add(link)
                 self.between.add(link)
             self._add_joint(j, link, parent, pose, inertia if last else None)
             parent, pose = link, np.eye(4)
+
+    def _claim(self, name: str) -> str:
+        name = unused_name(name, self.taken)
+        self.taken.add(name)
+        return name
 
     def _add_joint(self, j: int, link: str, parent: str, pose: Array, inertia: Inertia | None) -> None:
         """Add one joint: a motion about its anchor, in the body's frame after the joints before it."""

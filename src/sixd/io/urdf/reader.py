@@ -77,9 +77,9 @@ class _Reader:
             return
         if link != "world":
             self.builder.add_frame(link, "world")
-        inertia = read_inertia(links[link])
-        if inertia is not None:
-            self.builder.add_inertia(link, inertia)
+        inertial = links[link].find("inertial")
+        if inertial is not None:
+            self.builder.add_inertia(link, read_inertia(inertial))
         self._add_visuals(link)
 
     def add_joint(self, joint: Element) -> None:
@@ -116,11 +116,12 @@ class _Reader:
 
     def _add_body(self, link: str, parent: str, joint: Joint, **options: Any) -> None:
         element, name = self.tree.links[link], self._name(link)
-        inertia = read_inertia(element)
-        if inertia is not None:
+        inertia, inertial = None, element.find("inertial")
+        if inertial is not None:
+            inertia = read_inertia(inertial)
             if inertia.matrix.any():
                 self.with_inertia.add(name)
-            found = (inertia_finding(name, inertia), incomplete_inertial(element, name))
+            found = (inertia_finding(name, inertia), incomplete_inertial(inertial, name))
             self.inertia_findings.extend(f for f in found if f)
         try:
             self.builder.add_body(name, parent, joint, inertia=inertia, **options)
