@@ -17,7 +17,7 @@ import numpy as np
 from sixd.atomic import whole_file
 from sixd.errors import FileError, LoadError, ModelError, ScalarTypeError, ShapeError
 from sixd.io.spatial_v2.matlab import count, numbers, scalar, vector
-from sixd.io.spatial_v2.structures import Parts
+from sixd.io.spatial_v2.structures import Parts, read_mat
 from sixd.spatial.scalar import Array
 from sixd.spatial_v2.structure import Struct, read_model
 
@@ -195,15 +195,12 @@ def _to_cells(x: Any) -> Any:
 
 
 def _load(file: str | os.PathLike[str]) -> tuple[Struct, Any, Any, dict[str, str]]:
-    from scipy.io import loadmat
-
     path = Path(file) if Path(file).suffix or Path(file).is_file() else Path(f"{os.fspath(file)}.mat")
     try:
-        content = loadmat(io.BytesIO(path.read_bytes()), simplify_cells=True)
+        data = path.read_bytes()
     except OSError as error:
         raise LoadError(f"showmotion: cannot read {str(file)!r}: {error.strerror or error}.") from None
-    except Exception as error:  # loadmat raises many kinds
-        raise LoadError(f"showmotion: {str(file)!r} cannot be read as a .mat file: {error}.") from None
+    content = read_mat(data, f"showmotion: {str(file)!r}")
     about = content.get("about")
     missing = [name for name in ("model", "t_data", "q_data", "about") if name not in content]
     if missing or not isinstance(content["model"], dict) or not isinstance(about, dict):
@@ -221,9 +218,9 @@ def _about(given: Any) -> dict[str, str]:
     """Print, or replace, the author, title and description of the motion."""
     _current()
     if given is None:
-        for name in _ABOUT:
-            print(f"{name}: {_shown.about.get(name, '')}")
-        return {name: _shown.about.get(name, "") for name in _ABOUT}
+        texts = {name: _shown.about.get(name, "") for name in _ABOUT}
+        print(*(f"{name}: {text}" for name, text in texts.items()), sep="\n")
+        return texts
     if not isinstance(given, Mapping) or set(given) - {*_ABOUT, "playable"}:
         raise ScalarTypeError(f"showmotion: about is {given!r}, expected a dictionary with {', '.join(_ABOUT)}.")
     new = {name: str(given[name]) for name in _ABOUT if name in given}

@@ -33,12 +33,12 @@ _JOINTS: dict[str, Joint] = {
 }  # fmt: skip
 
 
-def joint_of_type(jtype: Any, pitch: Any = None) -> Joint:
+def joint_of_type(jtype: Any) -> Joint:
     """Return the joint of a spatial_v2 type: a string, or a structure with ``code`` and, for "H", ``pars.pitch``."""
-    code, pars = joint_code(jtype), jtype.get("pars") if isinstance(jtype, Mapping) else None
-    if isinstance(pars, Mapping):
-        pitch = pars.get("pitch")
+    code = joint_code(jtype)
     if code == "H":
+        pars = jtype.get("pars") if isinstance(jtype, Mapping) else None
+        pitch = pars.get("pitch") if isinstance(pars, Mapping) else None
         if pitch is None:
             raise ModelError("jcalc: a helical joint 'H' has no pitch. Give {'code': 'H', 'pars': {'pitch': …}}.")
         return Helical("z", float(pitch))
@@ -89,7 +89,7 @@ def read(where: str, model: Mapping[str, Any]) -> Parts:
     joints = []
     for i in range(nb):
         jtype = entry(model["jtype"], i)
-        joints.append(joint_of_type(jtype, entry(model.get("pitch"), i)))
+        joints.append(joint_of_type(jtype))
         code = joint_code(jtype)
         if (code in PLANAR_CODES) != (d == 3):
             kind, wanted = ("spatial", "Rx … H") if d == 6 else ("planar", "r, px or py")
@@ -213,14 +213,19 @@ def _lamina(I: Array) -> Inertia:
     return Inertia(mass, (x / mass, y / mass, 0), (moment / 2, moment / 2, moment))
 
 
-def from_mat(data: bytes, source: str) -> Model:
-    """Return the Model of a .mat file that contains one structure with the fields of a spatial_v2 model."""
+def read_mat(data: bytes, where: str) -> dict[str, Any]:
+    """Return the variables of a .mat file by name; ``where`` begins the error."""
     from scipy.io import loadmat
 
     try:
-        content = loadmat(io.BytesIO(data), simplify_cells=True)
-    except Exception as error:
-        raise LoadError(f"{source}: cannot be read as a .mat file: {error}.") from None
+        return loadmat(io.BytesIO(data), simplify_cells=True)
+    except Exception as error:  # loadmat raises many kinds
+        raise LoadError(f"{where} cannot be read as a .mat file: {error}.") from None
+
+
+def from_mat(data: bytes, source: str) -> Model:
+    """Return the Model of a .mat file that contains one structure with the fields of a spatial_v2 model."""
+    content = read_mat(data, f"{source}:")
     models = {k: v for k, v in content.items() if isinstance(v, dict) and "NB" in v and "Xtree" in v}
     if len(models) != 1:
         names = ", ".join(k for k in content if not k.startswith("__")) or "nothing"

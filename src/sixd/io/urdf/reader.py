@@ -23,7 +23,7 @@ from sixd.io.urdf.tree import LinkTree, joint_end, read_tree
 from sixd.io.xml import Element
 from sixd.model import Free, Joint, Model, ModelBuilder
 from sixd.model.parts import Finding
-from sixd.model.validate import inertia_finding, missing_inertia
+from sixd.model.validate import InertiaFindings
 
 
 def read_urdf(
@@ -61,8 +61,7 @@ class _Reader:
         self.builder, self.tree, self.materials = builder, tree, materials
         self.package_dirs, self.folders = package_dirs, folders
         self.renamed: dict[str, str] = {}
-        self.with_inertia: set[str] = set()
-        self.inertia_findings: list[Finding] = []
+        self.inertias = InertiaFindings()
 
     def add_root(self, floating_base: bool) -> None:
         """Add the root link: on a free joint, or as a frame of the world."""
@@ -103,13 +102,7 @@ class _Reader:
     def build(self) -> Model:
         """Return the model, its notes completed by the findings about the inertia of moving bodies."""
         model = self.builder.build()
-        moving = {name for name, frame in model.frames.items() if frame.body}
-        findings = [f for f in self.inertia_findings if f.where in moving]
-        with_inertia = {model.frames[link].body for link in self.with_inertia}
-        reported = {f.where for f in findings if f.code == "missing-inertia"}
-        massless = [model.body_names[i - 1] for i in model.bodies if i not in with_inertia]
-        findings += [missing_inertia(name) for name in massless if name not in reported]
-        return dataclasses.replace(model, notes=(*self.builder.notes, *findings))
+        return dataclasses.replace(model, notes=(*self.builder.notes, *self.inertias.of(model)))
 
     def _name(self, link: str) -> str:
         return self.renamed.get(link, link)
@@ -119,10 +112,7 @@ class _Reader:
         inertia, inertial = None, element.find("inertial")
         if inertial is not None:
             inertia = read_inertia(inertial)
-            if inertia.matrix.any():
-                self.with_inertia.add(name)
-            found = (inertia_finding(name, inertia), incomplete_inertial(inertial, name))
-            self.inertia_findings.extend(f for f in found if f)
+            self.inertias.add(name, inertia, incomplete_inertial(inertial, name))
         try:
             self.builder.add_body(name, parent, joint, inertia=inertia, **options)
         except SixdError as error:

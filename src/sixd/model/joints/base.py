@@ -160,9 +160,7 @@ def parameters_of(joint: object) -> Array:
     if dataclasses.is_dataclass(joint) and not isinstance(joint, type):
         for field in dataclasses.fields(joint):
             value = getattr(joint, field.name)
-            values.extend(
-                np.ravel(np.array(value, dtype=object)) if isinstance(value, (tuple, list, np.ndarray)) else [value]
-            )
+            values += np.array(value, dtype=object).ravel() if isinstance(value, (tuple, list, np.ndarray)) else [value]
     return np.array(values, dtype=object)
 
 
