@@ -7,6 +7,7 @@ expanded or fetched. Text before the document and null bytes after it, which rea
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -146,12 +147,10 @@ def _to_utf8(data: bytes) -> bytes:
     for mark, encoding in _WIDE.items():
         if data.startswith(mark):
             name, data = encoding, data[: len(data) & ~1]  # whole characters
-    for attempt in (name, "utf-8", "latin-1"):
-        try:
+    for attempt in (name, "utf-8"):
+        with suppress(UnicodeError, LookupError):
             return data.decode(attempt).encode()
-        except (UnicodeError, LookupError):
-            continue
-    return data
+    return data.decode("latin-1").encode()
 
 
 def _beginning(data: bytes) -> int:

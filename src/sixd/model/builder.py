@@ -137,8 +137,7 @@ class ModelBuilder:
             validate.require_inertia(where, inertia)
         joint_name = name if joint_name is None else joint_name
         self.claim(where, name, joint_name)
-        base = self._find(where, "body", parent)
-        pose = compose(base.pose, validate.pose(f"{where}: placement", placement))
+        base = self._on(where, "body", parent, placement)
         link = validate.pose(f"{where}: link_pose", link_pose)
         if type(joint) not in BUILT_IN and not symbols_in([parameters_of(joint)]):
             verify_joint(joint, name=joint_name)
@@ -152,7 +151,7 @@ class ModelBuilder:
         body = MASSLESS if inertia is None else inertia.moved(link) if link_pose is not None else inertia
         number = len(self.entries)
         values |= {"lower": low, "upper": high, "rest": rest}
-        self.entries.append(Entry(name, base.body, joint, joint_name, pose, body, values))
+        self.entries.append(Entry(name, base.body, joint, joint_name, base.pose, body, values))
         self.joint_numbers[joint_name] = number
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
         self.frames[name] = Frame(number, link, f"joint:{joint_name}")
@@ -161,18 +160,14 @@ class ModelBuilder:
         """Add a named frame at ``placement`` (4, 4) in the frame of a body, or of another frame."""
         where = f"add_frame {name!r}"
         self.claim(where, name)
-        base = self._find(where, "body or frame", parent)
-        self.frames[name] = Frame(
-            base.body, compose(base.pose, validate.pose(f"{where}: placement", placement)), parent
-        )
+        self.frames[name] = self._on(where, "body or frame", parent, placement)
 
     def add_inertia(self, parent: str, inertia: Inertia, placement: Any = None) -> None:
         """Add inertia to a body, or to the one that carries a frame; it is given in a frame at ``placement`` (4, 4)."""
         validate.require_inertia("add_inertia", inertia)
-        base = self._find("add_inertia", "body or frame", parent)
-        pose = compose(base.pose, validate.pose("add_inertia: placement", placement))
+        base = self._on("add_inertia", "body or frame", parent, placement)
         entry = self.entries[base.body]
-        self.entries[base.body] = replace(entry, inertia=entry.inertia + inertia.moved(pose))
+        self.entries[base.body] = replace(entry, inertia=entry.inertia + inertia.moved(base.pose))
 
     def add_constraint(self, constraint: Constraint) -> None:
         """Add a constraint such as ``sixd.Mimic`` or ``sixd.Loop``; the joints and frames it names must exist."""
@@ -182,7 +177,7 @@ class ModelBuilder:
         for joint in constraint.joints:
             look_up("add_constraint", "joint", joint, joints)
         for frame in constraint.frames:
-            self._find("add_constraint", "frame", frame)
+            look_up("add_constraint", "frame", frame, self.frames)
         if isinstance(constraint, Mimic):
             validate.check_mimic(constraint, self.constraints, joints)
         constraint.verify(joints)
@@ -216,9 +211,8 @@ class ModelBuilder:
             raise ScalarTypeError(
                 f"add_visual: shape is {shape!r}, expected a sixd.Shape such as Shape('box', (1, 2, 3))."
             )
-        base = self._find("add_visual", "body or frame", parent)
-        pose = compose(base.pose, validate.pose("add_visual: placement", placement))
-        self.visuals.append(Visual(base.body, shape, pose, color, name))
+        base = self._on("add_visual", "body or frame", parent, placement)
+        self.visuals.append(Visual(base.body, shape, base.pose, color, name))
 
     def build(self) -> Model:
         """Return the frozen model; bodies on fixed joints are merged into their parents."""
@@ -259,8 +253,10 @@ class ModelBuilder:
         )
         return normalize_numbers(model)
 
-    def _find(self, where: str, kind: str, name: str) -> Frame:
-        return look_up(where, kind, name, self.frames)
+    def _on(self, where: str, kind: str, parent: str, placement: Any) -> Frame:
+        """Return a frame at ``placement`` in a body or frame added before."""
+        base = look_up(where, kind, parent, self.frames)
+        return Frame(base.body, compose(base.pose, validate.pose(f"{where}: placement", placement)), parent)
 
     def _joints(self) -> dict[str, Joint]:
         return {name: self.entries[k].joint for name, k in self.joint_numbers.items()}

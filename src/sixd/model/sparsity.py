@@ -124,10 +124,3 @@ def solve_lt(L: Array, parent: Sequence[int], x: Array) -> Array:
         for j in _branch(parent, i):
             y[j] = y[j] - y[i] * L[i, j]
     return np.array(y)
-
-
-def solve_factored(L: Array, D: Array, parent: Sequence[int], x: Array) -> Array:
-    """H⁻¹ x with the factors of :func:`ltdl`; x is (n,) or (n, m)."""
-    x = np.asarray(x)
-    scale = D if x.ndim == 1 else D[:, None]
-    return solve_l(L, parent, solve_lt(L, parent, x) / scale)

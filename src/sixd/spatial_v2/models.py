@@ -20,8 +20,6 @@ from sixd.spatial_v2.algebra import mcI, plnr
 from sixd.spatial_v2.floating import floatbase
 from sixd.spatial_v2.structure import Struct
 
-_NO_GRAVITY = (0.0, 0.0, 0.0)
-
 
 def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struct:
     """Return a tree of ``nb`` thin tubes on revolute joints about z, with branching factor ``bf`` ≥ 1.
@@ -164,8 +162,7 @@ def _bodies(model: Model) -> dict[str, Any]:
 
 def _floating(model: Model, *jtypes: str) -> Struct:
     """Return a sixd model on a free joint, with ``jtypes`` for the others, as a floating-base model without gravity."""
-    gravity = np.array(_NO_GRAVITY)
-    return floatbase(Struct(NB=model.nb, jtype=["R", *jtypes], **_bodies(model), gravity=gravity))
+    return floatbase(Struct(NB=model.nb, jtype=["R", *jtypes], **_bodies(model), gravity=np.zeros(3)))
 
 
 def _draw(model: Struct, *bodies: list[Any]) -> None:

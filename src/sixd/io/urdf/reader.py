@@ -7,9 +7,9 @@ reading is an error with the line. Joints are read in ``joints``, links in ``lin
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,21 +47,17 @@ def read_urdf(
     return reader.build()
 
 
+@dataclass(eq=False)
 class _Reader:
     """Adds links and joints to a builder and collects the findings about them."""
 
-    def __init__(
-        self,
-        builder: ModelBuilder,
-        tree: LinkTree,
-        materials: dict[str, Any],
-        package_dirs: list[str | os.PathLike[str]],
-        folders: Sequence[Path],
-    ) -> None:
-        self.builder, self.tree, self.materials = builder, tree, materials
-        self.package_dirs, self.folders = package_dirs, folders
-        self.renamed: dict[str, str] = {}
-        self.inertias = InertiaFindings()
+    builder: ModelBuilder
+    tree: LinkTree
+    materials: dict[str, Any]
+    package_dirs: list[str | os.PathLike[str]]
+    folders: Sequence[Path]
+    renamed: dict[str, str] = field(default_factory=dict)
+    inertias: InertiaFindings = field(default_factory=InertiaFindings)
 
     def add_root(self, floating_base: bool) -> None:
         """Add the root link: on a free joint, or as a frame of the world."""
@@ -102,7 +98,7 @@ class _Reader:
     def build(self) -> Model:
         """Return the model, its notes completed by the findings about the inertia of moving bodies."""
         model = self.builder.build()
-        return dataclasses.replace(model, notes=(*self.builder.notes, *self.inertias.of(model)))
+        return replace(model, notes=(*self.builder.notes, *self.inertias.of(model)))
 
     def _name(self, link: str) -> str:
         return self.renamed.get(link, link)

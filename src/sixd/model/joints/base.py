@@ -160,7 +160,8 @@ def parameters_of(joint: object) -> Array:
     if dataclasses.is_dataclass(joint) and not isinstance(joint, type):
         for field in dataclasses.fields(joint):
             value = getattr(joint, field.name)
-            values += np.array(value, dtype=object).ravel() if isinstance(value, (tuple, list, np.ndarray)) else [value]
+            many = isinstance(value, (tuple, list, np.ndarray))
+            values.extend(np.ravel(np.array(value, dtype=object)) if many else [value])
     return np.array(values, dtype=object)
 
 
