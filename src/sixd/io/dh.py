@@ -9,9 +9,10 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import Model, ModelBuilder, Prismatic, Revolute
+from sixd.model.joints.base import finite_parameter
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import EYE3, axis_rotation, tidy_rotation
-from sixd.spatial.scalar import Array, Scalar, is_number, require_scalars
+from sixd.spatial.scalar import Array, Scalar
 from sixd.spatial.transform import placement
 
 _PARAMETERS = ("alpha", "a", "d", "theta")
@@ -82,10 +83,7 @@ def _check_row(where: str, row: Any) -> None:
         if key not in _KEYS:
             raise unknown_name(where, "key", key, _KEYS)
     for key in _PARAMETERS:
-        value = row.get(key, 0)
-        require_scalars(f"{where}: {key}", value)
-        if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
-            raise ModelError(f"{where}: {key} is {value!r}, expected a finite number or a SymPy expression.")
+        finite_parameter(f"{where}: {key}", row.get(key, 0), "or a SymPy expression")
     if row.get("joint", "revolute") not in _JOINTS:
         raise unknown_name(where, "joint type", row["joint"], _JOINTS)
 

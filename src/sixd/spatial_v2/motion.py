@@ -29,12 +29,10 @@ _RAMP = 0.5  # [s] in which a joint goes from 0 to 1, and back, if there is no d
 
 @dataclass
 class _Shown:
-    """The motion shown last: its viewer, model, data and description."""
+    """The motion shown last, with its viewer and description."""
 
     viewer: Any = None
-    model: Mapping[str, Any] | None = None
-    t: Array | None = None
-    q: Array | None = None
+    motion: tuple[Mapping[str, Any], Array, Array] | None = None  # the model, times and coordinates
     about: dict[str, str] = field(default_factory=dict)
 
 
@@ -78,7 +76,7 @@ def _show(model: Mapping[str, Any], t_data: Any, q_data: Any, about: dict[str, s
     viewer = view(tree, (t, q.T), **{"title": about.get("title") or "showmotion", **options})
     if _shown.viewer is not None:  # one picture, as in the original
         _shown.viewer.close()
-    _shown.viewer, _shown.model, _shown.t, _shown.q, _shown.about = viewer, model, t, q, dict(about)
+    _shown.viewer, _shown.motion, _shown.about = viewer, (model, t, q), dict(about)
     return viewer
 
 
@@ -156,9 +154,9 @@ def _direction(camera: Mapping[str, Any], name: str, usual: tuple[float, ...]) -
 
 
 def _current() -> tuple[Mapping[str, Any], Array, Array]:
-    if _shown.model is None or _shown.t is None or _shown.q is None:
+    if _shown.motion is None:
         raise ModelError("showmotion: there is no motion yet, expected one. Show it first: showmotion(model, t, q).")
-    return _shown.model, _shown.t, _shown.q
+    return _shown.motion
 
 
 def _save(file: Any) -> Path:

@@ -60,7 +60,7 @@ def assemble(parts: Parts) -> Model:
     """Return the sixd Model, constructed without the builder, which refuses inertias that no rigid body has."""
     n = parts.count
     nq, nv = sum(j.nq for j in parts.joints), sum(j.nv for j in parts.joints)
-    per_v = {key: np.full(nv, np.inf if key.endswith("limit") else 0.0) for key in PER_V}
+    per_v: dict[str, Any] = {key: np.full(nv, np.inf if key.endswith("limit") else 0.0) for key in PER_V}
     names = tuple(f"body{i}" for i in range(1, n + 1))
     frames = {name: Frame(i, np.eye(4)) for i, name in enumerate(("world", *names))}
     return Model(

@@ -132,11 +132,11 @@ def _fixed(x: Array) -> Array:
     return duals(x, np.zeros(len(x), dtype=int))
 
 
-def finite_parameter(joint: str, name: str, value: Any, unit: str) -> None:
-    """Raise unless ``value`` is a finite number or a symbolic expression."""
-    require_scalars(f"{joint}: {name}", value)
+def finite_parameter(what: str, value: Any, unit: str) -> None:
+    """Raise unless ``value`` is a finite number or a symbolic expression; ``unit`` is added to the message."""
+    require_scalars(what, value)
     if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
-        raise ModelError(f"{joint}: {name} is {value!r}, expected a finite number [{unit}].")
+        raise ModelError(f"{what} is {value!r}, expected a finite number {unit}.")
 
 
 def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
