@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, look_up
+from sixd.errors import ScalarTypeError, look_up, unknown_name
 from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
@@ -149,7 +149,10 @@ class Model(System):
 
     def frame(self, name: str, where: str = "frame") -> Frame:
         """Return the frame of that name: its body and its pose there."""
-        return look_up(f"{where}: model {self.name!r}", "frame", name, self.frames)
+        try:  # 0.1 µs; with look_up, whose message is made first, 0.4
+            return self.frames[name]
+        except (KeyError, TypeError):
+            raise unknown_name(f"{where}: model {self.name!r}", "frame", name, self.frames) from None
 
     def q_slice(self, joint: str) -> slice:
         """Return the slice of q that holds the joint's coordinates."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,13 +101,12 @@ def floating_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
             f"{where}: the model has no floating base, expected bodies 1 to 6 in a chain and all others "
             f"on body 6 or beyond. Make it with floatbase."
         )
-    floating = Parts(
-        dimension=6,
+    floating = replace(
+        parts,
         parent=(0, *(p - _EXTRA for p in parts.parent[6:])),
         joints=(Free(), *parts.joints[6:]),
         placement=np.concatenate([np.eye(4)[None], parts.placement[6:]]),
         inertia=parts.inertia[_EXTRA:],
-        gravity=parts.gravity,
     )
     return assemble(floating), parts
 

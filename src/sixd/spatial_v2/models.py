@@ -36,10 +36,7 @@ def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struc
         NB=n,
         jtype=["R"] * n,
         **_bodies(zoo.autotree(n, bf, skew, taper)),
-        appearance=Struct(
-            base=["box", np.array([[-0.2, -0.3, -0.2], [0.2, 0.3, -0.07]])],
-            body=[[*_along(l, 0.05 * l), "cyl", _pair([0, 0, 0.07 * l]), 0.07 * l] for l in lengths],
-        ),
+        appearance=_on_block([[*_along(l, 0.05 * l), "cyl", _pair([0, 0, 0.07 * l]), 0.07 * l] for l in lengths]),
     )
 
 
@@ -52,10 +49,7 @@ def planar(n: int) -> Struct:
         jtype=["r"] * n,
         Xtree=[plnr(0.0, [1 if i else 0, 0]) for i in range(n)],
         I=[mcI(1.0, [0.5, 0], 1 / 12) for _ in range(n)],
-        appearance=Struct(
-            base=["box", np.array([[-0.2, -0.3, -0.2], [0.2, 0.3, -0.07]])],
-            body=[[*_bar(1.0, 0.05), "cyl", _pair([0, 0, 0.07]), 0.1] for _ in range(n)],
-        ),
+        appearance=_on_block([[*_bar(1.0, 0.05), "cyl", _pair([0, 0, 0.07]), 0.1] for _ in range(n)]),
     )
 
 
@@ -168,6 +162,11 @@ def _floating(model: Model, *jtypes: str) -> Struct:
 def _draw(model: Struct, *bodies: list[Any]) -> None:
     """Set the drawing instructions of the floating bodies; the five before them have none."""
     model.appearance = Struct(base=[], body=[[] for _ in range(5)] + list(bodies))
+
+
+def _on_block(body: list[Any]) -> Struct:
+    """Return the appearance of bodies on a fixed block."""
+    return Struct(base=["box", np.array([[-0.2, -0.3, -0.2], [0.2, 0.3, -0.07]])], body=body)
 
 
 def _along(length: float, radius: float) -> list[Any]:
