@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class SixdError(Exception):
@@ -97,7 +97,7 @@ def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> U
     return UnknownNameError(f"{where}: no {kind} named {name!r}. {hint or 'There are none.'}")
 
 
-def look_up(where: str, kind: str, name: Any, known: Mapping[str, T]) -> T:
+def look_up(where: str, kind: str, name: Any, known: Mapping[str, _T]) -> _T:
     """Return ``known[name]``; raises the error of :func:`unknown_name` if there is none."""
     try:
         return known[name]

@@ -16,7 +16,7 @@ from sixd.errors import ModelError, ScalarTypeError, look_up
 from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import BUILT_IN, Fixed, Joint, parameters_of, verify_joint
-from sixd.model.model import Model, require_model
+from sixd.model.model import Model, joint_values, require_model
 from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Shape, Visual
 from sixd.spatial.inertia import Inertia
@@ -81,7 +81,7 @@ class ModelBuilder:
         builder.entries[0] = replace(builder.entries[0], inertia=model.body_inertia("world"))
         for i in model.bodies:
             name, joint_name = model.body_names[i - 1], model.joint_names[i - 1]
-            inertia, values = Inertia.from_matrix(model.inertia[i]), model.joint_values(i)
+            inertia, values = Inertia.from_matrix(model.inertia[i]), joint_values(model, i)
             builder.entries.append(
                 Entry(name, model.parent[i], model.joints[i], joint_name, model.placement[i], inertia, values)
             )
@@ -198,9 +198,11 @@ class ModelBuilder:
             values = validate.vector(f"{where}: q", q, int(ends[-1]) if len(ends) else 0, spread=False)
             q = dict(zip(joints, np.split(values, ends)[:-1], strict=True))
         found: dict[str, Array] = {}
-        for name_of, value in q.items():
-            joint = look_up(where, "joint", name_of, joints)
-            found[name_of] = validate.coordinates(f"{where}: joint {name_of!r}", joint, value, spread=joint.nq == 1)
+        for joint_name, value in q.items():
+            joint = look_up(where, "joint", joint_name, joints)
+            found[joint_name] = validate.coordinates(
+                f"{where}: joint {joint_name!r}", joint, value, spread=joint.nq == 1
+            )
         self.configurations[name] = found
 
     def add_visual(

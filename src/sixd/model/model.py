@@ -176,12 +176,7 @@ class Model(System):
         """Return the joint of that name with its bodies, limits and passive properties."""
         i = self.joint_index(name)
         body_names = ("world", *self.body_names)
-        return JointRecord(name, self.joints[i], body_names[self.parent[i]], body_names[i], **self.joint_values(i))
-
-    def joint_values(self, i: int) -> dict[str, Array]:
-        """Return limits, rest position and passive properties of the joint that moves body i, by name."""
-        per_q = {key: getattr(self, key)[self.iq[i]] for key in PER_Q}
-        return per_q | {key: getattr(self, key)[self.iv[i]] for key in PER_V}
+        return JointRecord(name, self.joints[i], body_names[self.parent[i]], body_names[i], **joint_values(self, i))
 
     def body_inertia(self, body: str) -> Inertia:
         """Return the inertia of a body and all that is merged into it, in its own frame.
@@ -336,6 +331,12 @@ def require_model(where: str, model: object) -> None:
     """Raise unless ``model`` is a Model."""
     if not isinstance(model, Model):
         raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
+
+
+def joint_values(model: Model, i: int) -> dict[str, Array]:
+    """Return limits, rest position and passive properties of the joint that moves body i, by name."""
+    per_q = {key: getattr(model, key)[model.iq[i]] for key in PER_Q}
+    return per_q | {key: getattr(model, key)[model.iv[i]] for key in PER_V}
 
 
 def _read_only(array: Array) -> Array:

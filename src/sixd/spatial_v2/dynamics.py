@@ -135,8 +135,8 @@ def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
     moment = first_moment(Itot) if size == 3 else np.array([Itot[0, 2], -Itot[0, 1]])
     if mass == 0:
         raise ModelError("EnerMo: the total mass is 0, so there is no centre of mass, expected a mass that is not 0.")
-    energy = {"KE": KE, "PE": -moment @ parts.gravity[:size]}
-    return Struct(**energy, htot=htot, Itot=Itot, mass=mass, cm=moment / mass, vcm=htot[-size:] / mass)
+    PE = -moment @ parts.gravity[:size]
+    return Struct(KE=KE, PE=PE, htot=htot, Itot=Itot, mass=mass, cm=moment / mass, vcm=htot[-size:] / mass)
 
 
 def jcalc(jtyp: Any, q: Any) -> tuple[Array, Array]:

@@ -49,13 +49,15 @@ class Equalities:
             elif c.eq_type[e] != JOINT and self._body(e, 1) == self._body(e, 2):
                 counts["idle"] += 1
             else:
-                try:
-                    self.builder.add_constraint(self._relation(e) if c.eq_type[e] == JOINT else self._loop(e))
-                    counts["carried"] += 1
-                except ModelError as error:
-                    message = f"the equality is left out: {error}"
-                    self.builder.notes.append(Finding("not-carried", self.names[e], message))
+                self._add_one(e, counts)
         self.builder.notes.extend(_notes(counts, self.builder.name))
+
+    def _add_one(self, e: int, counts: Counter[str]) -> None:
+        try:
+            self.builder.add_constraint(self._relation(e) if self.compiled.eq_type[e] == JOINT else self._loop(e))
+            counts["carried"] += 1
+        except ModelError as error:
+            self.builder.notes.append(Finding("not-carried", self.names[e], f"the equality is left out: {error}"))
 
     def _relation(self, e: int) -> Constraint:
         """Return q1 - ref1 = Σ polycoef[k] (q2 - ref2)^k; without a second joint q1 - ref1 = polycoef[0]."""
