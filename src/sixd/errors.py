@@ -7,7 +7,10 @@ Each class is also a subclass of the built-in exception for the same kind of mis
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
 
 
 class SixdError(Exception):
@@ -92,6 +95,14 @@ def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> U
         shown = ", ".join(repr(n) for n in names[:12]) + (", …" if len(names) > 12 else "")
         hint = f"There are: {shown}."
     return UnknownNameError(f"{where}: no {kind} named {name!r}. {hint or 'There are none.'}")
+
+
+def look_up(where: str, kind: str, name: Any, known: Mapping[str, _T]) -> _T:
+    """Return ``known[name]``; raises the error of :func:`unknown_name` if there is none."""
+    try:
+        return known[name]
+    except (KeyError, TypeError):
+        raise unknown_name(where, kind, name, known) from None
 
 
 def suggestion(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:

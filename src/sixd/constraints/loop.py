@@ -178,7 +178,7 @@ class Distance(OnFrames):
 
 def require_positive(kind: str, name: str, value: Any) -> None:
     """Raise unless ``value`` is a finite number above 0, or an expression."""
-    finite_parameter(kind, name, value, "m")
+    finite_parameter(f"{kind}: {name}", value, "[m]")
     if is_number(value) and value <= 0:
         raise ModelError(f"{kind}: {name} is {value!r}, expected a number above 0 [m].")
 

@@ -75,18 +75,6 @@ def _reordered(order: list[int], A: Array) -> Rule:
     return Rule(len(order), to_q, lambda q: q[..., back], lambda q: A)
 
 
-def _continuous_rule() -> Rule:
-    """Return the rule of an angle that the other program stores as cosine and sine."""
-
-    def to_q(q: Array) -> Array:
-        return np.concatenate([cos(q), sin(q)], axis=-1)
-
-    def from_q(q: Array) -> Array:
-        return atan2(q[..., 1:], q[..., :1])
-
-    return Rule(2, to_q, from_q, lambda q: np.eye(1, dtype=int))
-
-
 def _planar_rule() -> Rule:
     """Return the rule from (θ, x, y) and its rate to (x, y, cos θ, sin θ) and (vx, vy, ω) along the body's axes."""
 
@@ -111,7 +99,10 @@ def _planar_rule() -> Rule:
 
 SPHERICAL_XYZW = _reordered([1, 2, 3, 0], np.eye(3, dtype=int))
 FREE_FLYER = _reordered([4, 5, 6, 1, 2, 3, 0], np.roll(np.eye(6, dtype=int), 3, axis=0))
-CONTINUOUS = _continuous_rule()
+# an angle that the other program stores as cosine and sine
+CONTINUOUS = Rule(
+    2, lambda q: np.concatenate([cos(q), sin(q)], axis=-1), lambda q: atan2(q[..., 1:], q[..., :1]), SAME.A
+)
 PLANAR = _planar_rule()
 
 

@@ -67,10 +67,8 @@ def pinocchio_layout(where: str, model: Model, other: Any) -> Layout:
         raise ScalarTypeError(f"{where}: pinocchio_model is a {type(other).__name__}, expected a pinocchio.Model.")
     theirs = dict(zip(list(other.names)[1:], list(other.joints)[1:], strict=True))
     _match_names(where, model, "the Pinocchio model", theirs)
-    entries = []
-    for i in model.bodies:
-        joint = theirs[model.joint_names[i - 1]]
-        entries.append(_entry(model, i, _pinocchio_rule(where, model, i, joint), joint.idx_q, joint.idx_v))
+    joints = [(i, theirs[name]) for i, name in enumerate(model.joint_names, start=1)]
+    entries = [_entry(model, i, _pinocchio_rule(where, model, i, j), j.idx_q, j.idx_v) for i, j in joints]
     return Layout(entries, other.nq, other.nv)
 
 

@@ -97,8 +97,12 @@ def _convert(where: str, model: Model, layout: Layout, to_other: bool, q: Any, q
     ]
     rows, shape, dtype = batch.broadcast(where, given)
     arrays = {argument.name: array for argument, array in zip(given, rows, strict=True)}
-    if qdd is not None and qd is None:
-        _require_constant(where, layout)
+    turning = [entry.name for entry in layout.entries if entry.rule.rate is not None]
+    if qdd is not None and qd is None and turning:
+        raise ModelError(
+            f"{where}: qd is missing, expected it with qdd: in the other program the acceleration of joint "
+            f"{turning[0]!r} depends on its velocity. Give qd."
+        )
     out = {name: np.zeros((*shape, new_sizes[_KIND[name]]), dtype=dtype) for name in arrays}
     for entry in layout.entries:
         ours, theirs = {"q": entry.q, "v": entry.v}, {"q": entry.other_q, "v": entry.other_v}
@@ -109,12 +113,3 @@ def _convert(where: str, model: Model, layout: Layout, to_other: bool, q: Any, q
         for name, x in new.items():
             out[name][..., target[_KIND[name]]] = x
     return out["q"] if len(out) == 1 else tuple(out.values())
-
-
-def _require_constant(where: str, layout: Layout) -> None:
-    turning = [entry.name for entry in layout.entries if entry.rule.rate is not None]
-    if turning:
-        raise ModelError(
-            f"{where}: qd is missing, expected it with qdd: in the other program the acceleration of joint "
-            f"{turning[0]!r} depends on its velocity. Give qd."
-        )

@@ -9,9 +9,10 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model import Model, ModelBuilder, Prismatic, Revolute
+from sixd.model.joints.base import finite_parameter
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.rotation import EYE3, axis_rotation
-from sixd.spatial.scalar import Array, Scalar, is_number, require_scalars
+from sixd.spatial.rotation import EYE3, axis_rotation, tidy_rotation
+from sixd.spatial.scalar import Array, Scalar
 from sixd.spatial.transform import placement
 
 _PARAMETERS = ("alpha", "a", "d", "theta")
@@ -82,10 +83,7 @@ def _check_row(where: str, row: Any) -> None:
         if key not in _KEYS:
             raise unknown_name(where, "key", key, _KEYS)
     for key in _PARAMETERS:
-        value = row.get(key, 0)
-        require_scalars(f"{where}: {key}", value)
-        if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
-            raise ModelError(f"{where}: {key} is {value!r}, expected a finite number or a SymPy expression.")
+        finite_parameter(f"{where}: {key}", row.get(key, 0), "or a SymPy expression")
     if row.get("joint", "revolute") not in _JOINTS:
         raise unknown_name(where, "joint type", row["joint"], _JOINTS)
 
@@ -93,13 +91,3 @@ def _check_row(where: str, row: Any) -> None:
 def screw(axis: int, angle: Scalar, distance: Scalar) -> Array:
     """Return the pose (4, 4) turned by ``angle`` about coordinate axis 0, 1 or 2 and moved by ``distance`` along it."""
     return placement(distance * EYE3[axis], R=tidy_rotation(axis_rotation(EYE3[axis], angle)))
-
-
-def tidy_rotation(R: Array) -> Array:
-    """Return R with entries within rounding of 0 and ±1 made exact (cos(pi/2) = 6e-17 becomes 0)."""
-    if R.dtype == object:
-        return R
-    R = np.array(R, dtype=float)
-    near = np.abs(R - np.round(R)) < 4e-16
-    R[near] = np.round(R[near])
-    return R + 0.0  # no -0.0

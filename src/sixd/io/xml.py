@@ -7,6 +7,7 @@ expanded or fetched. Text before the document and null bytes after it, which rea
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -63,7 +64,8 @@ class Element:
         raw = self.attributes.get(attribute)
         if raw is None or not raw.strip():
             if default is None:
-                raise self.error(f"<{self.tag}> has no attribute {attribute!r}, expected {_amount(count)}.")
+                amount = "a number" if count == 1 else f"{count} numbers"
+                raise self.error(f"<{self.tag}> has no attribute {attribute!r}, expected {amount}.")
             return list(default)
         values = [self._number(attribute, raw, word, infinite) for word in raw.split()]
         if len(values) != count:
@@ -91,10 +93,6 @@ class Element:
             hint = "Write it in the digits 0 to 9."
         where = f"<{self.tag} {attribute}={_short(raw)}>"
         raise self.error(f"{where}: {_short(word)} is not a finite number. {hint}")
-
-
-def _amount(count: int) -> str:
-    return "a number" if count == 1 else f"{count} numbers"
 
 
 def _short(text: str) -> str:
@@ -149,12 +147,10 @@ def _to_utf8(data: bytes) -> bytes:
     for mark, encoding in _WIDE.items():
         if data.startswith(mark):
             name, data = encoding, data[: len(data) & ~1]  # whole characters
-    for attempt in (name, "utf-8", "latin-1"):
-        try:
+    for attempt in (name, "utf-8"):
+        with suppress(UnicodeError, LookupError):
             return data.decode(attempt).encode()
-        except (UnicodeError, LookupError):
-            continue
-    return data
+    return data.decode("latin-1").encode()
 
 
 def _beginning(data: bytes) -> int:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, look_up
 from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
-from sixd.model.joints import BUILT_IN, Fixed, Free, Joint, Spherical, parameters_of, verify_joint
-from sixd.model.model import Model, require_model
+from sixd.model.joints import BUILT_IN, Fixed, Joint, parameters_of, verify_joint
+from sixd.model.model import Model, joint_values, require_model
 from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Shape, Visual
 from sixd.spatial.inertia import Inertia
@@ -36,8 +36,7 @@ class Entry:
     joint_name: str
     placement: Array  # (4, 4) of the joint's predecessor frame in the parent entry's frame
     inertia: Inertia
-    per_q: Mapping[str, Array] = field(default_factory=dict)
-    per_v: Mapping[str, Array] = field(default_factory=dict)
+    values: Mapping[str, Array] = field(default_factory=dict)  # limits and passive properties
 
 
 class ModelBuilder:
@@ -81,20 +80,12 @@ class ModelBuilder:
         builder = cls(model.name, model.gravity)
         builder.entries[0] = replace(builder.entries[0], inertia=model.body_inertia("world"))
         for i in model.bodies:
-            iq, iv = model.iq[i], model.iv[i]
+            name, joint_name = model.body_names[i - 1], model.joint_names[i - 1]
+            inertia, values = Inertia.from_matrix(model.inertia[i]), joint_values(model, i)
             builder.entries.append(
-                Entry(
-                    name=model.body_names[i - 1],
-                    parent=model.parent[i],
-                    joint=model.joints[i],
-                    joint_name=model.joint_names[i - 1],
-                    placement=model.placement[i],
-                    inertia=Inertia.from_matrix(model.inertia[i]),
-                    per_q={key: getattr(model, key)[iq] for key in PER_Q},
-                    per_v={key: getattr(model, key)[iv] for key in PER_V},
-                )
+                Entry(name, model.parent[i], model.joints[i], joint_name, model.placement[i], inertia, values)
             )
-            builder.joint_numbers[model.joint_names[i - 1]] = i
+            builder.joint_numbers[joint_name] = i
         builder.frames = dict(model.frames)
         builder.constraints = list(model.constraints)
         builder.visuals = list(model.visuals)
@@ -142,36 +133,25 @@ class ModelBuilder:
         where = f"add_body {name!r}"
         if not isinstance(joint, Joint):
             raise ScalarTypeError(f"{where}: joint is {joint!r}, expected a joint such as sixd.Revolute('z').")
-        if inertia is not None and not isinstance(inertia, Inertia):
-            raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
+        if inertia is not None:
+            validate.require_inertia(where, inertia)
         joint_name = name if joint_name is None else joint_name
         self.claim(where, name, joint_name)
-        base = self._find(where, "body", parent)
-        pose = compose(base.pose, validate.pose(f"{where}: placement", placement))
+        base = self._on(where, "body", parent, placement)
         link = validate.pose(f"{where}: link_pose", link_pose)
         if type(joint) not in BUILT_IN and not symbols_in([parameters_of(joint)]):
             verify_joint(joint, name=joint_name)
         low, high = validate.limits(where, joint, limits)
-        per_v = {
-            "damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
-            "effort_limit": effort, "velocity_limit": velocity,
-        }  # fmt: skip
-        per_v = {
-            key: validate.vector(
-                f"{where}: {key.removesuffix('_limit')}", value, joint.nv, finite=not key.endswith("_limit")
-            )
-            for key, value in per_v.items()
-        }
-        validate.check_springs(where, joint, per_v["stiffness"])
-        neutral = joint.neutral()
-        rest = neutral if rest is None else validate.vector(f"{where}: rest", rest, joint.nq)
-        if isinstance(joint, (Spherical, Free)) and not rest[:4].any():
-            raise ModelError(f"{where}: rest has a zero quaternion, expected one of any other length.")
+        given = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness}
+        values = {key: validate.vector(f"{where}: {key}", value, joint.nv) for key, value in given.items()}
+        for key, value in (("effort", effort), ("velocity", velocity)):
+            values[f"{key}_limit"] = validate.vector(f"{where}: {key}", value, joint.nv, finite=False)
+        validate.check_springs(where, joint, values["stiffness"])
+        rest = joint.neutral() if rest is None else validate.coordinates(f"{where}: rest", joint, rest, spread=True)
         body = MASSLESS if inertia is None else inertia.moved(link) if link_pose is not None else inertia
         number = len(self.entries)
-        self.entries.append(
-            Entry(name, base.body, joint, joint_name, pose, body, {"lower": low, "upper": high, "rest": rest}, per_v)
-        )
+        values |= {"lower": low, "upper": high, "rest": rest}
+        self.entries.append(Entry(name, base.body, joint, joint_name, base.pose, body, values))
         self.joint_numbers[joint_name] = number
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
         self.frames[name] = Frame(number, link, f"joint:{joint_name}")
@@ -180,30 +160,24 @@ class ModelBuilder:
         """Add a named frame at ``placement`` (4, 4) in the frame of a body, or of another frame."""
         where = f"add_frame {name!r}"
         self.claim(where, name)
-        base = self._find(where, "body or frame", parent)
-        self.frames[name] = Frame(
-            base.body, compose(base.pose, validate.pose(f"{where}: placement", placement)), parent
-        )
+        self.frames[name] = self._on(where, "body or frame", parent, placement)
 
     def add_inertia(self, parent: str, inertia: Inertia, placement: Any = None) -> None:
         """Add inertia to a body, or to the one that carries a frame; it is given in a frame at ``placement`` (4, 4)."""
-        if not isinstance(inertia, Inertia):
-            raise ScalarTypeError(f"add_inertia: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
-        base = self._find("add_inertia", "body or frame", parent)
-        pose = compose(base.pose, validate.pose("add_inertia: placement", placement))
+        validate.require_inertia("add_inertia", inertia)
+        base = self._on("add_inertia", "body or frame", parent, placement)
         entry = self.entries[base.body]
-        self.entries[base.body] = replace(entry, inertia=entry.inertia + inertia.moved(pose))
+        self.entries[base.body] = replace(entry, inertia=entry.inertia + inertia.moved(base.pose))
 
     def add_constraint(self, constraint: Constraint) -> None:
         """Add a constraint such as ``sixd.Mimic`` or ``sixd.Loop``; the joints and frames it names must exist."""
         if not isinstance(constraint, Constraint):
             raise ScalarTypeError(f"add_constraint: got {constraint!r}, expected a sixd.Constraint.")
+        joints = self._joints()
         for joint in constraint.joints:
-            if joint not in self.joint_numbers:
-                raise unknown_name("add_constraint", "joint", joint, self.joint_numbers)
+            look_up("add_constraint", "joint", joint, joints)
         for frame in constraint.frames:
-            self._find("add_constraint", "frame", frame)
-        joints = {name: self.entries[k].joint for name, k in self.joint_numbers.items()}
+            look_up("add_constraint", "frame", frame, self.frames)
         if isinstance(constraint, Mimic):
             validate.check_mimic(constraint, self.constraints, joints)
         constraint.verify(joints)
@@ -218,19 +192,17 @@ class ModelBuilder:
         where = f"add_configuration {name!r}"
         if not isinstance(name, str) or not name:
             raise ScalarTypeError(f"{where}: name is {name!r}, expected a non-empty string.")
-        joints = {joint: self.entries[k].joint for joint, k in self.joint_numbers.items()}
+        joints = self._joints()
         if not isinstance(q, Mapping):
             ends = np.cumsum([joint.nq for joint in joints.values()], dtype=int)
             values = validate.vector(f"{where}: q", q, int(ends[-1]) if len(ends) else 0, spread=False)
             q = dict(zip(joints, np.split(values, ends)[:-1], strict=True))
         found: dict[str, Array] = {}
-        for joint, value in q.items():
-            if joint not in joints:
-                raise unknown_name(where, "joint", joint, joints)
-            n = joints[joint].nq
-            found[joint] = validate.vector(f"{where}: joint {joint!r}", value, n, spread=n == 1)
-            if isinstance(joints[joint], (Spherical, Free)) and not found[joint][:4].any():
-                raise ModelError(f"{where}: joint {joint!r} has a zero quaternion, expected one of any other length.")
+        for joint_name, value in q.items():
+            joint = look_up(where, "joint", joint_name, joints)
+            found[joint_name] = validate.coordinates(
+                f"{where}: joint {joint_name!r}", joint, value, spread=joint.nq == 1
+            )
         self.configurations[name] = found
 
     def add_visual(
@@ -241,9 +213,8 @@ class ModelBuilder:
             raise ScalarTypeError(
                 f"add_visual: shape is {shape!r}, expected a sixd.Shape such as Shape('box', (1, 2, 3))."
             )
-        base = self._find("add_visual", "body or frame", parent)
-        pose = compose(base.pose, validate.pose("add_visual: placement", placement))
-        self.visuals.append(Visual(base.body, shape, pose, color, name))
+        base = self._on("add_visual", "body or frame", parent, placement)
+        self.visuals.append(Visual(base.body, shape, base.pose, color, name))
 
     def build(self) -> Model:
         """Return the frozen model; bodies on fixed joints are merged into their parents."""
@@ -265,34 +236,32 @@ class ModelBuilder:
         }
         visuals = [replace(v, body=body_of[v.body], pose=compose(pose_in[v.body], v.pose)) for v in self.visuals]
         names = {e.joint_name for e in moving[1:]}
-        arrays: dict[str, Any] = {
-            "placement": np.array([e.placement for e in moving]),
-            "inertia": np.array([i.matrix for i in inertia]),
-            "gravity": self.gravity,
-        }
-        for key in PER_Q:
-            arrays[key] = np.concatenate([np.zeros(0), *(e.per_q[key] for e in moving[1:])])
-        for key in PER_V:
-            arrays[key] = np.concatenate([np.zeros(0), *(e.per_v[key] for e in moving[1:])])
+        values = {key: [np.zeros(0), *(e.values[key] for e in moving[1:])] for key in (*PER_Q, *PER_V)}
         model = Model(
             name=self.name,
             parent=tuple(e.parent for e in moving),
             joints=tuple(e.joint for e in moving),
             body_names=tuple(e.name for e in moving[1:]),
             joint_names=tuple(e.joint_name for e in moving[1:]),
+            placement=np.array([e.placement for e in moving]),
+            inertia=np.array([i.matrix for i in inertia]),
+            gravity=self.gravity,
             frames=frames,
             constraints=tuple(c for c in self.constraints if set(c.joints) <= names),
             visuals=tuple(visuals),
             notes=tuple(self.notes),
             configurations={name: _coordinates(moving[1:], values) for name, values in self.configurations.items()},
-            **arrays,
+            **{key: np.concatenate(parts) for key, parts in values.items()},
         )
         return normalize_numbers(model)
 
-    def _find(self, where: str, kind: str, name: str) -> Frame:
-        if not isinstance(name, str) or name not in self.frames:
-            raise unknown_name(where, kind, name, self.frames)
-        return self.frames[name]
+    def _on(self, where: str, kind: str, parent: str, placement: Any) -> Frame:
+        """Return a frame at ``placement`` in a body or frame added before."""
+        base = look_up(where, kind, parent, self.frames)
+        return Frame(base.body, compose(base.pose, validate.pose(f"{where}: placement", placement)), parent)
+
+    def _joints(self) -> dict[str, Joint]:
+        return {name: self.entries[k].joint for name, k in self.joint_numbers.items()}
 
     def claim(self, where: str, name: str, joint_name: str | None = None) -> None:
         """Raise unless these names, of a new body or frame and of its joint, are strings that are not in use."""

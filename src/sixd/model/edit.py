@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -179,8 +179,7 @@ def with_payload(
     where, builder = f"with_payload {name!r}", ModelBuilder.from_model(model)
     builder.claim(where, name)
     model.frame(frame, where)
-    if not isinstance(inertia, Inertia):
-        raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
+    validate.require_inertia(where, inertia)
     to_draw = tuple(shapes) if isinstance(shapes, Iterable) else (shapes,)
     if not all(isinstance(shape, Shape) for shape in to_draw):
         raise ScalarTypeError(f"{where}: shapes is {shapes!r}, expected a tuple of sixd.Shape, such as {_EXAMPLE}.")
@@ -191,24 +190,21 @@ def with_payload(
     return builder.build()
 
 
-def _drop_constraints(builder: ModelBuilder, gone: set[str], where: str, frames: set[str] | None = None) -> None:
+def _drop_constraints(builder: ModelBuilder, gone: Set[str], where: str, frames: Set[str] = frozenset()) -> None:
     """Drop the constraints on joints and frames that are gone, and those that are functions of the whole q."""
     kept = []
     for c in builder.constraints:
-        lost, unseen = sorted(gone & set(c.joints)), sorted((frames or set()) & set(c.frames))
+        lost, unseen = gone & set(c.joints), frames & set(c.frames)
         named = c.by_names and bool(c.joints or c.frames)  # a constraint without names may depend on any part of q
         if not lost and not unseen and named:
             kept.append(c)
             continue
-        why = f"{_listed(lost)} no longer moves" if lost else f"{_listed(unseen)} is left behind"
-        why = why if lost or unseen else "q has other coordinates now"
-        if not named or not (set(c.joints) <= gone and set(c.frames) <= (frames or set())):
+        listed = " and ".join(map(repr, sorted(lost or unseen)))
+        why = "no longer moves" if lost else "is left behind"
+        why = f"{listed} {why}" if listed else "q has other coordinates now"
+        if not named or not (set(c.joints) <= gone and set(c.frames) <= frames):
             warnings.warn(f"{where}: {c} is dropped, since {why}.", ModelWarning, stacklevel=4)
     builder.constraints = kept
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(map(repr, names))
 
 
 def _prefixed(name: str, prefix: str, world: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, unknown_name
+from sixd.errors import ScalarTypeError, look_up, unknown_name
 from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
@@ -117,9 +117,7 @@ class Model(System):
     @cached_property
     def X_tree(self) -> Array:
         """(nb + 1, 6, 6): X_tree[i] maps from the parent body's to joint i's predecessor frame."""
-        X = np.array([transform_from_pose(T) for T in self.placement])
-        X.flags.writeable = False
-        return X
+        return _read_only(np.array([transform_from_pose(T) for T in self.placement]))
 
     @cached_property
     def a_gravity(self) -> Array:
@@ -135,26 +133,23 @@ class Model(System):
 
     def body_index(self, body: str) -> int:
         """Return the index, 1 … nb, of the body of that name."""
-        return self._index(body, "body", self.body_names)
+        return look_up(f"model {self.name!r}", "body", body, self._body_indices)
 
     def joint_index(self, joint: str) -> int:
         """Return the index, 1 … nb, of the body that the joint of that name moves."""
-        return self._index(joint, "joint", self.joint_names)
+        return look_up(f"model {self.name!r}", "joint", joint, self._joint_indices)
 
     @cached_property
-    def _indices(self) -> dict[str, dict[str, int]]:
-        kinds = {"body": self.body_names, "joint": self.joint_names}
-        return {kind: {name: k + 1 for k, name in enumerate(names)} for kind, names in kinds.items()}
+    def _body_indices(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.body_names, start=1)}
 
-    def _index(self, name: str, kind: str, names: tuple[str, ...]) -> int:
-        try:
-            return self._indices[kind][name]
-        except (KeyError, TypeError):
-            raise unknown_name(f"model {self.name!r}", kind, name, names) from None
+    @cached_property
+    def _joint_indices(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.joint_names, start=1)}
 
     def frame(self, name: str, where: str = "frame") -> Frame:
         """Return the frame of that name: its body and its pose there."""
-        try:
+        try:  # 0.1 µs; with look_up, whose message is made first, 0.4
             return self.frames[name]
         except (KeyError, TypeError):
             raise unknown_name(f"{where}: model {self.name!r}", "frame", name, self.frames) from None
@@ -174,23 +169,14 @@ class Model(System):
 
     def configuration(self, name: str) -> Array:
         """Return a copy of the configuration (nq,) of that name."""
-        try:
-            return self.configurations[name].copy()
-        except (KeyError, TypeError):
-            where = f"configuration: model {self.name!r}"
-            raise unknown_name(where, "configuration", name, self.configurations) from None
+        where = f"configuration: model {self.name!r}"
+        return look_up(where, "configuration", name, self.configurations).copy()
 
     def joint(self, name: str) -> JointRecord:
         """Return the joint of that name with its bodies, limits and passive properties."""
         i = self.joint_index(name)
-        parent = self.parent[i]
-        values = {
-            f.name: getattr(self, f.name)[(self.iq if f.name in PER_Q else self.iv)[i]]
-            for f in dataclasses.fields(JointRecord)
-            if f.name in PER_Q + PER_V
-        }
         body_names = ("world", *self.body_names)
-        return JointRecord(name, self.joints[i], body_names[parent], body_names[i], **values)
+        return JointRecord(name, self.joints[i], body_names[self.parent[i]], body_names[i], **joint_values(self, i))
 
     def body_inertia(self, body: str) -> Inertia:
         """Return the inertia of a body and all that is merged into it, in its own frame.
@@ -345,6 +331,12 @@ def require_model(where: str, model: object) -> None:
     """Raise unless ``model`` is a Model."""
     if not isinstance(model, Model):
         raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
+
+
+def joint_values(model: Model, i: int) -> dict[str, Array]:
+    """Return limits, rest position and passive properties of the joint that moves body i, by name."""
+    per_q = {key: getattr(model, key)[model.iq[i]] for key in PER_Q}
+    return per_q | {key: getattr(model, key)[model.iv[i]] for key in PER_V}
 
 
 def _read_only(array: Array) -> Array:

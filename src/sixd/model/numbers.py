@@ -14,7 +14,8 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.joints import BUILT_IN, replace_parameters, verify_joint, with_numbers
-from sixd.spatial.scalar import Array, exact, is_object, require_scalars
+from sixd.model.parts import Frame
+from sixd.spatial.scalar import Array, exact, require_scalars
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
@@ -24,27 +25,23 @@ if TYPE_CHECKING:
 def normalize_numbers(model: Model) -> Model:
     """Return the model with floats everywhere or, if it has symbols, with exact numbers in its arrays and frames."""
     if model.symbols:
-        arrays: dict[str, Any] = {name: exact(array) for name, array in _arrays_of(model).items()}
-        frames = {name: dataclasses.replace(f, pose=exact(f.pose)) for name, f in model.frames.items()}
-        return dataclasses.replace(model, frames=frames, **arrays)
-    arrays = {name: array.astype(float) for name, array in _arrays_of(model).items()}
-    frames = {
-        name: dataclasses.replace(f, pose=f.pose.astype(float)) if is_object(f.pose) else f
-        for name, f in model.frames.items()
-    }
-    constraints = tuple(map(with_numbers, model.constraints))
-    joints = tuple(map(with_numbers, model.joints))
-    return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
+        return _mapped(model, exact, lambda part: part)
+    return _mapped(model, lambda array: array.astype(float), with_numbers)
 
 
 def map_numbers(model: Model, change: Callable[[Any], Any]) -> Model:
     """Return the model with ``change`` applied to every number of its arrays, joints, frames and constraints."""
     every = np.vectorize(change, otypes=[object])
-    joints = tuple(replace_parameters(j, change) for j in model.joints)
-    arrays: dict[str, Any] = {name: every(a) if a.size else a for name, a in _arrays_of(model).items()}
-    frames = {name: dataclasses.replace(f, pose=every(f.pose)) for name, f in model.frames.items()}
-    constraints = tuple(replace_parameters(c, change) for c in model.constraints)
-    return dataclasses.replace(model, joints=joints, frames=frames, constraints=constraints, **arrays)
+    return _mapped(model, lambda a: every(a) if a.size else a, lambda part: replace_parameters(part, change))
+
+
+def _mapped(model: Model, arrays: Callable[[Array], Array], parts: Callable[[Any], Any]) -> Model:
+    """Return the model with a function applied to its arrays and poses, and another to its joints and constraints."""
+    fields = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
+    changes: dict[str, Any] = {name: arrays(x) for name, x in fields.items() if isinstance(x, np.ndarray)}
+    changes |= {name: tuple(map(parts, fields[name])) for name in ("joints", "constraints")}
+    frames = {name: Frame(f.body, arrays(f.pose), f.parent) for name, f in model.frames.items()}
+    return dataclasses.replace(model, frames=frames, **changes)
 
 
 def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
@@ -86,9 +83,3 @@ def substitutions(system: System, values: Mapping[Any, Any]) -> dict[Any, Any]:
             raise ModelError(f"substitute: {key} is {value!r}, expected a finite number or an expression.")
         table |= dict.fromkeys(found, new)
     return table
-
-
-def _arrays_of(model: Model) -> dict[str, Array]:
-    """Return the fields of a model that are arrays, by name."""
-    fields = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
-    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}

@@ -37,16 +37,9 @@ def expand_parent(parent: Sequence[int], counts: Sequence[int]) -> tuple[int, ..
 
 def _branch(parent: Sequence[int], k: int) -> list[int]:
     path = []
-    k = parent[k]
-    while k >= 0:
+    while (k := parent[k]) >= 0:
         path.append(k)
-        k = parent[k]
     return path
-
-
-def _to_array(rows: list[list[Any]]) -> Array:
-    n = len(rows)
-    return np.array(rows).reshape(n, n)
 
 
 def ltl(H: Array, parent: Sequence[int]) -> Array:
@@ -61,7 +54,7 @@ def ltl(H: Array, parent: Sequence[int]) -> Array:
         for at, i in enumerate(path):
             for j in path[at:]:
                 rows[i][j] = rows[i][j] - rows[k][i] * rows[k][j]
-    return _to_array(rows)
+    return np.array(rows).reshape(n, n)
 
 
 def reciprocal(x: Any) -> Any:
@@ -85,7 +78,7 @@ def ltdl(H: Array, parent: Sequence[int]) -> tuple[Array, Array]:
             for j in path[at:]:
                 rows[i][j] = rows[i][j] - a * rows[k][j]
             rows[k][i] = a
-    return _to_array(rows), np.array(D)
+    return np.array(rows).reshape(n, n), np.array(D)
 
 
 def multiply_h(H: Array, parent: Sequence[int], x: Array) -> Array:
@@ -131,10 +124,3 @@ def solve_lt(L: Array, parent: Sequence[int], x: Array) -> Array:
         for j in _branch(parent, i):
             y[j] = y[j] - y[i] * L[i, j]
     return np.array(y)
-
-
-def solve_factored(L: Array, D: Array, parent: Sequence[int], x: Array) -> Array:
-    """H⁻¹ x with the factors of :func:`ltdl`; x is (n,) or (n, m)."""
-    x = np.asarray(x)
-    scale = D if x.ndim == 1 else D[:, None]
-    return solve_l(L, parent, solve_lt(L, parent, x) / scale)

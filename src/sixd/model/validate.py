@@ -6,12 +6,12 @@ The builder uses the first kind, the file readers and ``sixd.check`` the second.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixd.errors import ModelError
+from sixd.errors import ModelError, ScalarTypeError
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import Free, Joint, Spherical
 from sixd.model.parts import PER_V, Finding
@@ -39,6 +39,20 @@ def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool =
             wanted = "finite numbers" if finite else "numbers, infinity allowed"
             raise ModelError(f"{what} is {array.tolist()}, expected {wanted}. Fix the value.")
     return np.broadcast_to(array, (n,)).copy()
+
+
+def coordinates(what: str, joint: Joint, value: Any, *, spread: bool) -> Array:
+    """Return ``value`` as the coordinates (nq,) of a joint; a zero quaternion is refused."""
+    q = vector(what, value, joint.nq, spread=spread)
+    if isinstance(joint, (Spherical, Free)) and not q[:4].any():
+        raise ModelError(f"{what} has a zero quaternion, expected one of any other length.")
+    return q
+
+
+def require_inertia(where: str, inertia: object) -> None:
+    """Raise unless ``inertia`` is an Inertia."""
+    if not isinstance(inertia, Inertia):
+        raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
 
 
 def pose(what: str, value: Any) -> Array:
@@ -110,9 +124,27 @@ def inertia_finding(name: str, inertia: Inertia) -> Finding | None:
     return Finding(code, name, f"no real body has this inertia: {problem}; fix the file or the parameters")
 
 
-def missing_inertia(name: str) -> Finding:
-    """Return the finding about a moving body without any inertia."""
-    return Finding("missing-inertia", name, "it has no inertia, zero is taken; give it a mass and a matrix")
+class InertiaFindings:
+    """Collects, while a file is read, the findings about the inertias of its links."""
+
+    def __init__(self) -> None:
+        self._found: list[Finding] = []
+        self._with_inertia: set[str] = set()
+
+    def add(self, name: str, inertia: Inertia, incomplete: Finding | None = None) -> None:
+        """Examine the inertia of a link; ``incomplete`` is what the reader found itself."""
+        if inertia.matrix.any():
+            self._with_inertia.add(name)
+        self._found += [f for f in (inertia_finding(name, inertia), incomplete) if f]
+
+    def of(self, model: Model, massless: Set[str] = frozenset()) -> list[Finding]:
+        """Return the findings about moving bodies, those without any inertia last; ``massless`` ones need none."""
+        found = [f for f in self._found if model.frames[f.where].body]
+        expected = massless | {f.where for f in found if f.code == "missing-inertia"}
+        with_inertia = {model.frames[name].body for name in self._with_inertia}
+        without = [model.body_names[i - 1] for i in model.bodies if i not in with_inertia]
+        message = "it has no inertia, zero is taken; give it a mass and a matrix"
+        return found + [Finding("missing-inertia", name, message) for name in without if name not in expected]
 
 
 def findings_at_load(model: Model) -> list[Finding]:

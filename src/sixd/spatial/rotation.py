@@ -80,6 +80,23 @@ def rotation_to_vector(R: Any) -> Array:
     return quaternion_to_vector(quaternion_from_rotation(R))
 
 
+def tidy_rotation(R: Array) -> Array:
+    """R with entries within rounding of 0 and ±1 made exact (cos(pi/2) = 6e-17 becomes 0)."""
+    if R.dtype == object:
+        return R
+    R = np.array(R, dtype=float)
+    near = np.abs(R - np.round(R)) < 4e-16
+    R[near] = np.round(R[near])
+    return R + 0.0  # no -0.0
+
+
+def frame_along(z: Array) -> Array:
+    """A rotation whose third column is the unit vector z."""
+    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
+    x = x / np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
 # quaternions ------------------------------------------------------------------------------------
 
 

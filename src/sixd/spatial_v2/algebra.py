@@ -137,10 +137,7 @@ def XtoV(X: Any) -> Array:
 def Xpt(X: Any, p: Any) -> Array:
     """Return the coordinates in B of points given in A [m]: p is (3,) or 3×n, with a planar X (2,) or 2×n."""
     a = square("Xpt", "X", X, 6, 3)
-    if len(a) == 6:
-        E, r = plux(a)
-    else:
-        E, r = a[1:, 1:], planar_pose(a)[:2, 3]
+    E, r = plux(a) if len(a) == 6 else (a[1:, 1:], planar_pose(a)[:2, 3])
     moved = E @ (columns("Xpt", "p", p, len(r)) - r[:, None])
     return moved[:, 0] if single(p) else moved
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
-from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, look_up
 from sixd.forces.ground import contact_law, normal_pressure
 from sixd.io.spatial_v2.matlab import (
     columns,
@@ -135,7 +135,8 @@ def gcFD(model: Mapping[str, Any], FDfun: Any, u: Any) -> Array:
     -------
     qdd, for FDfb [xdfb; qdd].
     """
-    function, floating = _dynamics(FDfun)
+    function = look_up("gcFD", "forward dynamics function", FDfun, _DYNAMICS) if isinstance(FDfun, str) else FDfun
+    floating = function is FDfb
     if floating:
         floating_model("gcFD", model)  # raises if there is no floating base
     d, nb = dimension("gcFD", model), body_count("gcFD", model)
@@ -167,14 +168,6 @@ def contact_points(where: str, model: Mapping[str, Any], height: int) -> tuple[l
     point = columns(where, "gc.point", gc["point"], height)
     numbers_of = vector(where, "gc.body", gc["body"], point.shape[1])
     return [count(where, "a number in gc.body", b) for b in numbers_of], point
-
-
-def _dynamics(chosen: Any) -> tuple[Callable[..., Any], bool]:
-    if isinstance(chosen, str):
-        if chosen not in _DYNAMICS:
-            raise unknown_name("gcFD", "forward dynamics function", chosen, _DYNAMICS)
-        chosen = _DYNAMICS[chosen]
-    return chosen, chosen is FDfb
 
 
 def _height(where: str, p: Any) -> int:

@@ -31,7 +31,7 @@ from sixd.io.spatial_v2.structures import (
 )
 from sixd.model.model import Model
 from sixd.spatial.inertia import first_moment
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array
 from sixd.spatial_v2.structure import Struct, assemble
 
 
@@ -131,19 +131,12 @@ def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
     if parts.dimension == 3:
         htot, Itot = htot[PLANE], Itot[np.ix_(PLANE, PLANE)]
 
-    mass, first_moment = _mass_and_moment(Itot)
+    mass, size = Itot[-1, -1], parts.dimension // 3 + 1
+    moment = first_moment(Itot) if size == 3 else np.array([Itot[0, 2], -Itot[0, 1]])
     if mass == 0:
         raise ModelError("EnerMo: the total mass is 0, so there is no centre of mass, expected a mass that is not 0.")
-    gravity = parts.gravity[: first_moment.size]
-    return Struct(
-        KE=KE,
-        PE=-first_moment @ gravity,
-        htot=htot,
-        Itot=Itot,
-        mass=mass,
-        cm=first_moment / mass,
-        vcm=htot[-first_moment.size :] / mass,
-    )
+    PE = -moment @ parts.gravity[:size]
+    return Struct(KE=KE, PE=PE, htot=htot, Itot=Itot, mass=mass, cm=moment / mass, vcm=htot[-size:] / mass)
 
 
 def jcalc(jtyp: Any, q: Any) -> tuple[Array, Array]:
@@ -243,13 +236,6 @@ def _hybrid(
 def _mechanism(where: str, model: Mapping[str, Any], f_ext: Any) -> tuple[Model, Array | None]:
     parts = read(where, model)
     return assemble(parts), spatial_forces(where, parts, f_ext)
-
-
-def _mass_and_moment(inertia: Array) -> tuple[Scalar, Array]:
-    """Return mass and first moment of a spatial or planar inertia."""
-    if len(inertia) == 6:
-        return inertia[5, 5], first_moment(inertia)
-    return inertia[2, 2], np.array([inertia[0, 2], -inertia[0, 1]])
 
 
 def _singular(where: str) -> SingularError:

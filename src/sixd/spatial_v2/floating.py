@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,13 +101,12 @@ def floating_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
             f"{where}: the model has no floating base, expected bodies 1 to 6 in a chain and all others "
             f"on body 6 or beyond. Make it with floatbase."
         )
-    floating = Parts(
-        dimension=6,
+    floating = replace(
+        parts,
         parent=(0, *(p - _EXTRA for p in parts.parent[6:])),
         joints=(Free(), *parts.joints[6:]),
         placement=np.concatenate([np.eye(4)[None], parts.placement[6:]]),
         inertia=parts.inertia[_EXTRA:],
-        gravity=parts.gravity,
     )
     return assemble(floating), parts
 
@@ -122,9 +122,8 @@ def _move(
     where: str, tree: Model, xfb: Any, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Any, joints: frozenset[int]
 ) -> tuple[Array, Array, Array]:
     """Return xdfb, qdd and tau, where the bodies in ``joints`` have their qdd given; no force drives the base."""
-    x = vector(where, "xfb", xfb, 13)
-    q_base, qd_base, X = free_joint_state(where, x)
-    none = np.zeros(6)
+    q_base, qd_base, X = free_joint_state(where, xfb)
+    x, none = vector(where, "xfb", xfb, 13), np.zeros(6)
     state = [np.concatenate(pair) for pair in ((q_base, q), (qd_base, qd), (none, qdd), (none, tau))]
     qdd_all, tau_all = complete(where, tree, joints, *state, f_ext=f_ext)
     rate = np.concatenate([rqd(x[7:10], x[:4]), Vpt(x[7:], x[4:7]), inverse_transform(X) @ qdd_all[:6]])
@@ -149,15 +148,9 @@ def _shift_numbers(model: Struct) -> None:
 
 def _warn_of_loss(model: Struct) -> None:
     if not np.array_equal(model.Xtree[_EXTRA], np.eye(6)):
-        warnings.warn(
-            "floatbase: Xtree(1) is not the identity; it is kept as Xtree(6), which FDfb and IDfb do not read. "
-            "Put the floating body's frame at the base's origin.",
-            ModelWarning,
-            stacklevel=3,
-        )
+        text = "Xtree(1) is not the identity; it is kept as Xtree(6), which FDfb and IDfb do not read. "
+        text += "Put the floating body's frame at the base's origin."
+        warnings.warn(f"floatbase: {text}", ModelWarning, stacklevel=3)
     if model.get("gamma_q") is not None:
-        warnings.warn(
-            "floatbase: gamma_q is kept, but does not include the six new joints. Rewrite it.",
-            ModelWarning,
-            stacklevel=3,
-        )
+        text = "gamma_q is kept, but does not include the six new joints. Rewrite it."
+        warnings.warn(f"floatbase: {text}", ModelWarning, stacklevel=3)

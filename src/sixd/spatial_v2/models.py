@@ -20,8 +20,6 @@ from sixd.spatial_v2.algebra import mcI, plnr
 from sixd.spatial_v2.floating import floatbase
 from sixd.spatial_v2.structure import Struct
 
-_NO_GRAVITY = (0.0, 0.0, 0.0)
-
 
 def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struct:
     """Return a tree of ``nb`` thin tubes on revolute joints about z, with branching factor ``bf`` ≥ 1.
@@ -38,10 +36,7 @@ def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struc
         NB=n,
         jtype=["R"] * n,
         **_bodies(zoo.autotree(n, bf, skew, taper)),
-        appearance=Struct(
-            base=["box", np.array([[-0.2, -0.3, -0.2], [0.2, 0.3, -0.07]])],
-            body=[[*_along(l, 0.05 * l), "cyl", _pair([0, 0, 0.07 * l]), 0.07 * l] for l in lengths],
-        ),
+        appearance=_on_block([[*_along(l, 0.05 * l), "cyl", _pair([0, 0, 0.07 * l]), 0.07 * l] for l in lengths]),
     )
 
 
@@ -54,10 +49,7 @@ def planar(n: int) -> Struct:
         jtype=["r"] * n,
         Xtree=[plnr(0.0, [1 if i else 0, 0]) for i in range(n)],
         I=[mcI(1.0, [0.5, 0], 1 / 12) for _ in range(n)],
-        appearance=Struct(
-            base=["box", np.array([[-0.2, -0.3, -0.2], [0.2, 0.3, -0.07]])],
-            body=[[*_bar(1.0, 0.05), "cyl", _pair([0, 0, 0.07]), 0.1] for _ in range(n)],
-        ),
+        appearance=_on_block([[*_bar(1.0, 0.05), "cyl", _pair([0, 0, 0.07]), 0.1] for _ in range(n)]),
     )
 
 
@@ -164,13 +156,17 @@ def _bodies(model: Model) -> dict[str, Any]:
 
 def _floating(model: Model, *jtypes: str) -> Struct:
     """Return a sixd model on a free joint, with ``jtypes`` for the others, as a floating-base model without gravity."""
-    gravity = np.array(_NO_GRAVITY)
-    return floatbase(Struct(NB=model.nb, jtype=["R", *jtypes], **_bodies(model), gravity=gravity))
+    return floatbase(Struct(NB=model.nb, jtype=["R", *jtypes], **_bodies(model), gravity=np.zeros(3)))
 
 
 def _draw(model: Struct, *bodies: list[Any]) -> None:
     """Set the drawing instructions of the floating bodies; the five before them have none."""
     model.appearance = Struct(base=[], body=[[] for _ in range(5)] + list(bodies))
+
+
+def _on_block(body: list[Any]) -> Struct:
+    """Return the appearance of bodies on a fixed block."""
+    return Struct(base=["box", np.array([[-0.2, -0.3, -0.2], [0.2, 0.3, -0.07]])], body=body)
 
 
 def _along(length: float, radius: float) -> list[Any]:

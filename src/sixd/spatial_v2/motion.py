@@ -17,7 +17,7 @@ import numpy as np
 from sixd.atomic import whole_file
 from sixd.errors import FileError, LoadError, ModelError, ScalarTypeError, ShapeError
 from sixd.io.spatial_v2.matlab import count, numbers, scalar, vector
-from sixd.io.spatial_v2.structures import Parts
+from sixd.io.spatial_v2.structures import Parts, read_mat
 from sixd.spatial.scalar import Array
 from sixd.spatial_v2.structure import Struct, read_model
 
@@ -29,12 +29,10 @@ _RAMP = 0.5  # [s] in which a joint goes from 0 to 1, and back, if there is no d
 
 @dataclass
 class _Shown:
-    """The motion shown last: its viewer, model, data and description."""
+    """The motion shown last, with its viewer and description."""
 
     viewer: Any = None
-    model: Mapping[str, Any] | None = None
-    t: Array | None = None
-    q: Array | None = None
+    motion: tuple[Mapping[str, Any], Array, Array] | None = None  # the model, times and coordinates
     about: dict[str, str] = field(default_factory=dict)
 
 
@@ -78,7 +76,7 @@ def _show(model: Mapping[str, Any], t_data: Any, q_data: Any, about: dict[str, s
     viewer = view(tree, (t, q.T), **{"title": about.get("title") or "showmotion", **options})
     if _shown.viewer is not None:  # one picture, as in the original
         _shown.viewer.close()
-    _shown.viewer, _shown.model, _shown.t, _shown.q, _shown.about = viewer, model, t, q, dict(about)
+    _shown.viewer, _shown.motion, _shown.about = viewer, (model, t, q), dict(about)
     return viewer
 
 
@@ -156,9 +154,9 @@ def _direction(camera: Mapping[str, Any], name: str, usual: tuple[float, ...]) -
 
 
 def _current() -> tuple[Mapping[str, Any], Array, Array]:
-    if _shown.model is None or _shown.t is None or _shown.q is None:
+    if _shown.motion is None:
         raise ModelError("showmotion: there is no motion yet, expected one. Show it first: showmotion(model, t, q).")
-    return _shown.model, _shown.t, _shown.q
+    return _shown.motion
 
 
 def _save(file: Any) -> Path:
@@ -195,15 +193,12 @@ def _to_cells(x: Any) -> Any:
 
 
 def _load(file: str | os.PathLike[str]) -> tuple[Struct, Any, Any, dict[str, str]]:
-    from scipy.io import loadmat
-
     path = Path(file) if Path(file).suffix or Path(file).is_file() else Path(f"{os.fspath(file)}.mat")
     try:
-        content = loadmat(io.BytesIO(path.read_bytes()), simplify_cells=True)
+        data = path.read_bytes()
     except OSError as error:
         raise LoadError(f"showmotion: cannot read {str(file)!r}: {error.strerror or error}.") from None
-    except Exception as error:  # loadmat raises many kinds
-        raise LoadError(f"showmotion: {str(file)!r} cannot be read as a .mat file: {error}.") from None
+    content = read_mat(data, f"showmotion: {str(file)!r}")
     about = content.get("about")
     missing = [name for name in ("model", "t_data", "q_data", "about") if name not in content]
     if missing or not isinstance(content["model"], dict) or not isinstance(about, dict):
@@ -221,9 +216,9 @@ def _about(given: Any) -> dict[str, str]:
     """Print, or replace, the author, title and description of the motion."""
     _current()
     if given is None:
-        for name in _ABOUT:
-            print(f"{name}: {_shown.about.get(name, '')}")
-        return {name: _shown.about.get(name, "") for name in _ABOUT}
+        texts = {name: _shown.about.get(name, "") for name in _ABOUT}
+        print(*(f"{name}: {text}" for name, text in texts.items()), sep="\n")
+        return texts
     if not isinstance(given, Mapping) or set(given) - {*_ABOUT, "playable"}:
         raise ScalarTypeError(f"showmotion: about is {given!r}, expected a dictionary with {', '.join(_ABOUT)}.")
     new = {name: str(given[name]) for name in _ABOUT if name in given}

@@ -17,7 +17,7 @@ from sixd.io.spatial_v2.drawing import read_appearance
 from sixd.io.spatial_v2.structures import Parts, read
 from sixd.model.joints import Fixed
 from sixd.model.model import Model
-from sixd.model.parts import Frame
+from sixd.model.parts import PER_V, Frame
 
 
 class Struct(dict[str, Any]):
@@ -36,8 +36,7 @@ class Struct(dict[str, Any]):
         self[name] = value
 
     def __delattr__(self, name: str) -> None:
-        if name not in self:
-            raise AttributeError(f"no field {name!r}; there are {', '.join(self)}.")
+        getattr(self, name)  # raises if there is none
         del self[name]
 
 
@@ -61,7 +60,7 @@ def assemble(parts: Parts) -> Model:
     """Return the sixd Model, constructed without the builder, which refuses inertias that no rigid body has."""
     n = parts.count
     nq, nv = sum(j.nq for j in parts.joints), sum(j.nv for j in parts.joints)
-    zero, unlimited = np.zeros(nv), np.full(nv, np.inf)
+    per_v: dict[str, Any] = {key: np.full(nv, np.inf if key.endswith("limit") else 0.0) for key in PER_V}
     names = tuple(f"body{i}" for i in range(1, n + 1))
     frames = {name: Frame(i, np.eye(4)) for i, name in enumerate(("world", *names))}
     return Model(
@@ -76,11 +75,6 @@ def assemble(parts: Parts) -> Model:
         lower=np.full(nq, -np.inf),
         upper=np.full(nq, np.inf),
         rest=np.zeros(nq),
-        stiffness=zero,
-        damping=zero,
-        friction=zero,
-        armature=zero,
-        effort_limit=unlimited,
-        velocity_limit=unlimited,
         frames=frames,
+        **per_v,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sixd.errors import unknown_name
+from sixd.errors import look_up
 from sixd.model import Model
 from sixd.zoo.benchmark_bicycle import bicycle
 from sixd.zoo.closed_loops import ANDREWS_START, andrews, andrews_force, andrews_order, bricard, four_bar
@@ -51,6 +51,4 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> Model:
     """Return the model of that name, with its default parameters."""
-    if name not in _MODELS:
-        raise unknown_name("zoo", "model", name, names())
-    return _MODELS[name]()
+    return look_up("zoo", "model", name, dict(sorted(_MODELS.items())))()

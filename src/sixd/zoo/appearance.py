@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.io.spatial_v2.facets import frame_along
 from sixd.model import Model, Shape, Visual
 from sixd.spatial import placement
+from sixd.spatial.rotation import frame_along
 from sixd.spatial.scalar import Array
 
 Color = tuple[float, float, float, float]

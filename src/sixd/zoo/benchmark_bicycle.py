@@ -114,8 +114,7 @@ def _draw(model: Model, wheelbase: float, trail: float, tilt: float, rear: float
         return np.array([wheelbase + trail - height * np.tan(tilt), 0, height])
 
     top = max(2.35 * front, 0.80 * scale)  # of the head tube
-    low = 1.12 * (2 * front)
-    low = min(max(low, front + 0.30 * scale), top - 0.08 * scale)
+    low = min(max(1.12 * (2 * front), front + 0.30 * scale), top - 0.08 * scale)
     _wheel(shapes, "rear_wheel", rear, scale)
     _wheel(shapes, "front_wheel", front, scale)
     _frame(shapes, np.array([0, 0, rear]), steer_axis(low), steer_axis(top), scale)

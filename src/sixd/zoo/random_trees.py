@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sixd.model import (
@@ -21,28 +23,25 @@ from sixd.model import (
 from sixd.spatial import Inertia, placement, quaternion_to_rotation, random_quaternion
 from sixd.spatial.scalar import Array
 
-JOINT_KINDS = (
-    "free", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "rack and pinion",
-    "revolute x",
-)  # fmt: skip
+# of each kind: the joint with a random axis and other random parameters
+_MAKERS: dict[str, Callable[[Array, np.random.Generator], Joint]] = {
+    "free": lambda axis, rng: Free(),
+    "revolute": lambda axis, rng: Revolute(axis),
+    "prismatic": lambda axis, rng: Prismatic(axis),
+    "helical": lambda axis, rng: Helical(axis, rng.uniform(-0.3, 0.3)),
+    "cylindrical": lambda axis, rng: Cylindrical(axis),
+    "universal": lambda axis, rng: Universal(),
+    "planar": lambda axis, rng: Planar(axis),
+    "spherical": lambda axis, rng: Spherical(),
+    "rack and pinion": lambda axis, rng: RackAndPinion(rng.uniform(0.05, 0.4)),
+    "revolute x": lambda axis, rng: Revolute("x"),
+}
+JOINT_KINDS = tuple(_MAKERS)
 
 
 def random_joint(kind: str, rng: np.random.Generator) -> Joint:
     """Return a joint of that kind with random parameters."""
-    axis = rng.standard_normal(3)
-    makers = {
-        "free": lambda: Free(),
-        "revolute": lambda: Revolute(axis),
-        "revolute x": lambda: Revolute("x"),
-        "prismatic": lambda: Prismatic(axis),
-        "helical": lambda: Helical(axis, rng.uniform(-0.3, 0.3)),
-        "cylindrical": lambda: Cylindrical(axis),
-        "universal": lambda: Universal(),
-        "planar": lambda: Planar(axis),
-        "spherical": lambda: Spherical(),
-        "rack and pinion": lambda: RackAndPinion(rng.uniform(0.05, 0.4)),
-    }
-    return makers[kind]()
+    return _MAKERS[kind](rng.standard_normal(3), rng)
 
 
 def random_pose(rng: np.random.Generator) -> Array:

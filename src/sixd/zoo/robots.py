@@ -53,13 +53,12 @@ def panda_arm() -> Model:
         (_H, 0.088, 0, (-2.8973, 2.8973), 0.735522, (1.0517e-2, -4.252e-3, 6.1597e-2),
          (1.2516e-2, -4.2800e-4, -1.1960e-3, 1.0027e-2, -7.4100e-4, 4.8150e-3)),
     ]  # fmt: skip
-    rows = []
-    for k, (alpha, a, d, limits, mass, com, (xx, xy, xz, yy, yz, zz)) in enumerate(table):
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        rows.append(
-            {
-                "alpha": alpha, "a": a, "d": d, "mass": mass, "com": com, "inertia": inertia, "limits": limits,
-                "effort": 87.0 if k < 4 else 12.0, "velocity": 2.175 if k < 4 else 2.61,
-            }
-        )  # fmt: skip
+    rows = [
+        {
+            "alpha": alpha, "a": a, "d": d, "mass": mass, "com": com,
+            "inertia": np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), "limits": limits,
+            "effort": 87.0 if k < 4 else 12.0, "velocity": 2.175 if k < 4 else 2.61,
+        }
+        for k, (alpha, a, d, limits, mass, com, (xx, xy, xz, yy, yz, zz)) in enumerate(table)
+    ]  # fmt: skip
     return draw_panda(from_dh(rows, convention="modified", name="panda_arm", tool=(0, 0, 0.107)))

@@ -21,10 +21,6 @@ def _require_count(where: str, n: int) -> None:
         raise ModelError(f"{where}: n is {n!r}, expected a whole number of links.")
 
 
-def _xy_arm(name: str, gravity: Any) -> ModelBuilder:
-    return ModelBuilder(name, (0, -gravity, 0))
-
-
 def _flat(mass: Any, at: Any, moment: Any) -> Inertia:
     """Return the inertia of a flat body in xy, centre at x = ``at``, ``moment`` about z through the centre."""
     return Inertia(mass, (at, 0, 0), (moment / 2, moment / 2, moment))
@@ -45,14 +41,14 @@ def planar(n: int = 2) -> Model:
 
 def planar_body(mass: Any = 1.0, inertia: Any = 1.0, gravity: Any = 9.81) -> Model:
     """Return one body free in the xy-plane, q = (θ, x, y)."""
-    builder = _xy_arm("planar_body", gravity)
+    builder = ModelBuilder("planar_body", (0, -gravity, 0))
     builder.add_body("body", "world", Planar(), inertia=_flat(mass, 0, inertia))
     return builder.build()
 
 
 def rp_arm(m1: Any = 2.0, m2: Any = 1.5, I1: Any = 0.4, I2: Any = 0.3, r1: Any = 0.35, gravity: Any = 9.81) -> Model:
     """Return a revolute, then a prismatic joint: link 1's centre at r1, link 2's at q2 along link 1's x axis."""
-    builder = _xy_arm("rp_arm", gravity)
+    builder = ModelBuilder("rp_arm", (0, -gravity, 0))
     builder.add_body("link1", "world", Revolute("z"), inertia=_flat(m1, r1, I1))
     builder.add_body("link2", "link1", Prismatic("x"), inertia=_flat(m2, 0, I2))
     return builder.build()
@@ -69,7 +65,7 @@ def two_link_arm(
     gravity: Any = 9.81,
 ) -> Model:
     """Return the 2R arm: centres at r1, r2 along the links, elbow at L1; moments I1, I2 about the centres."""
-    builder = _xy_arm("two_link_arm", gravity)
+    builder = ModelBuilder("two_link_arm", (0, -gravity, 0))
     builder.add_body("link1", "world", Revolute("z"), inertia=_flat(m1, r1, I1))
     elbow = placement((L1, 0, 0))
     builder.add_body("link2", "link1", Revolute("z"), placement=elbow, inertia=_flat(m2, r2, I2))
@@ -78,7 +74,7 @@ def two_link_arm(
 
 def pr_arm(m1: Any = 2.0, m2: Any = 1.5, I2: Any = 0.3, r2: Any = 0.5, gravity: Any = 9.81) -> Model:
     """Return a horizontal slide with a revolute link with its centre at r2."""
-    builder = _xy_arm("pr_arm", gravity)
+    builder = ModelBuilder("pr_arm", (0, -gravity, 0))
     builder.add_body("slide", "world", Prismatic("x"), inertia=point(m1))
     builder.add_body("link", "slide", Revolute("z"), inertia=_flat(m2, r2, I2))
     return builder.build()

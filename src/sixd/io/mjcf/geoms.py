@@ -15,6 +15,11 @@ from sixd.spatial.rotation import quaternion_to_rotation
 from sixd.spatial.transform import placement
 
 PLANE, HEIGHT_FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)  # MuJoCo's mjtGeom
+# the kind of shape, and its sizes in units of MuJoCo's radii and half lengths
+_FACTORS: dict[int, tuple[str, tuple[int, ...]]] = {
+    PLANE: ("plane", ()), SPHERE: ("sphere", (1,)), CAPSULE: ("capsule", (1, 2)), ELLIPSOID: ("ellipsoid", (1, 1, 1)),
+    CYLINDER: ("cylinder", (1, 2)), BOX: ("box", (2, 2, 2)),
+}  # fmt: skip
 _LAST_VISIBLE_GROUP = 2
 _UNSET = (0.5, 0.5, 0.5, 1.0)  # a geom of this color takes its material's
 
@@ -42,18 +47,10 @@ def _color(compiled: Any, g: int) -> tuple[float, float, float, float]:
 
 def _shape(compiled: Any, g: int, meshes: dict[int, Shape]) -> Shape | None:
     """Return the shape of geom g, or None for a height field; MuJoCo's sizes are radii and half lengths."""
-    kind = compiled.geom_type[g]
-    a, b, c = (float(x) for x in compiled.geom_size[g])
-    if kind == PLANE:
-        return Shape("plane")
-    if kind == SPHERE:
-        return Shape("sphere", (a,))
-    if kind in (CAPSULE, CYLINDER):
-        return Shape("capsule" if kind == CAPSULE else "cylinder", (a, 2 * b))
-    if kind == ELLIPSOID:
-        return Shape("ellipsoid", (a, b, c))
-    if kind == BOX:
-        return Shape("box", (2 * a, 2 * b, 2 * c))
+    kind = int(compiled.geom_type[g])
+    if kind in _FACTORS:
+        name, factors = _FACTORS[kind]
+        return Shape(name, tuple(f * float(x) for f, x in zip(factors, compiled.geom_size[g], strict=False)))
     mesh = int(compiled.geom_dataid[g])
     if kind in (MESH, SDF) and mesh >= 0:
         if mesh not in meshes:

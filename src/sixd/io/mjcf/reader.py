@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.io.dh import tidy_rotation
 from sixd.io.files import Source, unused_name
 from sixd.io.mjcf.compiled import BALL, FREE, SLIDE, compile_mjcf, complete_names, given_names, import_mujoco
 from sixd.io.mjcf.constraints import Equalities
@@ -22,9 +21,9 @@ from sixd.io.mjcf.geoms import add_geoms
 from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
 from sixd.model.parts import Finding
-from sixd.model.validate import inertia_finding, missing_inertia
+from sixd.model.validate import InertiaFindings
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.rotation import axis_rotation, quaternion_to_rotation
+from sixd.spatial.rotation import axis_rotation, quaternion_to_rotation, tidy_rotation
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import placement
 
@@ -47,7 +46,7 @@ def read_mjcf(source: Source, root: Element) -> Model:
     add_keyframes(builder, compiled, reader.joint_names)
     add_geoms(builder, compiled, reader.body_names)
     model = builder.build()
-    return dataclasses.replace(model, notes=(*builder.notes, *reader.inertia_findings(model)))
+    return dataclasses.replace(model, notes=(*builder.notes, *reader.inertias.of(model, reader.between)))
 
 
 class _Reader:
@@ -62,9 +61,8 @@ class _Reader:
         self.body_names = complete_names(compiled, "body", "body")
         self.joint_names = complete_names(compiled, "jnt", "joint")
         self.taken = {*self.body_names, *self.joint_names}
-        self.with_inertia: set[str] = set()
+        self.inertias = InertiaFindings()
         self.between: set[str] = set()  # massless bodies between the joints of one body
-        self.impossible: list[Finding] = []
         self.sites: dict[int, str] = {}  # the frames that sites became
 
     def _disabled(self, *flags: str) -> bool:
@@ -79,17 +77,20 @@ class _Reader:
         inertia = self._inertia(b, name)
         first, count = c.body_jntadr[b], c.body_jntnum[b]
         if count == 0:
-            fixed = unused_name(f"{name}_fixed", self.taken)
-            self.taken.add(fixed)
+            fixed = self._claim(f"{name}_fixed")
             self.builder.add_body(name, parent, Fixed(), placement=pose, inertia=inertia, joint_name=fixed)
         for j in range(first, first + count):
             last = j == first + count - 1
-            link = name if last else unused_name(f"{name}:{self.joint_names[j]}", self.taken)
+            link = name if last else self._claim(f"{name}:{self.joint_names[j]}")
             if not last:
-                self.taken.add(link)
                 self.between.add(link)
             self._add_joint(j, link, parent, pose, inertia if last else None)
             parent, pose = link, np.eye(4)
+
+    def _claim(self, name: str) -> str:
+        name = unused_name(name, self.taken)
+        self.taken.add(name)
+        return name
 
     def _add_joint(self, j: int, link: str, parent: str, pose: Array, inertia: Inertia | None) -> None:
         """Add one joint: a motion about its anchor, in the body's frame after the joints before it."""
@@ -137,11 +138,7 @@ class _Reader:
         c = self.compiled
         R = tidy_rotation(quaternion_to_rotation(c.body_iquat[b]))
         inertia = Inertia(c.body_mass[b], c.body_ipos[b], R @ np.diag(c.body_inertia[b]) @ R.T)
-        if inertia.mass or c.body_inertia[b].any():
-            self.with_inertia.add(name)
-        finding = inertia_finding(name, inertia)
-        if finding:
-            self.impossible.append(finding)
+        self.inertias.add(name, inertia)
         return inertia
 
     def add_sites(self) -> None:
@@ -158,13 +155,6 @@ class _Reader:
         if self.compiled.neq:
             equalities = Equalities(self.builder, self.compiled, self.body_names, self.joint_names, self.sites)
             equalities.add(enabled=not self._disabled("EQUALITY", "CONSTRAINT"))
-
-    def inertia_findings(self, model: Model) -> list[Finding]:
-        """Return the findings about moving bodies whose inertia is missing or impossible."""
-        with_inertia = {model.frames[name].body for name in self.with_inertia}
-        massless = [model.body_names[i - 1] for i in model.bodies if i not in with_inertia]
-        impossible = [f for f in self.impossible if model.frames[f.where].body]
-        return impossible + [missing_inertia(name) for name in massless if name not in self.between]
 
 
 def _pose(position: Array, quaternion: Array) -> Array:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, unknown_name
-from sixd.io.spatial_v2.facets import frame_along, globe, prism, tiling
+from sixd.io.spatial_v2.facets import globe, prism, tiling
 from sixd.io.spatial_v2.matlab import is_vector
 from sixd.model.parts import Shape, Visual
+from sixd.spatial.rotation import frame_along
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
 

@@ -57,10 +57,3 @@ def globe(n: int, r: float, octants: int | None) -> Shape:
     if octants is not None:
         keep &= (middle.prod(axis=1) > 0) == (octants == 0)
     return Shape("mesh", vertices=vertices, triangles=faces[keep])
-
-
-def frame_along(z: Array) -> Array:
-    """Return a rotation whose third column is the unit vector z."""
-    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
-    x = x / np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z], axis=1)

@@ -33,14 +33,12 @@ _JOINTS: dict[str, Joint] = {
 }  # fmt: skip
 
 
-def joint_of_type(jtype: Any, pitch: Any = None) -> Joint:
+def joint_of_type(jtype: Any) -> Joint:
     """Return the joint of a spatial_v2 type: a string, or a structure with ``code`` and, for "H", ``pars.pitch``."""
-    code = jtype
-    if isinstance(jtype, Mapping):
-        code, pars = jtype.get("code"), jtype.get("pars")
-        pitch = pars.get("pitch") if isinstance(pars, Mapping) else pitch
-    code = str(code)
+    code = joint_code(jtype)
     if code == "H":
+        pars = jtype.get("pars") if isinstance(jtype, Mapping) else None
+        pitch = pars.get("pitch") if isinstance(pars, Mapping) else None
         if pitch is None:
             raise ModelError("jcalc: a helical joint 'H' has no pitch. Give {'code': 'H', 'pars': {'pitch': …}}.")
         return Helical("z", float(pitch))
@@ -51,9 +49,11 @@ def joint_of_type(jtype: Any, pitch: Any = None) -> Joint:
 
 def entry(field: Any, i: int) -> Any:
     """Return entry i (0-based) of a cell: a list, an object array, a stacked array, or the entry itself."""
-    if isinstance(field, (list, tuple)) or (isinstance(field, np.ndarray) and field.ndim != 2 and field.shape != ()):
-        return field[i]
-    return field  # a cell of one, as loadmat simplifies it
+    return field[i] if _is_cell(field) else field  # a cell of one, as loadmat simplifies it
+
+
+def _is_cell(field: Any) -> bool:
+    return isinstance(field, (list, tuple)) or (isinstance(field, np.ndarray) and field.ndim not in (0, 2))
 
 
 def planar_pose(X: Array) -> Array:
@@ -82,16 +82,15 @@ class Parts:
 
 def read(where: str, model: Mapping[str, Any]) -> Parts:
     """Return the checked values of a model dictionary."""
-    require_fields(where, model)
     nb, d = body_count(where, model), dimension(where, model)
     for name in ("jtype", "Xtree", "I"):
         if cells(model[name]) != nb:
             raise ShapeError(f"{where}: {name} has {cells(model[name])} entries, expected NB = {nb}.")
     joints = []
     for i in range(nb):
-        pitch = None if model.get("pitch") is None else entry(model["pitch"], i)
-        joints.append(joint_of_type(entry(model["jtype"], i), pitch))
-        code = joint_code(entry(model["jtype"], i))
+        jtype = entry(model["jtype"], i)
+        joints.append(joint_of_type(jtype))
+        code = joint_code(jtype)
         if (code in PLANAR_CODES) != (d == 3):
             kind, wanted = ("spatial", "Rx … H") if d == 6 else ("planar", "r, px or py")
             raise ModelError(
@@ -114,9 +113,7 @@ def get_gravity(model: Mapping[str, Any]) -> Array:
     given = model.get("gravity")
     if given is None or np.size(given) == 0:
         given = (0.0, 0.0, -9.81) if d == 6 else (0.0, 0.0)
-    g = vector(
-        "get_gravity", "gravity of a spatial model" if d == 6 else "gravity of a planar model", given, d // 3 + 1
-    )
+    g = vector("get_gravity", f"gravity of a {'spatial' if d == 6 else 'planar'} model", given, d // 3 + 1)
     if not np.isfinite(g).all():
         raise ModelError(f"get_gravity: gravity is {g.tolist()}, expected finite numbers [m/s²].")
     return np.concatenate([np.zeros(d - g.size), g])
@@ -147,8 +144,7 @@ def dimension(where: str, model: Mapping[str, Any]) -> int:
 
 def cells(field: Any) -> int:
     """Return the number of entries of a cell, as ``entry`` reads it."""
-    is_array = isinstance(field, np.ndarray) and field.ndim != 2 and field.shape != ()
-    return len(field) if is_array or isinstance(field, (list, tuple)) else 1
+    return len(field) if _is_cell(field) else 1
 
 
 def parents(where: str, name: str, value: Any, n: int | None = None) -> tuple[int, ...]:
@@ -217,14 +213,19 @@ def _lamina(I: Array) -> Inertia:
     return Inertia(mass, (x / mass, y / mass, 0), (moment / 2, moment / 2, moment))
 
 
-def from_mat(data: bytes, source: str) -> Model:
-    """Return the Model of a .mat file that contains one structure with the fields of a spatial_v2 model."""
+def read_mat(data: bytes, where: str) -> dict[str, Any]:
+    """Return the variables of a .mat file by name; ``where`` begins the error."""
     from scipy.io import loadmat
 
     try:
-        content = loadmat(io.BytesIO(data), simplify_cells=True)
-    except Exception as error:
-        raise LoadError(f"{source}: cannot be read as a .mat file: {error}.") from None
+        return loadmat(io.BytesIO(data), simplify_cells=True)
+    except Exception as error:  # loadmat raises many kinds
+        raise LoadError(f"{where} cannot be read as a .mat file: {error}.") from None
+
+
+def from_mat(data: bytes, source: str) -> Model:
+    """Return the Model of a .mat file that contains one structure with the fields of a spatial_v2 model."""
+    content = read_mat(data, f"{source}:")
     models = {k: v for k, v in content.items() if isinstance(v, dict) and "NB" in v and "Xtree" in v}
     if len(models) != 1:
         names = ", ".join(k for k in content if not k.startswith("__")) or "nothing"

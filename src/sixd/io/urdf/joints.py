@@ -13,6 +13,7 @@ from sixd.model import Fixed, Free, Joint, Mimic, Planar, Prismatic, Revolute, S
 from sixd.model.parts import Finding
 
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+_WITHOUT_AXIS: dict[str, Joint] = {"fixed": Fixed(), "floating": Free(), "spherical": Spherical()}
 _UNLIMITED = 1e300  # numbers near the end of float's range, which some writers put where there is no limit
 
 
@@ -21,12 +22,8 @@ def read_joint(joint: Element) -> Joint:
     name, kind = joint.text("name"), joint.text("type")
     if kind not in _TYPES:
         raise joint.error(str(unknown_name(f"joint {name!r}", "joint type", kind, _TYPES)))
-    if kind == "fixed":
-        return Fixed()
-    if kind == "floating":
-        return Free()
-    if kind == "spherical":
-        return Spherical()
+    if kind in _WITHOUT_AXIS:
+        return _WITHOUT_AXIS[kind]
     axis = joint.find("axis")
     direction = (1.0, 0.0, 0.0) if axis is None else tuple(axis.numbers("xyz", 3, (1.0, 0.0, 0.0)))
     if axis is not None and np.linalg.norm(direction) < 1e-12:

@@ -13,15 +13,12 @@ from sixd.io.urdf.meshes import find_mesh
 from sixd.io.urdf.origin import read_origin
 from sixd.io.xml import Element
 from sixd.model import Shape
-from sixd.model.parts import Finding
+from sixd.model.parts import SHAPE_SIZES, Finding
 from sixd.spatial.inertia import Inertia
 
 
-def read_inertia(link: Element) -> Inertia | None:
-    """Return the inertia of a ``<link>`` in its own frame, zero for missing parts; None without ``<inertial>``."""
-    inertial = link.find("inertial")
-    if inertial is None:
-        return None
+def read_inertia(inertial: Element) -> Inertia:
+    """Return the inertia of an ``<inertial>`` in the link's frame, zero for missing parts."""
     mass, matrix = inertial.find("mass"), inertial.find("inertia")
     m = 0.0 if mass is None else mass.number("value")
     I = np.zeros((3, 3))
@@ -32,11 +29,10 @@ def read_inertia(link: Element) -> Inertia | None:
     return inertia if inertial.find("origin") is None else inertia.moved(read_origin(inertial))
 
 
-def incomplete_inertial(link: Element, name: str) -> Finding | None:
+def incomplete_inertial(inertial: Element, name: str) -> Finding | None:
     """Return the finding about an ``<inertial>`` without mass, matrix or diagonal entries, if there is one."""
-    inertial = link.find("inertial")
-    mass, matrix = (None, None) if inertial is None else (inertial.find("mass"), inertial.find("inertia"))
-    missing = [] if mass is not None else ["<mass>"]
+    matrix = inertial.find("inertia")
+    missing = ["<mass>"] if inertial.find("mass") is None else []
     if matrix is None:
         missing.append("<inertia>")
     else:
@@ -75,10 +71,8 @@ def read_shape(visual: Element, package_dirs: list[str | os.PathLike[str]], fold
     element = geometry.children[0]
     if element.tag == "box":
         return Shape("box", tuple(element.numbers("size", 3)))
-    if element.tag in ("cylinder", "capsule"):
-        return Shape(element.tag, (element.number("radius"), element.number("length")))
-    if element.tag == "sphere":
-        return Shape("sphere", (element.number("radius"),))
+    if element.tag in ("cylinder", "capsule", "sphere"):
+        return Shape(element.tag, tuple(element.number(name) for name in SHAPE_SIZES[element.tag]))
     if element.tag == "mesh":
         x, y, z = element.numbers("scale", 3, (1.0, 1.0, 1.0))
         return Shape("mesh", file=find_mesh(element.text("filename"), package_dirs, folders), scale=(x, y, z))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sixd.io.dh import tidy_rotation
 from sixd.io.xml import Element
-from sixd.spatial.rotation import quaternion_to_rotation, rotation_from_rpy
+from sixd.spatial.rotation import quaternion_to_rotation, rotation_from_rpy, tidy_rotation
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import placement
 

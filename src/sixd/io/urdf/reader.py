@@ -7,9 +7,9 @@ reading is an error with the line. Joints are read in ``joints``, links in ``lin
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from sixd.io.urdf.tree import LinkTree, joint_end, read_tree
 from sixd.io.xml import Element
 from sixd.model import Free, Joint, Model, ModelBuilder
 from sixd.model.parts import Finding
-from sixd.model.validate import inertia_finding, missing_inertia
+from sixd.model.validate import InertiaFindings
 
 
 def read_urdf(
@@ -47,22 +47,17 @@ def read_urdf(
     return reader.build()
 
 
+@dataclass(eq=False)
 class _Reader:
     """Adds links and joints to a builder and collects the findings about them."""
 
-    def __init__(
-        self,
-        builder: ModelBuilder,
-        tree: LinkTree,
-        materials: dict[str, Any],
-        package_dirs: list[str | os.PathLike[str]],
-        folders: Sequence[Path],
-    ) -> None:
-        self.builder, self.tree, self.materials = builder, tree, materials
-        self.package_dirs, self.folders = package_dirs, folders
-        self.renamed: dict[str, str] = {}
-        self.with_inertia: set[str] = set()
-        self.inertia_findings: list[Finding] = []
+    builder: ModelBuilder
+    tree: LinkTree
+    materials: dict[str, Any]
+    package_dirs: list[str | os.PathLike[str]]
+    folders: Sequence[Path]
+    renamed: dict[str, str] = field(default_factory=dict)
+    inertias: InertiaFindings = field(default_factory=InertiaFindings)
 
     def add_root(self, floating_base: bool) -> None:
         """Add the root link: on a free joint, or as a frame of the world."""
@@ -77,9 +72,9 @@ class _Reader:
             return
         if link != "world":
             self.builder.add_frame(link, "world")
-        inertia = read_inertia(links[link])
-        if inertia is not None:
-            self.builder.add_inertia(link, inertia)
+        inertial = links[link].find("inertial")
+        if inertial is not None:
+            self.builder.add_inertia(link, read_inertia(inertial))
         self._add_visuals(link)
 
     def add_joint(self, joint: Element) -> None:
@@ -103,25 +98,17 @@ class _Reader:
     def build(self) -> Model:
         """Return the model, its notes completed by the findings about the inertia of moving bodies."""
         model = self.builder.build()
-        moving = {name for name, frame in model.frames.items() if frame.body}
-        findings = [f for f in self.inertia_findings if f.where in moving]
-        with_inertia = {model.frames[link].body for link in self.with_inertia}
-        reported = {f.where for f in findings if f.code == "missing-inertia"}
-        massless = [model.body_names[i - 1] for i in model.bodies if i not in with_inertia]
-        findings += [missing_inertia(name) for name in massless if name not in reported]
-        return dataclasses.replace(model, notes=(*self.builder.notes, *findings))
+        return replace(model, notes=(*self.builder.notes, *self.inertias.of(model)))
 
     def _name(self, link: str) -> str:
         return self.renamed.get(link, link)
 
     def _add_body(self, link: str, parent: str, joint: Joint, **options: Any) -> None:
         element, name = self.tree.links[link], self._name(link)
-        inertia = read_inertia(element)
-        if inertia is not None:
-            if inertia.matrix.any():
-                self.with_inertia.add(name)
-            found = (inertia_finding(name, inertia), incomplete_inertial(element, name))
-            self.inertia_findings.extend(f for f in found if f)
+        inertia, inertial = None, element.find("inertial")
+        if inertial is not None:
+            inertia = read_inertia(inertial)
+            self.inertias.add(name, inertia, incomplete_inertial(inertial, name))
         try:
             self.builder.add_body(name, parent, joint, inertia=inertia, **options)
         except SixdError as error:

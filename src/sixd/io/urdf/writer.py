@@ -13,6 +13,7 @@ from sixd.atomic import write_together
 from sixd.errors import ModelError, ModelWarning
 from sixd.model import Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
 from sixd.model.model import require_model
+from sixd.model.parts import SHAPE_SIZES
 from sixd.spatial.rotation import rotation_to_rpy
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_pose
@@ -44,10 +45,9 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     mimics = _mimics(model)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]
     base = _base_frame(model)
-    lines += _link("world", [] if base else _inertial(model, "world"), [v for v in model.visuals if v.body == 0])
-    for i in model.bodies:
-        name = model.body_names[i - 1]
-        lines += _link(name, _inertial(model, name), [v for v in model.visuals if v.body == i])
+    for i, name in enumerate(("world", *model.body_names)):
+        inertial = [] if base and i == 0 else _inertial(model, name)
+        lines += _link(name, inertial, [v for v in model.visuals if v.body == i])
     for name in model.joint_names:
         lines += _joint(model, model.joint(name), mimics.get(name))
     lines += _fixed_frames(model, base)
@@ -93,11 +93,8 @@ def _inertial(model: Model, body: str, frame: Array | None = None) -> list[str]:
         com, I = inertia.com, inertia.about_com
     except ModelError as error:
         raise ModelError(f"to_urdf: URDF cannot hold the inertia of body {body!r}: {error}") from None
-    entries = [
-        (k, I[i, j])
-        for k, i, j in (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
-    ]
-    tensor = " ".join(f"{k}={_numbers(x)}" for k, x in entries)
+    upper = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), I[np.triu_indices(3)], strict=True)
+    tensor = " ".join(f"{key}={_numbers(x)}" for key, x in upper)
     return [
         "    <inertial>",
         f'      <origin xyz={_numbers(com)} rpy="0 0 0"/>',
@@ -121,10 +118,9 @@ def _shape(shape: Shape) -> str | None:
     """Return the element of a shape; None if URDF does not have it."""
     if shape.kind == "box":
         return f"<box size={_numbers(shape.size)}/>"
-    if shape.kind in ("cylinder", "capsule"):
-        return f"<{shape.kind} radius={_numbers(shape.size[0])} length={_numbers(shape.size[1])}/>"
-    if shape.kind == "sphere":
-        return f"<sphere radius={_numbers(shape.size[0])}/>"
+    if shape.kind in ("cylinder", "capsule", "sphere"):
+        sizes = zip(SHAPE_SIZES[shape.kind], shape.size, strict=True)
+        return f"<{shape.kind} " + " ".join(f"{name}={_numbers(x)}" for name, x in sizes) + "/>"
     if shape.kind == "mesh" and shape.file:
         return f"<mesh filename={quoteattr(shape.file)} scale={_numbers(shape.scale)}/>"
     return None
@@ -138,9 +134,7 @@ def _kind(joint: Joint) -> tuple[str, tuple[float, ...] | None] | None:
         return "prismatic", joint.axis
     if type(joint) is Planar:
         return "planar", joint.normal
-    if type(joint) is Free:
-        return "floating", None
-    return None
+    return ("floating", None) if type(joint) is Free else None
 
 
 def _joint(model: Model, joint: JointRecord, mimic: Mimic | None) -> list[str]:
@@ -158,12 +152,8 @@ def _joint(model: Model, joint: JointRecord, mimic: Mimic | None) -> list[str]:
         values = getattr(joint, what).tolist()
         if len(set(values)) > 1:
             raise ModelError(f"to_urdf: URDF holds one {what} per joint, but {name!r} has {values}.")
-    lines = [
-        f"  <joint name={quoteattr(name)} type={quoteattr(kind)}>",
-        f"    <parent link={quoteattr(joint.parent_body)}/>",
-        f"    <child link={quoteattr(joint.body)}/>",
-        f"    {_origin(model.placement[model.joint_index(name)])}",
-    ]
+    pose = model.placement[model.joint_index(name)]
+    lines = _joint_lines(name, kind, joint.parent_body, joint.body, pose)
     if axis is not None:
         lines.append(f"    <axis xyz={_numbers(axis)}/>")
     limits = {"effort": joint.effort_limit[0], "velocity": joint.velocity_limit[0]}
@@ -179,17 +169,26 @@ def _joint(model: Model, joint: JointRecord, mimic: Mimic | None) -> list[str]:
     return [*lines, "  </joint>"]
 
 
+def _joint_lines(name: str, kind: str, parent: str, child: str, pose: Array) -> list[str]:
+    return [
+        f"  <joint name={quoteattr(name)} type={quoteattr(kind)}>",
+        f"    <parent link={quoteattr(parent)}/>",
+        f"    <child link={quoteattr(child)}/>",
+        f"    {_origin(pose)}",
+    ]
+
+
 def _fixed_frames(model: Model, base: str | None) -> list[str]:
     """Return the frames that are not bodies, as links on fixed joints; ``base`` gets the inertia of the world."""
     lines = []
-    names = {"world", *model.body_names}
+    body_names, bodies = ("world", *model.body_names), set(model.body_names)
     joints = set(model.joint_names)
     moved: list[str] = []
     for frame_name, frame in model.frames.items():
         if frame_name.startswith("joint:") or frame_name == "world":
             continue
         name = frame_name
-        if name in names:
+        if name in bodies:
             if np.array_equal(frame.pose, np.eye(4)):
                 continue
             name = f"{name}_frame"
@@ -197,15 +196,8 @@ def _fixed_frames(model: Model, base: str | None) -> list[str]:
         parent = frame.parent
         joint = parent[6:] if parent.startswith("joint:") and parent[6:] not in joints else f"{name}_fixed"
         joints.add(joint)
-        body = "world" if frame.body == 0 else model.body_names[frame.body - 1]
         lines += _link(name, _inertial(model, "world", frame.pose) if frame_name == base else [], [])
-        lines += [
-            f'  <joint name={quoteattr(joint)} type="fixed">',
-            f"    <parent link={quoteattr(body)}/>",
-            f"    <child link={quoteattr(name)}/>",
-            f"    {_origin(frame.pose)}",
-            "  </joint>",
-        ]
+        lines += [*_joint_lines(joint, "fixed", body_names[frame.body], name, frame.pose), "  </joint>"]
     if moved:
         message = f"to_urdf: the frames {', '.join(moved)} are not on their joints and are written as NAME_frame."
         warnings.warn(message, ModelWarning, stacklevel=3)

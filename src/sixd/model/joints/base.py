@@ -132,11 +132,11 @@ def _fixed(x: Array) -> Array:
     return duals(x, np.zeros(len(x), dtype=int))
 
 
-def finite_parameter(joint: str, name: str, value: Any, unit: str) -> None:
-    """Raise unless ``value`` is a finite number or a symbolic expression."""
-    require_scalars(f"{joint}: {name}", value)
+def finite_parameter(what: str, value: Any, unit: str) -> None:
+    """Raise unless ``value`` is a finite number or a symbolic expression; ``unit`` is added to the message."""
+    require_scalars(what, value)
     if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
-        raise ModelError(f"{joint}: {name} is {value!r}, expected a finite number [{unit}].")
+        raise ModelError(f"{what} is {value!r}, expected a finite number {unit}.")
 
 
 def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
@@ -160,9 +160,8 @@ def parameters_of(joint: object) -> Array:
     if dataclasses.is_dataclass(joint) and not isinstance(joint, type):
         for field in dataclasses.fields(joint):
             value = getattr(joint, field.name)
-            values.extend(
-                np.ravel(np.array(value, dtype=object)) if isinstance(value, (tuple, list, np.ndarray)) else [value]
-            )
+            many = isinstance(value, (tuple, list, np.ndarray))
+            values.extend(np.ravel(np.array(value, dtype=object)) if many else [value])
     return np.array(values, dtype=object)
 
 

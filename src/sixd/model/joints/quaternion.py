@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar, final
 
 import numpy as np
@@ -35,10 +36,7 @@ _LOG_SERIES = [
 
 
 def _polynomial(coefficients: list[float], x: Scalar) -> Scalar:
-    total = coefficients[-1]
-    for c in reversed(coefficients[:-1]):
-        total = total * x + c
-    return total
+    return reduce(lambda total, c: total * x + c, reversed(coefficients))
 
 
 def _exp_coupling(w: Array) -> Array:

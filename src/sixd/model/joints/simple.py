@@ -95,7 +95,7 @@ class Helical(_AxisJoint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        finite_parameter("Helical", "pitch", self.pitch, "m/rad")
+        finite_parameter("Helical: pitch", self.pitch, "[m/rad]")
 
     def transform(self, q: Array) -> Array:
         """Return the rotation by q about the axis, with the translation by pitch q along it."""

@@ -99,7 +99,7 @@ class RackAndPinion(Joint):
     nv: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        finite_parameter("RackAndPinion", "radius", self.radius, "m")
+        finite_parameter("RackAndPinion: radius", self.radius, "[m]")
 
     def transform(self, q: Array) -> Array:
         """Return the translation along -y by the rolled length, then the rotation by q about x."""
