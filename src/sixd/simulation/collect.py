@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.engine.functions import Function
-from sixd.engine.kernel import Kernel
+from sixd.engine.kernel import row_kernel
 from sixd.simulation.diagnostics import divergence_warning, warn
 from sixd.simulation.progress import finish
 from sixd.simulation.setup import Setup
@@ -71,11 +70,7 @@ def _compiled_law(setup: Setup) -> Callable[..., Array]:
     law, system = setup.problem.law, setup.problem.system
     assert law is not None
     cores = {"t": (), "q": (system.nq,), "qd": (system.nv,)}
-    made = Function(
-        "controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), tuple(cores), named=False, judged=False,
-        shapes=cores,
-    )  # fmt: skip
-    return Kernel(made, system, (), setup.dtype)
+    return row_kernel("controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), cores, system, setup.dtype)
 
 
 def _trajectory(

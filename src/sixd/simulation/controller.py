@@ -22,7 +22,6 @@ import numpy as np
 from sixd.engine.artifact import graph_text
 from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning, TraceError
 from sixd.simulation.problem import Problem
-from sixd.simulation.stepping.recipes import traced
 from sixd.spatial.scalar import Array
 
 _CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller; draws use the row's key alone
@@ -208,7 +207,7 @@ def _force_text(problem: Problem) -> bytes:
         found = problem.total_force(problem.system_with(constants), t, q, qd, u, constants)
         return tuple(x for x in found if x is not None)
 
-    return graph_text(traced(problem, total, {"t": (), "q": (nq,), "qd": (nv,), "u": (nu,)}))
+    return graph_text(problem.traced(total, {"t": (), "q": (nq,), "qd": (nv,), "u": (nu,)}))
 
 
 def _traces_to(problem: Problem, text: bytes) -> bool:

@@ -17,10 +17,11 @@ from sixd.algorithms.constrained.dynamics import constrained_dynamics, correctio
 from sixd.algorithms.constrained.least_norm import COARSE, EXACT, Limits
 from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
 from sixd.engine.parameters import parameter_shape, with_parameters
-from sixd.errors import ScalarTypeError, ShapeError
+from sixd.errors import ScalarTypeError, ShapeError, SixdError, TraceError
 from sixd.forces.elements import Applied, Force
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
+from sixd.trace.program import Program, trace
 
 Shape = tuple[int, ...]
 PROJECTED, STABILISED = "projected", "stabilised"
@@ -83,6 +84,35 @@ class Problem:
         if self.has_f_ext:
             found["f_ext"] = (self.system.nb, 6)
         return found | {name: parameter_shape(self.where, self.system, name) for name in self.parameters}
+
+    @property
+    def inputs(self) -> dict[str, Shape]:
+        """The constants as inputs of programs, by names that no state has: a model's symbol may be called h or p."""
+        return {f"constant {name}": shape for name, shape in self.constants.items()}
+
+    def traced(self, function: Callable[..., Any], shapes: Mapping[str, Shape], dtype: str = "float64") -> Program:
+        """Return the program of ``function(*arrays, constants)``; a user's controller may be what cannot be traced."""
+
+        def one(*arrays: Any) -> Any:
+            return function(*arrays[: len(shapes)], dict(zip(self.constants, arrays[len(shapes) :], strict=True)))
+
+        try:
+            with np.errstate(all="ignore"):
+                return trace(one, {**shapes, **self.inputs}, dtype)
+        except TraceError as error:
+            raise TraceError(f"{self.where}: {error}") from error
+        except SixdError:
+            raise
+        except (TypeError, ValueError, AttributeError, IndexError) as error:
+            if self.law is None and self.f_ext is None:
+                raise
+            what, hint = "f_ext", ""
+            if self.law is not None:
+                what, hint = "the controller, or f_ext,", ", or give sample_time, so that it is called with numbers"
+            raise TraceError(
+                f"{self.where}: {what} cannot be run on traced scalars: {error}. Use the functions of sixd.spatial "
+                f"(sin, sqrt, where …) in the place of NumPy's{hint}."
+            ) from error
 
     def system_with(self, constants: Mapping[str, Any]) -> System:
         """Return the system with the parameters that are among the constants."""

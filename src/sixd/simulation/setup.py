@@ -17,6 +17,7 @@ from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
 from sixd.algorithms.singular import singular_joints
 from sixd.engine.evaluate import require_regular
 from sixd.engine.functions import Function
+from sixd.engine.kernel import batched
 from sixd.engine.parameters import parameter_shape
 from sixd.errors import AssemblyError, ScalarTypeError, unknown_name
 from sixd.forces.elements import elements
@@ -26,7 +27,6 @@ from sixd.runtime.batch import Argument, prepare
 from sixd.simulation.controller import SampledController, can_be_compiled, classify_controller, require_pure
 from sixd.simulation.problem import PROJECTED, STABILISED, Problem
 from sixd.spatial.scalar import Array, Scalar, is_number
-from sixd.trajectory.batching import batched
 
 _ARGUMENTS = ("q", "qd", "tau", "controller", "f_ext")  # names that no symbol can have
 _MOST_RECORDS = 1e9

@@ -13,6 +13,7 @@ import numpy as np
 
 from sixd.api.manifold import integrate
 from sixd.engine.functions import Function
+from sixd.engine.kernel import batched
 from sixd.engine.public import declaration
 from sixd.runtime.rollout import Rollout
 from sixd.simulation.setup import Setup
@@ -20,7 +21,6 @@ from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.recipes import MIDPOINT, rollout, state_shapes
 from sixd.simulation.stepping.records import RecordBuffer, Records
 from sixd.spatial.scalar import Array
-from sixd.trajectory.batching import batched
 
 # operations of one call: about 0.1 s of one core, which does 1.2 to 3e10 in a second
 _CALL = 2e9
@@ -101,10 +101,9 @@ class Runner:
                 buffer.next("qd", kept)[:] = qd
         else:
             qd = found["qd"][:, :kept]
-        u = found["u"][:, :kept] if problem.nu else np.zeros((*qd.shape[:2], 0), dtype)
         if buffer is not None:
             buffer.used += kept
-        return Records(np.array(marks[:kept], dtype=int), q, qd, u, None)
+        return Records(np.array(marks[:kept], dtype=int), q, qd, found["u"][:, :kept], None)
 
     def run(
         self,
