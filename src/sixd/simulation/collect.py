@@ -13,8 +13,7 @@ from sixd.engine.kernel import row_kernel
 from sixd.simulation.diagnostics import divergence_warning, warn
 from sixd.simulation.progress import finish
 from sixd.simulation.setup import Setup
-from sixd.simulation.stepping.fixed import Runner
-from sixd.simulation.stepping.records import RecordBuffer, Records
+from sixd.simulation.stepping.fixed import RecordBuffer, Records, Runner
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 

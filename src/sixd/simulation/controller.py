@@ -132,32 +132,26 @@ def classify_controller(
                 f"Leave one out."
             )
         return None, SampledController(where, controller, float(controller.sample_time)), None
-    _require_arguments(where, controller)
-    takes_rng = _takes_rng(controller)
+    takes_rng = _takes_rng(where, controller)
     if interval is None and not takes_rng:
         return controller, None, None
     return None, SampledController(where, controller, interval, seed, takes_rng), None
 
 
-def _require_arguments(where: str, controller: Callable[..., Any]) -> None:
-    """Raise if a controller cannot be called with (t, q, qd)."""
+def _takes_rng(where: str, controller: Callable[..., Any]) -> bool:
+    """Return whether a controller has an argument rng; raise if it cannot be called with (t, q, qd)."""
     try:
         signature = inspect.signature(controller)
     except (TypeError, ValueError):  # some builtin functions have none
-        return
+        return False
+    takes_rng = "rng" in signature.parameters
     try:
-        signature.bind(0.0, None, None, **({"rng": None} if "rng" in signature.parameters else {}))
+        signature.bind(0.0, None, None, **({"rng": None} if takes_rng else {}))
     except TypeError:
         raise ScalarTypeError(
             f"{where}: controller takes {signature}, expected a function of (t, q, qd), and of rng if it draws numbers."
         ) from None
-
-
-def _takes_rng(controller: Callable[..., Any]) -> bool:
-    try:
-        return "rng" in inspect.signature(controller).parameters
-    except (TypeError, ValueError):  # some builtin functions have none
-        return False
+    return takes_rng
 
 
 # compilation ------------------------------------------------------------------------------------

@@ -118,7 +118,10 @@ def make_setup(
 def _arrays(
     problem: Problem, q: Any, qd: Any, constant: Any, f_ext: Any, parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Array], tuple[int, ...], str]:
-    """Return the rows of all arguments that are arrays, the batch's shape and the dtype; q and qd have all rows."""
+    """Return (rows, core) copies of all arguments that are arrays, the batch's shape and the dtype.
+
+    There is one row for all if an array has no batch, but q and qd have all rows.
+    """
     where, system = problem.where, problem.system
     arguments = [
         Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
@@ -134,24 +137,18 @@ def _arrays(
         raise ScalarTypeError(f"{where}: arguments hold objects, expected numbers. For symbols see sixd.equations.")
     if any(str(s) not in parameters for s in system.symbols):
         system.require_numeric(where)
-    dtype, rows = np.dtype(kind).name, math.prod(batch)
-    arrays = {a.name: _rows(x, a.core, batch, dtype) for a, x in zip(arguments, found, strict=True)}
-    for name, x in arrays.items():
-        if name in ("q", "qd"):  # NaN in a state stays in its row
-            arrays[name] = np.ascontiguousarray(np.broadcast_to(x, (rows, x.shape[1])))
-        elif not np.isfinite(x).all():
+    dtype = np.dtype(kind).name
+    arrays: dict[str, Array] = {}
+    for (name, _, core, _), x in zip(arguments, found, strict=True):
+        is_state = name in ("q", "qd")
+        shape = batch if is_state or x.ndim > len(core) else ()
+        rows = np.ascontiguousarray(np.broadcast_to(x.astype(dtype), shape + core))
+        arrays[name] = rows.reshape((math.prod(shape), *core))
+        if not is_state and not np.isfinite(rows).all():  # NaN in a state stays in its row
             raise ScalarTypeError(f"{where}: {name} holds NaN or infinity, expected finite numbers.")
     if constant is not None:
         arrays["tau"] = arrays.pop("controller")
     return arrays, batch, dtype
-
-
-def _rows(array: Array, core: tuple[int, ...], batch: tuple[int, ...], dtype: str) -> Array:
-    """Return a copy: one row for all, if the array has no batch, else all rows."""
-    array = array.astype(dtype)
-    if array.ndim == len(core):
-        return array.reshape((1, *core))
-    return np.ascontiguousarray(np.broadcast_to(array, batch + core)).reshape((math.prod(batch), *core))
 
 
 def _configuration(where: str, system: System, q: Any, rng: np.random.Generator) -> Any:
@@ -190,8 +187,8 @@ def _parameters(where: str, parameters: Any) -> dict[str, Any]:
 def _require_start(setup: Setup, t: float) -> None:
     """Raise if the mass matrix is singular, or if the start violates the constraints at the time t."""
     system, problem = setup.problem.system, setup.problem
-    if isinstance(system, Model) and not problem.parameters:
-        names = singular_joints(system)
+    names = singular_joints(system) if isinstance(system, Model) and not problem.parameters else ()
+    if names:
         require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
     if system.constraints and setup.rows:
         errors = batched(problem.where, _ERRORS, system, problem.parameters, setup.dtype)

@@ -1,4 +1,4 @@
-"""Fixed steps: a runner that advances all rows by the compiled code of a method.
+"""Fixed steps: a runner that advances all rows by the compiled code of a method, and the records that it makes.
 
 It calls that code for short times, so that progress can be shown and Ctrl-C works.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from sixd.api.manifold import integrate
 from sixd.engine.functions import Function
 from sixd.engine.kernel import batched
 from sixd.engine.public import declaration
+from sixd.errors import ScalarTypeError
 from sixd.runtime.rollout import Rollout
+from sixd.runtime.routine import new_array
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.recipes import MIDPOINT, rollout, state_shapes
-from sixd.simulation.stepping.records import RecordBuffer, Records
 from sixd.spatial.scalar import Array
 
 # operations of one call: about 0.1 s of one core, which does 1.2 to 3e10 in a second
@@ -30,6 +31,46 @@ STEP = 1e-3  # s, the default
 
 _MOMENTUM = Function("momentum", midpoint.momentum, ("q", "qd"), named=False, judged=False)
 _VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), {"p": ("nv",)}, named=False, judged=False)
+
+
+class Records(NamedTuple):
+    """States at some steps: q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu), sampled forces tau (rows, r, nv)."""
+
+    steps: Array
+    q: Array
+    qd: Array
+    u: Array
+    tau: Array | None
+
+    @property
+    def last(self) -> Records:
+        """A copy of the last record."""
+        q, qd, u = (x[:, -1:].copy() for x in (self.q, self.qd, self.u))
+        return Records(self.steps[-1:], q, qd, u, None if self.tau is None else self.tau[:, -1:].copy())
+
+
+class RecordBuffer:
+    """Arrays (rows, records, …) for all records of q, qd and u, filled from the first on."""
+
+    def __init__(self, setup: Setup, records: int) -> None:
+        system, dtype = setup.problem.system, np.dtype(setup.dtype)
+        widths = {"q": system.nq, "qd": system.nv, "u": setup.problem.nu}
+        try:
+            self.arrays = {name: new_array((setup.rows, records, width), dtype) for name, width in widths.items()}
+        except MemoryError:
+            raise ScalarTypeError(
+                f"{setup.problem.where}: {setup.rows} rows of {records} records do not fit into memory, expected "
+                f"fewer. Give record_every, or take the records in pieces by on_chunk."
+            ) from None
+        self.records, self.used = records, 0
+
+    def next(self, name: str, count: int) -> Array:
+        """Return the view for the next ``count`` records of an array.
+
+        They count as used only when ``used`` is raised: a state that is not recorded is overwritten by the next call.
+        """
+        assert self.used + count <= self.records
+        return self.arrays[name][:, self.used : self.used + count]
 
 
 class Runner:
