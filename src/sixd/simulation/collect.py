@@ -20,28 +20,28 @@ from sixd.trajectory.trajectory import Trajectory
 
 def collect(
     setup: Setup,
-    pieces: Iterator[tuple[Array, Records]],
+    pieces: Iterator[Records],
     facts: dict[str, Any],
     on_chunk: Callable[[Trajectory], Any] | None,
     buffer: RecordBuffer | None = None,
     runner: Runner | None = None,
 ) -> Trajectory:
-    """Return the trajectory of all pieces (t, records), which are in the buffer already if there is one.
+    """Return the trajectory of all pieces, which are in the buffer already if there is one.
 
     ``on_chunk`` is called with each piece; then only the last record is kept. ``runner`` made the pieces, if steps are
     fixed.
     """
     where = setup.problem.where
     law = None if setup.problem.law is None else _compiled_law(setup)
-    kept: list[tuple[Array, Records]] = []
+    kept: list[Records] = []
     interrupted = False
     try:
-        for t, piece in pieces:
+        for piece in pieces:
             if on_chunk is not None:
-                kept = [(t[-1:], piece.last)]
-                on_chunk(_trajectory(setup, [(t, piece)], facts, law, None))
+                kept = [piece.last]
+                on_chunk(_trajectory(setup, [piece], facts, law, None))
             else:
-                kept.append((t, piece))
+                kept.append(piece)
     except KeyboardInterrupt:
         if not kept:
             raise
@@ -74,22 +74,22 @@ def _compiled_law(setup: Setup) -> Callable[..., Array]:
 
 def _trajectory(
     setup: Setup,
-    pieces: list[tuple[Array, Records]],
+    pieces: list[Records],
     facts: Mapping[str, Any],
     law: Callable[..., Array] | None,
     buffer: RecordBuffer | None,
 ) -> Trajectory:
-    """Return the trajectory of some pieces (t, records), with the controller's forces at the records."""
-    t = np.concatenate([t for t, _ in pieces])
+    """Return the trajectory of some pieces, with the controller's forces at the records."""
+    t = np.concatenate([p.t for p in pieces])
     if buffer is None:
-        q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
+        q, qd, u = (_joined([getattr(p, name) for p in pieces]) for name in ("q", "qd", "u"))
     else:
         q, qd, u = (buffer.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
     tau = None
     if law is not None:
         tau = law(t.astype(setup.dtype), q, qd)
     elif setup.sampled is not None:
-        tau = _joined([p.tau for _, p in pieces if p.tau is not None])
+        tau = _joined([p.tau for p in pieces if p.tau is not None])
     return make_trajectory(setup, t, q, qd, u if setup.problem.nu else None, tau, facts)
 
 

@@ -165,7 +165,7 @@ def can_be_compiled(problem: Problem) -> bool:
         law = problem.law
     alone = replace(problem, law=law, has_tau=False, f_ext=None, has_f_ext=False, forces=(), parameters=())
     try:
-        first = _force_text(alone)
+        pure = _is_pure(alone)
     except TraceError as error:
         warnings.warn(
             f"{problem.where}: the controller cannot be part of the compiled step, so it is called every step, and its "
@@ -174,7 +174,7 @@ def can_be_compiled(problem: Problem) -> bool:
             stacklevel=4,
         )
         return False
-    if not _traces_to(alone, first):
+    if not pure:
         raise ScalarTypeError(
             f"{problem.where}: the controller gives another law when it is traced again: it keeps a memory, or draws "
             f"random numbers. Give sample_time, so that it is called as it is, with numbers."
@@ -186,7 +186,7 @@ def require_pure(problem: Problem) -> None:
     """Raise if f_ext, or a force element that is not sixd's, does not depend on its arguments alone."""
     own = tuple(force for force in problem.forces if not type(force).__module__.startswith("sixd."))
     alone = replace(problem, law=None, has_tau=False, has_f_ext=False, forces=own)
-    if (problem.f_ext is not None or own) and not _traces_to(alone, _force_text(alone)):
+    if (problem.f_ext is not None or own) and not _is_pure(alone):
         raise ScalarTypeError(
             f"{problem.where}: f_ext, or an element of forces, gives another result when it is traced again: it keeps "
             f"a memory, or draws random numbers. It must depend on its arguments alone; states belong into a Force's u."
@@ -204,8 +204,9 @@ def _force_text(problem: Problem) -> bytes:
     return graph_text(problem.traced(total, {"t": (), "q": (nq,), "qd": (nv,), "u": (nu,)}))
 
 
-def _traces_to(problem: Problem, text: bytes) -> bool:
-    """Return whether the forces, traced once more, have this text."""
+def _is_pure(problem: Problem) -> bool:
+    """Return whether the forces are the same when they are traced again; raise if they cannot be traced at all."""
+    text = _force_text(problem)
     try:
         return _force_text(problem) == text
     except TraceError:

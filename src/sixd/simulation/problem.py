@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,14 +25,6 @@ from sixd.trace.program import Program, trace
 
 Shape = tuple[int, ...]
 PROJECTED, STABILISED = "projected", "stabilised"
-
-
-class TotalForce(NamedTuple):
-    """The sum of all forces: tau (nv,), f_ext (nb, 6) or None; and the rates (nu,) of the force elements' states."""
-
-    tau: Array
-    f_ext: Array | None
-    rate: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +114,8 @@ class Problem:
 
     def total_force(
         self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
-    ) -> TotalForce:
-        """Return the sum of all forces on the system."""
+    ) -> tuple[Array, Array | None, Array]:
+        """Return the sum of all forces, tau (nv,) and f_ext (nb, 6) or None; and the rates (nu,) of the states u."""
         tau = constants["tau"] if self.has_tau else np.zeros(system.nv, dtype=int)
         f_ext = constants["f_ext"] if self.has_f_ext else None
         if self.law is not None:
@@ -144,7 +136,7 @@ class Problem:
                 more = self._shaped(f"f_ext of {name}", found.f_ext, (system.nb, 6))
                 f_ext = more if f_ext is None else f_ext + more
             rates.append(self._shaped(f"rate of {name}", found.rate, (size,)))
-        return TotalForce(tau, f_ext, np.concatenate(rates))
+        return tau, f_ext, np.concatenate(rates)
 
     def _shaped(self, name: str, value: Any, shape: Shape) -> Array:
         """Return a result of a user's function as an array; raise unless it has this shape and real numbers."""

@@ -37,8 +37,8 @@ def integrate_adaptively(
     atol: float,
     bar: Progress,
     facts: dict[str, Any],
-) -> Iterator[tuple[Array, Records]]:
-    """Yield (t, records) in one piece; add tolerances, numbers of steps and events to ``facts``."""
+) -> Iterator[Records]:
+    """Yield the records in one piece; add tolerances, numbers of steps and events to ``facts``."""
     where = setup.problem.where
     tolerances = {name: positive(where, name, x, "1", zero=False) for name, x in (("rtol", rtol), ("atol", atol))}
     if setup.sampled is not None:
@@ -83,8 +83,8 @@ def integrate_adaptively(
         raise KeyboardInterrupt
 
 
-def _joined(setup: Setup, rows: list[_Row], times: Array | None) -> tuple[Array, Records]:
-    """Return (t, records) of all rows; missing records are NaN."""
+def _joined(setup: Setup, rows: list[_Row], times: Array | None) -> Records:
+    """Return the records of all rows; missing ones are NaN."""
     system = setup.problem.system
     t = times if times is not None and setup.batch else np.array([t for t, _ in rows[0].records])
     y_all = np.full((setup.rows, len(t), system.nq + system.nv + setup.problem.nu), np.nan)
@@ -94,7 +94,7 @@ def _joined(setup: Setup, rows: list[_Row], times: Array | None) -> tuple[Array,
         if row.ended:  # by an event: in a batch it stays in its last state
             y_all[k, len(y) :] = y[-1]
     q, qd, u = np.split(y_all.astype(setup.dtype, copy=False), [system.nq, system.nq + system.nv], axis=-1)
-    return t, Records(np.arange(len(t)), q, qd, u, None)
+    return Records(t, q, qd, u, None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,9 +34,9 @@ _VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), {"p": ("nv",)}, 
 
 
 class Records(NamedTuple):
-    """States at some steps: q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu), sampled forces tau (rows, r, nv)."""
+    """States at times t (r,) [s]: q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu), sampled forces tau (rows, r, nv)."""
 
-    steps: Array
+    t: Array
     q: Array
     qd: Array
     u: Array
@@ -46,7 +46,7 @@ class Records(NamedTuple):
     def last(self) -> Records:
         """A copy of the last record."""
         q, qd, u = (x[:, -1:].copy() for x in (self.q, self.qd, self.u))
-        return Records(self.steps[-1:], q, qd, u, None if self.tau is None else self.tau[:, -1:].copy())
+        return Records(self.t[-1:], q, qd, u, None if self.tau is None else self.tau[:, -1:].copy())
 
 
 class RecordBuffer:
@@ -144,7 +144,7 @@ class Runner:
             qd = found["qd"][:, :kept]
         if buffer is not None:
             buffer.used += kept
-        return Records(np.array(marks[:kept], dtype=int), q, qd, found["u"][:, :kept], None)
+        return Records(np.array(marks[:kept], dtype=int) * self.h, q, qd, found["u"][:, :kept], None)
 
     def run(
         self,
@@ -153,7 +153,7 @@ class Runner:
         buffer: RecordBuffer | None = None,
         last_step: float = 0.0,
     ) -> Iterator[Records]:
-        """Yield the records at the step numbers ``marks``, in pieces.
+        """Yield the records at the step numbers ``marks``, in pieces; their times are counted from the first step.
 
         ``on_progress(steps)`` is called after each piece. With a buffer, records are written there, and pieces are
         views of it. ``last_step`` is the length [s] of the last step, if that is shorter than the others, else 0.
@@ -177,7 +177,7 @@ class Runner:
             # a record at the time of a sample has the force that begins there
             stop = len(marks) if end == last else int(np.searchsorted(marks, end))
             for part in self._advance_to(end, marks[first:stop], on_progress, buffer):
-                yield part._replace(tau=np.repeat(tau[:, None], len(part.steps), axis=1))
+                yield part._replace(tau=np.repeat(tau[:, None], len(part.t), axis=1))
             first = stop
 
     def _advance_to(
