@@ -35,11 +35,17 @@ def collect(
     law = None if setup.problem.law is None else _compiled_law(setup)
     kept: list[Records] = []
     interrupted = False
+
+    def trajectory(records: Records) -> Trajectory:
+        if law is not None:
+            records = records._replace(tau=law(records.t.astype(setup.dtype), records.q, records.qd))
+        return make_trajectory(setup, records, facts)
+
     try:
         for piece in pieces:
             if on_chunk is not None:
                 kept = [piece.last]
-                on_chunk(_trajectory(setup, [piece], facts, law, None))
+                on_chunk(trajectory(piece))
             else:
                 kept.append(piece)
     except KeyboardInterrupt:
@@ -47,7 +53,7 @@ def collect(
             raise
         interrupted = True
     # the controller's forces at the records are computed here
-    found, interrupted = finish(lambda: _trajectory(setup, kept, facts, law, buffer), interrupted)
+    found, interrupted = finish(lambda: trajectory(_joined(kept, buffer)), interrupted)
     if interrupted:
         found = replace(found, interrupted=True)
         warn(where, _interruption(found, runner), 3)
@@ -72,61 +78,38 @@ def _compiled_law(setup: Setup) -> Callable[..., Array]:
     return row_kernel("controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), cores, system, setup.dtype)
 
 
-def _trajectory(
-    setup: Setup,
-    pieces: list[Records],
-    facts: Mapping[str, Any],
-    law: Callable[..., Array] | None,
-    buffer: RecordBuffer | None,
-) -> Trajectory:
-    """Return the trajectory of some pieces, with the controller's forces at the records."""
-    t = np.concatenate([p.t for p in pieces])
+def _joined(pieces: list[Records], buffer: RecordBuffer | None) -> Records:
+    """Return the records of all pieces, from the buffer; without one there is a single piece."""
     if buffer is None:
-        q, qd, u = (_joined([getattr(p, name) for p in pieces]) for name in ("q", "qd", "u"))
-    else:
-        q, qd, u = (buffer.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
-    tau = None
-    if law is not None:
-        tau = law(t.astype(setup.dtype), q, qd)
-    elif setup.sampled is not None:
-        tau = _joined([p.tau for p in pieces if p.tau is not None])
-    return make_trajectory(setup, t, q, qd, u if setup.problem.nu else None, tau, facts)
+        (piece,) = pieces
+        return piece
+    t = np.concatenate([piece.t for piece in pieces])
+    sampled = [piece.tau for piece in pieces if piece.tau is not None]
+    tau = np.concatenate(sampled, axis=1) if sampled else None
+    return Records(t, *(buffer.arrays[name][:, : len(t)] for name in ("q", "qd", "u")), tau)
 
 
-def make_trajectory(
-    setup: Setup,
-    t: Array,
-    q: Array,
-    qd: Array,
-    internal: Array | None,
-    tau: Array | None,
-    facts: Mapping[str, Any],
-    interrupted: bool = False,
-) -> Trajectory:
-    """Return the trajectory of a setup's rows from arrays (rows, r, n); without ``tau`` forces are constant."""
-    problem, batch = setup.problem, setup.batch
+def make_trajectory(setup: Setup, records: Records, facts: Mapping[str, Any], interrupted: bool = False) -> Trajectory:
+    """Return the trajectory of a setup's rows from their records; without ``tau`` forces are constant."""
+    problem, batch, tau = setup.problem, setup.batch, records.tau
     if tau is None:
         tau = setup.constants["tau"][:, None] if "tau" in setup.constants else np.zeros((1, 1, 1))
-    tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), qd.shape)
+    tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), records.qd.shape)
     parameters = {name: setup.constants[name] for name in problem.parameters}
     if batch:
         parameters = {name: np.broadcast_to(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
     return Trajectory(
-        t=t,
-        q=_shaped(q, batch),
-        qd=_shaped(qd, batch),
+        t=records.t,
+        q=_shaped(records.q, batch),
+        qd=_shaped(records.qd, batch),
         system=problem.system,
         tau=_shaped(tau, batch),
-        internal=None if internal is None else _shaped(internal, batch),
+        internal=_shaped(records.u, batch) if problem.nu else None,
         forces=problem.forces,
         parameters={name: _shaped(x, batch) for name, x in parameters.items()},
         interrupted=interrupted,
         facts=dict(facts),
     )
-
-
-def _joined(parts: list[Array]) -> Array:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def _shaped(x: Array, batch: tuple[int, ...]) -> Array:

@@ -130,8 +130,7 @@ def simulate(
         steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)
         facts["dt"] = h
         require_countable(where, steps / every)
-        marks = np.arange(0, steps + 1, every)
-        marks = marks if marks[-1] == steps else np.append(marks, steps)
+        marks = np.append(np.arange(0, steps, every), steps)
         runner = Runner(setup, method, h)
         warn(where, step_warning(runner), 2)
         buffer = None if on_chunk is not None else RecordBuffer(setup, len(marks))

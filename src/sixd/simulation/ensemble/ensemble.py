@@ -135,7 +135,9 @@ def ensemble(
     options = {**shared, "method": method, "events": tuple(events), "rtol": rtol, "atol": atol}
     options |= _recording(method, duration, step, record_every, keep)
     job = _job(setup, duration, options, rows, names, entropy)
-    _rehearse(job, rows, step)
+    # the first steps of the first row: errors are raised here, and workers find compiled code on disk
+    moment = duration / 1000 if method in ADAPTIVE else step or STEP
+    run(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
     warn(WHERE, friction_warning(setup, method), 2)
     if method not in ADAPTIVE:
         warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
@@ -189,12 +191,6 @@ def _job(
         forced=sampled is not None or setup.problem.law is not None,
         version=__version__,
     )
-
-
-def _rehearse(job: Job, rows: Rows, step: float | None) -> None:
-    """Simulate the first steps of the first row: errors are raised here, and workers find compiled code on disk."""
-    moment = job.duration / 1000 if job.options["method"] in ADAPTIVE else step or STEP
-    run(replace(job, duration=min(job.duration, moment)), 0, rows.cut(0, 1))
 
 
 # chunks -----------------------------------------------------------------------------------------

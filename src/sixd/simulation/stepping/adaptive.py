@@ -6,7 +6,7 @@ accepted step they are normalized, and the state is projected onto the constrain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -113,10 +113,9 @@ class _Run:
         """The compiled dy/dt of (t, y, *constants)."""
         problem, system = self.setup.problem, self.setup.problem.system
 
-        def rate(_: Any, t: Any, y: Array, *given: Array) -> Array:
-            q, qd, u = self._split(y)
-            qdd, ud = problem.acceleration(t, q, qd, u, dict(zip(problem.constants, given, strict=True)))
-            return np.concatenate([system.configuration_rate(q, qd), qdd, ud])
+        def rate(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> list[Array]:
+            qdd, ud = problem.acceleration(t, q, qd, u, constants)
+            return [system.configuration_rate(q, qd), qdd, ud]
 
         return self._compiled(rate)
 
@@ -127,27 +126,27 @@ class _Run:
         if system.nq == system.nv and not problem.is_projected:
             return None
 
-        def project(_: Any, t: Any, y: Array, *given: Array) -> Array:
-            q, qd, u = self._split(y)
-            constants = dict(zip(problem.constants, given, strict=True))
+        def project(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> list[Array]:
             q = system.integrate_row(q, np.zeros(system.nv, dtype=int))
             if problem.is_projected:
                 for _ in range(PROJECTIONS):
                     q = problem.on_constraints(q, constants)
                 qd = problem.along_constraints(t, q, qd, constants)
-            return np.concatenate([q, qd, u])
+            return [q, qd, u]
 
         return self._compiled(project)
 
-    def _split(self, y: Array) -> list[Array]:
-        system = self.setup.problem.system
-        return np.split(y, [system.nq, system.nq + system.nv])
-
-    def _compiled(self, function: Callable[..., Array]) -> Callable[..., Array]:
+    def _compiled(self, function: Callable[..., list[Array]]) -> Callable[..., Array]:
+        """Return ``function(t, q, qd, u, constants)``, compiled as one of (t, y, *constants); its results are joined."""
         problem, system = self.setup.problem, self.setup.problem.system
+
+        def row(_: Any, t: Any, y: Array, *given: Array) -> Array:
+            q, qd, u = np.split(y, [system.nq, system.nq + system.nv])
+            return np.concatenate(function(t, q, qd, u, dict(zip(problem.constants, given, strict=True))))
+
         # names with a blank, as a model's symbol may be called t or y
         cores = {"the t": (), "the y": (system.nq + system.nv + problem.nu,), **problem.constants}
-        return row_kernel(function.__name__, function, cores, system, "float64")
+        return row_kernel(function.__name__, row, cores, system, "float64")
 
 
 class _Row:

@@ -34,7 +34,7 @@ _VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), {"p": ("nv",)}, 
 
 
 class Records(NamedTuple):
-    """States at times t (r,) [s]: q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu), sampled forces tau (rows, r, nv)."""
+    """States q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu) at times t (r,) [s]; tau (rows, r, nv) if sampled."""
 
     t: Array
     q: Array

@@ -32,24 +32,20 @@ _MOST_RECENT = 256
 
 def rollout(problem: Problem, method: str, dtype: str) -> Rollout:
     """Return the code of a method for a problem, made at the first call."""
-    if problem.key is None:
-        return _traced_rollout(problem, method, dtype)
-    return remember(
-        problem.system, ("rollout", method, dtype, problem.key), lambda: _traced_rollout(problem, method, dtype)
-    )
 
+    def make() -> Rollout:
+        with watched(f"compiling {problem.where} for {problem.system.name!r}"):
+            recipe = make_recipe(problem, method, dtype)
+            key = recipe_text(recipe), dtype
+            if key not in _RECENT:
+                made = make_rollout(recipe, "simulate", method, problem.system.name, dtype)
+                with _LOCK:
+                    while len(_RECENT) >= _MOST_RECENT:
+                        _RECENT.pop(next(iter(_RECENT)))
+                    _RECENT[key] = made
+            return _RECENT[key]
 
-def _traced_rollout(problem: Problem, method: str, dtype: str) -> Rollout:
-    with watched(f"compiling {problem.where} for {problem.system.name!r}"):
-        recipe = make_recipe(problem, method, dtype)
-        key = recipe_text(recipe), dtype
-        if key not in _RECENT:
-            made = make_rollout(recipe, "simulate", method, problem.system.name, dtype)
-            with _LOCK:
-                while len(_RECENT) >= _MOST_RECENT:
-                    _RECENT.pop(next(iter(_RECENT)))
-                _RECENT[key] = made
-        return _RECENT[key]
+    return make() if problem.key is None else remember(problem.system, ("rollout", method, dtype, problem.key), make)
 
 
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
