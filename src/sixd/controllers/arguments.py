@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.controllers.reference import gains_of_joints
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.forces.elements import finite_array
 from sixd.model.model import Model
@@ -13,17 +14,18 @@ from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array, maximum, minimum
 
 
-def read_gain(where: str, name: str, value: Any, *sizes: int, hint: str = "") -> Array:
+def read_gain(where: str, name: str, value: Any, *sizes: int, system: System | None = None) -> Array:
     """Return a gain as a read-only array: a scalar, or (n,) with n among ``sizes``; without sizes, of any length.
 
-    ``hint`` continues the message on a wrong shape.
+    If they belong to the freedoms of a ``system``, the message on a wrong shape tells which to begin with.
     """
 
     def fits(shape: tuple[int, ...]) -> bool:
         return shape == () or (len(shape) == 1 and (not sizes or shape[0] in sizes))
 
     wanted = " or ".join(f"({n},)" for n in sizes) or "(nv,)"
-    return finite_array(f"{where}: {name}", value, fits, f"a number or {wanted}{hint}", signed=False)
+    wanted += gains_of_joints(system, name)
+    return finite_array(f"{where}: {name}", value, fits, f"a number or {wanted}", signed=False)
 
 
 def require_gains(where: str, n: int, **gains: Array) -> None:

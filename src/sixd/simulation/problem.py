@@ -66,8 +66,8 @@ class Problem:
         """A key that is unique among problems of one system; None if it has functions or elements, which may change."""
         if self.law is not None or self.f_ext is not None or self.forces:
             return None
-        limits = self.limits is COARSE
-        return (self.has_tau, self.has_f_ext, self.parameters, self.constraints, self.stabilisation, limits)
+        is_coarse = self.limits is COARSE
+        return self.has_tau, self.has_f_ext, self.parameters, self.constraints, self.stabilisation, is_coarse
 
     @property
     def constants(self) -> dict[str, Shape]:

@@ -137,7 +137,7 @@ class _Run:
         return self._compiled(project)
 
     def _compiled(self, function: Callable[..., list[Array]]) -> Callable[..., Array]:
-        """Return ``function(t, q, qd, u, constants)``, compiled as one of (t, y, *constants); its results are joined."""
+        """Return ``function(t, q, qd, u, constants)`` compiled as a function of (t, y, *constants) with one result."""
         problem, system = self.setup.problem, self.setup.problem.system
 
         def row(_: Any, t: Any, y: Array, *given: Array) -> Array:
