@@ -96,8 +96,7 @@ def make_trajectory(setup: Setup, records: Records, facts: Mapping[str, Any], in
         tau = setup.constants["tau"][:, None] if "tau" in setup.constants else np.zeros((1, 1, 1))
     tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), records.qd.shape)
     parameters = {name: setup.constants[name] for name in problem.parameters}
-    if batch:
-        parameters = {name: np.broadcast_to(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
+    parameters = {name: np.broadcast_to(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
     return Trajectory(
         t=records.t,
         q=_shaped(records.q, batch),
