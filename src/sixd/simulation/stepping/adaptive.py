@@ -73,9 +73,10 @@ def integrate_adaptively(
     facts |= tolerances
     missing = setup.rows - len(rows)
     steps = [row.steps for row in rows] + [0] * missing
-    zeros = [[np.array(x) for x in found] for found in [row.events for row in rows] + [[[] for _ in events]] * missing]
     facts["steps"] = steps if setup.batch else steps[0]
     if events:
+        found = [row.events for row in rows] + [[[] for _ in events]] * missing
+        zeros = [[np.array(t) for t in row] for row in found]
         facts["events"] = zeros if setup.batch else zeros[0]
     joined, interrupted = finish(lambda: _joined(setup, rows, times), interrupted)
     yield joined
