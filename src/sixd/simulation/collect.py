@@ -86,7 +86,8 @@ def _joined(pieces: list[Records], buffer: RecordBuffer | None) -> Records:
     t = np.concatenate([piece.t for piece in pieces])
     sampled = [piece.tau for piece in pieces if piece.tau is not None]
     tau = np.concatenate(sampled, axis=1) if sampled else None
-    return Records(t, *(buffer.arrays[name][:, : len(t)] for name in ("q", "qd", "u")), tau)
+    q, qd, u = (buffer.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
+    return Records(t, q, qd, u, tau)
 
 
 def make_trajectory(setup: Setup, records: Records, facts: Mapping[str, Any], interrupted: bool = False) -> Trajectory:

@@ -76,7 +76,11 @@ def make_setup(
     if not system.nv:
         raise ScalarTypeError(f"{where}: {system.name!r} has no freedoms, expected a system that can move.")
     rng = _generator(where, seed)
-    q = _configuration(where, system, q, rng)
+    if isinstance(q, str):
+        if q != "random":
+            raise unknown_name(f"{where}: q", "choice", q, ("random",))
+        q = system.random_configuration(rng)
+    q = system.neutral() if q is None else q
     qd = np.zeros(system.nv, np.float32 if getattr(q, "dtype", None) == np.float32 else float) if qd is None else qd
     interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
     law, sampled, constant = classify_controller(where, controller, interval, seed)
@@ -149,16 +153,6 @@ def _arrays(
     if constant is not None:
         arrays["tau"] = arrays.pop("controller")
     return arrays, batch, dtype
-
-
-def _configuration(where: str, system: System, q: Any, rng: np.random.Generator) -> Any:
-    if q is None:
-        return system.neutral()
-    if isinstance(q, str):
-        if q != "random":
-            raise unknown_name(f"{where}: q", "choice", q, ("random",))
-        return system.random_configuration(rng)
-    return q
 
 
 def _generator(where: str, seed: Any) -> np.random.Generator:

@@ -133,7 +133,9 @@ def ensemble(
     setup = make_setup(WHERE, system, **simulate_arguments(rows.common, rows.own, names), **shared, seed=0)
 
     options = {**shared, "method": method, "events": tuple(events), "rtol": rtol, "atol": atol}
-    options |= _recording(method, duration, step, record_every, keep)
+    options |= {"dt": step, "record_every": record_every}
+    if keep == "end":
+        options |= {"dt": duration or None, "record_every": 1} if method in ADAPTIVE else {"record_every": _NEVER}
     job = _job(setup, duration, options, rows, names, entropy)
     # the first steps of the first row: errors are raised here, and workers find compiled code on disk
     moment = duration / 1000 if method in ADAPTIVE else step or STEP
@@ -162,15 +164,6 @@ def _entropy(seed: Any) -> Any:
         raise ScalarTypeError(
             f"{WHERE}: seed is {seed!r}, expected a whole number of at least 0, a list of such, or None."
         ) from None
-
-
-def _recording(method: str, duration: float, step: float | None, every: int, keep: str) -> dict[str, Any]:
-    """Return the options dt and record_every of ``simulate``."""
-    if keep == "all":
-        return {"dt": step, "record_every": every}
-    if method in ADAPTIVE:
-        return {"dt": duration or None, "record_every": 1}
-    return {"dt": step, "record_every": _NEVER}
 
 
 def _job(
