@@ -92,14 +92,15 @@ class Runner:
         self._step = h  # one for all rows, or one for each
         problem, method = setup.problem, self.method
         q = setup.q if problem.system.nq == problem.system.nv else self._normalized()
-        self.state = {"steps": np.zeros(setup.rows, setup.dtype), "q": q, "qd": setup.qd, "u": setup.u}
+        state = {"steps": np.zeros(setup.rows, setup.dtype), "q": q, "qd": setup.qd, "u": setup.u}
         self.constants = {name: x.copy() for name, x in setup.constants.items()}
         self._now = 0  # steps done
         self._velocity: Callable[..., Array] | None = None
         if method == MIDPOINT:
             self._velocity = self._on_rows(_VELOCITY, problem.parameters)
-            self.state["p"] = self._on_rows(_MOMENTUM, problem.parameters)(q, setup.qd, *self._parameters())
-            self.state["v"] = setup.qd
+            state["p"] = self._on_rows(_MOMENTUM, problem.parameters)(q, setup.qd, *self._parameters())
+            state["v"] = setup.qd
+        self.state = {name: state[name] for name in state_shapes(problem, method)}
 
     def _on_rows(self, function: Function, parameters: tuple[str, ...]) -> Callable[..., Array]:
         problem = self.setup.problem
@@ -124,16 +125,12 @@ class Runner:
 
     def advance(self, marks: list[int], kept: int, buffer: RecordBuffer | None) -> Records:
         """Advance to the step numbers ``marks``, in order, and return the records of the first ``kept`` of them."""
-        problem, dtype = self.setup.problem, self.setup.dtype
-        names = tuple(state_shapes(problem, self.method))
         counts = np.diff([self._now, *marks])
-        numbers = [np.array(x, dtype, ndmin=1) for x in (self._step, self.start)]
-        constants = [*numbers, *(self.constants[name] for name in problem.constants)]
-        out = [
-            buffer.next(name, len(marks)) if buffer is not None and name in buffer.arrays else None for name in names
-        ]
-        found = dict(zip(names, self.rollout(counts, [self.state[n] for n in names], constants, out), strict=True))
-        self.state |= {name: x[:, -1].copy() for name, x in found.items()}
+        numbers = [np.array(x, self.setup.dtype, ndmin=1) for x in (self._step, self.start)]
+        constants = [*numbers, *self.constants.values()]
+        out = [buffer.next(name, len(marks)) if buffer and name in buffer.arrays else None for name in self.state]
+        found = dict(zip(self.state, self.rollout(counts, [*self.state.values()], constants, out), strict=True))
+        self.state = {name: x[:, -1].copy() for name, x in found.items()}
         self._now = marks[-1]
         q = found["q"][:, :kept]
         if self._velocity is not None:
