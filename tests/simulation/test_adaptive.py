@@ -298,7 +298,7 @@ def pressed(way, number, monkeypatch):
         "rate": (adaptive._Row, "_rate"),  # inside SciPy's step
         "step": (adaptive, "_stepped"),
         "dense output": (scipy.integrate.DOP853, "dense_output"),
-        "record": (adaptive._Row, "_between"),
+        "record": (adaptive._Row, "_projected"),
     }[way]
     hook = Pressed(getattr(owner, name), number)
     monkeypatch.setattr(owner, name, lambda *args: hook(*args))

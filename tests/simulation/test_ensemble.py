@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import types
 
 import numpy as np
 import pytest
@@ -388,17 +389,28 @@ def test_errors_inside_workers():
 def rehearsed():
     """Without the first moment in this process, which would meet the errors."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], "_rehearse", lambda *args: None)
+        patch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], "run", lambda *args: None)
         yield
 
 
-def test_errors_that_cannot_travel():
+def test_errors_that_cannot_travel(monkeypatch):
     job = sys.modules["sixd.simulation.ensemble.job"]
-    error = job._portable(Unspeakable("ab"))
+    monkeypatch.setattr(job, "_unpacked", lambda payload: types.SimpleNamespace(home=job._THIS_PROCESS))
+
+    def raised(error):
+        def run(*args):
+            raise error
+
+        monkeypatch.setattr(job, "run", run)
+        with pytest.raises(Exception) as caught:  # noqa: PT011 (which one is asserted by the caller)
+            run_packed(b"", 0, {})
+        return caught.value
+
+    error = raised(Unspeakable("ab"))
     assert isinstance(error, sixd.WorkerError)
     assert str(error) == "ensemble: Unspeakable: ab"
     kept = ValueError("x")
-    assert job._portable(kept) is kept
+    assert raised(kept) is kept
 
 
 def script(text, path=None, **options):

@@ -108,7 +108,7 @@ def step_in_momenta(model, h):
     def step(z):
         q, p = z[..., : model.nv], z[..., model.nv :]
         v = np.linalg.solve(sixd.mass_matrix(model, q), p[..., None])[..., 0]
-        _, q, p, _ = recipe.evaluate(np.zeros(z.shape[:-1]), q, p, v, h, 0.0)
+        _, q, p, _, _ = recipe.evaluate(np.zeros(z.shape[:-1]), q, p, v, np.zeros((*z.shape[:-1], 0)), h, 0.0)
         return np.concatenate([q, p], axis=-1)
 
     return step

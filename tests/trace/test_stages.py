@@ -194,7 +194,14 @@ def test_reference_and_compiled_code_agree(name, rng):
     if system.constraints:
         q = np.array([sixd.assemble(system, [x, -0.5, 1.6], fixed=["crank"]) for x in (0.9, 1.0, 1.1)])
     v = rng.uniform(-0.5, 0.5, (rows, system.nv)) * (not system.constraints)
-    given = {"steps": np.zeros(rows), "q": q, "qd": v, "v": v, "p": np.zeros((rows, system.nv))}
+    given = {
+        "steps": np.zeros(rows),
+        "q": q,
+        "qd": v,
+        "v": v,
+        "p": np.zeros((rows, system.nv)),
+        "u": np.zeros((rows, 0)),
+    }
     if method == "midpoint":
         given["p"] = np.einsum("bij,bj->bi", sixd.mass_matrix(system, q), v)
     state = [given[n] for n in state_shapes(problem, method)]

@@ -6,28 +6,26 @@ from typing import Any
 
 import numpy as np
 
+from sixd.controllers.reference import gains_of_joints
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.forces.elements import finite_array
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
-from sixd.spatial.scalar import Array, is_object, maximum, minimum, require_scalars
+from sixd.spatial.scalar import Array, maximum, minimum
 
 
-def read_gain(where: str, name: str, value: Any, *sizes: int, hint: str = "") -> Array:
+def read_gain(where: str, name: str, value: Any, *sizes: int, system: System | None = None) -> Array:
     """Return a gain as a read-only array: a scalar, or (n,) with n among ``sizes``; without sizes, of any length.
 
-    ``hint`` is appended to the message on a wrong shape.
+    If they belong to the freedoms of a ``system``, the message on a wrong shape tells which to begin with.
     """
-    require_scalars(f"{where}: {name}", value)
-    array = np.array(value)
-    fits = array.ndim == 0 or (array.ndim == 1 and (not sizes or len(array) in sizes))
-    if not fits:
-        wanted = " or ".join(f"({n},)" for n in sizes) or "(nv,)"
-        raise ShapeError(f"{where}: {name} has shape {array.shape}, expected a number or {wanted}.{hint}")
-    if is_object(array) or not np.isfinite(array).all() or (array < 0).any():
-        raise ModelError(f"{where}: {name} is {value!r}, expected finite numbers of at least 0.")
-    array = array.astype(float)
-    array.flags.writeable = False
-    return array
+
+    def fits(shape: tuple[int, ...]) -> bool:
+        return shape == () or (len(shape) == 1 and (not sizes or shape[0] in sizes))
+
+    wanted = " or ".join(f"({n},)" for n in sizes) or "(nv,)"
+    wanted += gains_of_joints(system, name)
+    return finite_array(f"{where}: {name}", value, fits, f"a number or {wanted}", signed=False)
 
 
 def require_gains(where: str, n: int, **gains: Array) -> None:

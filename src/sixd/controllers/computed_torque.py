@@ -8,7 +8,7 @@ from typing import Any, final
 
 from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_gain, read_model, read_state, saturated
-from sixd.controllers.reference import Reference, gains_of_joints
+from sixd.controllers.reference import Reference
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
 
@@ -47,8 +47,7 @@ class ComputedTorque:
     def __post_init__(self) -> None:
         read_model("ComputedTorque", self.model, saturate=self.saturate)
         for name in ("kp", "kd"):
-            hint = gains_of_joints(self.model, name)
-            gain = read_gain("ComputedTorque", name, getattr(self, name), self.model.nv, hint=hint)
+            gain = read_gain("ComputedTorque", name, getattr(self, name), self.model.nv, system=self.model)
             object.__setattr__(self, name, gain)
         reference = self._reference
         for name in ("target", "velocity", "acceleration"):

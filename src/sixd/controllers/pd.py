@@ -8,7 +8,7 @@ from typing import Any, final
 
 from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
-from sixd.controllers.reference import Reference, gains_of_joints
+from sixd.controllers.reference import Reference
 from sixd.errors import ModelError
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
@@ -60,8 +60,7 @@ class PD:
         object.__setattr__(self, "velocity", reference.velocity)
         sizes = () if reference.nv is None else (reference.nv,)
         for name in ("kp", "kd"):
-            hint = gains_of_joints(self.model, name)
-            object.__setattr__(self, name, read_gain("PD", name, getattr(self, name), *sizes, hint=hint))
+            object.__setattr__(self, name, read_gain("PD", name, getattr(self, name), *sizes, system=self.model))
 
     @cached_property
     def _reference(self) -> Reference:

@@ -51,10 +51,14 @@ class Reference:
     acceleration: Given = None
 
     def __post_init__(self) -> None:
-        self._read("target", None if self.system is None else self.system.nq)
-        for name in ("velocity", "acceleration"):
-            if getattr(self, name) is not None:
-                self._read(name, self.nv)
+        n = None if self.system is None else self.system.nq
+        for name in ("target", "velocity", "acceleration"):
+            value = getattr(self, name)
+            if not (callable(value) or (value is None and name != "target")):
+                wanted = f"{'(nq,)' if n is None else f'({n},)'}, or a function of t"
+                wanted += _target_of_joints(self.system) if name == "target" else ""
+                object.__setattr__(self, name, finite_vector(self.where, name, value, n, wanted))
+            n = self.nv
         if not callable(self.target):
             _require_unit_quaternions(self.where, self.system, self.target)
 
@@ -65,20 +69,13 @@ class Reference:
             return self.system.nv
         return None if callable(self.target) else len(self.target)
 
-    def _read(self, name: str, n: int | None) -> None:
-        value = getattr(self, name)
-        if not callable(value):
-            wanted = f"{'(nq,)' if n is None else f'({n},)'}, or a function of t"
-            wanted += _target_of_joints(self.system) if name == "target" else ""
-            object.__setattr__(self, name, finite_vector(self.where, name, value, n, wanted))
-
     def at(self, t: Scalar) -> Motion:
         """Return the target's motion at time t [s], of any scalar type."""
-        return Motion(self._position(t), self._velocity(t), self._acceleration(t))
+        return Motion(self._value("target", t), self._velocity(t), self._acceleration(t))
 
     def errors(self, t: Scalar, q: Array, qd: Array) -> tuple[Array, Array]:
         """Return e (nv,), and the target's velocity, carried over to q, minus qd."""
-        q_t, qd_t = self._position(t), self._velocity(t)
+        q_t, qd_t = self._value("target", t), self._velocity(t)
         if q_t.shape != q.shape:  # known only now, without a system
             raise ShapeError(f"{self.where}: target has shape {q_t.shape}, expected {q.shape}, that of q.")
         return self._difference(q, q_t), carried_velocity(self.system, q, q_t, qd_t) - qd
@@ -90,13 +87,10 @@ class Reference:
         moving = duals(q, system.configuration_rate(q, qd)), duals(to.q, system.configuration_rate(to.q, to.qd))
         return parts(carried_velocity(system, *moving, duals(to.qd, to.qdd)))[1]
 
-    def _position(self, t: Scalar) -> Array:
-        return self._value("target", t, None if self.system is None else self.system.nq)
-
     def _velocity(self, t: Scalar) -> Array:
         if self.velocity is not None:
-            return self._value("velocity", t, None if self.system is None else self.system.nv)
-        q = self._position(t)
+            return self._value("velocity", t)
+        q = self._value("target", t)
         if not callable(self.target):
             return np.zeros(len(q) if self.system is None else self.system.nv, dtype=int)
         # d/ds difference(q(t), q(s)) at s = t; both sides are lifted, t may be a dual number already
@@ -105,19 +99,20 @@ class Reference:
 
     def _acceleration(self, t: Scalar) -> Array:
         if self.acceleration is not None:
-            return self._value("acceleration", t, None if self.system is None else self.system.nv)
+            return self._value("acceleration", t)
         if callable(self.velocity):
             return parts(self._differentiable("velocity", Dual(t, 1)))[1]
         return parts(self._velocity(Dual(t, 1)))[1]
 
-    def _value(self, name: str, t: Scalar, n: int | None) -> Array:
+    def _value(self, name: str, t: Scalar) -> Array:
         given = getattr(self, name)
         if not callable(given):
             return np.asarray(given)
         value = as_numbers(given(t))
-        if value.ndim != 1 or (n is not None and len(value) != n):
-            wanted = "(nq,)" if n is None else f"({n},)"
-            raise ShapeError(f"{self.where}: {name}(t) has shape {value.shape}, expected {wanted}.")
+        n = None if self.system is None else self.system.nq if name == "target" else self.system.nv
+        if value.ndim != 1 or n not in (None, len(value)):
+            wanted = "nq" if n is None else n
+            raise ShapeError(f"{self.where}: {name}(t) has shape {value.shape}, expected ({wanted},).")
         return value
 
     def _differentiable(self, name: str, t: Dual) -> Array:
@@ -192,8 +187,8 @@ def gains_of_joints(system: System | None, gain: str) -> str:
         return ""
     name, _, _, iv = curved[0]
     return (
-        f" Joint {name!r} takes {iv.stop - iv.start} of them, {gain}[{iv.start}:{iv.stop}]: begin with {gain} = "
-        f"np.zeros({system.nv}), which leaves it alone, and set those of the other joints."
+        f". Joint {name!r} takes {iv.stop - iv.start} of them, {gain}[{iv.start}:{iv.stop}]: begin with {gain} = "
+        f"np.zeros({system.nv}), which leaves it alone, and set those of the other joints"
     )
 
 

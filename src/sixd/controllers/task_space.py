@@ -11,13 +11,13 @@ from sixd.api.dynamics import gravity_force
 from sixd.api.frames import jacobian, pose
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
 from sixd.controllers.reference import as_numbers, differentiable
-from sixd.errors import ModelError, ShapeError
-from sixd.forces.elements import finite_vector
+from sixd.errors import ShapeError
+from sixd.forces.elements import finite_array, finite_vector
 from sixd.model import validate
 from sixd.model.system import System
 from sixd.spatial.dual import Dual, parts
 from sixd.spatial.rotation import rotation_to_vector, unskew
-from sixd.spatial.scalar import Array, Scalar, is_object, require_scalars
+from sixd.spatial.scalar import Array, Scalar
 
 _SHAPES = ((3,), (4, 4))
 
@@ -109,15 +109,8 @@ class TaskSpacePD:
 
 
 def _read_target(value: Any) -> Array:
-    require_scalars("TaskSpacePD: target", value)
-    array = np.array(value)
-    if array.shape not in _SHAPES:
-        raise ShapeError(
-            f"TaskSpacePD: target has shape {array.shape}, expected a pose (4, 4) such as sixd.placement(xyz, rpy), a "
-            f"position (3,), or a function of t."
-        )
-    if is_object(array) or not np.isfinite(array).all():
-        raise ModelError(f"TaskSpacePD: target is {value!r}, expected finite numbers.")
-    array = validate.pose("TaskSpacePD: target", array) if array.ndim == 2 else array.astype(float)
-    array.flags.writeable = False
+    wanted = "a pose (4, 4) such as sixd.placement(xyz, rpy), a position (3,), or a function of t"
+    array = finite_array("TaskSpacePD: target", value, _SHAPES.__contains__, wanted)
+    if array.ndim == 2:
+        validate.pose("TaskSpacePD: target", array)
     return array

@@ -7,12 +7,13 @@ arguments, then the results if compiled code reports that one is suspect.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from sixd.engine import artifact
-from sixd.engine.functions import Function, Request
+from sixd.engine.functions import Function, Request, Shape
 from sixd.engine.suspect_results import inspect
 from sixd.errors import ModelError, ScalarTypeError, SingularError
 from sixd.model.memo import KNOWN, known_of
@@ -39,7 +40,7 @@ def call(
     ``entries`` holds the compiled code for calls of one row, by id of the system (then by frame, if the function has
     one); it is filled here.
     """
-    if f_ext is None:
+    if f_ext is None and declared.adapt is None:
         try:
             made = KNOWN.get(id(system), _EMPTY).get((declared, choices))
         except TypeError:  # a choice that cannot be a key: refused below
@@ -118,9 +119,13 @@ def evaluate(
 
 def _meaning(function: Function, model: System, name: str) -> str:
     """The meaning of an array's core shape, as text, if it depends on the system."""
-    shape = function.shape(name)
-    named = any(isinstance(n, str) for n in shape)
-    return f"{', '.join(map(str, shape))} of model {model.name!r}" if named else ""
+    sizes = _sizes(function.shape(name))
+    return f"{sizes} of model {model.name!r}" if sizes else ""
+
+
+@cache
+def _sizes(shape: Shape) -> str:
+    return ", ".join(map(str, shape)) if any(isinstance(n, str) for n in shape) else ""
 
 
 def _apart(inputs: list[Array], out: Any) -> list[Array]:

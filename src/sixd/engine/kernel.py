@@ -8,10 +8,12 @@ from typing import Any
 from sixd.engine.artifact import make_routine, trace_request
 from sixd.engine.evaluate import evaluate
 from sixd.engine.functions import Function, Request
+from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.engine.request import make_request
-from sixd.engine.targets import Target, c, cpu
+from sixd.engine.targets import c
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
+from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
 
 
@@ -28,19 +30,17 @@ class Kernel:
     ``program`` (the traced operations).
     """
 
-    def __init__(
-        self, function: Function, model: System, choices: tuple[Any, ...], dtype: str, target: Target = cpu
-    ) -> None:
-        self.name, self.model, self.dtype = function.name, model, dtype
+    def __init__(self, request: Request, model: System) -> None:
+        function = request.function
+        self.name, self.model, self.dtype = function.name, model, request.dtype
         self.inputs = function.arrays
-        self._function, self._choices = function, choices
-        self._requests = {force: Request(function, choices, dtype, force, target) for force in (False, True)}
+        self._function, self._request = function, request
         function.require_numeric(f"compile: {function.name}", model)
         # a user's function is traced now: variables that it closes over may change later
-        self._program = None if function.named else trace_request(model, self._requests[False])
+        self._program = None if function.named else trace_request(model, request)
         self._routines = {
-            False: make_routine(model, self._requests[False], self._program),
-            True: make_routine(model, self._requests[True]),
+            False: make_routine(model, request, self._program),
+            True: make_routine(model, request._replace(force=True)),
         }
 
     def __new__(cls, *args: Any) -> Kernel:
@@ -60,7 +60,7 @@ class Kernel:
         if f_ext is not None and not self._function.force:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
         made = self._routines[f_ext is not None]
-        result = evaluate(self._function, self.model, self._choices, ordered, f_ext, out, self.dtype, made)
+        result = evaluate(self._function, self.model, self._request.choices, ordered, f_ext, out, self.dtype, made)
         make = plain.make_entry  # another thread may set it to None meanwhile
         if make is not None and not plain.part("entry").singular and self._function.check is None:
             # from now on a call goes to compiled code at once: the entry is not a method, and is called without self
@@ -87,7 +87,7 @@ class Kernel:
     @property
     def program(self) -> Program:
         """The traced program: its operations, counted by ``program.count()``."""
-        return self._program or trace_request(self.model, self._requests[False])
+        return self._program or trace_request(self.model, self._request)
 
     def __reduce__(self) -> Any:
         raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")
@@ -136,7 +136,37 @@ def compile(
     ((2, 2), (2,))
     """
     request = make_request("compile", function, model, target, dtype, parameters, shapes, static)
-    return Kernel(request.function, model, request.choices, request.dtype, request.target)
+    return Kernel(request, model)
+
+
+def row_kernel(
+    name: str, algorithm: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], system: System, dtype: str
+) -> Kernel:
+    """Return the kernel of ``algorithm(system, *arrays)``, arrays of these shapes; infinite results are not errors."""
+    function = Function(name, algorithm, tuple(shapes), shapes, named=False, judged=False)
+    return Kernel(Request(function, (), dtype, False), system)
+
+
+def batched(
+    where: str, function: Function, system: System, parameters: Sequence[str], dtype: str
+) -> Callable[..., Any]:
+    """Return ``f(*arrays, *values)`` of arrays (…, core) and of values (…, core) of the named parameters, one per row.
+
+    Without parameters the compiled code is kept with the system, so the function should be defined once in a module;
+    with parameters it is traced here.
+    """
+    if not parameters:
+        return lambda *arrays: evaluate(function, system, (), arrays)
+    count = len(function.arrays)
+
+    def algorithm(model: System, *row: Array) -> Any:
+        own, values = row[:count], dict(zip(parameters, row[count:], strict=True))
+        return function.row(with_parameters(model, values), (), own)
+
+    # names with a blank, as a model's symbol may be called p
+    cores = {f"the {name}": function.core(system, name) for name in function.arrays}
+    cores |= {name: parameter_shape(where, system, name) for name in parameters}
+    return row_kernel(function.name, algorithm, cores, system, dtype)
 
 
 def export_c(

@@ -7,7 +7,7 @@ An element is a frozen dataclass of numbers. ``apply`` is written like the algor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,17 +91,29 @@ def elements(where: str, forces: Any) -> tuple[Force, ...]:
     return every
 
 
-def finite_vector(where: str, name: str, value: Any, n: int | None, wanted: str = "") -> Array:
-    """Return ``value`` as a read-only array of n finite floats (None: any number); ``wanted`` describes its shape."""
-    require_scalars(f"{where}: {name}", value)
+def finite_array(
+    what: str, value: Any, fits: Callable[[tuple[int, ...]], bool], wanted: str, *, signed: bool = True
+) -> Array:
+    """Return ``value`` as a read-only array of finite floats, of at least 0 if not ``signed``.
+
+    ``fits(shape)`` is whether it may have a shape, ``wanted`` describes those in the message.
+    """
+    require_scalars(what, value)
     array = np.array(value)
-    if array.ndim != 1 or (n is not None and len(array) != n):
-        raise ShapeError(f"{where}: {name} has shape {array.shape}, expected {wanted or f'({n},)'}.")
-    if is_object(array) or not np.isfinite(array).all():
-        raise ModelError(f"{where}: {name} is {value!r}, expected finite numbers.")
+    if not fits(array.shape):
+        raise ShapeError(f"{what} has shape {array.shape}, expected {wanted}.")
+    if is_object(array) or not np.isfinite(array).all() or (not signed and (array < 0).any()):
+        raise ModelError(f"{what} is {value!r}, expected finite numbers{'' if signed else ' of at least 0'}.")
     array = array.astype(float)
     array.flags.writeable = False
     return array
+
+
+def finite_vector(where: str, name: str, value: Any, n: int | None, wanted: str = "") -> Array:
+    """Return ``value`` as a read-only array of n finite floats (None: any number); ``wanted`` describes its shape."""
+    return finite_array(
+        f"{where}: {name}", value, lambda shape: len(shape) == 1 and n in (None, *shape), wanted or f"({n},)"
+    )
 
 
 def tree_of(where: str, system: System) -> Model:

@@ -268,14 +268,13 @@ def _shape_points(model: Model, rim: int = 8) -> dict[str, Array]:
 def _local_points(shape: Shape, rim: int) -> Array:
     """Return the points (k, 4), positions and radii, in the shape's own axes."""
     size, kind = shape.size, shape.kind
+    angles = 2 * np.pi * np.arange(rim) / rim
     rows: list[Any] = []
     if kind == "box":
         rows = [(*corner, 0) for corner in product(*((-a / 2, a / 2) for a in size))]
     elif kind == "cylinder":
-        angles = 2 * np.pi * np.arange(rim) / rim
         rows = [(size[0] * np.cos(a), size[0] * np.sin(a), z, 0) for z in (-size[1] / 2, size[1] / 2) for a in angles]
     elif kind == "cone":
-        angles = 2 * np.pi * np.arange(rim) / rim
         rows = [(size[0] * np.cos(a), size[0] * np.sin(a), -size[1] / 4, 0) for a in angles]
         rows.append((0, 0, 3 * size[1] / 4, 0))
     elif kind == "sphere":

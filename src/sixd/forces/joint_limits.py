@@ -75,10 +75,9 @@ class JointLimits(Force):
         """Return the joint forces tau (nv,) of the springs and dampers."""
         q, qd = np.asarray(q), np.asarray(qd)
         k, c = self._coefficients(model)
-        lower, upper = _limits(model)
         tau: list[Any] = [0] * model.nv
-        for i, j in _limited_coordinates(model):
-            for limit, side in ((lower[i], 1), (upper[i], -1)):
+        for i, j, lower, upper in _limited_coordinates(model):
+            for limit, side in ((lower, 1), (upper, -1)):
                 if np.isfinite(limit):
                     depth, speed = (limit - q[i]) * side, qd[j] * -side
                     tau[j] = tau[j] + side * where(depth > 0, maximum(0, depth * k[j] + speed * c[j]), 0)
@@ -94,34 +93,30 @@ class JointLimits(Force):
         return np.broadcast_to(k, (model.nv,)), np.broadcast_to(c, (model.nv,))
 
 
-def _limits(model: System) -> tuple[Array, Array]:
-    """Return the lower and upper limits (nq,)."""
+def _limited_coordinates(model: System) -> list[tuple[int, int, float, float]]:
+    """Return (index in q, index in qd, lower limit, upper limit) of each coordinate with a finite limit.
+
+    Only those are listed whose rate is an entry of the joint's velocity.
+    """
     tree_of("JointLimits", model)
     lower, upper = model.lower, model.upper  # type: ignore[attr-defined]
     if is_object(lower, upper):
         raise ModelError(f"JointLimits: the limits of {model.name!r} are symbolic, expected numbers. Use substitute.")
-    return lower, upper
-
-
-def _limited_coordinates(model: System) -> list[tuple[int, int]]:
-    """Return (index in q, index in qd) of each coordinate with a finite limit whose rate is the joint's velocity."""
-    lower, upper = _limits(model)
-    pairs: list[tuple[int, int]] = []
+    found: list[tuple[int, int, float, float]] = []
     for name in model.joint_names:
         iq, iv = range(model.nq)[model.q_slice(name)], range(model.nv)[model.v_slice(name)]
         if len(iq) == len(iv):
-            pairs += [(i, j) for i, j in zip(iq, iv, strict=True) if np.isfinite(lower[i]) or np.isfinite(upper[i])]
-    return pairs
+            found += [(i, j, lower[i], upper[i]) for i, j in zip(iq, iv, strict=True)]
+    return [x for x in found if np.isfinite(x[2:]).any()]
 
 
 def _felt_inertia(model: System) -> Array:
     """Return 1/(M⁻¹)ᵢᵢ (nv,) in the neutral configuration, moved within the limits; computed once per system."""
 
     def compute() -> Array:
-        lower, upper = _limits(model)
         q = model.neutral()
-        for i, _ in _limited_coordinates(model):
-            q[i] = min(max(q[i], lower[i]), upper[i])
+        for i, _, lower, upper in _limited_coordinates(model):
+            q[i] = min(max(q[i], lower), upper)
         return 1 / np.diagonal(model.apply("inverse_mass_matrix", solve.inverse_mass_matrix, q))
 
     return memo.remember(model, "felt inertia", compute)

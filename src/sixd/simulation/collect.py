@@ -9,47 +9,51 @@ from typing import Any
 
 import numpy as np
 
-from sixd.engine.functions import Function
-from sixd.engine.kernel import Kernel
+from sixd.engine.kernel import row_kernel
 from sixd.simulation.diagnostics import divergence_warning, warn
 from sixd.simulation.progress import finish
 from sixd.simulation.setup import Setup
-from sixd.simulation.stepping.fixed import Runner
-from sixd.simulation.stepping.records import RecordBuffer, Records
+from sixd.simulation.stepping.fixed import RecordBuffer, Records, Runner
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 
 
 def collect(
     setup: Setup,
-    pieces: Iterator[tuple[Array, Records]],
+    pieces: Iterator[Records],
     facts: dict[str, Any],
     on_chunk: Callable[[Trajectory], Any] | None,
     buffer: RecordBuffer | None = None,
     runner: Runner | None = None,
 ) -> Trajectory:
-    """Return the trajectory of all pieces (t, records), which are in the buffer already if there is one.
+    """Return the trajectory of all pieces, which are in the buffer already if there is one.
 
     ``on_chunk`` is called with each piece; then only the last record is kept. ``runner`` made the pieces, if steps are
     fixed.
     """
     where = setup.problem.where
     law = None if setup.problem.law is None else _compiled_law(setup)
-    kept: list[tuple[Array, Records]] = []
+    kept: list[Records] = []
     interrupted = False
+
+    def trajectory(records: Records) -> Trajectory:
+        if law is not None:
+            records = records._replace(tau=law(records.t.astype(setup.dtype), records.q, records.qd))
+        return make_trajectory(setup, records, facts)
+
     try:
-        for t, piece in pieces:
+        for piece in pieces:
             if on_chunk is not None:
-                kept = [(t[-1:], piece.last)]
-                on_chunk(_trajectory(setup, [(t, piece)], facts, law, None))
+                kept = [piece.last]
+                on_chunk(trajectory(piece))
             else:
-                kept.append((t, piece))
+                kept.append(piece)
     except KeyboardInterrupt:
         if not kept:
             raise
         interrupted = True
     # the controller's forces at the records are computed here
-    found, interrupted = finish(lambda: _trajectory(setup, kept, facts, law, buffer), interrupted)
+    found, interrupted = finish(lambda: trajectory(_joined(kept, buffer)), interrupted)
     if interrupted:
         found = replace(found, interrupted=True)
         warn(where, _interruption(found, runner), 3)
@@ -71,68 +75,41 @@ def _compiled_law(setup: Setup) -> Callable[..., Array]:
     law, system = setup.problem.law, setup.problem.system
     assert law is not None
     cores = {"t": (), "q": (system.nq,), "qd": (system.nv,)}
-    made = Function(
-        "controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), tuple(cores), named=False, judged=False,
-        shapes=cores,
-    )  # fmt: skip
-    return Kernel(made, system, (), setup.dtype)
+    return row_kernel("controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), cores, system, setup.dtype)
 
 
-def _trajectory(
-    setup: Setup,
-    pieces: list[tuple[Array, Records]],
-    facts: Mapping[str, Any],
-    law: Callable[..., Array] | None,
-    buffer: RecordBuffer | None,
-) -> Trajectory:
-    """Return the trajectory of some pieces (t, records), with the controller's forces at the records."""
-    t = np.concatenate([t for t, _ in pieces])
+def _joined(pieces: list[Records], buffer: RecordBuffer | None) -> Records:
+    """Return the records of all pieces, from the buffer; without one there is a single piece."""
     if buffer is None:
-        q, qd, u = (_joined([getattr(p, name) for _, p in pieces]) for name in ("q", "qd", "u"))
-    else:
-        q, qd, u = (buffer.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
-    tau = None
-    if law is not None:
-        tau = law(t.astype(setup.dtype), q, qd)
-    elif setup.sampled is not None:
-        tau = _joined([p.tau for _, p in pieces if p.tau is not None])
-    return make_trajectory(setup, t, q, qd, u if setup.problem.nu else None, tau, facts)
+        (piece,) = pieces
+        return piece
+    t = np.concatenate([piece.t for piece in pieces])
+    sampled = [piece.tau for piece in pieces if piece.tau is not None]
+    tau = np.concatenate(sampled, axis=1) if sampled else None
+    q, qd, u = (buffer.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
+    return Records(t, q, qd, u, tau)
 
 
-def make_trajectory(
-    setup: Setup,
-    t: Array,
-    q: Array,
-    qd: Array,
-    internal: Array | None,
-    tau: Array | None,
-    facts: Mapping[str, Any],
-    interrupted: bool = False,
-) -> Trajectory:
-    """Return the trajectory of a setup's rows from arrays (rows, r, n); without ``tau`` forces are constant."""
-    problem, batch = setup.problem, setup.batch
+def make_trajectory(setup: Setup, records: Records, facts: Mapping[str, Any], interrupted: bool = False) -> Trajectory:
+    """Return the trajectory of a setup's rows from their records; without ``tau`` forces are constant."""
+    problem, batch, tau = setup.problem, setup.batch, records.tau
     if tau is None:
         tau = setup.constants["tau"][:, None] if "tau" in setup.constants else np.zeros((1, 1, 1))
-    tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), qd.shape)
+    tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), records.qd.shape)
     parameters = {name: setup.constants[name] for name in problem.parameters}
-    if batch:
-        parameters = {name: np.broadcast_to(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
+    parameters = {name: np.broadcast_to(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
     return Trajectory(
-        t=t,
-        q=_shaped(q, batch),
-        qd=_shaped(qd, batch),
+        t=records.t,
+        q=_shaped(records.q, batch),
+        qd=_shaped(records.qd, batch),
         system=problem.system,
         tau=_shaped(tau, batch),
-        internal=None if internal is None else _shaped(internal, batch),
+        internal=_shaped(records.u, batch) if problem.nu else None,
         forces=problem.forces,
         parameters={name: _shaped(x, batch) for name, x in parameters.items()},
         interrupted=interrupted,
         facts=dict(facts),
     )
-
-
-def _joined(parts: list[Array]) -> Array:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def _shaped(x: Array, batch: tuple[int, ...]) -> Array:

@@ -22,7 +22,6 @@ import numpy as np
 from sixd.engine.artifact import graph_text
 from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning, TraceError
 from sixd.simulation.problem import Problem
-from sixd.simulation.stepping.recipes import traced
 from sixd.spatial.scalar import Array
 
 _CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller; draws use the row's key alone
@@ -133,32 +132,26 @@ def classify_controller(
                 f"Leave one out."
             )
         return None, SampledController(where, controller, float(controller.sample_time)), None
-    _require_arguments(where, controller)
-    takes_rng = _takes_rng(controller)
+    takes_rng = _takes_rng(where, controller)
     if interval is None and not takes_rng:
         return controller, None, None
     return None, SampledController(where, controller, interval, seed, takes_rng), None
 
 
-def _require_arguments(where: str, controller: Callable[..., Any]) -> None:
-    """Raise if a controller cannot be called with (t, q, qd)."""
+def _takes_rng(where: str, controller: Callable[..., Any]) -> bool:
+    """Return whether a controller has an argument rng; raise if it cannot be called with (t, q, qd)."""
     try:
         signature = inspect.signature(controller)
     except (TypeError, ValueError):  # some builtin functions have none
-        return
+        return False
+    takes_rng = "rng" in signature.parameters
     try:
-        signature.bind(0.0, None, None, **({"rng": None} if "rng" in signature.parameters else {}))
+        signature.bind(0.0, None, None, **({"rng": None} if takes_rng else {}))
     except TypeError:
         raise ScalarTypeError(
             f"{where}: controller takes {signature}, expected a function of (t, q, qd), and of rng if it draws numbers."
         ) from None
-
-
-def _takes_rng(controller: Callable[..., Any]) -> bool:
-    try:
-        return "rng" in inspect.signature(controller).parameters
-    except (TypeError, ValueError):  # some builtin functions have none
-        return False
+    return takes_rng
 
 
 # compilation ------------------------------------------------------------------------------------
@@ -172,7 +165,7 @@ def can_be_compiled(problem: Problem) -> bool:
         law = problem.law
     alone = replace(problem, law=law, has_tau=False, f_ext=None, has_f_ext=False, forces=(), parameters=())
     try:
-        first = _force_text(alone)
+        pure = _is_pure(alone)
     except TraceError as error:
         warnings.warn(
             f"{problem.where}: the controller cannot be part of the compiled step, so it is called every step, and its "
@@ -181,7 +174,7 @@ def can_be_compiled(problem: Problem) -> bool:
             stacklevel=4,
         )
         return False
-    if not _traces_to(alone, first):
+    if not pure:
         raise ScalarTypeError(
             f"{problem.where}: the controller gives another law when it is traced again: it keeps a memory, or draws "
             f"random numbers. Give sample_time, so that it is called as it is, with numbers."
@@ -193,7 +186,7 @@ def require_pure(problem: Problem) -> None:
     """Raise if f_ext, or a force element that is not sixd's, does not depend on its arguments alone."""
     own = tuple(force for force in problem.forces if not type(force).__module__.startswith("sixd."))
     alone = replace(problem, law=None, has_tau=False, has_f_ext=False, forces=own)
-    if (problem.f_ext is not None or own) and not _traces_to(alone, _force_text(alone)):
+    if (problem.f_ext is not None or own) and not _is_pure(alone):
         raise ScalarTypeError(
             f"{problem.where}: f_ext, or an element of forces, gives another result when it is traced again: it keeps "
             f"a memory, or draws random numbers. It must depend on its arguments alone; states belong into a Force's u."
@@ -208,11 +201,12 @@ def _force_text(problem: Problem) -> bytes:
         found = problem.total_force(problem.system_with(constants), t, q, qd, u, constants)
         return tuple(x for x in found if x is not None)
 
-    return graph_text(traced(problem, total, {"t": (), "q": (nq,), "qd": (nv,), "u": (nu,)}))
+    return graph_text(problem.traced(total, {"t": (), "q": (nq,), "qd": (nv,), "u": (nu,)}))
 
 
-def _traces_to(problem: Problem, text: bytes) -> bool:
-    """Return whether the forces, traced once more, have this text."""
+def _is_pure(problem: Problem) -> bool:
+    """Return whether the forces are the same when they are traced again; raise if they cannot be traced at all."""
+    text = _force_text(problem)
     try:
         return _force_text(problem) == text
     except TraceError:

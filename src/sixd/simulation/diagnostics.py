@@ -59,8 +59,13 @@ def _joints_with_friction(setup: Setup) -> list[str]:
     """Return the names of the joints, or coordinates, with dry friction."""
     system = setup.problem.system
     model = tree_behind(system)
-    if model is None:
-        return _coordinates_with_friction(system)
+    if model is None:  # coordinates of a Lagrangian system with forces that jump with the sign of a velocity
+        if not any(getattr(system, "lossy", ())):
+            return []
+        import sympy
+
+        forces = zip(system.joint_names, system.b, strict=True)  # type: ignore[attr-defined]
+        return [name for name, force in forces if force.has(sympy.sign)]
     friction: Any = model.friction
     if "friction" in setup.problem.parameters:
         friction = np.abs(setup.constants["friction"]).max(axis=0, initial=0.0)
@@ -71,15 +76,6 @@ def _joints_with_friction(setup: Setup) -> list[str]:
     if not any(has_friction):
         return []
     return [name for name in model.joint_names if any(has_friction[model.v_slice(name)])]
-
-
-def _coordinates_with_friction(system: Any) -> list[str]:
-    """Return the coordinates of a Lagrangian system with forces that jump with the sign of a velocity."""
-    if not any(getattr(system, "lossy", ())):
-        return []
-    import sympy
-
-    return [name for name, force in zip(system.joint_names, system.b, strict=True) if force.has(sympy.sign)]
 
 
 # steps ------------------------------------------------------------------------------------------

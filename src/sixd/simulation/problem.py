@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +17,14 @@ from sixd.algorithms.constrained.dynamics import constrained_dynamics, correctio
 from sixd.algorithms.constrained.least_norm import COARSE, EXACT, Limits
 from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
 from sixd.engine.parameters import parameter_shape, with_parameters
-from sixd.errors import ScalarTypeError, ShapeError
+from sixd.errors import ScalarTypeError, ShapeError, SixdError, TraceError
 from sixd.forces.elements import Applied, Force
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
+from sixd.trace.program import Program, trace
 
 Shape = tuple[int, ...]
 PROJECTED, STABILISED = "projected", "stabilised"
-
-
-class TotalForce(NamedTuple):
-    """The sum of all forces: tau (nv,), f_ext (nb, 6) or None; and the rates (nu,) of the force elements' states."""
-
-    tau: Array
-    f_ext: Array | None
-    rate: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +66,8 @@ class Problem:
         """A key that is unique among problems of one system; None if it has functions or elements, which may change."""
         if self.law is not None or self.f_ext is not None or self.forces:
             return None
-        limits = self.limits is COARSE
-        return (self.has_tau, self.has_f_ext, self.parameters, self.constraints, self.stabilisation, limits)
+        is_coarse = self.limits is COARSE
+        return self.has_tau, self.has_f_ext, self.parameters, self.constraints, self.stabilisation, is_coarse
 
     @property
     def constants(self) -> dict[str, Shape]:
@@ -84,6 +77,35 @@ class Problem:
             found["f_ext"] = (self.system.nb, 6)
         return found | {name: parameter_shape(self.where, self.system, name) for name in self.parameters}
 
+    @property
+    def inputs(self) -> dict[str, Shape]:
+        """The constants as inputs of programs, by names that no state has: a model's symbol may be called h or p."""
+        return {f"constant {name}": shape for name, shape in self.constants.items()}
+
+    def traced(self, function: Callable[..., Any], shapes: Mapping[str, Shape], dtype: str = "float64") -> Program:
+        """Return the program of ``function(*arrays, constants)``; a user's controller may be what cannot be traced."""
+
+        def one(*arrays: Any) -> Any:
+            return function(*arrays[: len(shapes)], dict(zip(self.constants, arrays[len(shapes) :], strict=True)))
+
+        try:
+            with np.errstate(all="ignore"):
+                return trace(one, {**shapes, **self.inputs}, dtype)
+        except TraceError as error:
+            raise TraceError(f"{self.where}: {error}") from error
+        except SixdError:
+            raise
+        except (TypeError, ValueError, AttributeError, IndexError) as error:
+            if self.law is None and self.f_ext is None:
+                raise
+            what, hint = "f_ext", ""
+            if self.law is not None:
+                what, hint = "the controller, or f_ext,", ", or give sample_time, so that it is called with numbers"
+            raise TraceError(
+                f"{self.where}: {what} cannot be run on traced scalars: {error}. Use the functions of sixd.spatial "
+                f"(sin, sqrt, where …) in the place of NumPy's{hint}."
+            ) from error
+
     def system_with(self, constants: Mapping[str, Any]) -> System:
         """Return the system with the parameters that are among the constants."""
         if not self.parameters:
@@ -92,8 +114,8 @@ class Problem:
 
     def total_force(
         self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
-    ) -> TotalForce:
-        """Return the sum of all forces on the system."""
+    ) -> tuple[Array, Array | None, Array]:
+        """Return the sum of all forces, tau (nv,) and f_ext (nb, 6) or None; and the rates (nu,) of the states u."""
         tau = constants["tau"] if self.has_tau else np.zeros(system.nv, dtype=int)
         f_ext = constants["f_ext"] if self.has_f_ext else None
         if self.law is not None:
@@ -114,7 +136,7 @@ class Problem:
                 more = self._shaped(f"f_ext of {name}", found.f_ext, (system.nb, 6))
                 f_ext = more if f_ext is None else f_ext + more
             rates.append(self._shaped(f"rate of {name}", found.rate, (size,)))
-        return TotalForce(tau, f_ext, np.concatenate(rates))
+        return tau, f_ext, np.concatenate(rates)
 
     def _shaped(self, name: str, value: Any, shape: Shape) -> Array:
         """Return a result of a user's function as an array; raise unless it has this shape and real numbers."""

@@ -17,6 +17,7 @@ from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
 from sixd.algorithms.singular import singular_joints
 from sixd.engine.evaluate import require_regular
 from sixd.engine.functions import Function
+from sixd.engine.kernel import batched
 from sixd.engine.parameters import parameter_shape
 from sixd.errors import AssemblyError, ScalarTypeError, unknown_name
 from sixd.forces.elements import elements
@@ -26,7 +27,6 @@ from sixd.runtime.batch import Argument, prepare
 from sixd.simulation.controller import SampledController, can_be_compiled, classify_controller, require_pure
 from sixd.simulation.problem import PROJECTED, STABILISED, Problem
 from sixd.spatial.scalar import Array, Scalar, is_number
-from sixd.trajectory.batching import batched
 
 _ARGUMENTS = ("q", "qd", "tau", "controller", "f_ext")  # names that no symbol can have
 _MOST_RECORDS = 1e9
@@ -76,7 +76,11 @@ def make_setup(
     if not system.nv:
         raise ScalarTypeError(f"{where}: {system.name!r} has no freedoms, expected a system that can move.")
     rng = _generator(where, seed)
-    q = _configuration(where, system, q, rng)
+    if isinstance(q, str):
+        if q != "random":
+            raise unknown_name(f"{where}: q", "choice", q, ("random",))
+        q = system.random_configuration(rng)
+    q = system.neutral() if q is None else q
     qd = np.zeros(system.nv, np.float32 if getattr(q, "dtype", None) == np.float32 else float) if qd is None else qd
     interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
     law, sampled, constant = classify_controller(where, controller, interval, seed)
@@ -118,7 +122,10 @@ def make_setup(
 def _arrays(
     problem: Problem, q: Any, qd: Any, constant: Any, f_ext: Any, parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Array], tuple[int, ...], str]:
-    """Return the rows of all arguments that are arrays, the batch's shape and the dtype; q and qd have all rows."""
+    """Return (rows, core) copies of all arguments that are arrays, the batch's shape and the dtype.
+
+    There is one row for all if an array has no batch, but q and qd have all rows.
+    """
     where, system = problem.where, problem.system
     arguments = [
         Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
@@ -134,34 +141,18 @@ def _arrays(
         raise ScalarTypeError(f"{where}: arguments hold objects, expected numbers. For symbols see sixd.equations.")
     if any(str(s) not in parameters for s in system.symbols):
         system.require_numeric(where)
-    dtype, rows = np.dtype(kind).name, math.prod(batch)
-    arrays = {a.name: _rows(x, a.core, batch, dtype) for a, x in zip(arguments, found, strict=True)}
-    for name, x in arrays.items():
-        if name in ("q", "qd"):  # NaN in a state stays in its row
-            arrays[name] = np.ascontiguousarray(np.broadcast_to(x, (rows, x.shape[1])))
-        elif not np.isfinite(x).all():
+    dtype = np.dtype(kind).name
+    arrays: dict[str, Array] = {}
+    for (name, _, core, _), x in zip(arguments, found, strict=True):
+        is_state = name in ("q", "qd")
+        shape = batch if is_state or x.ndim > len(core) else ()
+        rows = np.ascontiguousarray(np.broadcast_to(x.astype(dtype), shape + core))
+        arrays[name] = rows.reshape((math.prod(shape), *core))
+        if not is_state and not np.isfinite(rows).all():  # NaN in a state stays in its row
             raise ScalarTypeError(f"{where}: {name} holds NaN or infinity, expected finite numbers.")
     if constant is not None:
         arrays["tau"] = arrays.pop("controller")
     return arrays, batch, dtype
-
-
-def _rows(array: Array, core: tuple[int, ...], batch: tuple[int, ...], dtype: str) -> Array:
-    """Return a copy: one row for all, if the array has no batch, else all rows."""
-    array = array.astype(dtype)
-    if array.ndim == len(core):
-        return array.reshape((1, *core))
-    return np.ascontiguousarray(np.broadcast_to(array, batch + core)).reshape((math.prod(batch), *core))
-
-
-def _configuration(where: str, system: System, q: Any, rng: np.random.Generator) -> Any:
-    if q is None:
-        return system.neutral()
-    if isinstance(q, str):
-        if q != "random":
-            raise unknown_name(f"{where}: q", "choice", q, ("random",))
-        return system.random_configuration(rng)
-    return q
 
 
 def _generator(where: str, seed: Any) -> np.random.Generator:
@@ -190,8 +181,8 @@ def _parameters(where: str, parameters: Any) -> dict[str, Any]:
 def _require_start(setup: Setup, t: float) -> None:
     """Raise if the mass matrix is singular, or if the start violates the constraints at the time t."""
     system, problem = setup.problem.system, setup.problem
-    if isinstance(system, Model) and not problem.parameters:
-        names = singular_joints(system)
+    names = singular_joints(system) if isinstance(system, Model) and not problem.parameters else ()
+    if names:
         require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
     if system.constraints and setup.rows:
         errors = batched(problem.where, _ERRORS, system, problem.parameters, setup.dtype)

@@ -8,7 +8,7 @@ Trajectory. ``ensemble`` does this for many rows, on processes and clusters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,8 @@ from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup, positive, require_countable, whole
 from sixd.simulation.stepping.adaptive import ADAPTIVE, integrate_adaptively
-from sixd.simulation.stepping.fixed import STEP, Runner
+from sixd.simulation.stepping.fixed import STEP, RecordBuffer, Runner
 from sixd.simulation.stepping.recipes import FIXED_STEP
-from sixd.simulation.stepping.records import RecordBuffer, Records
 from sixd.spatial.scalar import Array, is_number
 from sixd.trajectory.trajectory import Trajectory
 
@@ -131,13 +130,14 @@ def simulate(
         steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)
         facts["dt"] = h
         require_countable(where, steps / every)
-        marks = np.arange(0, steps + 1, every)
-        marks = marks if marks[-1] == steps else np.append(marks, steps)
+        marks = np.append(np.arange(0, steps, every), steps)
         runner = Runner(setup, method, h)
         warn(where, step_warning(runner), 2)
         buffer = None if on_chunk is not None else RecordBuffer(setup, len(marks))
         records = runner.run(marks, lambda done: bar.update(done * h), buffer, last_step)
-        return collect(setup, _timed(records, h, steps, duration), facts, on_chunk, buffer, runner)
+        # the last record is at the duration to the bit, so that at(duration) is in range
+        pieces = (piece._replace(t=np.where(piece.t == steps * h, duration, piece.t)) for piece in records)
+        return collect(setup, pieces, facts, on_chunk, buffer, runner)
 
 
 def step(
@@ -204,10 +204,3 @@ def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, fl
             f"{where}: these are {steps} steps, expected at most {_MOST_IN_FLOAT32} in float32. Use float64."
         )
     return steps, h, last_step
-
-
-def _timed(pieces: Iterator[Records], h: float, steps: int, duration: float) -> Iterator[tuple[Array, Records]]:
-    """Yield (times, records) of each piece."""
-    # the last record is at the duration to the bit, so that at(duration) is in range
-    for piece in pieces:
-        yield np.where(piece.steps == steps, duration, piece.steps * h), piece

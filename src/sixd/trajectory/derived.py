@@ -14,12 +14,11 @@ import numpy as np
 from sixd.algorithms.constrained.rows import constraint_error
 from sixd.api.dynamics import energy
 from sixd.engine.functions import Function
-from sixd.engine.kernel import compile
+from sixd.engine.kernel import batched, compile
 from sixd.engine.parameters import parameter_shape
 from sixd.engine.public import declaration
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum
-from sixd.trajectory.batching import batched
 
 if TYPE_CHECKING:
     from sixd.trajectory.trajectory import Trajectory

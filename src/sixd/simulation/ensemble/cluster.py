@@ -49,12 +49,9 @@ def on_cluster(
                 span = submitted.pop(future)
                 try:
                     found = future.result()
-                except (distributed.KilledWorker, CancelledError) as error:
-                    attempts.failure(span, ConnectionError(f"{type(error).__name__}: {error}"))
-                    submit(span)
-                    continue
                 except Exception as error:
-                    attempts.failure(span, error)
+                    lost = isinstance(error, (distributed.KilledWorker, CancelledError))
+                    attempts.failure(span, ConnectionError(f"{type(error).__name__}: {error}") if lost else error)
                     submit(span)
                     continue
                 future.release()

@@ -76,12 +76,10 @@ def make_rows(
     draws: dict[str, Callable[..., Any]] = {}
     for name, (x, core) in given.items():
         is_law = name in ("controller", "f_ext") and callable(x) and not _takes_one(x)
-        if x is None:
-            common[name] = None
-        elif hasattr(x, "sample") and np.ndim(getattr(x, "tau", ())) == 3:
-            common[name], own[name] = x, x.tau
-        elif is_law or hasattr(x, "sample"):
+        if x is None or is_law or hasattr(x, "sample"):
             common[name] = x
+            if hasattr(x, "sample") and np.ndim(getattr(x, "tau", ())) == 3:  # a table for each row
+                own[name] = x.tau
         elif callable(x):
             draws[name] = x
         else:

@@ -133,9 +133,13 @@ def ensemble(
     setup = make_setup(WHERE, system, **simulate_arguments(rows.common, rows.own, names), **shared, seed=0)
 
     options = {**shared, "method": method, "events": tuple(events), "rtol": rtol, "atol": atol}
-    options |= _recording(method, duration, step, record_every, keep)
+    options |= {"dt": step, "record_every": record_every}
+    if keep == "end":
+        options |= {"dt": duration or None, "record_every": 1} if method in ADAPTIVE else {"record_every": _NEVER}
     job = _job(setup, duration, options, rows, names, entropy)
-    _rehearse(job, rows, step)
+    # the first steps of the first row: errors are raised here, and workers find compiled code on disk
+    moment = duration / 1000 if method in ADAPTIVE else step or STEP
+    run(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
     warn(WHERE, friction_warning(setup, method), 2)
     if method not in ADAPTIVE:
         warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
@@ -162,15 +166,6 @@ def _entropy(seed: Any) -> Any:
         ) from None
 
 
-def _recording(method: str, duration: float, step: float | None, every: int, keep: str) -> dict[str, Any]:
-    """Return the options dt and record_every of ``simulate``."""
-    if keep == "all":
-        return {"dt": step, "record_every": every}
-    if method in ADAPTIVE:
-        return {"dt": duration or None, "record_every": 1}
-    return {"dt": step, "record_every": _NEVER}
-
-
 def _job(
     setup: Setup, duration: float, options: dict[str, Any], rows: Rows, names: tuple[str, ...], entropy: Any
 ) -> Job:
@@ -189,12 +184,6 @@ def _job(
         forced=sampled is not None or setup.problem.law is not None,
         version=__version__,
     )
-
-
-def _rehearse(job: Job, rows: Rows, step: float | None) -> None:
-    """Simulate the first steps of the first row: errors are raised here, and workers find compiled code on disk."""
-    moment = job.duration / 1000 if job.options["method"] in ADAPTIVE else step or STEP
-    run(replace(job, duration=min(job.duration, moment)), 0, rows.cut(0, 1))
 
 
 # chunks -----------------------------------------------------------------------------------------

@@ -114,10 +114,11 @@ def run_packed(payload: bytes, first: int, own: dict[str, Array]) -> ChunkResult
     try:
         return run(job, first, own)
     except Exception as error:
-        other = _portable(error)
-        if other is error:
-            raise
-        raise other from None
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # another process cannot unpickle it: send its text
+            raise WorkerError(f"{WHERE}: {type(error).__name__}: {error}") from None
+        raise
 
 
 @lru_cache(maxsize=4)
@@ -135,12 +136,3 @@ def _unpacked(payload: bytes) -> Job:
             f"{WHERE}: a worker has sixd {__version__}, expected {job.version}. Install the same everywhere."
         )
     return job
-
-
-def _portable(error: Exception) -> Exception:
-    """Return the error, if another process can unpickle it, else a WorkerError with its text."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return WorkerError(f"{WHERE}: {type(error).__name__}: {error}")
-    return error

@@ -12,6 +12,7 @@ from sixd.simulation.collect import make_trajectory
 from sixd.simulation.diagnostics import first_divergence, warn
 from sixd.simulation.ensemble.job import PER_ROW, ChunkResult, Span
 from sixd.simulation.setup import Setup
+from sixd.simulation.stepping.fixed import Records
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 
@@ -58,10 +59,9 @@ class Results:
         """Return the trajectory of all rows, in order; missing rows are NaN."""
         for x in self.arrays.values():
             x[~self.done] = np.nan
-        q, qd = self.arrays["q"], self.arrays["qd"]
-        internal, tau = (self.arrays.get(name) for name in ("internal", "tau"))
-        facts = {**self.facts, **facts}
-        found = make_trajectory(self.setup, self.t, q, qd, internal, tau, facts, self.interrupted)
+        q, qd, internal, tau = (self.arrays.get(name) for name in ("q", "qd", "internal", "tau"))
+        records = Records(self.t, q, qd, internal, tau)  # type: ignore[arg-type]
+        found = make_trajectory(self.setup, records, {**self.facts, **facts}, self.interrupted)
         for text in self._warnings(found):
             warn(self.setup.problem.where, text, 3)
         return found

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import signal
@@ -120,8 +119,13 @@ class _LeanProcess(SpawnProcess):
 
     def start(self) -> None:
         """Start it with an empty main module, from which multiprocessing derives the imports of the child."""
-        with _START, _empty_main():
-            super().start()
+        with _START:
+            main = sys.modules["__main__"]
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            try:
+                super().start()
+            finally:
+                sys.modules["__main__"] = main
 
 
 def _has_source(main: types.ModuleType) -> bool:
@@ -130,16 +134,6 @@ def _has_source(main: types.ModuleType) -> bool:
 
 
 _START = threading.Lock()
-
-
-@contextlib.contextmanager
-def _empty_main() -> Iterator[None]:
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
 
 
 def _initialize_worker() -> None:

@@ -1,4 +1,4 @@
-"""Fixed steps: a runner that advances all rows by the compiled code of a method.
+"""Fixed steps: a runner that advances all rows by the compiled code of a method, and the records that it makes.
 
 It calls that code for short times, so that progress can be shown and Ctrl-C works.
 """
@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sixd.api.manifold import integrate
 from sixd.engine.functions import Function
+from sixd.engine.kernel import batched
 from sixd.engine.public import declaration
-from sixd.runtime.routine import Rollout
+from sixd.errors import ScalarTypeError
+from sixd.runtime.routine import Rollout, new_array
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.recipes import MIDPOINT, rollout, state_shapes
-from sixd.simulation.stepping.records import RecordBuffer, Records
 from sixd.spatial.scalar import Array
-from sixd.trajectory.batching import batched
 
 # operations of one call: about 0.1 s of one core, which does 1.2 to 3e10 in a second
 _CALL = 2e9
@@ -30,6 +30,46 @@ STEP = 1e-3  # s, the default
 
 _MOMENTUM = Function("momentum", midpoint.momentum, ("q", "qd"), named=False, judged=False)
 _VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), {"p": ("nv",)}, named=False, judged=False)
+
+
+class Records(NamedTuple):
+    """States q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu) at times t (r,) [s]; tau (rows, r, nv) if sampled."""
+
+    t: Array
+    q: Array
+    qd: Array
+    u: Array
+    tau: Array | None
+
+    @property
+    def last(self) -> Records:
+        """A copy of the last record."""
+        q, qd, u = (x[:, -1:].copy() for x in (self.q, self.qd, self.u))
+        return Records(self.t[-1:], q, qd, u, None if self.tau is None else self.tau[:, -1:].copy())
+
+
+class RecordBuffer:
+    """Arrays (rows, records, …) for all records of q, qd and u, filled from the first on."""
+
+    def __init__(self, setup: Setup, records: int) -> None:
+        system, dtype = setup.problem.system, np.dtype(setup.dtype)
+        widths = {"q": system.nq, "qd": system.nv, "u": setup.problem.nu}
+        try:
+            self.arrays = {name: new_array((setup.rows, records, width), dtype) for name, width in widths.items()}
+        except MemoryError:
+            raise ScalarTypeError(
+                f"{setup.problem.where}: {setup.rows} rows of {records} records do not fit into memory, expected "
+                f"fewer. Give record_every, or take the records in pieces by on_chunk."
+            ) from None
+        self.records, self.used = records, 0
+
+    def next(self, name: str, count: int) -> Array:
+        """Return the view for the next ``count`` records of an array.
+
+        They count as used only when ``used`` is raised: a state that is not recorded is overwritten by the next call.
+        """
+        assert self.used + count <= self.records
+        return self.arrays[name][:, self.used : self.used + count]
 
 
 class Runner:
@@ -51,14 +91,15 @@ class Runner:
         self._step = h  # one for all rows, or one for each
         problem, method = setup.problem, self.method
         q = setup.q if problem.system.nq == problem.system.nv else self._normalized()
-        self.state = {"steps": np.zeros(setup.rows, setup.dtype), "q": q, "qd": setup.qd, "u": setup.u}
+        state = {"steps": np.zeros(setup.rows, setup.dtype), "q": q, "qd": setup.qd, "u": setup.u}
         self.constants = {name: x.copy() for name, x in setup.constants.items()}
         self._now = 0  # steps done
         self._velocity: Callable[..., Array] | None = None
         if method == MIDPOINT:
             self._velocity = self._on_rows(_VELOCITY, problem.parameters)
-            self.state["p"] = self._on_rows(_MOMENTUM, problem.parameters)(q, setup.qd, *self._parameters())
-            self.state["v"] = setup.qd
+            state["p"] = self._on_rows(_MOMENTUM, problem.parameters)(q, setup.qd, *self._parameters())
+            state["v"] = setup.qd
+        self.state = {name: state[name] for name in state_shapes(problem, method)}
 
     def _on_rows(self, function: Function, parameters: tuple[str, ...]) -> Callable[..., Array]:
         problem = self.setup.problem
@@ -83,16 +124,12 @@ class Runner:
 
     def advance(self, marks: list[int], kept: int, buffer: RecordBuffer | None) -> Records:
         """Advance to the step numbers ``marks``, in order, and return the records of the first ``kept`` of them."""
-        problem, dtype = self.setup.problem, self.setup.dtype
-        names = tuple(state_shapes(problem, self.method))
         counts = np.diff([self._now, *marks])
-        numbers = [np.array(x, dtype, ndmin=1) for x in (self._step, self.start)]
-        constants = [*numbers, *(self.constants[name] for name in problem.constants)]
-        out = [
-            buffer.next(name, len(marks)) if buffer is not None and name in buffer.arrays else None for name in names
-        ]
-        found = dict(zip(names, self.rollout(counts, [self.state[n] for n in names], constants, out), strict=True))
-        self.state |= {name: x[:, -1].copy() for name, x in found.items()}
+        numbers = [np.array(x, self.setup.dtype, ndmin=1) for x in (self._step, self.start)]
+        constants = [*numbers, *self.constants.values()]
+        out = [buffer.next(name, len(marks)) if buffer and name in buffer.arrays else None for name in self.state]
+        found = dict(zip(self.state, self.rollout(counts, [*self.state.values()], constants, out), strict=True))
+        self.state = {name: x[:, -1].copy() for name, x in found.items()}
         self._now = marks[-1]
         q = found["q"][:, :kept]
         if self._velocity is not None:
@@ -101,10 +138,9 @@ class Runner:
                 buffer.next("qd", kept)[:] = qd
         else:
             qd = found["qd"][:, :kept]
-        u = found["u"][:, :kept] if problem.nu else np.zeros((*qd.shape[:2], 0), dtype)
         if buffer is not None:
             buffer.used += kept
-        return Records(np.array(marks[:kept], dtype=int), q, qd, u, None)
+        return Records(np.array(marks[:kept], dtype=int) * self.h, q, qd, found["u"][:, :kept], None)
 
     def run(
         self,
@@ -113,7 +149,7 @@ class Runner:
         buffer: RecordBuffer | None = None,
         last_step: float = 0.0,
     ) -> Iterator[Records]:
-        """Yield the records at the step numbers ``marks``, in pieces.
+        """Yield the records at the step numbers ``marks``, in pieces; their times are counted from the first step.
 
         ``on_progress(steps)`` is called after each piece. With a buffer, records are written there, and pieces are
         views of it. ``last_step`` is the length [s] of the last step, if that is shorter than the others, else 0.
@@ -137,7 +173,7 @@ class Runner:
             # a record at the time of a sample has the force that begins there
             stop = len(marks) if end == last else int(np.searchsorted(marks, end))
             for part in self._advance_to(end, marks[first:stop], on_progress, buffer):
-                yield part._replace(tau=np.repeat(tau[:, None], len(part.steps), axis=1))
+                yield part._replace(tau=np.repeat(tau[:, None], len(part.t), axis=1))
             first = stop
 
     def _advance_to(

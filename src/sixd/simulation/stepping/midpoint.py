@@ -48,7 +48,7 @@ def ends(problem: Problem, t: Scalar, h: Scalar, q: Array, v: Array, u: Array, c
     p = momentum(system, middle, v)
     time = t + h / 2
     if problem.nu:  # states of force elements by the explicit midpoint rule
-        u = u + problem.total_force(system, time, middle, v, u, constants).rate * (h / 2)
+        u = u + problem.total_force(system, time, middle, v, u, constants)[2] * (h / 2)
     tau, f_ext, rate = problem.total_force(system, time, middle, v, u, constants)
     force = {} if f_ext is None else {"f_ext": f_ext}
 
@@ -108,14 +108,7 @@ def iterate(
 
 
 def finish(
-    problem: Problem,
-    v: Array,
-    left: Scalar,
-    t: Scalar,
-    h: Scalar,
-    q: Array,
-    u: Array,
-    constants: Mapping[str, Any],
+    problem: Problem, v: Array, left: Scalar, t: Scalar, h: Scalar, q: Array, u: Array, constants: Mapping[str, Any]
 ) -> tuple[Array, Array, Array]:
     """Return (q, p, u) at the end of the step; NaN if the iterations have not converged."""
     system = problem.system_with(constants)
