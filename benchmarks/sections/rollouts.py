@@ -79,7 +79,7 @@ def measure(session: Session) -> None:
 def _operations(robot: Robot) -> int:
     """Operations of one rk4 step: the dynamics four times, and what lies between."""
     from sixd.simulation.problem import Problem
-    from sixd.simulation.stepping.recipes import make_recipe
+    from sixd.simulation.stepping.compiled_steps import make_recipe
 
     return make_recipe(Problem("benchmarks", robot.model, has_tau=True), "rk4").operations
 

@@ -543,7 +543,7 @@ def test_long_compiling_is_announced(call, monkeypatch):
     monkeypatch.setattr(entry_point, "_note", tell)
     monkeypatch.setattr(machine, "assemble", slow)
     monkeypatch.setattr("sixd.waiting.PATIENCE", 0.01)
-    monkeypatch.setattr("sixd.simulation.stepping.recipes._RECENT", {})  # what other tests have compiled
+    monkeypatch.setattr("sixd.simulation.stepping.compiled_steps._RECENT", {})  # what other tests have compiled
     status, out, err = call("simulate", "pendulum", "--duration", "0.1", "--json")
     assert status == 0
     assert json.loads(out)

@@ -326,7 +326,7 @@ def test_dependent_joints_live_on_the_real_line():
 
 
 def test_systems_without_frames_are_told():
-    class Line(sixd.constraints.reduced.System):
+    class Line(sixd.constraints.reduced_model.System):
         name, nq, nv, constraints, joint_names = "line", 1, 1, (sixd.Loop("a", "b"),), ("x",)
 
     with pytest.raises(sixd.ModelError, match=r"Loop\(a, b\): 'line' is a system without bodies and frames"):

@@ -12,7 +12,7 @@ import sixd
 from sixd.model.joints.base import Joint
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
-from sixd.simulation.stepping.recipes import make_recipe
+from sixd.simulation.stepping.compiled_steps import make_recipe
 
 
 class Axes(sixd.Joint):

@@ -12,7 +12,7 @@ from sixd.errors import TraceError
 from sixd.runtime.machine_code import make_image
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import STABILISED, Problem
-from sixd.simulation.stepping.recipes import make_recipe, rollout, state_shapes
+from sixd.simulation.stepping.compiled_steps import make_recipe, rollout, state_shapes
 from sixd.spatial import sin, where
 from sixd.trace.program import trace
 from sixd.trace.stages import trace_stages

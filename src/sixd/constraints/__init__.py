@@ -2,5 +2,5 @@
 
 from sixd.constraints.functions import Coupling, Holonomic, Pfaffian
 from sixd.constraints.loop import Distance, Loop
-from sixd.constraints.reduced import Reduced
+from sixd.constraints.reduced_model import Reduced
 from sixd.constraints.rolling import KnifeEdge, Rolling, RollingSphere

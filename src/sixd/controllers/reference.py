@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.algorithms.aba import inverse_small
-from sixd.constraints.reduced import Reduced
+from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.forces.elements import finite_vector
 from sixd.model.joints import Free, Joint, Spherical

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from sixd.algorithms.constrained.rank import derived
-from sixd.constraints.reduced import Reduced
+from sixd.constraints.reduced_model import Reduced
 from sixd.errors import unknown_name
 from sixd.model.model import Model
 from sixd.model.numbers import map_numbers

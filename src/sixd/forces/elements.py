@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.constraints.reduced import Reduced
+from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.model.model import Model
 from sixd.model.system import System

@@ -16,8 +16,8 @@ from sixd.errors import SimulationWarning
 from sixd.model.system import System
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.adaptive import ADAPTIVE
+from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import Runner
-from sixd.simulation.stepping.recipes import MIDPOINT
 from sixd.simulation.stepping.stability import MARGIN, Limit, some_rows, step_limit
 from sixd.spatial.scalar import Array, is_zero
 from sixd.trajectory.labels import labels_of, tree_behind

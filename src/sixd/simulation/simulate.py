@@ -21,8 +21,8 @@ from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup, positive, require_countable, whole
 from sixd.simulation.stepping.adaptive import ADAPTIVE, integrate_adaptively
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP
 from sixd.simulation.stepping.fixed import STEP, RecordBuffer, Runner
-from sixd.simulation.stepping.recipes import FIXED_STEP
 from sixd.spatial.scalar import Array, is_number
 from sixd.trajectory.trajectory import Trajectory
 

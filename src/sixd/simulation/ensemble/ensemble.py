@@ -28,8 +28,8 @@ from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup, positive, whole
 from sixd.simulation.simulate import METHODS
 from sixd.simulation.stepping.adaptive import ADAPTIVE
+from sixd.simulation.stepping.compiled_steps import rollout
 from sixd.simulation.stepping.fixed import STEP, Runner
-from sixd.simulation.stepping.recipes import rollout
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
 

@@ -18,8 +18,8 @@ from sixd.engine.kernel import row_kernel
 from sixd.errors import ScalarTypeError
 from sixd.simulation.progress import Progress, finish
 from sixd.simulation.setup import Setup, positive, require_countable
+from sixd.simulation.stepping.compiled_steps import PROJECTIONS
 from sixd.simulation.stepping.fixed import Records
-from sixd.simulation.stepping.recipes import PROJECTIONS
 from sixd.spatial.scalar import Array, is_number
 
 ADAPTIVE = {"adaptive": "DOP853", "stiff": "Radau"}

@@ -19,7 +19,7 @@ from sixd.errors import ScalarTypeError
 from sixd.runtime.routine import Rollout, new_array
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
-from sixd.simulation.stepping.recipes import MIDPOINT, rollout, state_shapes
+from sixd.simulation.stepping.compiled_steps import MIDPOINT, rollout, state_shapes
 from sixd.spatial.scalar import Array
 
 # operations of one call: about 0.1 s of one core, which does 1.2 to 3e10 in a second

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.simulation.stepping import midpoint
+from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import Runner
-from sixd.simulation.stepping.recipes import MIDPOINT
 from sixd.spatial.scalar import Array
 
 MARGIN = 0.9  # part of the limit from which on a step is reported

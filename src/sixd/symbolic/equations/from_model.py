@@ -16,7 +16,7 @@ from sixd.algorithms.crba import crba
 from sixd.algorithms.momentum import composite_inertia
 from sixd.algorithms.passive_forces import passive_force, spring_energy
 from sixd.algorithms.rnea import gravity_force
-from sixd.constraints.reduced import Reduced
+from sixd.constraints.reduced_model import Reduced
 from sixd.errors import CompileWarning
 from sixd.model.constraint import Explicit
 from sixd.model.joints import Prismatic, Revolute

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sixd.constraints.reduced import Reduced
+from sixd.constraints.reduced_model import Reduced
 from sixd.model.constraint import Constraint
 from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
