@@ -6,6 +6,8 @@ It calls that code for short times, so that progress can be shown and Ctrl-C wor
 from __future__ import annotations
 
 import copy
+import math
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -48,6 +50,11 @@ class Records(NamedTuple):
         return Records(self.t[-1:], q, qd, u, None if self.tau is None else self.tau[:, -1:].copy())
 
 
+def _physical_memory() -> float:
+    """Bytes of memory of this machine; infinite where Python cannot tell."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
+
+
 class RecordBuffer:
     """Arrays (rows, records, …) for all records of q, qd and u, filled from the first on."""
 
@@ -55,6 +62,9 @@ class RecordBuffer:
         system, dtype = setup.problem.system, np.dtype(setup.dtype)
         widths = {"q": system.nq, "qd": system.nv, "u": setup.problem.nu}
         try:
+            # some systems promise any amount of memory, and end the process that uses it
+            if setup.rows * records * sum(widths.values()) * dtype.itemsize > _physical_memory():
+                raise MemoryError
             self.arrays = {name: new_array((setup.rows, records, width), dtype) for name, width in widths.items()}
         except MemoryError:
             raise ScalarTypeError(

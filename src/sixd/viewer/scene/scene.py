@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.api.constraints import assemble
-from sixd.codegen.js import emit_js
+from sixd.engine.targets import js
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, ShapeError, unknown_name
 from sixd.model.joints import Free, Joint
 from sixd.model.model import Model
@@ -72,7 +72,7 @@ def make_scene(
         "joints": _joints(system, model),
         "nq": system.nq,
         "q": flat_list(shown),
-        "kinematics": emit_js(program),
+        "kinematics": js.emit(program),
         "trajectories": pack(system, motions, offsets, turn[:3, :3], notes),
         "camera": None if camera is None else _camera(model, camera, turn),
         "settings": {"loop": True, "speed": 1, "play": True, "ground": held.floor},
