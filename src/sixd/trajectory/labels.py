@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sixd.model.joints import (
-    Cylindrical,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    RackAndPinion,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from sixd.model import joints
+from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.model.system import System
 
@@ -25,15 +15,15 @@ QUATERNION = "1"  # the unit of a quaternion's entries
 # of each joint: name:unit of every coordinate, of every freedom, and of its force; a joint of one freedom needs no
 # name. Joints that are not listed have numbers for names, and no units
 _KINDS: dict[type[Joint], tuple[str, str, str]] = {
-    Revolute: (":rad", ":rad/s", ":N m"),
-    Prismatic: (":m", ":m/s", ":N"),
-    Helical: (":rad", ":rad/s", ":N m"),
-    RackAndPinion: (":rad", ":rad/s", ":N m"),
-    Cylindrical: ("turn:rad,slide:m", "turn:rad/s,slide:m/s", "turn:N m,slide:N"),
-    Universal: ("x:rad,y:rad", "x:rad/s,y:rad/s", "x:N m,y:N m"),
-    Planar: ("theta:rad,x:m,y:m", "theta:rad/s,x:m/s,y:m/s", "theta:N m,x:N,y:N"),
-    Spherical: ("qw:1,qx:1,qy:1,qz:1", "wx:rad/s,wy:rad/s,wz:rad/s", "nx:N m,ny:N m,nz:N m"),
-    Free: (
+    joints.Revolute: (":rad", ":rad/s", ":N m"),
+    joints.Prismatic: (":m", ":m/s", ":N"),
+    joints.Helical: (":rad", ":rad/s", ":N m"),
+    joints.RackAndPinion: (":rad", ":rad/s", ":N m"),
+    joints.Cylindrical: ("turn:rad,slide:m", "turn:rad/s,slide:m/s", "turn:N m,slide:N"),
+    joints.Universal: ("x:rad,y:rad", "x:rad/s,y:rad/s", "x:N m,y:N m"),
+    joints.Planar: ("theta:rad,x:m,y:m", "theta:rad/s,x:m/s,y:m/s", "theta:N m,x:N,y:N"),
+    joints.Spherical: ("qw:1,qx:1,qy:1,qz:1", "wx:rad/s,wy:rad/s,wz:rad/s", "nx:N m,ny:N m,nz:N m"),
+    joints.Free: (
         "qw:1,qx:1,qy:1,qz:1,x:m,y:m,z:m",
         "wx:rad/s,wy:rad/s,wz:rad/s,vx:m/s,vy:m/s,vz:m/s",
         "nx:N m,ny:N m,nz:N m,fx:N,fy:N,fz:N",

@@ -6,35 +6,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sixd.model import (
-    Cylindrical,
-    Free,
-    Helical,
-    Joint,
-    Model,
-    ModelBuilder,
-    Planar,
-    Prismatic,
-    RackAndPinion,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from sixd.model import Joint, Model, ModelBuilder, joints
 from sixd.spatial import Inertia, placement, quaternion_to_rotation, random_quaternion
 from sixd.spatial.scalar import Array
 
 # of each kind: the joint with a random axis and other random parameters
 _MAKERS: dict[str, Callable[[Array, np.random.Generator], Joint]] = {
-    "free": lambda axis, rng: Free(),
-    "revolute": lambda axis, rng: Revolute(axis),
-    "prismatic": lambda axis, rng: Prismatic(axis),
-    "helical": lambda axis, rng: Helical(axis, rng.uniform(-0.3, 0.3)),
-    "cylindrical": lambda axis, rng: Cylindrical(axis),
-    "universal": lambda axis, rng: Universal(),
-    "planar": lambda axis, rng: Planar(axis),
-    "spherical": lambda axis, rng: Spherical(),
-    "rack and pinion": lambda axis, rng: RackAndPinion(rng.uniform(0.05, 0.4)),
-    "revolute x": lambda axis, rng: Revolute("x"),
+    "free": lambda axis, rng: joints.Free(),
+    "revolute": lambda axis, rng: joints.Revolute(axis),
+    "prismatic": lambda axis, rng: joints.Prismatic(axis),
+    "helical": lambda axis, rng: joints.Helical(axis, rng.uniform(-0.3, 0.3)),
+    "cylindrical": lambda axis, rng: joints.Cylindrical(axis),
+    "universal": lambda axis, rng: joints.Universal(),
+    "planar": lambda axis, rng: joints.Planar(axis),
+    "spherical": lambda axis, rng: joints.Spherical(),
+    "rack and pinion": lambda axis, rng: joints.RackAndPinion(rng.uniform(0.05, 0.4)),
+    "revolute x": lambda axis, rng: joints.Revolute("x"),
 }
 JOINT_KINDS = tuple(_MAKERS)
 
@@ -70,7 +57,7 @@ def random_tree(seed: int = 0, *, passive: bool = True, kinds: tuple[str, ...] =
         extras = {}
         if passive:
             extras = {name: rng.uniform(0, 0.5, joint.nv) for name in ("damping", "friction", "armature")}
-            if not isinstance(joint, Free):
+            if not isinstance(joint, joints.Free):
                 extras["stiffness"] = np.asarray(rng.uniform(0, 2.0))
         name = f"body{k + 1}"
         builder.add_body(
