@@ -122,3 +122,13 @@ def test_no_other_cache_of_systems():
                 if {"model", "system"} & set(arguments):
                     found.append((path.name, node.name))
     assert not found
+
+
+def test_errors_name_the_function_that_was_called():
+    """Also where another algorithm, or another layer, finds the mistake."""
+    equations = sixd.equations(sixd.zoo.planar(2))
+    for function in (sixd.constrained_dynamics, sixd.inverse_dynamics):
+        with pytest.raises(sixd.ModelError, match=rf"^{function.__name__}: .* are equations without bodies"):
+            function(equations, *STATE, f_ext=np.zeros((equations.nb, 6)))
+    with pytest.raises(sixd.UnknownNameError, match=r"compile: target: no choice named"):
+        sixd.compile(sixd.mass_matrix, sixd.zoo.planar(2), target=["cpu"])

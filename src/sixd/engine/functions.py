@@ -94,6 +94,8 @@ class Function:
     ) -> Any:
         """Run the algorithm on one row, with checked choices; ``dtype`` is that of the numbers it is traced for."""
         force = {} if f_ext is None else {"f_ext": f_ext}
+        if force and self.named:
+            system.require_bodies(self.name)
         options = dict(zip(self.choices, choices, strict=True))
         if self.generic and self.solves and dtype == "float32":
             options["limits"] = COARSE

@@ -36,7 +36,7 @@ def make_request(
     """Return the request of a call of ``sixd.compile`` or ``sixd.export_c``, whose arguments are checked here."""
     require_system(where, model)
     dtype = _dtype_name(dtype)
-    for name, value, allowed in (("target", target, COMPILED), ("dtype", dtype, DTYPES)):
+    for name, value, allowed in (("target", target, tuple(COMPILED)), ("dtype", dtype, DTYPES)):
         if value not in allowed:
             raise unknown_name(f"{where}: {name}", "choice", value, allowed)
     if isinstance(parameters, str):

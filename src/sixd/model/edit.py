@@ -199,8 +199,9 @@ def _drop_constraints(builder: ModelBuilder, gone: Set[str], where: str, frames:
         if not lost and not unseen and named:
             kept.append(c)
             continue
-        listed = " and ".join(map(repr, sorted(lost or unseen)))
-        why = "no longer moves" if lost else "is left behind"
+        names = sorted(lost or unseen)
+        listed, one = " and ".join(map(repr, names)), len(names) == 1
+        why = ("no longer moves" if one else "no longer move") if lost else f"{'is' if one else 'are'} left behind"
         why = f"{listed} {why}" if listed else "q has other coordinates now"
         if not named or not (set(c.joints) <= gone and set(c.frames) <= frames):
             warnings.warn(f"{where}: {c} is dropped, since {why}.", ModelWarning, stacklevel=4)

@@ -73,6 +73,9 @@ class System:
             raise ModelError(self.refusal(name))
         return own(*arrays, **options)
 
+    def require_bodies(self, where: str) -> None:
+        """Raise if the system has no bodies on which f_ext could act."""
+
     def refusal(self, name: str) -> str:
         """The message for a function of the library that is not defined for this system."""
         raise NotImplementedError

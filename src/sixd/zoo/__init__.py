@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sixd.errors import look_up
+from sixd.errors import look_up as _look_up
 from sixd.model import Model
 from sixd.zoo.benchmark_bicycle import bicycle
 from sixd.zoo.closed_loops import ANDREWS_START, andrews, andrews_force, andrews_order, bricard, four_bar
@@ -51,4 +51,4 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> Model:
     """Return the model of that name, with its default parameters."""
-    return look_up("zoo", "model", name, dict(sorted(_MODELS.items())))()
+    return _look_up("zoo", "model", name, dict(sorted(_MODELS.items())))()

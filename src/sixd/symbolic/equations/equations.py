@@ -263,10 +263,14 @@ class Equations(System):
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
         """Compute the function of the library called ``name`` on one row: by a method here, or by the model."""
         if "f_ext" in options:
-            raise ModelError(f"{name}: {self.name!r} are equations without bodies, expected no f_ext. Use the model.")
+            self.require_bodies(name)
         if self.model is None or hasattr(self, f"{name}_row"):
             return super().apply(name, algorithm, *arrays, **options)
         return self.model.apply(name, algorithm, *arrays, **options)
+
+    def require_bodies(self, where: str) -> None:
+        """Raise: equations have no bodies on which f_ext could act."""
+        raise ModelError(f"{where}: {self.name!r} are equations without bodies, expected no f_ext. Use the model.")
 
     def refusal(self, name: str) -> str:
         """The message for a function that is not defined for a system given by energies."""
