@@ -75,7 +75,7 @@ def test_it_is_pinocchio_s(name, rng):
 
 
 def test_batches_and_out(rng):
-    model = trees()[0]
+    model = single_joint("free")
     rows = [np.array(x) for x in zip(*states(model, rng), strict=True)]
     out = np.empty((4, model.nv, 10 * model.nb))
     assert sixd.joint_torque_regressor(model, *rows, out=out) is out

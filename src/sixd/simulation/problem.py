@@ -103,7 +103,7 @@ class Problem:
                 what, hint = "the controller, or f_ext,", ", or give sample_time, so that it is called with numbers"
             raise TraceError(
                 f"{self.where}: {what} cannot be run on traced scalars: {error}. Use the functions of sixd.spatial "
-                f"(sin, sqrt, where …) in the place of NumPy's{hint}."
+                f"(sin, sqrt, where …) instead of NumPy's{hint}."
             ) from error
 
     def system_with(self, constants: Mapping[str, Any]) -> System:
