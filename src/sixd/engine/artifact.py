@@ -176,8 +176,8 @@ def graph_text(program: Program) -> bytes:
     return "\n".join(lines).encode()
 
 
-def recipe_text(recipe: Recipe) -> bytes:
-    """Return a recipe as bytes, which are equal for equal recipes in every process."""
+def recipe_key(recipe: Recipe, dtype: str) -> str:
+    """Return a digest of a recipe, which is equal for equal recipes in every process."""
     numbers: dict[int, int] = {}
     lines = [repr((list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results)).encode()]
     for work in recipe.works:
@@ -185,7 +185,7 @@ def recipe_text(recipe: Recipe) -> bytes:
             numbers[id(work.program)] = len(numbers)
             lines.append(graph_text(work.program))
         lines.append(repr((numbers[id(work.program)], work.inputs, work.outputs, work.most)).encode())
-    return b"\n".join(lines)
+    return disk.digest(dtype, *lines)
 
 
 # kernels ----------------------------------------------------------------------------------------
@@ -269,9 +269,10 @@ def _choices_key(model: System, request: Request) -> str:
 # rollouts ---------------------------------------------------------------------------------------
 
 
-def make_rollout(recipe: Recipe, name: str, method: str, system: str, dtype: str, target: Target = cpu) -> Rollout:
-    """Return the code of a recipe: many steps of many rows in one call."""
-    key = ("recipe", recipe_text(recipe))
-    part = build(Work(name, system, key, "rollout", dtype, lambda: recipe, detail=method), target)
+def make_rollout(
+    recipe: Recipe, key: str, name: str, method: str, system: str, dtype: str, target: Target = cpu
+) -> Rollout:
+    """Return the code of a recipe, whose :func:`recipe_key` is given: many steps of many rows in one call."""
+    part = build(Work(name, system, ("recipe", key), "rollout", dtype, lambda: recipe, detail=method), target)
     shapes = [recipe.memory[n] for n in recipe.state], [recipe.memory[n] for n in recipe.constants]
     return target.rollout(part.image, "simulate", dtype, *shapes, recipe.operations)

@@ -56,16 +56,16 @@ def call(
     checked = function.check_choices(system, choices)
     if function.adapt is not None:
         function, arrays = function.adapt(function, system, checked, arrays)
-        return evaluate(function, system, checked, arrays, f_ext, out)
     result = evaluate(function, system, checked, arrays, f_ext, out)
-    if not function.check and not system.symbols:
+    if declared.adapt is None and not function.check and not system.symbols:
         made = known_of(system)[declared, choices] = artifact.routine(
             system, Request(function, checked, "float64", False)
         )
-        if made.has_entry and choices[1:] == tuple(function.choices.values())[1:]:
-            if "frame" in function.choices:
+        framed = "frame" in function.choices  # then it is the first choice
+        if made.has_entry and choices[framed:] == tuple(function.choices.values())[framed:]:
+            if framed:
                 entries.setdefault(id(system), {})[choices[0]] = made.entry
-            elif choices == tuple(function.choices.values()):
+            else:
                 entries[id(system)] = made.entry
     return result
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.engine.artifact import make_rollout, recipe_text
+from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.errors import ScalarTypeError
 from sixd.locks import Lock
 from sixd.model.memo import remember
@@ -24,8 +24,8 @@ MIDPOINT = "midpoint"
 FIXED_STEP = (*EXPLICIT, MIDPOINT)
 PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error of 1e-4 is squared twice
 
-# the latest rollouts by the text of their recipe, for controllers that are made anew for each simulation
-_RECENT: dict[tuple[bytes, str], Rollout] = {}
+# the latest rollouts by the key of their recipe, for controllers that are made anew for each simulation
+_RECENT: dict[str, Rollout] = {}
 _LOCK = Lock()
 _MOST_RECENT = 256
 
@@ -36,14 +36,15 @@ def rollout(problem: Problem, method: str, dtype: str) -> Rollout:
     def make() -> Rollout:
         with watched(f"compiling {problem.where} for {problem.system.name!r}"):
             recipe = make_recipe(problem, method, dtype)
-            key = recipe_text(recipe), dtype
-            if key not in _RECENT:
-                made = make_rollout(recipe, "simulate", method, problem.system.name, dtype)
+            key = recipe_key(recipe, dtype)
+            found = _RECENT.get(key)  # another thread may drop it meanwhile
+            if found is None:
+                found = make_rollout(recipe, key, "simulate", method, problem.system.name, dtype)
                 with _LOCK:
                     while len(_RECENT) >= _MOST_RECENT:
                         _RECENT.pop(next(iter(_RECENT)))
-                    _RECENT[key] = made
-            return _RECENT[key]
+                    _RECENT[key] = found
+            return found
 
     return make() if problem.key is None else remember(problem.system, ("rollout", method, dtype, problem.key), make)
 
