@@ -294,6 +294,28 @@ def test_forks_while_other_threads_compile():
     assert python(FORKS, SIXD_CACHE_DIR="off")[0].strip() == "12"
 
 
+LLVM = """
+    import threading
+    import numpy as np
+    import sixd
+    from llvmlite.binding import ffi
+    from sixd.locks import FORKS_WAIT
+
+    calls = []
+    ffi.lib._lock.register(lambda: calls.append(threading.get_ident() in FORKS_WAIT._depths), lambda: None)
+    x = np.linspace(-1, 1, 12).reshape(3, 4)
+    model = sixd.zoo.pendulum(4)
+    sixd.inverse_dynamics(model, x, x, x), sixd.inverse_dynamics(model, x[0], x[0], x[0])
+    sixd.simulate(model, x, None, 0.1, dt=0.01)
+    print(len(calls) > 10, all(calls))
+"""
+
+
+def test_every_call_of_llvm_keeps_forks_waiting():
+    """llvmlite holds a lock of its own in each of its functions: a child of a fork in between could never take it."""
+    assert python(LLVM, SIXD_CACHE_DIR="off")[0].split() == ["True", "True"]
+
+
 # disks that cannot be used ---------------------------------------------------------------------------------------
 
 USE = """

@@ -332,7 +332,8 @@ def _module(path: str) -> bytes:
 
 def _llvm() -> Iterator[tuple[str, bytes]]:
     """The version of llvmlite and both ends of its library, which contains LLVM; without loading it (80 ms)."""
-    from importlib.util import find_spec
+    with FORKS_WAIT:
+        from importlib.util import find_spec
 
     with suppress(ImportError, ValueError):  # not installed: then nothing is compiled
         spec = find_spec("llvmlite")

@@ -58,12 +58,12 @@ def host() -> Machine:
     """This computer's processor, with the widest vectors that it has."""
     llvm = load_llvm()
     with FORKS_WAIT:
-        features = llvm.get_host_cpu_features()
+        features, cpu, triple = llvm.get_host_cpu_features(), llvm.get_host_cpu_name(), llvm.get_process_triple()
     wide = all(features.get(f) for f in ("avx512f", "avx512dq", "avx512vl"))
     bits = 512 if wide else 256 if features.get("avx") else 128
-    is_x86 = llvm.get_process_triple().startswith(("x86_64", "i686"))
+    is_x86 = triple.startswith(("x86_64", "i686"))
     text = features.flatten() + (",-prefer-256-bit" if wide else "")
-    return Machine(llvm.get_host_cpu_name(), text, bits, bool(features.get("fma")) or not is_x86)
+    return Machine(cpu, text, bits, bool(features.get("fma")) or not is_x86)
 
 
 def assemble(module: str, machine: Machine) -> bytes:
