@@ -20,6 +20,7 @@ LAYERS = [
     "errors",
     "version",
     "locks",
+    "visits",
     "waiting",
     "atomic",
     "notebook",

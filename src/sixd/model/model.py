@@ -27,6 +27,7 @@ from sixd.model.tree import Tree
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import transform_from_pose
+from sixd.visits import Parents
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +66,7 @@ class Model(System):
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, f.name, _read_only(value))
+        object.__setattr__(self, "parent", Parents(self.parent))
         object.__setattr__(self, "frames", Frames(dict(self.frames), self.body_names))
         named = {name: _read_only(q) for name, q in self.configurations.items()}
         object.__setattr__(self, "configurations", MappingProxyType(named))

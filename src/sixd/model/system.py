@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from sixd import visits
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.model import manifold
 from sixd.spatial.scalar import Array
@@ -59,7 +60,7 @@ class System:
     @property
     def bodies(self) -> range:
         """1 … nb, parents before children."""
-        return range(1, self.nb + 1)
+        return visits.bodies(self.nb)
 
     @property
     def dof_parent(self) -> tuple[int, ...]:

@@ -48,6 +48,8 @@ def addresses(dtype: str) -> tuple[int, ...]:
         "tuple_set": _address(api.PyTuple_SetItem),
         "decref": _address(api.Py_DecRef),
         "vectorcall": _address(api.PyObject_Vectorcall),
+        "malloc": _address(api.PyMem_RawMalloc),
+        "free": _address(api.PyMem_RawFree),
         **{name: _address(getattr(libm, name)) for name in MATH},
     }
     return tuple(values.get(name, 0) for name in CONTEXT)

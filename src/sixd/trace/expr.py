@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,14 +18,32 @@ from sixd.spatial.scalar import object_array
 from sixd.trace.ops import Number, Op, add, binary, compare, div, logic, mul, neg, power, select, unary
 
 
+class Mark(NamedTuple):
+    """From node ``start`` on, operations belong to an iteration of a loop over bodies (0: a step along a branch)."""
+
+    start: int
+    loop: int
+    body: int
+
+
 class Graph:
-    """Nodes of one trace; equal operations on equal arguments are one node. ``dtype`` is that of the compiled code."""
+    """Nodes of one trace; equal operations on equal arguments are one node. ``dtype`` is that of the compiled code.
+
+    ``marks`` tell the bodies of a mechanism to which operations belong; a large program is compiled in parts by them.
+    """
 
     def __init__(self, dtype: str = "float64") -> None:
         limits = np.finfo(dtype)
         self._smallest, self._largest = float(limits.tiny), float(limits.max)
         self.nodes: list[Expr] = []
+        self.marks: list[Mark] = []
         self._table: dict[tuple[Any, ...], Expr] = {}
+
+    def visit(self, loop: int, body: int) -> None:
+        """Mark that operations from here on belong to that body: the graph is a listener of ``sixd.visits``."""
+        last = self.marks[-1] if self.marks else Mark(0, 0, 0)
+        if loop or body != last.body:
+            self.marks.append(Mark(len(self.nodes), loop, body))
 
     def node(self, op: Op, *args: Expr, value: Any = None) -> Expr:
         """The node of that operation, created if it is new; without folding."""

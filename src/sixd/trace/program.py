@@ -12,8 +12,9 @@ import numpy as np
 
 from sixd.errors import ShapeError, TraceError
 from sixd.spatial.scalar import Array
-from sixd.trace.expr import Expr, Graph
+from sixd.trace.expr import Expr, Graph, Mark
 from sixd.trace.ops import Op
+from sixd.visits import listening
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +31,14 @@ class Program:
     """Inputs, outputs, and every node between them in an order in which arguments come first.
 
     ``watched`` are nodes with weights: compiled code marks a row as suspect where their weighted sum is large.
+    ``marks`` are the graph's.
     """
 
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
     nodes: tuple[Expr, ...]
     watched: tuple[tuple[Expr, float], ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     def count(self) -> Counter[str]:
         """Number of operations of each kind, each node once; constants and inputs do not count."""
@@ -91,7 +94,8 @@ def trace(
     graph = Graph(dtype)
     arrays = {name: graph.input(name, shape) for name, shape in inputs.items()}
     # copies, so that a function may change its arguments
-    result = function(*(a.copy() if isinstance(a, np.ndarray) else a for a in arrays.values()))
+    with listening(graph):
+        result = function(*(a.copy() if isinstance(a, np.ndarray) else a for a in arrays.values()))
     results = result if isinstance(result, tuple) else (result,)
     for r in results:
         _require_numbers(r)
@@ -119,7 +123,8 @@ def _require_numbers(result: Any) -> None:
 def make_program(inputs: list[Slot], outputs: list[Slot]) -> Program:
     """The program of these slots, without nodes that no output needs."""
     live = live_nodes([e for slot in outputs for e in slot.entries])
-    program = Program(tuple(inputs), tuple(outputs), tuple(live))
+    marks = tuple(live[-1].graph.marks) if live else ()
+    program = Program(tuple(inputs), tuple(outputs), tuple(live), marks=marks)
     check(program)
     return program
 

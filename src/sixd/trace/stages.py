@@ -17,6 +17,7 @@ from sixd.errors import TraceError
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Graph
 from sixd.trace.program import Program, Slot, make_program
+from sixd.visits import listening
 
 Shape = tuple[int, ...]
 
@@ -104,7 +105,7 @@ class Stages:
             for slot in missing:
                 found[slot.name] = name = self._new(slot.shape)
                 self.known[slot.shape, tuple(e.index for e in slot.entries)] = name
-            program = Program(used, whole.outputs, whole.nodes)
+            program = Program(used, whole.outputs, whole.nodes, marks=whole.marks)
             self.works.append(Work(program, tuple(s.name for s in used), tuple(found[s.name] for s in missing)))
         return tuple(found[label] for label in arrays)
 
@@ -131,6 +132,7 @@ def trace_stages(
     """The recipe of ``function(stages, *state, *constants)``, which returns the next state; see ``trace`` for dtype."""
     stages = Stages(dtype)
     arrays = [stages.input(name, shape) for name, shape in (*state.items(), *constants.items())]
-    after = function(stages, *arrays)
+    with listening(stages.graph):
+        after = function(stages, *arrays)
     results = stages.store(dict(zip((f"next {name}" for name in state), after, strict=True)))
     return Recipe(stages.memory, tuple(state), tuple(constants), tuple(stages.works), results)

@@ -5,24 +5,24 @@ one row in scalar code, called from Python; and ``rollout``, a loop over time. A
 instructions, so that a row's bits do not depend on its position. Arrays have contiguous cores; rows may have any
 stride.
 
-Operations come in depth-first order from the outputs, so that few values are live at a time. Long code is cut into
-blocks, because code generators take more than linear time for long ones. A value that a later block needs is passed in
-memory.
+Operations come in depth-first order from the outputs, so that few values are live at a time. Code generators take more
+than linear time for long code: large programs are written by ``rolled`` instead.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sixd.codegen.llvm.ir import Code, Type, Value
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
-from sixd.trace.program import Program, Slot, work_indices
+from sixd.trace.program import Program, Slot
 
-Group = tuple[int, int, int]  # neighbouring entries of an array: its index, the first entry, the number of entries
+# neighbouring entries of an array: its index, the first entry (in code over a table a value), the number of entries
+Group = tuple[int, Any, int]
 KINDS = {"float64": "double", "float32": "float"}
 
 TABLE: dict[Op, Callable[..., Value]] = {
@@ -42,17 +42,14 @@ TABLE: dict[Op, Callable[..., Value]] = {
 }
 
 
-# more than LONG tasks are cut into blocks: uncut, a mass matrix of 20,000 operations compiles in 5 s, cut in 2 s;
-# shorter code stays whole, since passing values in memory costs up to a tenth of its speed
-LONG = 12_000
-BLOCK = 500
-
-
 class Memory(Protocol):
     """Access to a row's entries: groups of entries are loaded and stored together."""
 
     inputs: list[Group]
     outputs: list[Group]
+
+    def fill_zeros(self) -> None:
+        """Fill the long runs of zeros in outputs, which are not in groups."""
 
     def load(self, group: Group) -> list[Value]:
         """Load the entries of an input's group."""
@@ -66,42 +63,25 @@ class Body:
 
     def __init__(self, program: Program, code: Code, type: Type, memory: Memory) -> None:
         self.program, self.code, self.type, self.memory = program, code, type, memory
-        self.values: dict[int, Value] = {}  # of this block
-        self.truths: dict[int, Value] = {}  # of all blocks
-        self.work_index: dict[int, int] = {}  # in the work array, of numbers that later blocks need
+        self.values: dict[int, Value] = {}
 
-    def write(self, limit: float | None, leave: str) -> Value | None:
+    def write(self, limit: float | None) -> Value | None:
         """Append all operations and return whether a row is suspect: a truth value that holds where the sum of the
         squares of all outputs, and of the weighted sum of the watched nodes, exceeds ``limit`` or is NaN. Without a
-        limit return None. ``leave`` is a block at the end of the function."""
+        limit return None."""
         code = self.code
-        work = tasks(self.program, self.memory.inputs, self.memory.outputs, code.module.has_fma)
-        size = BLOCK if len(work) > LONG else len(work)
-        blocks = [work[k : k + size] for k in range(0, len(work), size or 1)]
-        given = [[e for task in block for e in task.gives if not e.op.boolean] for block in blocks]
-        last = {e.index: b for b, block in enumerate(blocks) for task in block for e in task.needs}
-        self.work_index, length = work_indices(given, last, delay=1)
         outputs = {e.index for slot in self.program.outputs for e in slot.entries}
         weights = {node.index: weight for node, weight in self.program.watched if limit is not None}
         squares, watched = code.const(0.0, self.type), code.const(0.0, self.type)
-        for b, block in enumerate(blocks):
-            if b:
-                code.cut(leave)
-                self.values.clear()
-            for task in block:
-                for node, value in zip(task.gives, self._do(task), strict=True):
-                    (self.truths if node.op.boolean else self.values)[node.index] = value
-                    if node.index in self.work_index:
-                        code.do(f"store {value}, {self._address(node.index)}, align {self.type.bytes}")
-                    if limit is not None and node.index in outputs:
-                        squares = code.fma(value, value, squares)
-                    if node.index in weights:
-                        watched = code.fma(value, code.const(weights[node.index], self.type), watched)
+        for task in tasks(self.program, self.memory.inputs, self.memory.outputs, code.module.has_fma):
+            for node, value in zip(task.gives, self._do(task), strict=True):
+                self.values[node.index] = value
+                if limit is not None and node.index in outputs:
+                    squares = code.fma(value, value, squares)
+                if node.index in weights:
+                    watched = code.fma(value, code.const(weights[node.index], self.type), watched)
         if weights:
             squares = code.fma(watched, watched, squares)
-        # at the start of the function: the work array, and a condition that LLVM does not know to be true
-        code.first_lines.append(f"  %work = alloca [{length * self.type.bytes} x i8], align {self.type.bytes}")
-        code.first_lines.append("  %always = icmp ne ptr %context, null")
         return None if limit is None else squares.compare("ugt", limit)
 
     def _do(self, task: Task) -> list[Value]:
@@ -115,36 +95,29 @@ class Body:
         self.memory.store(task.group, [self._value(e) for e in _entries(self.program.outputs, task.group)])
         return []
 
-    def _address(self, index: int) -> Value:
-        return self.code.at("%work", self.work_index[index] * self.type.bytes)
-
     def _value(self, node: Expr) -> Value:
-        """The value of a node in this block."""
-        if node.op is Op.CONST:
-            return self.code.const(node.value, self.type)
-        if node.op.boolean:
-            return self.truths[node.index]
-        if node.index not in self.values:
-            address = self._address(node.index)
-            self.values[node.index] = self.code.load(self.type, address, f"align {self.type.bytes}")
-        return self.values[node.index]
+        return self.code.const(node.value, self.type) if node.op is Op.CONST else self.values[node.index]
 
     def _operation(self, node: Expr, product: Expr | None) -> Value:
-        code = self.code
         if product is None:
-            return TABLE[node.op](code, *(self._argument(node, k) for k in range(len(node.args))))
+            return TABLE[node.op](self.code, *(self._argument(node, k) for k in range(len(node.args))))
         a, b = map(self._value, product.args)
         left, right = node.args
-        if product is left:
-            c = self._value(right)
-            return code.fma(a, b, c if node.op is Op.ADD else -c)
-        return code.fma(a if node.op is Op.ADD else -a, b, self._value(left))
+        is_left = product is left
+        return fuse(self.code, node.op, a, b, self._value(right if is_left else left), is_left=is_left)
 
     def _argument(self, node: Expr, k: int) -> Value:
         a = node.args[k]
         if a.op is Op.CONST and node.op.argument_boolean(k):
             return self.code.const(a.value, self.type.of("i1"))
         return self._value(a)
+
+
+def fuse(code: Code, op: Op, a: Value, b: Value, c: Value, *, is_left: bool) -> Value:
+    """The sum or difference of a b and c, rounded once; ``is_left``: a b is the first argument."""
+    if is_left:
+        return code.fma(a, b, c if op is Op.ADD else -c)
+    return code.fma(a if op is Op.ADD else -a, b, c)
 
 
 # tasks and their order -----------------------------------------------------------------------------

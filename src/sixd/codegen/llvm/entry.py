@@ -20,7 +20,8 @@ from sixd.codegen.llvm.machine import (
     TYPE_NUMBER,
     offset,
 )
-from sixd.codegen.llvm.rows import Entries, fill, split_zeros
+from sixd.codegen.llvm.rolled import call_rolled, is_large
+from sixd.codegen.llvm.rows import Entries
 from sixd.trace.program import Program, Slot
 
 INT = Type("i32")
@@ -50,11 +51,12 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True)
     outputs = [_load(code, array.text, DATA, POINTER) for array in arrays]
 
     type = Type(KINDS[dtype])
-    row = Entries(code, type, program, inputs, outputs, flags=", !invariant.load !1")
-    row.outputs, zeros = split_zeros(program, row.outputs)
-    for run in zeros:
-        fill(code, row.at(outputs, run), type, run[2])
-    suspect = Body(program, code, type, row).write(limit, "decline")
+    if is_large(program):
+        suspect: Value | None = call_rolled(code, "row", program, type, limit, inputs, outputs)
+    else:
+        row = Entries(code, type, program, inputs, outputs, flags=", !invariant.load !1")
+        row.fill_zeros()
+        suspect = Body(program, code, type, row).write(limit)
     assert suspect is not None
     good = code.label("good")
     code.do(f"br i1 {suspect.text}, label %bad, label %{good}")

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sixd.codegen.llvm.machine import EFFORT
+
 
 class Type(NamedTuple):
     """A scalar kind of LLVM ("double", "float", "i64", "i32", "i1", "ptr") and the number of lanes."""
@@ -44,6 +46,7 @@ class Type(NamedTuple):
 
 
 WORD, POINTER = Type("i64"), Type("ptr")
+ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512"'  # of functions with vectors
 
 
 def _instruction(on_whole: str, on_float: str = "") -> Callable[[Value, Any], Value]:
@@ -153,15 +156,6 @@ class Code:
         self._count += 1
         return f"{word}{self._count}"
 
-    def cut(self, other: str) -> None:
-        """Continue in a new block; the branch to ``other`` is never taken, but LLVM does not know that.
-
-        Parts of its code generator take time quadratic in the length of a block.
-        """
-        after = self.label("part")
-        self.do(f"br i1 %always, label %{after}, label %{other}")
-        self.begin(after)
-
     def begin(self, label: str) -> None:
         """Start the block of that name; the previous one must end in a branch."""
         self.lines.append(f"{label}:")
@@ -189,6 +183,13 @@ class Code:
         else:
             word = "null" if type.kind == "ptr" else str(int(x))
         return Value(self, type, word if type.lanes == 1 else f"splat ({type.kind} {word})")
+
+    def splat(self, x: Value, type: Type) -> Value:
+        """A number in every lane of a type."""
+        if type.lanes == 1:
+            return x
+        first = self.emit(type, f"insertelement {type} poison, {x}, i64 0")
+        return self.emit(type, f"shufflevector {first}, {type} poison, <{type.lanes} x i32> zeroinitializer")
 
     def lift(self, x: Any, type: Type) -> Value:
         """``x`` as a value of that type."""
@@ -245,10 +246,13 @@ class Code:
 
 
 class Module:
-    """Functions and declarations as text, and whether the processor has fused multiply-add."""
+    """Functions and declarations as text, and whether the processor has fused multiply-add.
+
+    ``effort`` is the level, 1 or 2, of LLVM's code generator.
+    """
 
     def __init__(self, has_fma: bool = True) -> None:
-        self.has_fma = has_fma
+        self.has_fma, self.effort = has_fma, 2
         self._declared: dict[str, None] = {}
         self._functions: dict[str, str] = {}
 
@@ -269,5 +273,5 @@ class Module:
         self._functions[text] = text
 
     def __str__(self) -> str:
-        weights = '!0 = !{!"branch_weights", i32 1, i32 1000000}'
-        return "\n".join([*self._declared, *self._functions.values(), weights, "!1 = !{}", "!2 = !{i32 1}", ""])
+        end = ['!0 = !{!"branch_weights", i32 1, i32 1000000}', "!1 = !{}", "!2 = !{i32 1}", ""]
+        return "\n".join([f"{EFFORT}{self.effort}", *self._declared, *self._functions.values(), *end])

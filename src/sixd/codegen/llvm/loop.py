@@ -8,8 +8,9 @@ instructions.
 from __future__ import annotations
 
 from sixd.codegen.llvm.body import KINDS, Body, Group
-from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC, offset
+from sixd.codegen.llvm.rolled import define_rolled, is_large
 from sixd.codegen.llvm.rows import (
     fill,
     load_tile,
@@ -21,7 +22,6 @@ from sixd.codegen.llvm.rows import (
 from sixd.trace.program import Program, Slot
 
 FLAG = Type("i1")
-ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512"'
 
 # An output with wide rows, each of whole cache lines, can be written past the cache, which would otherwise read every
 # line before it is overwritten: a humanoid's mass matrix takes 490 ns a row instead of 890. That pays when the output
@@ -55,14 +55,15 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
 
     A function of its own, so that LLVM does not move its constants out of the loop, where they would fill registers.
     """
+    if is_large(program):
+        define_rolled(module, "vector", program, type, limit, lambda code: _Rows(code, type, program))
+        return
     code = Code(module)
     rows = _Rows(code, type, program)
     rows.fill_zeros()
-    suspect = Body(program, code, type, rows).write(limit, "leave")
+    suspect = Body(program, code, type, rows).write(limit)
     assert suspect is not None
     code.do(f"ret {code.any(suspect)}")
-    code.begin("leave")
-    code.do("ret i1 true")
     module.define("vector", f"internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline {ATTRIBUTES}", code)
 
 

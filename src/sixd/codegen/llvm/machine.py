@@ -21,7 +21,10 @@ MATH = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log")  # of libm, 
 PYTHON = (
     "array_type", "descr", "array_new", "array_return", "tuple_new", "tuple_set", "decref", "vectorcall", "fallback",
 )  # fmt: skip
-CONTEXT = ("count", *MATH, *PYTHON)
+HEAP = ("malloc", "free")
+CONTEXT = ("count", *MATH, *HEAP, *PYTHON)
+
+EFFORT = "; effort "  # begins the text of a module; then follows the level of LLVM's code generator, 1 or 2
 
 # memory [bytes]: a cache line, the size of a cache, and the offset in a line at which glibc begins a large array
 LINE, CACHE, MALLOC = 64, 8 << 20, 16
@@ -78,7 +81,8 @@ def _assemble(llvm: Any, module: str, machine: Machine) -> bytes:
     parsed = llvm.parse_assembly(module)
     target = llvm.Target.from_triple(llvm.get_process_triple())
     options = {"cpu": machine.cpu, "features": machine.features, "reloc": "pic", "codemodel": "small"}
-    return bytes(target.create_target_machine(opt=2, **options).emit_object(parsed))
+    effort = 1 if module.startswith(f"{EFFORT}1") else 2
+    return bytes(target.create_target_machine(opt=effort, **options).emit_object(parsed))
 
 
 @cache

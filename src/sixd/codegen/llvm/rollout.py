@@ -11,8 +11,9 @@ import math
 from itertools import accumulate
 
 from sixd.codegen.llvm.body import KINDS, Body
-from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
-from sixd.codegen.llvm.loop import ATTRIBUTES, define_loop, row_addresses
+from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.loop import define_loop, row_addresses
+from sixd.codegen.llvm.rolled import call_rolled, is_large
 from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
 from sixd.trace.program import Program
 from sixd.trace.stages import Recipe, Work
@@ -40,9 +41,12 @@ def _define_program(module: Module, program: Program, type: Type, name: str) -> 
     inputs = [Value(code, POINTER, f"%in{k}") for k in range(len(program.inputs))]
     outputs = [Value(code, POINTER, f"%out{k}") for k in range(len(program.outputs))]
     # every entry of the memory is a vector
-    Body(program, code, type, Entries(code, type, program, inputs, outputs)).write(None, "leave")
-    code.do("ret void")
-    code.begin("leave")
+    if is_large(program):
+        call_rolled(code, name, program, type, None, inputs, outputs)
+    else:
+        entries = Entries(code, type, program, inputs, outputs)
+        entries.fill_zeros()
+        Body(program, code, type, entries).write(None)
     code.do("ret void")
     arguments = ", ".join([*map(str, inputs), *(f"ptr noalias {x.text}" for x in outputs), "ptr %context"])
     module.define(name, f"internal void @{name}({arguments}) noinline {ATTRIBUTES}", code)

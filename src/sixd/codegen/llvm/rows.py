@@ -101,24 +101,40 @@ def _shuffle(code: Code, a: Value, b: Value, sources: Sequence[int]) -> Value:
 
 
 class Entries:
-    """Access to a program's arrays entry by entry, at these addresses; ``flags`` are those of loads."""
+    """Access to a program's arrays at these addresses, in groups of at most ``width`` entries; ``flags``: of loads."""
 
     def __init__(
-        self, code: Code, type: Type, program: Program, sources: list[Value], targets: list[Value], flags: str = ""
+        self,
+        code: Code,
+        type: Type,
+        program: Program,
+        sources: list[Value],
+        targets: list[Value],
+        flags: str = "",
+        width: int = 1,
     ) -> None:
         self.code, self.type, self.sources, self.targets, self.flags = code, type, sources, targets, flags
-        self.inputs, self.outputs = (
-            [(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
+        self.inputs, outputs = (
+            [(k, *t) for k, slot in enumerate(slots) for t in tiles(len(slot.entries), width)]
             for slots in (program.inputs, program.outputs)
         )
+        self.outputs, self.zeros = split_zeros(program, outputs)
+
+    def fill_zeros(self) -> None:
+        """Fill the long runs of zeros in outputs."""
+        for group in self.zeros:
+            fill(self.code, self.at(self.targets, group), self.type, group[2] * self.type.lanes)
 
     def load(self, group: Group) -> list[Value]:
-        """Load an entry of an input."""
-        return [self.code.load(self.type, self.at(self.sources, group), f"align {self.type.bytes}{self.flags}")]
+        """Load the entries of an input's group."""
+        first, flags = self.at(self.sources, group), f"align {self.type.bytes}{self.flags}"
+        return [self.code.load(self.type, self.code.at(first, j * self.type.bytes), flags) for j in range(group[2])]
 
     def store(self, group: Group, values: list[Value]) -> None:
-        """Store an entry of an output."""
-        self.code.do(f"store {values[0]}, {self.at(self.targets, group)}, align {self.type.bytes}")
+        """Store the entries of an output's group."""
+        first = self.at(self.targets, group)
+        for j, value in enumerate(values):
+            self.code.do(f"store {value}, {self.code.at(first, j * self.type.bytes)}, align {self.type.bytes}")
 
     def at(self, bases: list[Value], group: Group) -> Value:
         """The address of a group's first entry."""

@@ -1,0 +1,334 @@
+"""Large programs as LLVM code: one small function per shape of segment, called over a table.
+
+The table has runs one after the other: the number of a function and the number of its rows, then the rows. A loop reads
+it and calls the functions, so that with the mechanism only the table grows, not the code. Loads of inputs and stores of
+outputs are functions with rows, too. Values pass from one function to another in the work memory.
+
+Operations and roundings are those of uncut code, so that the bits are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby, pairwise
+
+import numpy as np
+
+from sixd.codegen.llvm.body import TABLE, Memory, fuse
+from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.machine import LINE, offset
+from sixd.codegen.llvm.rows import Entries
+from sixd.spatial.scalar import Array
+from sixd.trace.ops import Op
+from sixd.trace.program import Program
+from sixd.trace.rolling import CONSTANT, INSIDE, OUTSIDE, TRUTH, Shape, roll
+from sixd.trace.segments import depth_first
+
+# a program of so many operations is rolled, in tests "always" or "never"; shorter ones run up to a tenth faster uncut
+FROM = 10_000
+WHEN = "by size"
+ON_STACK = 1 << 16  # bytes of work memory; more comes from the heap
+NO_MEMORY = 1 << 32  # is added to the context's count if the heap has none
+_ARGUMENTS = "ptr noalias %work, ptr noalias %row, ptr %rows_of, ptr %context, i1 %direct"
+_KNOWN = "align 8, !invariant.load !1"
+
+
+def is_large(program: Program) -> bool:
+    """Whether a program is to be rolled."""
+    return WHEN == "always" or (WHEN == "by size" and program.operations >= FROM)
+
+
+def call_rolled(
+    code: Code, name: str, program: Program, type: Type, limit: float | None, inputs: list[Value], outputs: list[Value]
+) -> Value:
+    """Append a call of a program, defined as ``<name>.rolled``, on arrays at these addresses; whether it is suspect."""
+    arrays = [*inputs, *outputs]
+
+    def memory(inside: Code) -> Memory:
+        at = [inside.load(POINTER, inside.at("%rows_of", 8 * k), _KNOWN) for k in range(len(arrays))]
+        return Entries(inside, type, program, at[: len(inputs)], at[len(inputs) :], width=8)
+
+    define_rolled(code.module, f"{name}.rolled", program, type, limit, memory)
+    code.first_lines.append(f"  %{name}.arrays = alloca [{max(len(arrays), 1)} x ptr], align 8")
+    for k, array in enumerate(arrays):
+        code.do(f"store {array}, {code.at(f'%{name}.arrays', 8 * k)}, align 8")
+    return code.emit(Type("i1"), f"call i1 @{name}.rolled(ptr %{name}.arrays, ptr %context, i1 false)")
+
+
+def define_rolled(
+    module: Module, name: str, program: Program, type: Type, limit: float | None, memory: Callable[[Code], Memory]
+) -> None:
+    """Define ``i1 name(ptr rows_of, ptr context, i1 direct)``, which evaluates a program on a vector of rows.
+
+    ``memory`` gives access to the arrays in a function with these arguments. The result is whether a row is suspect:
+    see ``Body.write``; without a limit it is false.
+    """
+    module.effort = 1  # at LLVM's level 2 compiling takes 1.3 times as long, and the code is no faster
+    _Writer(module, name, program, type, limit, memory).define()
+
+
+class _Writer:
+    """Writes the functions and collects the words of the table."""
+
+    def __init__(
+        self, module: Module, name: str, program: Program, type: Type, limit: float | None,
+        memory: Callable[[Code], Memory],
+    ) -> None:  # fmt: skip
+        self.module, self.name, self.program, self.type = module, name, program, type
+        self.limit, self.memory = limit, memory
+        self.rolled = roll(program, fuse=module.has_fma)
+        self.functions: dict[str, int] = {}  # their numbers
+        self.words: list[int] = []  # in a row of each
+        self.table: list[Array] = []
+        # behind the values of the program: constant outputs, and the two sums that show whether a row is suspect
+        constants = {e.value: None for slot in program.outputs for e in slot.entries if e.op is Op.CONST}
+        self.constants = {x: self.rolled.size + k for k, x in enumerate(constants)}
+        self.squares = self.rolled.size + len(constants)
+        self.weighted = self.squares + 1
+
+    def define(self) -> None:
+        """Add the functions, the table, and the loop over it."""
+        self._add_constants()
+        self._add_inputs()
+        self._add_shapes()
+        self._add_outputs()
+        self._define_loop()
+
+    # functions with rows -------------------------------------------------------------------------------
+
+    def _add(self, name: str, rows: Array, write: Callable[[Code], None]) -> None:
+        """Append calls with these rows (n, words) of the function of that name, which ``write`` writes when it is new.
+
+        Its code finds the row at ``%row``, and the arguments of the whole.
+        """
+        if name not in self.functions:
+            self.functions[name] = len(self.functions)
+            self.words.append(rows.shape[1])
+            code = Code(self.module)
+            write(code)
+            code.do("ret void")
+            full = f"{self.name}.{name}"
+            self.module.define(full, f"internal void @{full}({_ARGUMENTS}) noinline nounwind {ATTRIBUTES}", code)
+        self.table += [np.array([self.functions[name] << 32 | len(rows)], np.uint64), rows.astype(np.uint64).ravel()]
+
+    def _word(self, code: Code, k: int) -> Value:
+        return code.load(WORD, code.at("%row", 8 * k), _KNOWN)
+
+    def _number(self, code: Code, k: int) -> Value:
+        """A constant of the row, in all lanes."""
+        one = Type(self.type.kind)
+        return code.splat(code.load(one, code.at("%row", 8 * k), _KNOWN), self.type)
+
+    def _bits(self, numbers: Array) -> Array:
+        """Numbers as words."""
+        with np.errstate(over="ignore"):  # too large for float32: infinite there
+            if self.type.kind == "float":
+                return np.asarray(numbers, np.float32).view(np.uint32).astype(np.uint64)
+        return np.asarray(numbers, float).view(np.uint64)
+
+    def _get(self, code: Code, address: Value) -> Value:
+        return code.load(self.type, address, f"align {self.type.bytes}")
+
+    def _put(self, code: Code, value: Value, address: Value) -> None:
+        code.do(f"store {value}, {address}, align {self.type.bytes}")
+
+    def _at(self, code: Code, index: int) -> Value:
+        """The address of an entry of the work memory."""
+        return code.at("%work", index * self.type.bytes)
+
+    def _add_constants(self) -> None:
+        """Outputs that are constants."""
+
+        def write(code: Code) -> None:
+            self._put(code, self._number(code, 1), code.at("%work", self._word(code, 0)))
+
+        if self.constants:
+            addresses = np.array(list(self.constants.values()), np.uint64) * np.uint64(self.type.bytes)
+            self._add("constant", np.column_stack([addresses, self._bits(np.array(list(self.constants)))]), write)
+
+    def _add_inputs(self) -> None:
+        """Copy the inputs into the work memory, group by group."""
+
+        def write(code: Code, k: int, width: int) -> None:
+            target = code.at("%work", self._word(code, 1))
+            for j, value in enumerate(self.memory(code).load((k, self._word(code, 0), width))):
+                self._put(code, value, code.at(target, j * self.type.bytes))
+
+        for (k, width), groups in groupby(self.memory(Code(self.module)).inputs, key=lambda g: (g[0], g[2])):
+            first = np.array([g[1] for g in groups])
+            rows = np.column_stack([first, (self.rolled.inputs[k] + first) * self.type.bytes])
+            self._add(f"load{k}x{width}", rows, lambda code, k=k, width=width: write(code, k, width))
+
+    def _add_shapes(self) -> None:
+        """The segments in order."""
+        shapes, calls = self.rolled.shapes, np.array(self.rolled.calls, int)
+        counts = np.array([(s.addresses, s.constants) for s in shapes]).reshape(-1, 2)[calls]
+        starts = np.concatenate([[[0, 0]], np.cumsum(counts, axis=0)])
+        cuts = [0, *(np.flatnonzero(np.diff(calls)) + 1).tolist(), len(calls)]
+        addresses, constants = self.rolled.addresses * self.type.bytes, self._bits(self.rolled.constants)
+        for a, b in pairwise(cuts):
+            if a < b:
+                shape = shapes[calls[a]]
+                rows = [
+                    x[starts[a, k] : starts[b, k]].reshape(b - a, -1).astype(np.uint64)
+                    for k, x in enumerate((addresses, constants))
+                ]
+                self._add(f"shape{calls[a]}", np.hstack(rows), _ShapeWriter(self, shape).write)
+
+    def _add_outputs(self) -> None:
+        """Copy the outputs from the work memory, group by group."""
+
+        def write(code: Code, k: int, width: int) -> None:
+            values = [self._get(code, code.at("%work", self._word(code, 1 + j))) for j in range(width)]
+            self.memory(code).store((k, self._word(code, 0), width), values)
+
+        addresses = []
+        for slot, at in zip(self.program.outputs, self.rolled.outputs, strict=True):
+            fixed = [self.constants[e.value] if e.op is Op.CONST else 0 for e in slot.entries]
+            addresses.append(np.where(at < 0, fixed, at) * self.type.bytes)
+        for (k, width), groups in groupby(self.memory(Code(self.module)).outputs, key=lambda g: (g[0], g[2])):
+            first = np.array([g[1] for g in groups])
+            rows = np.column_stack([first, addresses[k][first[:, None] + np.arange(width)]])
+            self._add(f"store{k}x{width}", rows, lambda code, k=k, width=width: write(code, k, width))
+
+    # the loop over the table ---------------------------------------------------------------------------
+
+    def _define_loop(self) -> None:
+        code, end = Code(self.module), len(self.functions)
+        self.table.append(np.array([end << 32], np.uint64))
+        self.module.define_raw(_table_text(f"{self.name}.table", np.concatenate(self.table)))
+        size = (self.weighted + 1) * self.type.bytes
+        if size <= ON_STACK:
+            code.do(f"%work = alloca [{size} x i8], align {LINE}")
+        else:
+            self._allocate(code, size)
+        self.memory(code).fill_zeros()
+        for index in (self.squares, self.weighted):
+            self._put(code, code.const(0.0, self.type), self._at(code, index))
+        code.do("br label %run")
+        code.begin("run")
+        start, done = code.block, [f"[ %row{k}_next, %call{k} ]" for k in range(end)]
+        entry = "got" if size > ON_STACK else "entry"
+        code.do(f"%head = phi ptr {', '.join([f'[ @{self.name}.table, %{entry} ]', *done])}")
+        head = code.load(WORD, Value(code, POINTER, "%head"), _KNOWN)
+        number = code.emit(Type("i32"), f"trunc {code.emit(WORD, f'lshr {head}, 32')} to i32")
+        count, first = head & 0xFFFFFFFF, code.at("%head", 8)
+        code.do(f"switch {number}, label %finish [{' '.join(f'i32 {k}, label %call{k}' for k in range(end))}]")
+        for name, k in self.functions.items():
+            # a loop of its own for each function: its calls are predicted well
+            code.begin(f"call{k}")
+            code.do(f"%row{k} = phi ptr [ {first.text}, %{start} ], [ %row{k}_next, %call{k} ]")
+            code.do(f"%left{k} = phi i64 [ {count.text}, %{start} ], [ %left{k}_next, %call{k} ]")
+            code.do(f"call void @{self.name}.{name}(ptr %work, ptr %row{k}, ptr %rows_of, ptr %context, i1 %direct)")
+            code.do(f"%row{k}_next = getelementptr i8, ptr %row{k}, i64 {8 * self.words[k]}")
+            code.do(f"%left{k}_next = sub i64 %left{k}, 1")
+            more = Value(code, WORD, f"%left{k}_next").compare("ne", 0)
+            code.do(f"br {more}, label %call{k}, label %run")
+        code.begin("finish")
+        suspect = self._suspect(code)
+        if size > ON_STACK:
+            code.do(f"call void {_context(code, 'free').text}(ptr %memory)")
+        code.do(f"ret {suspect}")
+        head_text = f"internal i1 @{self.name}(ptr %rows_of, ptr %context, i1 %direct) noinline {ATTRIBUTES}"
+        self.module.define(self.name, head_text, code)
+
+    def _allocate(self, code: Code, size: int) -> None:
+        """Work memory from the heap, which begins at a cache line; if there is none, count that and return."""
+        code.do(f"%memory = call ptr {_context(code, 'malloc').text}(i64 {size + LINE})")
+        code.do(f"br {Value(code, POINTER, '%memory').compare('eq', 0)}, label %none, label %got")
+        code.begin("none")
+        code.emit(WORD, f"atomicrmw add {code.at('%context', offset('count'))}, i64 {NO_MEMORY} monotonic")
+        code.do("ret i1 true")
+        code.begin("got")
+        line = (code.emit(WORD, "ptrtoint ptr %memory to i64") + (LINE - 1)) & -LINE
+        code.do(f"%work = inttoptr {line} to ptr")
+
+    def _suspect(self, code: Code) -> Value:
+        if self.limit is None:
+            return code.const(False, Type("i1"))
+        squares = self._get(code, self._at(code, self.squares))
+        weighted = self._get(code, self._at(code, self.weighted))
+        for slot, at in zip(self.program.outputs, self.rolled.outputs, strict=True):
+            for e, index in zip(slot.entries, at.tolist(), strict=True):
+                if e.op is Op.INPUT:  # outputs of segments are already in the sum
+                    value = self._get(code, self._at(code, index))
+                    squares = code.fma(value, value, squares)
+        return code.any(code.fma(weighted, weighted, squares).compare("ugt", self.limit))
+
+
+class _ShapeWriter:
+    """Writes the function of a shape."""
+
+    def __init__(self, writer: _Writer, shape: Shape) -> None:
+        self.w, self.shape = writer, shape
+        self.position = {n.index: k for k, n in enumerate(shape.nodes)}
+        self.values: dict[tuple[int, int], Value] = {}  # by (INSIDE, index) or (OUTSIDE + address, offset)
+        self.bases: dict[int, Value] = {}
+
+    def write(self, code: Code) -> None:
+        """Append all operations."""
+        w, shape = self.w, self.shape
+        self.code = code
+        for node in depth_first(shape.nodes):
+            k = self.position[node.index]
+            if k in shape.absorbed:
+                continue
+            self.values[INSIDE, k] = value = self._operation(k)
+            kept = shape.results[k]
+            if kept is not None:
+                stored = value.where(code.const(1.0, w.type), code.const(0.0, w.type)) if node.op.boolean else value
+                w._put(code, stored, self._address(*kept))
+        if w.limit is not None:
+            self._accumulate(w.squares, [(v, v) for v in (self.values[INSIDE, k] for k in sorted(shape.outputs))])
+            self._accumulate(
+                w.weighted, [(self.values[INSIDE, k], self._constant(at)) for k, at in shape.watched.items()]
+            )
+
+    def _accumulate(self, index: int, factors: list[tuple[Value, Value]]) -> None:
+        """Add products to a sum in the work memory."""
+        if factors:
+            at = self.w._at(self.code, index)
+            total = self.w._get(self.code, at)
+            for a, b in factors:
+                total = self.code.fma(a, b, total)
+            self.w._put(self.code, total, at)
+
+    def _operation(self, k: int) -> Value:
+        node, which = self.shape.nodes[k], self.shape.products[k]
+        if which < 0:
+            return TABLE[node.op](self.code, *(self._argument(k, j) for j in range(len(node.args))))
+        product = self.position[node.args[which].index]
+        a, b = self._argument(product, 0), self._argument(product, 1)
+        return fuse(self.code, node.op, a, b, self._argument(k, 1 - which), is_left=which == 0)
+
+    def _argument(self, k: int, j: int) -> Value:
+        kind, detail = self.shape.arguments[k][j]
+        if kind == CONSTANT:
+            return self._constant(detail)
+        if kind == TRUTH:
+            return self.code.const(detail, self.w.type.of("i1"))
+        if (kind, detail) not in self.values:  # of another segment
+            value = self.w._get(self.code, self._address(kind - OUTSIDE, detail))
+            if self.shape.nodes[k].args[j].op.boolean:
+                value = value.compare("une", 0.0)
+            self.values[kind, detail] = value
+        return self.values[kind, detail]
+
+    def _constant(self, k: int) -> Value:
+        return self.w._number(self.code, self.shape.addresses + k)
+
+    def _address(self, base: int, offset: int) -> Value:
+        if base not in self.bases:
+            self.bases[base] = self.code.at("%work", self.w._word(self.code, base))
+        return self.code.at(self.bases[base], offset * self.w.type.bytes)
+
+
+def _context(code: Code, name: str) -> Value:
+    return code.load(POINTER, code.at("%context", offset(name)), "align 8")
+
+
+def _table_text(name: str, words: Array) -> str:
+    """A global of these words; as a text of bytes, which LLVM reads faster than numbers."""
+    data = words.astype("<u8").tobytes()
+    text = data.hex("\\").upper()
+    return f'@{name} = private unnamed_addr constant [{len(data)} x i8] c"\\{text}", align 64'

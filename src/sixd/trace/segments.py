@@ -1,0 +1,189 @@
+"""Segments: a large program cut at the bodies of the mechanism.
+
+Each operation is assigned to a segment: one body in one sweep over the bodies, as the marks of the trace say. Segments
+are executed one after the other. Everything is computed with arrays over nodes, since programs have up to some million
+of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sixd.spatial.scalar import Array
+from sixd.trace.expr import Expr
+from sixd.trace.ops import Op
+from sixd.trace.program import Program
+
+LONGEST = 1000  # operations of a segment; a longer one, such as a program without marks, is cut every PART operations
+PART = 500
+OPS = tuple(Op)
+CODES = {op: k for k, op in enumerate(OPS)}
+_ARITY = np.array([op.arity for op in OPS])
+
+
+class Nodes:
+    """The nodes of a program as arrays: by position, and by edge from an ``owner`` to its ``argument`` of a ``number``.
+
+    ``product``: per sum or difference the position of the product that is computed with it, because nothing else uses
+    it; else -1. ``segment``: numbered in the order of execution; -1 for inputs and constants.
+    """
+
+    def __init__(self, program: Program, *, fuse: bool) -> None:
+        self.program, self.nodes = program, program.nodes
+        self.count = len(self.nodes)
+        self.index = np.fromiter((n.index for n in self.nodes), np.int64, self.count)
+        self.op = np.fromiter((CODES[n.op] for n in self.nodes), np.int64, self.count)
+        arity = _ARITY[self.op]
+        flat = np.fromiter((a.index for n in self.nodes for a in n.args), np.int64, int(arity.sum()))
+        self.owner = np.repeat(np.arange(self.count), arity)
+        self.number = running(self.owner)
+        self.argument = np.searchsorted(self.index, flat)
+        self.is_input, self.is_constant = self.op == CODES[Op.INPUT], self.op == CODES[Op.CONST]
+        self.is_computed = ~(self.is_input | self.is_constant)
+        self.outputs = [self.positions(slot.entries) for slot in program.outputs]
+        self.is_output = np.zeros(self.count, bool)
+        for at in self.outputs:
+            self.is_output[at] = True
+        self.product = np.full(self.count, -1)
+        if fuse:
+            self._find_products()
+        self.segment = self._find_segments()
+
+    def positions(self, entries: Sequence[Expr]) -> Array:
+        """The positions of nodes of the program."""
+        return np.searchsorted(self.index, np.fromiter((e.index for e in entries), np.int64, len(entries)))
+
+    def is_op(self, *ops: Op) -> Array:
+        """Per node, whether it is one of these operations."""
+        return np.isin(self.op, [CODES[op] for op in ops])
+
+    def _find_products(self) -> None:
+        uses = np.bincount(self.argument, minlength=self.count)
+        for at in self.outputs:
+            uses += np.bincount(at, minlength=self.count)
+        alone = self.is_op(Op.MUL) & (uses == 1)
+        fits = self.is_op(Op.ADD, Op.SUB)[self.owner] & alone[self.argument]
+        for number in (1, 0):  # the first product, if both arguments are
+            edges = fits & (self.number == number)
+            self.product[self.owner[edges]] = self.argument[edges]
+
+    def _find_segments(self) -> Array:
+        phase, turn = _Sweeps(self).found()
+        segment = self._numbered(phase, turn)
+        part = np.zeros(self.count, np.int64)
+        for s in np.flatnonzero(np.bincount(segment[self.is_computed]) > LONGEST):
+            order = depth_first([self.nodes[k] for k in np.flatnonzero(segment == s)])
+            part[self.positions(order)] = np.arange(len(order)) // PART
+        return self._numbered(segment, part)
+
+    def _numbered(self, major: Array, minor: Array) -> Array:
+        """Numbers of the pairs, in their order, of computed nodes; a fused product has its sum's."""
+        least = minor.min(initial=0)
+        key = major * (minor.max(initial=0) - least + 1) + minor - least
+        sums = np.flatnonzero(self.product >= 0)
+        key[self.product[sums]] = key[sums]
+        found = np.full(self.count, -1)
+        found[self.is_computed] = np.unique(key[self.is_computed], return_inverse=True)[1].ravel()
+        return found
+
+
+class _Sweeps:
+    """Finds phases: consecutive loops over the bodies in one direction are one, if no body needs results of a later.
+
+    A step along a branch is a phase of its own; so is what lies between two loops, unless it uses only values from
+    before: then it moves to the first segment that needs it. Sines and cosines of inputs come first.
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+        marks = np.array([(0, 0, 0), *nodes.program.marks])
+        mark = np.searchsorted(marks[:, 0], nodes.index, side="right") - 1
+        loop, self.body = marks[mark, 1], marks[mark, 2]
+        self.direction = np.where(loop > 0, _directions(marks)[mark], 0)
+        self.run = np.where(loop > 0, loop, -mark)  # equal for nodes of one loop, or between two marks
+        self.phase = np.full(nodes.count, -1)
+        self.turn = self.body * self.direction  # in the phase
+
+    def found(self) -> tuple[Array, Array]:
+        """The phase and the turn of each node."""
+        n = self.nodes
+        angle = np.full(n.count, -1)
+        of_input = n.is_op(Op.SIN, Op.COS)[n.owner] & n.is_input[n.argument]
+        angle[n.owner[of_input]] = n.argument[of_input]
+        rest = np.flatnonzero(n.is_computed & (angle < 0))
+        self.turn = np.where(angle >= 0, angle, self.turn)
+        edge = np.searchsorted(n.owner, np.arange(n.count + 1))
+        between: list[Array] = []
+        now, going = 0, 0
+        for run in np.split(rest, np.flatnonzero(np.diff(self.run[rest])) + 1):
+            if not len(run):
+                continue
+            first, last = run[0], run[-1]
+            edges = slice(edge[first], edge[last + 1])
+            recent = self.phase[n.argument[edges]] == now
+            direction = int(self.direction[first])
+            if not direction and going and not self.body[first] and not recent.any():
+                between.append(run)
+                continue
+            late = recent & (self.turn[n.argument[edges]] > self.turn[n.owner[edges]])
+            if not direction or direction != going or late.any():
+                now += 1
+            self.phase[run], going = now, direction
+        if between:
+            self._sink(np.concatenate(between), now + 1)
+        return self.phase, self.turn
+
+    def _sink(self, between: Array, end: int) -> None:
+        """Move nodes to the phase and turn in which they are first needed."""
+        n = self.nodes
+        least = int(self.turn.min())
+        span = int(self.turn.max()) - least + 1
+        key = self.phase * span + self.turn - least
+        moves = np.zeros(n.count, bool)
+        moves[between] = True
+        key[between] = end * span
+        from_above = np.flatnonzero(moves[n.argument])[::-1]  # users before what they use
+        for owner, argument in zip(n.owner[from_above].tolist(), n.argument[from_above].tolist(), strict=True):
+            if key[owner] < key[argument]:
+                key[argument] = key[owner]
+        self.phase[between], self.turn[between] = key[between] // span, key[between] % span + least
+
+
+def _directions(marks: Array) -> Array:
+    """Per mark, 1 if the bodies of its loop ascend, -1 if they descend."""
+    loops, first = np.unique(marks[:, 1], return_index=True)
+    last = np.searchsorted(loops, marks[:, 1])
+    final = np.zeros(len(loops), np.int64)
+    final[last] = marks[:, 2]  # the last of a loop wins
+    return np.where(final < marks[first, 2], -1, 1)[last]
+
+
+def running(groups: Array) -> Array:
+    """Per element of an array whose equal elements are neighbours, its index among these."""
+    starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
+    return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
+
+
+def depth_first(nodes: Sequence[Expr]) -> list[Expr]:
+    """These nodes, arguments first, each as late as possible; of several arguments the one that needs more registers
+    comes first."""
+    inside = {n.index for n in nodes}
+    used = {a.index for n in nodes for a in n.args}
+    need: dict[int, int] = {}
+    for n in nodes:
+        needs = sorted((need.get(a.index, 1) for a in n.args), reverse=True)
+        need[n.index] = max((m + k for k, m in enumerate(needs)), default=1)
+    order: dict[int, Expr] = {}
+    stack = [(n, False) for n in nodes if n.index not in used]
+    while stack:
+        node, ready = stack.pop()
+        if node.index in order:
+            continue
+        if ready:
+            order[node.index] = node
+            continue
+        stack.append((node, True))
+        stack.extend((a, False) for a in sorted(node.args, key=lambda a: need.get(a.index, 0)) if a.index in inside)
+    return list(order.values())
