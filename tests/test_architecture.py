@@ -20,6 +20,7 @@ LAYERS = [
     "errors",
     "version",
     "locks",
+    "garbage",
     "waiting",
     "atomic",
     "notebook",
