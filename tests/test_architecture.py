@@ -21,6 +21,7 @@ LAYERS = [
     "version",
     "locks",
     "visits",
+    "garbage",
     "waiting",
     "atomic",
     "notebook",

@@ -17,6 +17,8 @@ from sixd.errors import TraceError
 from sixd.spatial.scalar import object_array
 from sixd.trace.ops import Number, Op, add, binary, compare, div, logic, mul, neg, power, select, unary
 
+_CONST = Op.CONST
+
 
 class Mark(NamedTuple):
     """From node ``start`` on, operations belong to an iteration of a loop over bodies (0: a step along a branch)."""
@@ -38,6 +40,7 @@ class Graph:
         self.nodes: list[Expr] = []
         self.marks: list[Mark] = []
         self._table: dict[tuple[Any, ...], Expr] = {}
+        self._constants: dict[float, Expr] = {}
 
     def visit(self, loop: int, body: int) -> None:
         """Mark that operations from here on belong to that body: the graph is a listener of ``sixd.visits``."""
@@ -47,17 +50,37 @@ class Graph:
 
     def node(self, op: Op, *args: Expr, value: Any = None) -> Expr:
         """The node of that operation, created if it is new; without folding."""
-        key = (op, value, *(a.index for a in args))
+        key = (op, value, *[a.index for a in args])
         found = self._table.get(key)
         if found is None:
-            found = Expr(self, len(self.nodes), op, args, value)
-            self.nodes.append(found)
-            self._table[key] = found
+            found = self._table[key] = self._new(op, args, value)
         return found
+
+    def pair(self, op: Op, a: Expr, b: Expr) -> Expr:
+        """The node of an operation of two arguments: ``node(op, a, b)`` in half the time."""
+        key = (op, None, a.index, b.index)
+        found = self._table.get(key)
+        if found is None:
+            found = self._table[key] = self._new(op, (a, b), None)
+        return found
+
+    def symmetric_pair(self, op: Op, a: Expr, b: Expr) -> Expr:
+        """The node of a commutative operation: the arguments in one order, constants last, so that equal ones are one
+        node."""
+        return self.pair(op, b, a) if a.is_const or (a.index > b.index and not b.is_const) else self.pair(op, a, b)
 
     def const(self, value: float) -> Expr:
         """The node of a number; -0.0 counts as 0.0."""
-        return self.node(Op.CONST, value=float(value) + 0.0)
+        value = float(value) + 0.0
+        found = self._constants.get(value)
+        if found is None:
+            found = self._constants[value] = self._new(_CONST, (), value)
+        return found
+
+    def _new(self, op: Op, args: tuple[Expr, ...], value: Any) -> Expr:
+        made = Expr(self, len(self.nodes), op, args, value)
+        self.nodes.append(made)
+        return made
 
     def is_normal(self, x: float) -> bool:
         """Whether a number is finite and normal (not zero, not subnormal) in the graph's dtype."""
@@ -70,6 +93,10 @@ class Graph:
 
     def lift(self, x: Any) -> Expr:
         """``x`` as a node of this graph."""
+        kind = type(x)
+        if kind is float or kind is int:  # most are; and most are the zeros and ones of matrices, which are known
+            found = self._constants.get(x)
+            return found if found is not None else self.const(x)
         if isinstance(x, Expr):
             if x.graph is not self:
                 raise TraceError("two traces were mixed: a traced value was kept from one call and used in another.")
@@ -97,23 +124,22 @@ def _unary(op: Op) -> Callable[[Expr], Expr]:
 class Expr:
     """A traced scalar. Arithmetic, comparisons and the functions of ``sixd.spatial`` return new ones."""
 
-    __slots__ = ("args", "graph", "index", "op", "value")
+    __slots__ = ("args", "graph", "index", "is_const", "op", "value")
 
     def __init__(self, graph: Graph, index: int, op: Op, args: tuple[Expr, ...], value: Any) -> None:
         self.graph, self.index, self.op, self.args, self.value = graph, index, op, args, value
-
-    @property
-    def is_const(self) -> bool:
-        """Whether it is a constant."""
-        return self.op is Op.CONST
+        self.is_const = op is _CONST  # an attribute: it is asked several times for each operation of a trace
 
     def is_value(self, x: float) -> bool:
         """Whether it is the constant ``x``."""
-        return self.op is Op.CONST and bool(self.value == x)
+        return self.is_const and bool(self.value == x)
 
-    # arithmetic; an array as the other operand loops over its elements ----------------------------------------
+    # arithmetic; an array as the other operand loops over its elements. Another traced scalar is the most frequent
+    # operand and comes first ------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Expr:
+        if type(other) is Expr and other.graph is self.graph:
+            return add(self, other)
         return NotImplemented if _is_array(other) else add(self, self.graph.lift(other))
 
     def __radd__(self, other: Any) -> Expr:
@@ -126,6 +152,8 @@ class Expr:
         return add(self.graph.lift(other), neg(self))
 
     def __mul__(self, other: Any) -> Expr:
+        if type(other) is Expr and other.graph is self.graph:
+            return mul(self, other)
         return NotImplemented if _is_array(other) else mul(self, self.graph.lift(other))
 
     def __rmul__(self, other: Any) -> Expr:

@@ -58,13 +58,18 @@ class Op(Enum):
         self.arity = arity  # number of arguments
         self.on_floats = on_floats  # NumPy's function
         self.boolean = boolean  # whether it yields a truth value instead of a number
-        self.takes_boolean = word in ("not", "and", "or")
+        # for each argument, whether it must be a truth value
+        self.conditions = tuple(word in ("not", "and", "or") or (word == "select" and k == 0) for k in range(arity))
 
     __hash__ = object.__hash__  # Enum hashes the name, which is slow: operations are keys of every graph
 
     def argument_boolean(self, k: int) -> bool:
         """Whether its argument k must be a truth value."""
-        return self.takes_boolean or (self is Op.SELECT and k == 0)
+        return self.conditions[k]
+
+
+# as names of the module, for these are compared for each operation of a trace: Op.NEG takes 50 ns to look up
+_ADD, _SUB, _MUL, _NEG = Op.ADD, Op.SUB, Op.MUL, Op.NEG
 
 
 # folding -----------------------------------------------------------------------------------------
@@ -74,63 +79,65 @@ def neg(a: Expr) -> Expr:
     """-a."""
     if a.is_const:
         return a.graph.const(-a.value)
-    if a.op is Op.NEG:
+    if a.op is _NEG:
         return a.args[0]
-    if a.op is Op.SUB:
-        return a.graph.node(Op.SUB, a.args[1], a.args[0])
-    if a.op is Op.MUL and a.args[1].is_const:
+    if a.op is _SUB:
+        return a.graph.pair(_SUB, a.args[1], a.args[0])
+    if a.op is _MUL and a.args[1].is_const:
         return mul(a.args[0], neg(a.args[1]))
-    return a.graph.node(Op.NEG, a)
+    return a.graph.node(_NEG, a)
 
 
 def add(a: Expr, b: Expr) -> Expr:
     """a + b; a sum with a negative becomes a difference."""
-    graph = a.graph
-    if a.is_const and b.is_const:
-        return graph.const(a.value + b.value)
-    if a.is_value(0):
-        return b
-    if b.is_value(0):
+    # zeros first: half of the sums in products of matrices have one
+    if a.is_const:
+        if b.is_const:
+            return a.graph.const(a.value + b.value)
+        if a.value == 0:
+            return b
+    elif b.is_const and b.value == 0:
         return a
-    if b.op is Op.NEG:
+    if b.op is _NEG:
         return _difference(a, b.args[0])
-    if a.op is Op.NEG:
+    if a.op is _NEG:
         return _difference(b, a.args[0])
-    return graph.node(Op.ADD, *_ordered(a, b))
+    return a.graph.symmetric_pair(_ADD, a, b)
 
 
 def _difference(a: Expr, b: Expr) -> Expr:
     if a is b:
         return a.graph.const(0.0)
-    if a.op is Op.NEG:
+    if a.op is _NEG:
         return neg(add(a.args[0], b))
-    return a.graph.node(Op.SUB, a, b)
+    return a.graph.pair(_SUB, a, b)
 
 
 def mul(a: Expr, b: Expr) -> Expr:
     """a b; constants are gathered on the right, signs moved outward."""
-    graph = a.graph
     if a.is_const:
         a, b = b, a
     if b.is_const:
+        c = b.value
         if a.is_const:
-            return graph.const(a.value * b.value)
-        if b.value == 0:
+            return a.graph.const(a.value * c)
+        if c == 0:
             return b
-        if b.value == 1:
+        if c == 1:
             return a
-        if b.value == -1:
+        if c == -1:
             return neg(a)
-        if a.op is Op.MUL and a.args[1].is_const and graph.is_normal(merged := a.args[1].value * b.value):
+        graph = a.graph
+        if a.op is _MUL and a.args[1].is_const and graph.is_normal(merged := a.args[1].value * c):
             return mul(a.args[0], graph.const(merged))
-        if a.op is Op.NEG:
+        if a.op is _NEG:
             return mul(a.args[0], neg(b))
-        return graph.node(Op.MUL, a, b)
-    if a.op is Op.NEG:
+        return graph.pair(_MUL, a, b)
+    if a.op is _NEG:
         return neg(mul(a.args[0], b))
-    if b.op is Op.NEG:
+    if b.op is _NEG:
         return neg(mul(a, b.args[0]))
-    return graph.node(Op.MUL, *_ordered(a, b))
+    return a.graph.symmetric_pair(_MUL, a, b)
 
 
 def div(a: Expr, b: Expr) -> Expr:
@@ -140,9 +147,9 @@ def div(a: Expr, b: Expr) -> Expr:
             return a.graph.const(a.value / b.value)
         if a.graph.is_normal(inverse := 1 / b.value):
             return mul(a, a.graph.const(inverse))
-    if a.op is Op.NEG:
+    if a.op is _NEG:
         return neg(div(a.args[0], b))
-    return a.graph.node(Op.DIV, a, b)
+    return a.graph.pair(Op.DIV, a, b)
 
 
 def power(a: Expr, exponent: Any) -> Expr:
@@ -173,18 +180,19 @@ def unary(op: Op, a: Expr) -> Expr:
 
 def binary(op: Op, a: Expr, b: Expr) -> Expr:
     """A function of two arguments, folded if both are constants."""
-    if op in (Op.MIN, Op.MAX):
-        if a is b:
-            return a
-        a, b = _ordered(a, b)
-    return _fold(op, a, b) if a.is_const and b.is_const else a.graph.node(op, a, b)
+    symmetric = op in (Op.MIN, Op.MAX)
+    if symmetric and a is b:
+        return a
+    if a.is_const and b.is_const:
+        return _fold(op, a, b)
+    return a.graph.symmetric_pair(op, a, b) if symmetric else a.graph.pair(op, a, b)
 
 
 def compare(op: Op, a: Expr, b: Expr) -> Expr:
     """A comparison; of two constants it is the constant 1 or 0."""
-    if op is Op.EQ:
-        a, b = _ordered(a, b)
-    return _fold(op, a, b) if a.is_const and b.is_const else a.graph.node(op, a, b)
+    if a.is_const and b.is_const:
+        return _fold(op, a, b)
+    return a.graph.symmetric_pair(op, a, b) if op is Op.EQ else a.graph.pair(op, a, b)
 
 
 def logic(op: Op, *args: Expr) -> Expr:
@@ -207,10 +215,3 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 def _fold(op: Op, *args: Expr) -> Expr:
     with np.errstate(all="ignore"):
         return args[0].graph.const(float(op.on_floats(*(np.float64(a.value) for a in args))))
-
-
-def _ordered(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Arguments of a commutative operation in one order, constants last, so that equal ones are one node."""
-    if a.is_const or (not b.is_const and a.index > b.index):
-        return b, a
-    return a, b

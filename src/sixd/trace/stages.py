@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import TraceError
+from sixd.garbage import PAUSED
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Graph
 from sixd.trace.program import Program, Slot, make_program
@@ -123,6 +124,7 @@ class Stages:
         return name
 
 
+@PAUSED
 def trace_stages(
     function: Callable[..., tuple[Any, ...]],
     state: Mapping[str, Shape],
