@@ -20,7 +20,7 @@ from sixd.trace.segments import OPS, Nodes, running
 
 # how the function of a shape finds an argument
 ABSENT, INSIDE, CONSTANT, TRUTH, OUTSIDE = -1, 0, 1, 2, 3
-_TAKES_TRUTH = np.array([[op.argument_boolean(k) for k in range(3)] for op in OPS])
+_TAKES_TRUTH = np.array([[k < op.arity and op.argument_boolean(k) for k in range(3)] for op in OPS])
 # of a node
 KEPT, OUTPUT, WATCHED, ABSORBED = 1, 2, 4, 8
 
