@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -39,8 +39,10 @@ _ORDINARY = 4.0
 _MARGIN = 10.0
 # freedoms of a tree above which M is not formed. Of a chain of 200, forming it eight times took 0.7 s, longer than
 # tracing forward dynamics; of 1,000, 20 s
-MANY = 100
-_PRODUCTS = 12  # with M and with its inverse, for an estimate of the condition: off by 1 % for chains of 400 links
+_MANY = 100
+_PRODUCTS = (
+    8  # with M and with its inverse, for an estimate of the condition: 0 to 9 % below it (robots, chains to 400)
+)
 
 
 class Usual(NamedTuple):
@@ -102,6 +104,63 @@ def _anywhere(system: System, rng: np.random.Generator) -> Array:
     return np.concatenate([np.zeros(0), *parts])
 
 
+# of many freedoms ---------------------------------------------------------------------------------
+
+
+def is_large(system: System) -> TypeGuard[Model]:
+    """Whether the system is a tree of so many freedoms that its mass matrix is not formed."""
+    return isinstance(system, Model) and system.nv > _MANY
+
+
+def _diagonal(model: Model, q: Array) -> Array:
+    """The diagonal (nv,) of M."""
+    X, S = joint_transforms(model, q)
+    Ic = composite_inertias(model, X)
+    parts = [np.diag(S[i].T @ (Ic[i] @ S[i])) for i in model.bodies]
+    return np.concatenate([np.zeros(0), *parts]) + model.armature
+
+
+@np.errstate(all="ignore")
+def estimated_condition(model: Model, q: Array, prescribed: AbstractSet[int], usual: Array) -> float:
+    """:func:`condition` of M at q (nq,), restricted to the freedoms that are solved for, without forming it."""
+    if not np.isfinite(q).all():
+        return np.nan
+    free = solved_freedoms(model, prescribed)
+    size = np.sqrt(np.maximum(_diagonal(model, q)[free], usual))
+    X, S = joint_transforms(model, q)
+    articulated = articulated_inertias(model, X, S, prescribed)
+
+    def spread(x: Array) -> Array:
+        full = np.zeros((model.nv, 1))
+        full[free, 0] = x
+        return full
+
+    def scaled_mass(x: Array) -> Array:
+        return times_columns(model, X, S, spread(x / size))[free, 0] / size
+
+    def scaled_inverse(x: Array) -> Array:
+        return solve_factored(model, X, S, articulated, spread(x * size), prescribed)[free, 0] * size
+
+    found = [_largest_eigenvalue(f, len(free)) for f in (scaled_mass, scaled_inverse)]
+    return found[0] * found[1] if all(x > 0 for x in found) else np.inf  # NaN, of pivots that are 0, is not positive
+
+
+def _largest_eigenvalue(times: Callable[[Array], Array], n: int) -> float:
+    """An estimate from below of the largest eigenvalue of a symmetric matrix (n, n), by Lanczos' method."""
+    v = np.random.default_rng(0).standard_normal(n)
+    basis, images = np.zeros((0, n)), np.zeros((0, n))
+    for _ in range(min(n, _PRODUCTS)):
+        basis = np.concatenate([basis, [v / np.linalg.norm(v)]])
+        images = np.concatenate([images, [times(basis[-1])]])
+        v = images[-1]
+        for _ in range(2):  # once more, for rounding leaves some of what was taken away
+            v = v - basis.T @ (basis @ v)
+        if np.linalg.norm(v) <= 1e-12 * np.linalg.norm(images[-1]):
+            break  # the space that v can reach is complete, as for many equal pendulums
+    projected = basis @ images.T
+    return float(np.linalg.eigvalsh(projected + projected.T)[-1] / 2) if np.isfinite(projected).all() else np.nan
+
+
 # in one configuration -----------------------------------------------------------------------------
 
 
@@ -150,7 +209,7 @@ def _usual_sizes(system: System, prescribed: AbstractSet[int]) -> Usual:
     configurations = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_TRIED)]
     configurations += [_anywhere(system, rng) for _ in range(_TRIED)]
     pivots = np.array([np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) for q in configurations])
-    if isinstance(system, Model) and system.nv > MANY:
+    if is_large(system):
         size = np.max([_diagonal(system, q)[free] for q in configurations], axis=0, initial=0.0)
         # in two configurations, for an estimate takes four times as long as the pivots
         few = [0, _TRIED]
@@ -169,55 +228,6 @@ def _usual(size: Array, pivots: Array, conditions: Array, where: list[int]) -> U
     excess = conditions / np.abs(sums[where])
     largest = (float(np.max(x[np.isfinite(x)], initial=start)) for x, start in ((np.abs(sums), 0.0), (excess, 1.0)))
     return Usual(size, *largest)
-
-
-def _diagonal(model: Model, q: Array) -> Array:
-    """The diagonal (nv,) of M."""
-    X, S = joint_transforms(model, q)
-    Ic = composite_inertias(model, X)
-    parts = [np.diag(S[i].T @ (Ic[i] @ S[i])) for i in model.bodies]
-    return np.concatenate([np.zeros(0), *parts]) + model.armature
-
-
-@np.errstate(all="ignore")
-def estimated_condition(model: Model, q: Array, prescribed: AbstractSet[int], usual: Array) -> float:
-    """:func:`condition` of M at q (nq,), restricted to the freedoms that are solved for, without forming it."""
-    if not np.isfinite(q).all():
-        return np.nan
-    free = solved_freedoms(model, prescribed)
-    size = np.sqrt(np.maximum(_diagonal(model, q)[free], usual))
-    X, S = joint_transforms(model, q)
-    articulated = articulated_inertias(model, X, S, prescribed)
-
-    def spread(x: Array) -> Array:
-        full = np.zeros((model.nv, 1))
-        full[free, 0] = x
-        return full
-
-    def scaled_mass(x: Array) -> Array:
-        return times_columns(model, X, S, spread(x / size))[free, 0] / size
-
-    def scaled_inverse(x: Array) -> Array:
-        return solve_factored(model, X, S, articulated, spread(x * size), prescribed)[free, 0] * size
-
-    found = [_largest_eigenvalue(f, len(free)) for f in (scaled_mass, scaled_inverse)]
-    return found[0] * found[1] if min(found) > 0 else np.inf  # NaN is not larger either
-
-
-def _largest_eigenvalue(times: Callable[[Array], Array], n: int) -> float:
-    """An estimate from below of the largest eigenvalue of a symmetric matrix (n, n), by Lanczos' method."""
-    v = np.random.default_rng(0).standard_normal(n)
-    basis, images = np.zeros((0, n)), np.zeros((0, n))
-    for _ in range(min(n, _PRODUCTS)):
-        basis = np.concatenate([basis, [v / np.linalg.norm(v)]])
-        images = np.concatenate([images, [times(basis[-1])]])
-        v = images[-1]
-        for _ in range(2):  # once more, for rounding leaves some of what was taken away
-            v = v - basis.T @ (basis @ v)
-        if np.linalg.norm(v) <= 1e-12 * np.linalg.norm(images[-1]):
-            break  # the space that v can reach is complete, as for many equal pendulums
-    projected = basis @ images.T
-    return float(np.linalg.eigvalsh(projected + projected.T)[-1] / 2) if np.isfinite(projected).all() else np.nan
 
 
 def watch_weights(system: System, prescribed: AbstractSet[int], dtype: str) -> Array:

@@ -12,10 +12,10 @@ import numpy as np
 
 from sixd.algorithms.singular import (
     LARGEST_CONDITION,
-    MANY,
     condition,
     dependent_joints,
     estimated_condition,
+    is_large,
     solved_freedoms,
     usual_sizes,
 )
@@ -85,7 +85,7 @@ def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
 def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
     """The condition (n,) of M, restricted to the freedoms that are solved for, at each q (n, nq)."""
     usual = usual_sizes(model, prescribed).size
-    if isinstance(model, Model) and model.nv > MANY:
+    if is_large(model):
         return np.array([estimated_condition(model, row, prescribed, usual) for row in q])
     made = artifact.routine(model, Request(LIBRARY["mass_matrix"], (), "float64", False))
     M, free = made([q], q.shape[:1], None)[0][0], solved_freedoms(model, prescribed)
