@@ -6,9 +6,11 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import sixd
+from sixd.algorithms import singular
 from sixd.algorithms.crba import crba
-from sixd.algorithms.singular import condition, usual_sizes
+from sixd.algorithms.singular import condition, estimated_condition, reciprocal_pivots, usual_sizes, watch_weights
 from sixd.engine import evaluate
+from sixd.zoo.random_trees import JOINT_KINDS
 
 EPS = np.finfo(float).eps
 UNIT = sixd.Inertia(1.0, about_com=(1.0, 1.0, 1.0))
@@ -248,3 +250,63 @@ def test_conditions():
     assert condition(np.diag([0.0, 1.0, 1.0]), np.array([0.0, 1.0, 1.0])) == np.inf
     assert np.isnan(condition(np.full((2, 3, 3), np.nan), size)).all()
     assert condition(np.zeros((4, 0, 0)), np.zeros(0)).shape == (4,)
+
+
+# trees of many freedoms, whose M is not formed -------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", JOINT_KINDS)
+def test_estimated_conditions(kind):
+    """Within 20 % of the condition of M, for all freedoms and for those that are left when some are prescribed."""
+    model = sixd.zoo.random_tree(1, kinds=(kind,), rounds=4)
+    for k, prescribed in enumerate((frozenset(), frozenset({1, 3}))):
+        q, free = model.random_configuration(k), singular.solved_freedoms(model, prescribed)
+        M = np.asarray(crba(model, q), dtype=float)[np.ix_(free, free)]
+        for size in (np.diag(M), 2 * np.diag(M)):
+            found = estimated_condition(model, q, prescribed, size)
+            assert 0.8 * condition(M, size) <= found <= (1 + 1e-6) * condition(M, size)
+
+
+def test_estimates_of_special_matrices():
+    """Equal pendulums side by side (M is a multiple of 1), a singular state, and NaN."""
+    builder = sixd.ModelBuilder("row of pendulums")
+    for k in range(20):
+        at = sixd.placement((k, 0, 0))
+        builder.add_body(f"b{k}", "world", sixd.Revolute("x"), inertia=UNIT, placement=at)
+    model = builder.build()
+    assert estimated_condition(model, np.ones(20), frozenset(), np.ones(20)) == pytest.approx(1.0)
+    assert estimated_condition(WRIST, ZERO, frozenset(), ONE) > 1e15
+    assert np.isnan(estimated_condition(WRIST, ZERO * np.nan, frozenset(), ONE))
+
+
+def test_usual_sizes_without_the_mass_matrix(monkeypatch):
+    """Both ways give the same sizes and sums; the excess is an estimate."""
+    for model in (sixd.zoo.random_tree(0), sixd.zoo.ur_arm(), sixd.zoo.humanoid()):
+        formed = singular._usual_sizes(model, frozenset({2}))
+        with monkeypatch.context() as patch:
+            patch.setattr(singular, "_MANY", 0)
+            estimated = singular._usual_sizes(model, frozenset({2}))
+        assert np.array_equal(formed.size, estimated.size)
+        assert formed.sum == estimated.sum
+        assert estimated.excess <= formed.excess * (1 + 1e-6)
+
+
+def test_large_trees_are_judged_without_the_mass_matrix(monkeypatch):
+    """A row near a singular state is refused with the same words, and others are not."""
+    monkeypatch.setattr(singular, "_MANY", 0)
+    model = wrist()
+    tau = np.ones((3, 3))
+    with pytest.raises(sixd.SingularError, match=r"in row \(1,\): there joints \[.*\] move no inertia"):
+        sixd.forward_dynamics(model, angles(0.5, 1e-8, 0.3), 0 * tau, tau)
+    near = angles(1e-6)
+    assert np.array_equal(sixd.forward_dynamics(model, near, ZERO, ONE), CALLS["forward_dynamics"](near))
+
+
+def test_ordinary_states_of_long_chains_are_not_suspect():
+    """The sums of 400 links are 1e7, twice what is large for robots; of a state that is not ordinary, they are."""
+    model = sixd.zoo.autotree(400, skew=0.3)
+    weights = watch_weights(model, frozenset(), "float64")
+    for seed in range(3):
+        pivots = np.array(reciprocal_pivots(model, model.random_configuration(seed)), dtype=float)
+        assert weights @ pivots < 1
+    assert usual_sizes(model).sum > singular._LARGE_SUM

@@ -4,13 +4,15 @@ Two measures. The first is a pivot D of the articulated-body algorithm over the 
 1 for a joint that moves alone, and 0 for one that moves nothing beyond what other joints move already. It finds the
 joints that make M singular in every configuration. The second is the condition number of M in one configuration, each
 freedom scaled by its usual inertia so that metres and radians, fingers and arms can be compared: errors of M⁻¹ grow
-with it. A sum of reciprocal pivots is a cheap test for configurations where the condition may be large.
+with it. A sum of reciprocal pivots is a cheap test for configurations where the condition may be large. Of mechanisms
+with many freedoms M is not formed: its extreme eigenvalues are estimated by products and solves with it, O(n) each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from sixd.algorithms.aba import articulated_inertias, factors_small
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import joint_transforms
+from sixd.algorithms.solve import solve_factored, times_columns
 from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
@@ -30,18 +33,27 @@ _TRIED = 4  # random configurations within limits, and as many without, in which
 # the condition is computed where the sum of reciprocal pivots, relative to usual ones, exceeds this: two nested
 # singularities may give a condition that is the square, so it is at most the root of the largest condition allowed
 _LARGE_SUM = 5e6
+# but a sum that is ordinary for a mechanism is not large: in chains of 200 links it is 1e6, in chains of 1,000 2e8
+_ORDINARY = 4.0
 # factor by which the condition may exceed the sum, beyond its excess in random configurations
 _MARGIN = 10.0
+# freedoms of a tree above which M is not formed. Of a chain of 200, forming it eight times took 0.7 s, longer than
+# tracing forward dynamics; of 1,000, 20 s
+_MANY = 100
+_PRODUCTS = (
+    8  # with M and with its inverse, for an estimate of the condition: 0 to 9 % below it (robots, chains to 400)
+)
 
 
 class Usual(NamedTuple):
     """Properties of M over random configurations.
 
-    ``size`` (n,) are its largest diagonal entries for the freedoms that are solved for, ``excess`` is the largest ratio
-    of its condition to the sum of entries over pivots.
+    ``size`` (n,) are its largest diagonal entries for the freedoms that are solved for, ``sum`` is the largest sum of
+    these over pivots, ``excess`` the largest ratio of its condition to that sum.
     """
 
     size: Array
+    sum: float
     excess: float
 
 
@@ -92,6 +104,63 @@ def _anywhere(system: System, rng: np.random.Generator) -> Array:
     return np.concatenate([np.zeros(0), *parts])
 
 
+# of many freedoms ---------------------------------------------------------------------------------
+
+
+def is_large(system: System) -> TypeGuard[Model]:
+    """Whether the system is a tree of so many freedoms that its mass matrix is not formed."""
+    return isinstance(system, Model) and system.nv > _MANY
+
+
+def _diagonal(model: Model, q: Array) -> Array:
+    """The diagonal (nv,) of M."""
+    X, S = joint_transforms(model, q)
+    Ic = composite_inertias(model, X)
+    parts = [np.diag(S[i].T @ (Ic[i] @ S[i])) for i in model.bodies]
+    return np.concatenate([np.zeros(0), *parts]) + model.armature
+
+
+@np.errstate(all="ignore")
+def estimated_condition(model: Model, q: Array, prescribed: AbstractSet[int], usual: Array) -> float:
+    """:func:`condition` of M at q (nq,), restricted to the freedoms that are solved for, without forming it."""
+    if not np.isfinite(q).all():
+        return np.nan
+    free = solved_freedoms(model, prescribed)
+    size = np.sqrt(np.maximum(_diagonal(model, q)[free], usual))
+    X, S = joint_transforms(model, q)
+    articulated = articulated_inertias(model, X, S, prescribed)
+
+    def spread(x: Array) -> Array:
+        full = np.zeros((model.nv, 1))
+        full[free, 0] = x
+        return full
+
+    def scaled_mass(x: Array) -> Array:
+        return times_columns(model, X, S, spread(x / size))[free, 0] / size
+
+    def scaled_inverse(x: Array) -> Array:
+        return solve_factored(model, X, S, articulated, spread(x * size), prescribed)[free, 0] * size
+
+    found = [_largest_eigenvalue(f, len(free)) for f in (scaled_mass, scaled_inverse)]
+    return found[0] * found[1] if all(x > 0 for x in found) else np.inf  # NaN, of pivots that are 0, is not positive
+
+
+def _largest_eigenvalue(times: Callable[[Array], Array], n: int) -> float:
+    """An estimate from below of the largest eigenvalue of a symmetric matrix (n, n), by Lanczos' method."""
+    v = np.random.default_rng(0).standard_normal(n)
+    basis, images = np.zeros((0, n)), np.zeros((0, n))
+    for _ in range(min(n, _PRODUCTS)):
+        basis = np.concatenate([basis, [v / np.linalg.norm(v)]])
+        images = np.concatenate([images, [times(basis[-1])]])
+        v = images[-1]
+        for _ in range(2):  # once more, for rounding leaves some of what was taken away
+            v = v - basis.T @ (basis @ v)
+        if np.linalg.norm(v) <= 1e-12 * np.linalg.norm(images[-1]):
+            break  # the space that v can reach is complete, as for many equal pendulums
+    projected = basis @ images.T
+    return float(np.linalg.eigvalsh(projected + projected.T)[-1] / 2) if np.isfinite(projected).all() else np.nan
+
+
 # in one configuration -----------------------------------------------------------------------------
 
 
@@ -139,20 +208,33 @@ def _usual_sizes(system: System, prescribed: AbstractSet[int]) -> Usual:
     rng, free = np.random.default_rng(0), solved_freedoms(system, prescribed)
     configurations = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_TRIED)]
     configurations += [_anywhere(system, rng) for _ in range(_TRIED)]
+    pivots = np.array([np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) for q in configurations])
+    if is_large(system):
+        size = np.max([_diagonal(system, q)[free] for q in configurations], axis=0, initial=0.0)
+        # in two configurations, for an estimate takes four times as long as the pivots
+        few = [0, _TRIED]
+        conditions = np.array([estimated_condition(system, configurations[k], prescribed, size) for k in few])
+        return _usual(size, pivots, conditions, few)
     matrices = np.array([np.asarray(system.apply("mass_matrix", crba, q), dtype=float) for q in configurations])
     matrices = matrices[:, free[:, None], free]
     diagonals = np.diagonal(matrices, axis1=1, axis2=2)
     size = np.max(np.where(np.isfinite(diagonals), diagonals, 0.0), axis=0, initial=0.0)
-    pivots = np.array([np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) for q in configurations])
+    return _usual(size, pivots, condition(matrices, size), list(range(len(pivots))))
+
+
+def _usual(size: Array, pivots: Array, conditions: Array, where: list[int]) -> Usual:
+    """``conditions`` are those in the configurations with the indices ``where``."""
     sums = np.array([np.sum(size * row) for row in pivots])
-    excess = condition(matrices, size) / np.abs(sums)
-    return Usual(size, float(np.max(excess[np.isfinite(excess)], initial=1.0)))
+    excess = conditions / np.abs(sums[where])
+    largest = (float(np.max(x[np.isfinite(x)], initial=start)) for x, start in ((np.abs(sums), 0.0), (excess, 1.0)))
+    return Usual(size, *largest)
 
 
 def watch_weights(system: System, prescribed: AbstractSet[int], dtype: str) -> Array:
     """Weights (n,) for the reciprocal pivots: where their sum is below 1, ``condition`` is allowed in that dtype."""
     usual = usual_sizes(system, prescribed)
-    return usual.size / min(_LARGE_SUM, LARGEST_CONDITION[dtype] / (_MARGIN * usual.excess))
+    large = max(_LARGE_SUM, _ORDINARY * usual.sum)
+    return usual.size / min(large, LARGEST_CONDITION[dtype] / (_MARGIN * usual.excess))
 
 
 def dependent_joints(system: System, q: Array, prescribed: AbstractSet[int], dtype: str) -> list[str]:

@@ -6,9 +6,11 @@ factoring M where light bodies hang on heavy ones, since the pivots are formed w
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 import numpy as np
 
-from sixd.algorithms.aba import articulated_inertias
+from sixd.algorithms.aba import Articulated, articulated_inertias
 from sixd.algorithms.kinematics import joint_transforms
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, common_dtype
@@ -18,13 +20,28 @@ from sixd.spatial.transform import mirror_upper
 def solve_columns(model: Model, q: Array, B: Array) -> Array:
     """M(q)⁻¹ B (nv, m) for the columns of B (nv, m)."""
     X, S = joint_transforms(model, q)
-    _, _, U, _, D_inv = articulated_inertias(model, X, S)
+    return solve_factored(model, X, S, articulated_inertias(model, X, S), B)
+
+
+def solve_factored(
+    model: Model,
+    X: list[Array],
+    S: list[Array],
+    articulated: Articulated,
+    B: Array,
+    prescribed: AbstractSet[int] = frozenset(),
+) -> Array:
+    """The same, given the articulated inertias; joints in ``prescribed`` do not move, their rows of B do not count."""
+    _, _, U, _, D_inv = articulated
     none = np.zeros((6, B.shape[1]), dtype=int)
 
     # inward: the part of B left for each joint, and the force handed to the parent
     pA, u = [none] * len(X), [none[:0]] * len(X)
     for i in reversed(model.bodies):
         p = model.parent[i]
+        if i in prescribed:
+            pA[p] = pA[p] + X[i].T @ pA[i]
+            continue
         u[i] = B[model.iv[i]] - S[i].T @ pA[i]
         pA[p] = pA[p] + X[i].T @ (pA[i] + U[i] @ (D_inv[i] @ u[i]))
 
@@ -32,9 +49,23 @@ def solve_columns(model: Model, q: Array, B: Array) -> Array:
     a, rows = [none], [none[:0]]
     for i in model.bodies:
         a_i = X[i] @ a[model.parent[i]]
-        rows.append(D_inv[i] @ (u[i] - U[i].T @ a_i))
+        rows.append(B[model.iv[i]] * 0 if i in prescribed else D_inv[i] @ (u[i] - U[i].T @ a_i))
         a.append(a_i + S[i] @ rows[i])
     return np.concatenate(rows).astype(common_dtype(rows))
+
+
+def times_columns(model: Model, X: list[Array], S: list[Array], B: Array) -> Array:
+    """M B (nv, m) for the columns of B (nv, m): inverse dynamics at rest and without gravity."""
+    a = [np.zeros((6, B.shape[1]), dtype=int)]
+    for i in model.bodies:
+        a.append(X[i] @ a[model.parent[i]] + S[i] @ B[model.iv[i]])
+    f = [a[0], *(model.inertia[i] @ a[i] for i in model.bodies)]
+    rows = [a[0][:0]] * len(X)
+    for i in reversed(model.bodies):
+        p = model.parent[i]
+        rows[i] = S[i].T @ f[i]
+        f[p] = f[p] + X[i].T @ f[i]
+    return np.concatenate(rows) + model.armature[:, None] * B
 
 
 def mass_matrix_solve(model: Model, q: Array, b: Array) -> Array:

@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.singular import LARGEST_CONDITION, condition, dependent_joints, solved_freedoms, usual_sizes
+from sixd.algorithms.singular import (
+    LARGEST_CONDITION,
+    condition,
+    dependent_joints,
+    estimated_condition,
+    is_large,
+    solved_freedoms,
+    usual_sizes,
+)
 from sixd.engine import artifact
 from sixd.engine.functions import LIBRARY, Function, Request
 from sixd.errors import SingularError
@@ -76,9 +84,12 @@ def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
 
 def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
     """The condition (n,) of M, restricted to the freedoms that are solved for, at each q (n, nq)."""
+    usual = usual_sizes(model, prescribed).size
+    if is_large(model):
+        return np.array([estimated_condition(model, row, prescribed, usual) for row in q])
     made = artifact.routine(model, Request(LIBRARY["mass_matrix"], (), "float64", False))
     M, free = made([q], q.shape[:1], None)[0][0], solved_freedoms(model, prescribed)
-    return condition(M[:, free[:, None], free], usual_sizes(model, prescribed).size)
+    return condition(M[:, free[:, None], free], usual)
 
 
 def _singular_error(where: str, model: System, names: list[str], row: str, found: float, dtype: str) -> SingularError:

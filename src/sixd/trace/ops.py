@@ -58,14 +58,13 @@ class Op(Enum):
         self.arity = arity  # number of arguments
         self.on_floats = on_floats  # NumPy's function
         self.boolean = boolean  # whether it yields a truth value instead of a number
-        # for each argument, whether it must be a truth value
-        self.conditions = tuple(word in ("not", "and", "or") or (word == "select" and k == 0) for k in range(arity))
+        self.takes_conditions = word in ("not", "and", "or", "select")  # whether an argument must be a truth value
 
     __hash__ = object.__hash__  # Enum hashes the name, which is slow: operations are keys of every graph
 
     def argument_boolean(self, k: int) -> bool:
         """Whether its argument k must be a truth value."""
-        return self.conditions[k]
+        return self.takes_conditions and (k == 0 or self is not Op.SELECT)
 
 
 # as names of the module, for these are compared for each operation of a trace: Op.NEG takes 50 ns to look up

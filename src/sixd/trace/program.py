@@ -160,13 +160,12 @@ def check(program: Program) -> None:
         index, op, args = node.index, node.op, node.args
         if len(args) != op.arity:
             raise TraceError(f"check: %{index} = {node!r} has {len(args)} arguments, expected {op.arity}.")
-        for a, condition in zip(args, op.conditions, strict=True):
+        for a in args:
             if a.index not in known:
                 raise TraceError(f"check: %{index} = {node!r} uses %{a.index} before it is made.")
-            if a.op.boolean is not condition and not a.is_const:
-                k = next(k for k, x in enumerate(args) if x is a)
-                raise TraceError(f"check: argument {k} of %{index} = {node!r} is a {a.op.word}.")
-        if op is Op.INPUT and index not in given:
+            if a.op.boolean or op.takes_conditions:  # few do
+                _check_conditions(node)
+        if not args and op is Op.INPUT and index not in given:
             raise TraceError(f"check: {node!r} is not an input of any slot.")
         if index in known:
             raise TraceError(f"check: %{index} occurs twice.")
@@ -175,6 +174,13 @@ def check(program: Program) -> None:
         for e in slot.entries:
             if e.index not in known or e.op.boolean:
                 raise TraceError(f"check: output {slot.name} has {e!r}, expected a number that was computed.")
+
+
+def _check_conditions(node: Expr) -> None:
+    """Raise TraceError if a number stands where a truth value is expected, or the reverse."""
+    for k, a in enumerate(node.args):
+        if a.op.boolean is not node.op.argument_boolean(k) and not a.is_const:
+            raise TraceError(f"check: argument {k} of %{node.index} = {node!r} is a {a.op.word}.")
 
 
 def work_indices(
