@@ -17,11 +17,11 @@ from samples import states
 from sixd.algorithms.aba import aba
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import rnea
-from sixd.codegen import c
+from sixd.codegen import c, c_rolled
 from sixd.codegen.c import C_EXPR, RESERVED, emit
 from sixd.spatial import acos, asin, atan2, cos, exp, log, maximum, minimum, sign, sin, sqrt, tan, where
 from sixd.spatial.scalar import absolute
-from sixd.trace import Op, trace
+from sixd.trace import Op, segments, trace
 
 LANGUAGES = [
     pytest.param("C99", marks=needs_cc),
@@ -31,12 +31,21 @@ LANGUAGES = [
 ]
 
 
-@pytest.fixture(params=["whole", "parts"])
+@pytest.fixture(params=["whole", "parts", "rolled"])
 def cut(request, monkeypatch):
-    """Once as one function, once in parts of three statements."""
+    """Once as one function, once in parts of three statements, once as shapes of segments of three."""
     if request.param == "parts":
         monkeypatch.setattr(c, "WHOLE", 0)
         monkeypatch.setattr(c, "PART", 3)
+    if request.param == "rolled":
+        roll_all(monkeypatch)
+        monkeypatch.setattr(segments, "LONGEST", 3)
+        monkeypatch.setattr(segments, "PART", 3)
+
+
+def roll_all(monkeypatch):
+    """Roll programs of one operation and more."""
+    monkeypatch.setattr(c_rolled, "FROM", 1)
 
 
 def compare(code, program, folder, samples, *, dtype=np.float64, rtol=1e-12, **how):

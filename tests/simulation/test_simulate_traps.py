@@ -261,6 +261,6 @@ def test_tables_for_batches_of_several_dimensions():
 
 
 def test_long_work_is_announced(monkeypatch):
-    monkeypatch.setattr(sys.modules["sixd.engine.artifact"], "_LONG", 10)
+    monkeypatch.setattr(sys.modules["sixd.engine.artifact"], "_LONG", 1e-3)
     with pytest.warns(sixd.CompileWarning, match="simulate: compiling .* operations for .* takes about"):
         sixd.simulate(sixd.zoo.planar(3), None, None, 0.002, controller=lambda t, q, qd: q * 0.123456)

@@ -2,7 +2,8 @@
 
 It needs only <math.h>, and is also valid C++. No argument is ``restrict``: outputs are written after all else, so that
 an output array may overlap an input array. A long program is cut into parts, static functions that pass values in an
-array on the stack, because compilers take more than linear time for one long function.
+array on the stack, because compilers take more than linear time for one long function; a large one is written by
+``c_rolled``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sixd.atomic import write_together
+from sixd.codegen import c_rolled
+from sixd.codegen.c_rolled import RolledCode
 from sixd.codegen.lines import Language, Lines
 from sixd.errors import FileError, ScalarTypeError
 from sixd.trace import Op, Program, Slot, check
@@ -56,7 +59,8 @@ _WORDS = """auto break case char const continue default do double else enum exte
     FP_FAST_FMA FP_FAST_FMAF FP_FAST_FMAL FP_ILOGB0 FP_ILOGBNAN FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO HUGE
     HUGE_VAL HUGE_VALF HUGE_VALL INFINITY MATH_ERREXCEPT MATH_ERRNO MAXFLOAT NAN NULL M_1_PI M_2_PI M_2_SQRTPI M_E
     M_LN10 M_LN2 M_LOG10E M_LOG2E M_PI M_PI_2 M_PI_4 M_SQRT1_2 M_SQRT2 DOMAIN OVERFLOW PLOSS SING TLOSS UNDERFLOW
-    far i386 linux math_errhandling near signgam unix SIXD_PART work"""
+    far i386 linux math_errhandling near signgam unix SIXD_PART work work_k work_n
+    work_row work_numbers"""
 _CALLED = {f"{word}{f}" for text in C_EXPR.values() for word in re.findall(r"\w+(?={f})", text) for f in ("", "f")}
 RESERVED = frozenset(_WORDS.split()) | _CALLED
 # names that a generated function would clash with: of <math.h>, of the library, and of headers that it would hide
@@ -122,6 +126,11 @@ class _Code:
         self.name, self.real = name, language.number.removeprefix("const ")
         self.inputs = dict(zip(names, program.inputs, strict=False))
         self.outputs = dict(zip(names[len(self.inputs) :], program.outputs, strict=True))
+        self.rolled: RolledCode | None = None
+        if program.operations >= c_rolled.FROM:
+            self.rolled = RolledCode(name, language, program, self.inputs, self.outputs)
+            self.size = self.rolled.size
+            return
         self.lines = Lines(language, program, self.inputs, self.outputs)
         nodes, results = self.lines.nodes, self.lines.results
         self.whole = len(nodes) + len(results) <= WHOLE
@@ -139,7 +148,11 @@ class _Code:
             f"/* {self.name}: its arguments are described in {self.name}.h. Written by sixd. */",
             "#include <math.h>",
         ]
-        if self.whole:
+        if self.rolled is not None:
+            top += [NO_INLINE, "", *self.rolled.definitions()]
+            body = self.rolled.body()
+            used = {array for array, slot in (*self.inputs.items(), *self.outputs.items()) if slot.entries}
+        elif self.whole:
             body = self.lines.whole()
             used = _arrays(body)
         else:
@@ -248,7 +261,7 @@ def _safe_names(names: Iterable[str], function: str) -> list[str]:
     for name in names:
         word = re.sub(r"[^A-Za-z0-9_]", "_", name)
         word = word if word[:1].isalpha() else f"x{word}"
-        while word in RESERVED or word in safe or re.fullmatch(rf"t\d+|{function}(_part\d+)?", word):
+        while word in RESERVED or word in safe or re.fullmatch(rf"t\d+|{function}(_(part\d+|table_\w+))?", word):
             word += "_"
         safe.append(word)
     return safe

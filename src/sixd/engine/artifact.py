@@ -38,7 +38,9 @@ from sixd.waiting import watched
 # first
 LARGE_SOLUTION = 1e12
 _LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
-_LONG = 150_000  # operations, above which a warning says how long compiling takes
+# a warning says how long compiling takes if that is above this [s]; per operation of a program that is cut at its
+# bodies, and of another
+_LONG, _MARKED, _UNMARKED = 15.0, 4e-6, 1e-4
 MOST_ARRAYS = 64  # of a NumPy ufunc
 _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
 
@@ -84,11 +86,11 @@ def build(work: Work, target: Target) -> Part:
 
 def _warn_if_long(work: Work, program: Program | Recipe) -> None:
     parts = [program] if isinstance(program, Program) else {id(w.program): w.program for w in program.works}.values()
-    operations = sum(part.operations for part in parts)
-    if operations > _LONG:
+    seconds = sum(part.operations * (_MARKED if part.marks else _UNMARKED) for part in parts)
+    if seconds > _LONG:
         warnings.warn(
-            f"{work.name}: compiling {operations:,} operations for {work.system!r} takes about "
-            f"{operations * 1e-4:.0f} s, once: the code is kept on disk.",
+            f"{work.name}: compiling {sum(part.operations for part in parts):,} operations for {work.system!r} takes "
+            f"about {seconds:.0f} s, once: the code is kept on disk.",
             CompileWarning,
             stacklevel=4,
         )
@@ -147,6 +149,8 @@ def trace_request(model: System, request: Request) -> Program:
     count = len(program.inputs) + len(program.outputs)
     if count > MOST_ARRAYS:
         raise TraceError(f"{function.name}: {count} arrays go in and out, expected at most {MOST_ARRAYS}. Join some.")
+    if program.nodes:
+        program.nodes[0].graph.close()
     return program
 
 

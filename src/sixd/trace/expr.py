@@ -82,6 +82,10 @@ class Graph:
         self.nodes.append(made)
         return made
 
+    def close(self) -> None:
+        """Forget which operations exist: a third of the memory of a large graph. New nodes are no longer shared."""
+        self._table.clear()
+
     def is_normal(self, x: float) -> bool:
         """Whether a number is finite and normal (not zero, not subnormal) in the graph's dtype."""
         return self._smallest <= abs(x) <= self._largest

@@ -16,7 +16,7 @@ import numpy as np
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program
-from sixd.trace.segments import OPS, Nodes, running
+from sixd.trace.segments import INT, OPS, Nodes, running
 
 # how the function of a shape finds an argument
 ABSENT, INSIDE, CONSTANT, TRUTH, OUTSIDE = -1, 0, 1, 2, 3
@@ -79,7 +79,7 @@ class _Rolling:
         computed = np.flatnonzero(n.is_computed)
         self.order = computed[np.argsort(n.segment[computed], kind="stable")]
         self.start = np.searchsorted(n.segment[self.order], np.arange(self.segments + 1))
-        self.local = np.zeros(n.count, np.int64)  # index in the segment
+        self.local = np.zeros(n.count, INT)  # index in the segment
         self.local[self.order] = np.arange(len(self.order)) - self.start[n.segment[self.order]]
         edges = np.argsort(n.segment[n.owner], kind="stable")
         self.owner, self.argument, self.number = n.owner[edges], n.argument[edges], n.number[edges]
@@ -100,7 +100,7 @@ class _Rolling:
         self.blocks = 2 * self.segments
         inputs = np.flatnonzero(n.is_input)
         self.block[inputs] = self.blocks + np.arange(len(inputs))
-        self.offset = np.zeros(n.count, np.int64)
+        self.offset = np.zeros(n.count, INT)
         holders = self.order[self.kept[self.order]]
         holders = holders[np.argsort(self.block[holders], kind="stable")]
         self.offset[holders] = running(self.block[holders])
@@ -113,23 +113,23 @@ class _Rolling:
         truth = constant & _TAKES_TRUTH[n.op[self.owner], self.number]
         number = constant & ~truth
         reads = n.is_input[self.argument] | (n.is_computed[self.argument] & (n.segment[self.argument] != at))
-        pairs = at[reads] * (self.blocks + n.count) + self.block[self.argument[reads]]
+        pairs = at[reads].astype(np.int64) * (self.blocks + n.count) + self.block[self.argument[reads]]
         found, first, which = np.unique(pairs, return_index=True, return_inverse=True)
         by_first = np.argsort(first)
         found = found[by_first]
         self.source_of, self.source = np.divmod(found, self.blocks + n.count)  # segment, block
-        rank = np.empty(len(found), np.int64)
+        rank = np.empty(len(found), INT)
         rank[by_first] = running(self.source_of)
         values = np.zeros(len(constant))
         values[constant] = [n.nodes[k].value for k in self.argument[constant].tolist()]
         self.constant_of, self.constant = at[number], values[number]
-        kinds = np.zeros(len(at), np.int64)  # INSIDE
+        kinds = np.zeros(len(at), INT)  # INSIDE
         kinds[reads], kinds[truth], kinds[number] = OUTSIDE + rank[which.ravel()], TRUTH, CONSTANT
         details = self.local[self.argument]
         details[reads] = self.offset[self.argument[reads]]
         details[truth] = values[truth] != 0
         details[number] = running(self.constant_of)
-        self.kind, self.detail = np.full((n.count, 3), ABSENT), np.zeros((n.count, 3), np.int64)
+        self.kind, self.detail = np.full((n.count, 3), ABSENT, INT), np.zeros((n.count, 3), INT)
         self.kind[self.owner, self.number], self.detail[self.owner, self.number] = kinds, details
 
     def rolled(self) -> Rolled:
@@ -137,13 +137,13 @@ class _Rolling:
         n, ids = self.n, np.arange(self.segments)
         self._find_flags()
         columns = [n.op, self.kind, self.detail, self.offset * self.kept, self.flags, self.fused]
-        described = np.column_stack(columns)[self.order].astype(np.int32)
-        text, wide = described.tobytes(), described.shape[1] * described.itemsize
+        described = np.column_stack([np.asarray(x, INT) for x in columns])[self.order]
         numbers: dict[bytes, int] = {}
         calls: list[int] = []
         firsts: list[int] = []
         for s in range(self.segments):
-            calls.append(numbers.setdefault(text[self.start[s] * wide : self.start[s + 1] * wide], len(numbers)))
+            text = described[self.start[s] : self.start[s + 1]].tobytes()
+            calls.append(numbers.setdefault(text, len(numbers)))
             if calls[-1] == len(firsts):
                 firsts.append(s)
         address, inputs, size = self._memory()

@@ -21,6 +21,7 @@ PART = 500
 OPS = tuple(Op)
 CODES = {op: k for k, op in enumerate(OPS)}
 _ARITY = np.array([op.arity for op in OPS])
+INT = np.int32  # of arrays over nodes: 5,000 bodies have three million, with twice as many edges
 
 
 class Nodes:
@@ -33,27 +34,27 @@ class Nodes:
     def __init__(self, program: Program, *, fuse: bool) -> None:
         self.program, self.nodes = program, program.nodes
         self.count = len(self.nodes)
-        self.index = np.fromiter((n.index for n in self.nodes), np.int64, self.count)
-        self.op = np.fromiter((CODES[n.op] for n in self.nodes), np.int64, self.count)
+        self.index = np.fromiter((n.index for n in self.nodes), INT, self.count)
+        self.op = np.fromiter((CODES[n.op] for n in self.nodes), INT, self.count)
         arity = _ARITY[self.op]
-        flat = np.fromiter((a.index for n in self.nodes for a in n.args), np.int64, int(arity.sum()))
-        self.owner = np.repeat(np.arange(self.count), arity)
+        flat = np.fromiter((a.index for n in self.nodes for a in n.args), INT, int(arity.sum()))
+        self.owner = np.repeat(np.arange(self.count, dtype=INT), arity)
         self.number = running(self.owner)
-        self.argument = np.searchsorted(self.index, flat)
+        self.argument = np.searchsorted(self.index, flat).astype(INT)
         self.is_input, self.is_constant = self.op == CODES[Op.INPUT], self.op == CODES[Op.CONST]
         self.is_computed = ~(self.is_input | self.is_constant)
         self.outputs = [self.positions(slot.entries) for slot in program.outputs]
         self.is_output = np.zeros(self.count, bool)
         for at in self.outputs:
             self.is_output[at] = True
-        self.product = np.full(self.count, -1)
+        self.product = np.full(self.count, -1, INT)
         if fuse:
             self._find_products()
         self.segment = self._find_segments()
 
     def positions(self, entries: Sequence[Expr]) -> Array:
         """The positions of nodes of the program."""
-        return np.searchsorted(self.index, np.fromiter((e.index for e in entries), np.int64, len(entries)))
+        return np.searchsorted(self.index, np.fromiter((e.index for e in entries), INT, len(entries)))
 
     def is_op(self, *ops: Op) -> Array:
         """Per node, whether it is one of these operations."""
@@ -81,10 +82,10 @@ class Nodes:
     def _numbered(self, major: Array, minor: Array) -> Array:
         """Numbers of the pairs, in their order, of computed nodes; a fused product has its sum's."""
         least = minor.min(initial=0)
-        key = major * (minor.max(initial=0) - least + 1) + minor - least
+        key = major.astype(np.int64) * int(minor.max(initial=0) - least + 1) + minor - least
         sums = np.flatnonzero(self.product >= 0)
         key[self.product[sums]] = key[sums]
-        found = np.full(self.count, -1)
+        found = np.full(self.count, -1, INT)
         found[self.is_computed] = np.unique(key[self.is_computed], return_inverse=True)[1].ravel()
         return found
 
@@ -140,7 +141,7 @@ class _Sweeps:
         n = self.nodes
         least = int(self.turn.min())
         span = int(self.turn.max()) - least + 1
-        key = self.phase * span + self.turn - least
+        key = self.phase.astype(np.int64) * span + self.turn - least
         moves = np.zeros(n.count, bool)
         moves[between] = True
         key[between] = end * span
@@ -163,7 +164,7 @@ def _directions(marks: Array) -> Array:
 def running(groups: Array) -> Array:
     """Per element of an array whose equal elements are neighbours, its index among these."""
     starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
-    return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
+    return (np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))).astype(INT)
 
 
 def depth_first(nodes: Sequence[Expr]) -> list[Expr]:

@@ -10,11 +10,12 @@ Operations and roundings are those of uncut code, so that the bits are the same.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby, pairwise
 
 import numpy as np
 
-from sixd.codegen.llvm.body import TABLE, Memory, fuse
+from sixd.codegen.llvm.body import TABLE, Group, Memory, fuse
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.machine import LINE, offset
 from sixd.codegen.llvm.rows import Entries
@@ -157,7 +158,7 @@ class _Writer:
         for (k, width), groups in groupby(self.memory(Code(self.module)).inputs, key=lambda g: (g[0], g[2])):
             first = np.array([g[1] for g in groups])
             rows = np.column_stack([first, (self.rolled.inputs[k] + first) * self.type.bytes])
-            self._add(f"load{k}x{width}", rows, lambda code, k=k, width=width: write(code, k, width))
+            self._add(f"load{k}x{width}", rows, partial(write, k=k, width=width))
 
     def _add_shapes(self) -> None:
         """The segments in order."""
@@ -176,20 +177,32 @@ class _Writer:
                 self._add(f"shape{calls[a]}", np.hstack(rows), _ShapeWriter(self, shape).write)
 
     def _add_outputs(self) -> None:
-        """Copy the outputs from the work memory, group by group."""
+        """Copy the outputs from the work memory, group by group; groups of zeros are not read."""
 
         def write(code: Code, k: int, width: int) -> None:
             values = [self._get(code, code.at("%work", self._word(code, 1 + j))) for j in range(width)]
             self.memory(code).store((k, self._word(code, 0), width), values)
 
+        def write_zeros(code: Code, k: int, width: int) -> None:
+            self.memory(code).store((k, self._word(code, 0), width), [code.const(0.0, self.type)] * width)
+
+        zero = self.constants.get(0.0, -1)
         addresses = []
         for slot, at in zip(self.program.outputs, self.rolled.outputs, strict=True):
             fixed = [self.constants[e.value] if e.op is Op.CONST else 0 for e in slot.entries]
-            addresses.append(np.where(at < 0, fixed, at) * self.type.bytes)
-        for (k, width), groups in groupby(self.memory(Code(self.module)).outputs, key=lambda g: (g[0], g[2])):
+            addresses.append(np.where(at < 0, fixed, at))
+
+        def kind(group: Group) -> tuple[int, int, bool]:
+            k, first, width = group
+            return k, width, bool((addresses[k][first : first + width] == zero).all())
+
+        for (k, width, is_zero), groups in groupby(self.memory(Code(self.module)).outputs, key=kind):
             first = np.array([g[1] for g in groups])
-            rows = np.column_stack([first, addresses[k][first[:, None] + np.arange(width)]])
-            self._add(f"store{k}x{width}", rows, lambda code, k=k, width=width: write(code, k, width))
+            if is_zero:
+                self._add(f"zero{k}x{width}", first[:, None], partial(write_zeros, k=k, width=width))
+            else:
+                rows = np.column_stack([first, addresses[k][first[:, None] + np.arange(width)] * self.type.bytes])
+                self._add(f"store{k}x{width}", rows, partial(write, k=k, width=width))
 
     # the loop over the table ---------------------------------------------------------------------------
 
