@@ -11,12 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
+PICTURES = Path(__file__).parents[1] / "docs"
 SECTIONS = (
     "batch", "sizes", "single", "constrained", "rollouts", "threads", "start", "operations", "growth", "equations",
 )  # fmt: skip
 FUNCTIONS = ("rnea", "aba", "crba", "jacobian")
 SIZES = (1, 16, 256, 4096, 100_000)
-CHAINS = (1, 2, 5, 10, 20, 50, 100, 200)
+CHAINS = (1, 2, 5, 10, 20, 50, 100, 200, 400, 1000)
 
 METHOD = """\
 - One process, one thread, except where threads are compared. Contenders take turns: each of {rounds} rounds runs every
@@ -71,7 +72,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         robot_names=_robots(options),
         rows=options.rows,
         sizes=_sizes(options),
-        chains=tuple(n for n in CHAINS if n <= (10 if options.quick else 200)),
+        chains=tuple(n for n in CHAINS if n <= (10 if options.quick else 1000)),
         rounds=options.rounds or (3 if options.quick else 15),
         turn=0.002 if options.quick else 0.008,
         folder=folder,
@@ -98,7 +99,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     full = not (session.quick or options.quick or options.only or options.robots or options.rows != 4096)
     path = options.output or (RESULTS if full else None)
     if path is not None:
-        report.write(path)
+        report.write(path, PICTURES if path == RESULTS else path.parent)
     return 0 if reached or not full else 1
 
 
@@ -111,7 +112,8 @@ def _options() -> argparse.Namespace:
                         help="of ur5, panda, anymal, talos")  # fmt: skip
     parser.add_argument("--rows", type=int, default=4096, help="rows of a batch (4096)")
     parser.add_argument("--rounds", type=int, help="rounds of each comparison (15; quick: 3)")
-    parser.add_argument("--output", type=Path, help="the report; a full run writes benchmarks/RESULTS.md")
+    parser.add_argument("--output", type=Path, help="the report, with its pictures beside it; a full run writes "
+                        "benchmarks/RESULTS.md and pictures in docs")  # fmt: skip
     return parser.parse_args()
 
 

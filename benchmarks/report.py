@@ -14,6 +14,7 @@ class Report:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
+        self._files: dict[str, str] = {}
 
     def heading(self, text: str, level: int = 2) -> None:
         """Add a heading."""
@@ -33,9 +34,13 @@ class Report:
         body = [_aligned(line, widths, left) for line in (lines[0], rule, *lines[1:])]
         self._add("\n".join(body))
 
-    def write(self, path: Path) -> None:
-        """Write the report to a file, whole or not at all."""
-        write_together({path: "\n\n".join(self._parts) + "\n"})
+    def add_file(self, name: str, text: str) -> None:
+        """Add a file that is written with the report, such as a picture in it."""
+        self._files[name] = text
+
+    def write(self, path: Path, files: Path) -> None:
+        """Write the report to a file, and others to the folder ``files``, all or none."""
+        write_together({path: "\n\n".join(self._parts) + "\n"} | {files / name: x for name, x in self._files.items()})
 
     def _add(self, text: str) -> None:
         self._parts.append(text)

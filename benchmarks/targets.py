@@ -11,7 +11,8 @@ from sixd.cli.output import digits
 
 ROWS = 4096
 _BATCH = {"ur5": 30.0, "panda": 25.0, "talos": 15.0}
-_MASS_MATRIX = {"ur5": 20.0, "panda": 20.0, "talos": 6.0}
+_MASS_MATRIX = {"ur5": 20.0, "panda": 20.0, "talos": 6.0, "anymal, floating": 10.0, "talos, floating": 8.0}
+_FIRST_CALL = {200: 3.5, 1000: 16.0}  # of ABA of a chain of so many bodies [s]
 _OPERATIONS = {
     "rnea": {"ur5": 630, "panda": 1014, "talos": 5044},
     "aba": {"ur5": 1461, "panda": 2183, "talos": 10665},
@@ -38,8 +39,8 @@ class Target(NamedTuple):
 
 def show(session: Session) -> bool:
     """Add the table of targets; return whether all were measured and reached."""
-    targets = [*_batches(session), *_singles(session), *_starts(session), *_threads(session), *_operations(session)]
-    targets += [*_constrained(session), *_rollouts(session), *_equations(session)]
+    targets = [*_batches(session), *_singles(session), *_starts(session), *_growth(session), *_threads(session)]
+    targets += [*_operations(session), *_constrained(session), *_rollouts(session), *_equations(session)]
     session.report.heading("Targets")
     if session.quick:
         session.report.paragraph(f"Only {session.rounds} rounds: a trial, whose verdicts mean little.")
@@ -89,6 +90,14 @@ def _starts(session: Session) -> list[Target]:
         known = [t for t in times if t is not None]
         slowest = max(known) if len(known) == len(keys) else None
         found.append(_at_most(what, most, slowest, "s", lambda x: f"{x:.3f}"))
+    return found
+
+
+def _growth(session: Session) -> list[Target]:
+    found = []
+    for n, most in _FIRST_CALL.items():
+        value = session.measured.get(("growth", "aba", str(n), "first call"))
+        found.append(_at_most(f"first call of ABA of a chain of {n:,}", most, value, "s", lambda x: f"{x:.3f}"))
     return found
 
 

@@ -48,20 +48,26 @@ def _batched(
 
 def unbatched(task: Task, robot: Robot, states: States) -> list[Contender]:
     """One state, no batch dimension: a kernel, a kernel with ``out=``, and the public function."""
-    one = {name: x[0].copy() for name, x in states.items()}
-    names: dict[str, Any] = {**_names(task, robot, one), "function": task.function, "model": robot.model}
+    names = _one_state(task, robot, states)
     names["out"] = np.zeros(task.result_shape(robot.model))
     names["kernel"] = sixd.compile(task.function, robot.model, **task.static(robot))
     arrays = ", ".join(task.inputs)
-    statements = {
-        "kernel": f"kernel({arrays})",
-        "kernel, out=": f"kernel({arrays}, out=out)",
-        "public": f"function(model, {_arguments(task)})",
-    }
-    return [
-        Contender(name, text, names, result=lambda text=text: np.asarray(eval(text, names))[None])
-        for name, text in statements.items()
-    ]
+    kernels = {"kernel": f"kernel({arrays})", "kernel, out=": f"kernel({arrays}, out=out)"}
+    return [*(_single(name, text, names) for name, text in kernels.items()), public_call("public", task, robot, states)]
+
+
+def public_call(name: str, task: Task, robot: Robot, states: States) -> Contender:
+    """The public function for one state, no batch dimension."""
+    return _single(name, f"function(model, {_arguments(task)})", _one_state(task, robot, states))
+
+
+def _one_state(task: Task, robot: Robot, states: States) -> dict[str, Any]:
+    one = {name: x[0].copy() for name, x in states.items()}
+    return {**_names(task, robot, one), "function": task.function, "model": robot.model}
+
+
+def _single(name: str, statement: str, names: dict[str, Any]) -> Contender:
+    return Contender(name, statement, names, result=lambda: np.asarray(eval(statement, names))[None])
 
 
 def _names(task: Task, robot: Robot, arrays: States) -> dict[str, Any]:

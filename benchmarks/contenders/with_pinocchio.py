@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,17 @@ def model_of(robot: Robot) -> Any:
     return pin.buildReducedModel(model, locked, pin.neutral(model)) if locked else model
 
 
+def fits(robot: Robot) -> bool:
+    """Whether its data fit into half of the free memory: they hold four tensors of nv³ numbers, and there are up to
+    three copies, so that 400 freedoms take 6 GB, and 1,000 would take 96."""
+    try:
+        text = Path("/proc/meminfo").read_text()
+        free = 1024 * int(next(line for line in text.splitlines() if line.startswith("MemAvailable")).split()[1])
+    except (OSError, StopIteration):
+        return robot.model.nv <= 200
+    return 3 * 32 * robot.model.nv**3 <= free / 2
+
+
 def batch(name: str, task: Task, robot: Robot, states: States) -> list[Contender]:
     """``rneaInParallel`` or ``abaInParallel`` with one thread, the result written into a given array; else nothing."""
     conversion = _conversion(robot)
@@ -51,7 +63,8 @@ def single(name: str, task: Task, robot: Robot, states: States) -> Contender:
     """One state through Python, as its users call it."""
     conversion, model = _conversion(robot), model_of(robot)
     theirs = conversion.states(states)
-    contender = _single(name, task, Pinocchio(model, theirs), model.getFrameId(robot.frame))
+    frame = model.getFrameId(robot.frame) if task.framed else 0
+    contender = _single(name, task, Pinocchio(model, theirs), frame)
 
     def result() -> Array:
         rows = range(min(CHECKED, len(theirs["q"])))

@@ -25,6 +25,7 @@ Shape = tuple[int, ...]
 # rows times operations above which threads pay: starting them takes some 50 us, in which a core does 3e6 operations
 LARGE = 1e7
 VECTOR = 16  # rows: as many as the widest vectors have
+MANY = 1024  # rows, whose pieces may differ by a vector
 PIECES = 4  # per thread on average; a thread on a busy core takes fewer
 
 
@@ -143,7 +144,9 @@ class Routine:
         def part(arrays: list[Array], cut: slice) -> list[Array]:
             return [x[(*index, cut)] for x in arrays]
 
-        threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in _cuts(batch[axis])])
+        # pieces of many rows begin with whole vectors, so that wide rows can be written past the cache
+        cuts = _cuts(batch[axis], VECTOR if batch[axis] >= MANY else 1)
+        threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in cuts])
 
 
 def _cuts(rows: int, multiple: int = 1) -> list[slice]:

@@ -7,11 +7,14 @@ instructions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sixd.codegen.llvm.body import KINDS, Body, Group
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC, offset
 from sixd.codegen.llvm.rolled import define_rolled, is_large
 from sixd.codegen.llvm.rows import (
+    Part,
     fill,
     load_tile,
     rows_of_tile,
@@ -19,20 +22,10 @@ from sixd.codegen.llvm.rows import (
     store_rows,
     tiles,
 )
-from sixd.trace.program import Program, Slot
+from sixd.codegen.llvm.wide import Piece, align_rows, pieces, wide_outputs
+from sixd.trace.program import Program
 
 FLAG = Type("i1")
-
-# An output with wide rows, each of whole cache lines, can be written past the cache, which would otherwise read every
-# line before it is overwritten: a humanoid's mass matrix takes 490 ns a row instead of 890. That pays when the output
-# is larger than a cache, and needs whole lines; large arrays begin MALLOC bytes into one, and so do full tiles.
-WIDE = 2048  # bytes of a row
-
-
-def is_wide(slot: Slot, type: Type) -> bool:
-    """Whether an output can be written past the cache: vectors are lines, and rows are whole numbers of them."""
-    row = len(slot.entries) * Type(type.kind).bytes
-    return type.bytes == LINE and row >= WIDE and row % LINE == 0
 
 
 def emit_loop(program: Program, dtype: str, lanes: int, limit: float, has_fma: bool = True) -> str:
@@ -43,8 +36,9 @@ def emit_loop(program: Program, dtype: str, lanes: int, limit: float, has_fma: b
     module = Module(has_fma)
     type = Type(KINDS[dtype], lanes)
     _define_vector(module, program, type, limit)
-    wide = [len(program.inputs) + k for k, slot in enumerate(program.outputs) if is_wide(slot, type)]
-    define_loop(module, len(program.inputs) + len(program.outputs), lanes, wide)
+    inputs, one = len(program.inputs), Type(type.kind).bytes
+    wide = {inputs + k: len(program.outputs[k].entries) * one for k in wide_outputs(program, type)}
+    define_loop(module, inputs + len(program.outputs), lanes, wide)
     return str(module)
 
 
@@ -67,8 +61,9 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
     module.define("vector", f"internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline {ATTRIBUTES}", code)
 
 
-def define_loop(module: Module, arrays: int, lanes: int, wide: list[int]) -> None:
-    """Define ``loop``, which calls ``vector`` for all rows of the arrays; ``wide``: those to write past the cache."""
+def define_loop(module: Module, arrays: int, lanes: int, wide: Mapping[int, int]) -> None:
+    """Define ``loop``, which calls ``vector`` for all rows of the arrays; ``wide``: those that can be written past the
+    cache, with the sizes of their rows [bytes]."""
     code = Code(module)
     count = _word(code, "%dims", 0, WORD)
     # the rows' addresses are kept in memory: there are more of them than registers
@@ -80,11 +75,14 @@ def define_loop(module: Module, arrays: int, lanes: int, wide: list[int]) -> Non
     spare = [code.intrinsic("smin", code.const(lane, WORD), count - 1) for lane in range(lanes)]
     shifts = [[lane * step for lane in spare] for step in steps]
     final = count - lanes
-    direct = code.const(bool(wide), FLAG)
-    for k in wide:
+    # wide arrays are larger than a cache, and their lines begin where they do in contiguous large arrays
+    large = code.const(bool(wide), FLAG)
+    for k, size in wide.items():
         address = code.emit(WORD, f"ptrtoint {bases[k]} to i64")
-        off = (address - MALLOC) | steps[k]
-        direct = direct & (off & (LINE - 1)).compare("eq", 0) & (count * steps[k]).compare("sgt", CACHE)
+        off = (address - MALLOC) | (steps[k] - size)
+        large = large & (off & (LINE - 1)).compare("eq", 0) & (count * steps[k]).compare("sgt", CACHE)
+    if wide:
+        large = large & final.compare("sge", 0)
     code.do("br label %rows")
 
     code.begin("rows")
@@ -95,6 +93,10 @@ def define_loop(module: Module, arrays: int, lanes: int, wide: list[int]) -> Non
         for lane, s in enumerate(shift):
             code.do(f"store {code.at(first, s)}, {code.at('%rows_of', 8 * (k * lanes + lane))}, align 8")
         code.do(f"store {step * lanes}, {code.at('%rows_of', 8 * (arrays * lanes + k))}, align 8")
+    # the last vector may begin elsewhere
+    direct = large
+    for k in wide:
+        direct = direct & ((row * steps[k]) & (LINE - 1)).compare("eq", 0)
     suspect = code.emit(FLAG, f"call i1 @vector(ptr %rows_of, ptr %context, {direct})")
     code.do(f"%some = or {seen}, {suspect.text}")
     after = row + lanes
@@ -120,14 +122,19 @@ class _Rows:
         self.code, self.type, self.shift = code, type, len(program.inputs)
         self.size = Type(type.kind).bytes
         self.arrays = len(program.inputs) + len(program.outputs)
-        self.wide = [is_wide(slot, type) for slot in program.outputs]
+        # pieces of wide outputs by their first entry and width; or by width alone, if a table has the first entries
+        self.wide: dict[int, dict[tuple[int | None, int], Piece]] = {}
+        for k in wide_outputs(program, type):
+            found = pieces(len(program.outputs[k].entries), type)
+            self.wide[k] = {(p.first, p.width): p for p in found} | {(None, p.width): p for p in found}
         self.inputs = [(k, *t) for k, s in enumerate(program.inputs) for t in tiles(len(s.entries), type.lanes)]
-        groups = [
-            (k, *t)
-            for k, s in enumerate(program.outputs)
-            for t in tiles(len(s.entries), type.lanes, (LINE - MALLOC) // self.size if self.wide[k] else 0)
-        ]
+        groups = [(k, *t) for k, s in enumerate(program.outputs) for t in self._groups(k, len(s.entries))]
         self.outputs, self.zeros = split_zeros(program, groups)
+
+    def _groups(self, k: int, size: int) -> list[tuple[int, int]]:
+        """First entry and width of the groups of output k."""
+        wide = self.wide.get(k, {})
+        return [(first, width) for first, width in wide if first is not None] if wide else tiles(size, self.type.lanes)
 
     def fill_zeros(self) -> None:
         """Fill the long runs of zeros in outputs."""
@@ -143,34 +150,44 @@ class _Rows:
         )
 
     def store(self, group: Group, values: list[Value]) -> None:
-        """Store an output's tile in the rows: past the cache, if ``direct`` holds and the tile is a cache line."""
+        """Store an output's group in the rows; lines of wide outputs past the cache, if ``direct`` holds."""
         k, first, width = group
-        code, pointers, byte = self.code, row_addresses(self.code, self.shift + k, self.type.lanes), first * self.size
-        rows = rows_of_tile(code, values)
-        usual = f"align {self.size}"
-        if not (self.wide[k] and width == self.type.lanes):
-            store_rows(code, pointers, rows, byte, usual)
-            self._prefetch_next(k, pointers, byte)
+        code, rows = self.code, row_addresses(self.code, self.shift + k, self.type.lanes)
+        if k not in self.wide:
+            self._store_cached(
+                k, [(row, first * self.size, x) for row, x in zip(rows, rows_of_tile(code, values), strict=True)]
+            )
+            return
+        piece = self.wide[k][first if isinstance(first, int) else None, width]
+        entries = rows_of_tile(code, align_rows(code, values, piece))
+        parts = [
+            (row, (first + skip) * self.size, x)
+            for row, x, skip in zip(rows, entries, piece.skips, strict=True)
+            if skip is not None
+        ]
+        if not piece.is_line:
+            self._store_cached(k, parts)
             return
         past, cached, after = code.label("past"), code.label("cached"), code.label("after")
         code.do(f"br i1 %direct, label %{past}, label %{cached}")
         code.begin(past)
-        store_rows(code, pointers, rows, byte, f"align {LINE}, !nontemporal !2")
+        store_rows(code, parts, f"align {LINE}, !nontemporal !2")
         code.do(f"br label %{after}")
         code.begin(cached)
-        store_rows(code, pointers, rows, byte, usual)
-        self._prefetch_next(k, pointers, byte)
+        self._store_cached(k, parts)
         code.do(f"br label %{after}")
         code.begin(after)
 
-    def _prefetch_next(self, k: int, pointers: list[Value], byte: int) -> None:
-        """Prefetch the lines of the next vector's rows: 1.4 times as fast for a 7-joint arm's mass matrix."""
+    def _store_cached(self, k: int, parts: list[Part]) -> None:
+        """Store parts of rows, and prefetch those of the next vector's rows: 1.4 times as fast for a 7-joint arm's mass
+        matrix."""
         code = self.code
+        store_rows(code, parts, f"align {self.size}")
         code.module.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        ahead = _word(code, "%rows_of", self.arrays * self.type.lanes + self.shift + k, WORD) + byte
-        for row in pointers:
+        ahead = _word(code, "%rows_of", self.arrays * self.type.lanes + self.shift + k, WORD)
+        for row, byte, _ in parts:
             # to write, keep it close, data; addresses outside of arrays do no harm
-            code.do(f"call void @llvm.prefetch.p0({code.at(row, ahead)}, i32 1, i32 3, i32 1)")
+            code.do(f"call void @llvm.prefetch.p0({code.at(row, ahead + byte)}, i32 1, i32 3, i32 1)")
 
 
 def row_addresses(code: Code, k: int, lanes: int) -> list[Value]:

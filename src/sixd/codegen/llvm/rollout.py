@@ -31,7 +31,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
             names[id(work.program)] = name = f"program{len(names)}"
             _define_program(module, work.program, type, name)
     _Roll(module, recipe, type, names).define()
-    define_loop(module, HEAD + len(recipe.state) + len(recipe.constants) + len(recipe.state), lanes, [])
+    define_loop(module, HEAD + len(recipe.state) + len(recipe.constants) + len(recipe.state), lanes, {})
     return str(module)
 
 
@@ -127,7 +127,8 @@ class _Roll:
         addresses = [self.code.at(row, record * (self.count[name] * self.size)) for row in rows]
         for first, width in tiles(self.count[name], self.type.lanes):
             columns = [self._get(self.start[name] + first + j) for j in range(width)]
-            store_rows(self.code, addresses, rows_of_tile(self.code, columns), first * self.size, f"align {self.size}")
+            parts = zip(addresses, rows_of_tile(self.code, columns), strict=True)
+            store_rows(self.code, [(row, first * self.size, x) for row, x in parts], f"align {self.size}")
 
     def _copy(self, sources: tuple[str, ...], targets: tuple[str, ...]) -> None:
         """Copy arrays; all are read before any is written, since a state may be the next value of another."""

@@ -16,6 +16,8 @@ from sixd.codegen.llvm.body import Group
 from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.trace.program import Program
 
+Part = tuple[Value, Value | int, Value]  # of a row: its address, the part's distance from there [bytes], the entries
+
 
 def tiles(size: int, lanes: int, shift: int = 0) -> list[tuple[int, int]]:
     """(first entry, width) of the tiles that cover an array of ``size`` entries; full ones begin at entry ``shift``."""
@@ -47,10 +49,10 @@ def rows_of_tile(code: Code, columns: Sequence[Value]) -> list[Value]:
     return [_extract(code, blocks[row % width], row // width * width, part) for row in range(type.lanes)]
 
 
-def store_rows(code: Code, pointers: Sequence[Value], rows: Sequence[Value], byte: int, flags: str) -> None:
-    """Store each row's entries at its pointer plus ``byte``."""
-    for pointer, row in zip(pointers, rows, strict=True):
-        code.do(f"store {row}, {code.at(pointer, byte)}, {flags}")
+def store_rows(code: Code, parts: Sequence[Part], flags: str) -> None:
+    """Store parts of rows."""
+    for row, byte, entries in parts:
+        code.do(f"store {entries}, {code.at(row, byte)}, {flags}")
 
 
 def transpose(code: Code, registers: Sequence[Value]) -> list[Value]:
@@ -68,6 +70,12 @@ def transpose(code: Code, registers: Sequence[Value]) -> list[Value]:
                 registers[k], registers[k + distance] = _shuffle(code, a, b, low), _shuffle(code, a, b, high)
         distance *= 2
     return registers
+
+
+def blend(code: Code, a: Value, b: Value, chosen: Sequence[bool]) -> Value:
+    """The lanes of b that are chosen, else those of a."""
+    lanes = len(chosen)
+    return _shuffle(code, a, b, [lane + lanes if x else lane for lane, x in enumerate(chosen)])
 
 
 def concatenate(code: Code, parts: Sequence[Value]) -> Value:
