@@ -37,7 +37,7 @@ from sixd.waiting import watched
 # so large or the pivots so small that digits may be lost. Compiled code compares the sum of squares, which overflows
 # first
 LARGE_SOLUTION = 1e12
-_LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
+LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
 _LONG = 150_000  # operations, above which a warning says how long compiling takes
 MOST_ARRAYS = 64  # of a NumPy ufunc
 _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
@@ -179,7 +179,8 @@ def graph_text(program: Program) -> bytes:
 def recipe_key(recipe: Recipe, dtype: str) -> str:
     """Return a digest of a recipe, which is equal for equal recipes in every process."""
     numbers: dict[int, int] = {}
-    lines = [repr((list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results)).encode()]
+    parts = list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results, recipe.guard
+    lines = [repr(parts).encode()]
     for work in recipe.works:
         if id(work.program) not in numbers:
             numbers[id(work.program)] = len(numbers)
@@ -236,7 +237,7 @@ class _Provider:
             names = singular_joints(system, function.prescribed(request.choices))
             return tuple(system.joint_names.index(n) + 1 for n in names)
 
-        limit = LARGE_SOLUTION**2 if function.solves else _LARGE_SQUARES[request.dtype]
+        limit = LARGE_SOLUTION**2 if function.solves else LARGE_SQUARES[request.dtype]
         trace = (lambda: program) if program is not None else (lambda: trace_request(system, request))
         work = Work(function.name, system.name, key, form, request.dtype, trace, limit, singular)
         return build(work, request.target)
@@ -276,3 +277,12 @@ def make_rollout(
     part = build(Work(name, system, ("recipe", key), "rollout", dtype, lambda: recipe, detail=method), target)
     shapes = [recipe.memory[n] for n in recipe.state], [recipe.memory[n] for n in recipe.constants]
     return target.rollout(part.image, "simulate", dtype, *shapes, recipe.operations)
+
+
+def make_step(recipe: Recipe, key: str, method: str, system: str, dtype: str, target: Target = cpu) -> Callable[..., Any]:
+    """Return a function of one row: ``f(*state, *constants)`` with arrays, and Python floats for scalars.
+
+    It returns the results of the recipe, or None if it does not accept the arguments or the recipe's guard is not 1.
+    """
+    part = build(Work("step", system, ("recipe", key), "step", dtype, lambda: recipe, detail=method), target)
+    return target.step(part.image, "step", dtype)

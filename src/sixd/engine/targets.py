@@ -12,7 +12,7 @@ from typing import Any
 
 from sixd.locks import FORKS_WAIT
 from sixd.runtime.machine_code import Image, make_image
-from sixd.runtime.routine import Rollout, Routine
+from sixd.runtime.routine import Rollout, Routine, load_entry
 from sixd.trace.program import Program
 
 
@@ -26,8 +26,8 @@ class Target:
 
     ``emit`` generates code. For a machine it is ``emit(program, form, dtype, limit)``, which returns an image to keep
     on disk; ``machine_key()`` identifies the machines that can run the image; ``kernel(name, shapes, dtype, provide)``
-    and ``rollout(image, name, dtype, state, constants, operations)`` make the objects that load images and call their
-    code with arrays. A language has only ``emit``, which returns its source text.
+    ``rollout(image, name, dtype, state, constants, operations)`` and ``step(image, name, dtype)`` make the objects that
+    load images and call their code with arrays. A language has only ``emit``, which returns its source text.
     """
 
     name: str
@@ -35,10 +35,11 @@ class Target:
     machine_key: Callable[[], str] = str
     kernel: Callable[..., Any] = _no_caller
     rollout: Callable[..., Any] = _no_caller
+    step: Callable[..., Any] = _no_caller
 
 
 def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) -> Image:
-    """The image of a program for one row ("entry") or for batches ("loop"), or of a recipe ("rollout").
+    """The image of a program for one row ("entry") or for batches ("loop"), or of a recipe ("step" or "rollout").
 
     ``limit``: rows whose sum of squared results exceeds it are reported as suspect.
     """
@@ -55,6 +56,10 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
         with FORKS_WAIT:
             from sixd.codegen.llvm.loop import emit_loop
         text = emit_loop(program, dtype, machine.lanes(dtype), limit, machine.has_fma)
+    elif form == "step":
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.step_entry import emit_step
+        text = emit_step(program, dtype, machine.has_fma)
     else:
         with FORKS_WAIT:
             from sixd.codegen.llvm.rollout import emit_rollout
@@ -85,7 +90,7 @@ def _emit_js(program: Program) -> str:
     return emit_js(program)
 
 
-cpu = Target("cpu", _emit_machine_code, _processor, Routine, Rollout)
+cpu = Target("cpu", _emit_machine_code, _processor, Routine, Rollout, load_entry)
 c = Target("c", _emit_c)
 js = Target("js", _emit_js)
 

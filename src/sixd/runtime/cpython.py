@@ -41,6 +41,7 @@ def addresses(dtype: str) -> tuple[int, ...]:
     api = ctypes.pythonapi
     values = {
         "array_type": id(np.ndarray),
+        "float_type": id(float),
         "descr": id(np.dtype(dtype)),
         "array_new": _table("_ARRAY_API")[_ARRAY_NEW],
         "array_return": _table("_ARRAY_API")[_ARRAY_RETURN],
@@ -152,5 +153,7 @@ def layout_is_known() -> bool:
         )
         if not good:
             return False
+    if read(1.5, machine.FLOAT_VALUE, ctypes.c_double) != 1.5:
+        return False
     sample = Context(b"sixdsixd")
     return ctypes.string_at(id(sample) + machine.PAYLOAD, 8) == b"sixdsixd"

@@ -204,6 +204,12 @@ class Rollout:
         return results
 
 
+def load_entry(image: Image, name: str, dtype: str) -> Callable[..., Any]:
+    """The Python function of an image's ``entry``, which returns None for arguments that it does not accept."""
+    loaded = Loaded(image)
+    return make_function(loaded.address("entry"), name, dtype, loaded)
+
+
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """An array for results; a large one is aligned as compiled code expects, as newly allocated memory is."""
     size = math.prod(shape) * dtype.itemsize

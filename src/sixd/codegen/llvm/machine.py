@@ -20,6 +20,7 @@ from sixd.locks import FORKS_WAIT, Lock
 MATH = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log")  # of libm, for float64
 PYTHON = (
     "array_type", "descr", "array_new", "array_return", "tuple_new", "tuple_set", "decref", "vectorcall", "fallback",
+    "float_type",
 )  # fmt: skip
 CONTEXT = ("count", *MATH, *PYTHON)
 
@@ -27,6 +28,7 @@ CONTEXT = ("count", *MATH, *PYTHON)
 LINE, CACHE, MALLOC = 64, 8 << 20, 16
 # bytes from the start of an object of NumPy's array class
 TYPE, DATA, NDIM, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
+FLOAT_VALUE = 16  # of a Python float
 PAYLOAD = 32  # of a bytes object, which is the context of an entry
 CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
 TYPE_NUMBER = {"float64": 12, "float32": 11}
