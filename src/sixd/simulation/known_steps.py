@@ -36,9 +36,10 @@ class KnownStep:
     ``entry(q, qd, dt, t)``, with the forces if ``has_arrays``, returns (q, qd), or None for arguments of other kinds.
     """
 
-    __slots__ = ("changing", "entry", "entry32", "has_arrays", "holds", "kept", "watched")
+    __slots__ = ("changing", "entry", "entry32", "has_arrays", "holds", "kept", "key", "watched")
 
-    def __init__(self, has_arrays: bool, holds: bool, watched: list[Watched]) -> None:
+    def __init__(self, key: Any, has_arrays: bool, holds: bool, watched: list[Watched]) -> None:
+        self.key = key
         self.entry: Callable[..., Any] = decline
         self.entry32: Callable[..., Any] = decline
         self.has_arrays = has_arrays
@@ -60,8 +61,15 @@ class KnownStep:
         return (self.entry32 if single else self.entry)(q, qd, dt, t, *arrays)
 
     def first(self, setup: Setup, method: str, h: float, t: float, controller: Any) -> Any:
-        """Return the step of a setup by the code for one row, made now if it is new; None if that does not fit."""
-        if setup.batch != () or not layout_is_known() or (setup.sampled is not None and not self.holds):
+        """Return the step of a setup by the code for one row, made now if it is new; None if that does not fit.
+
+        From now on the step is known, unless the controller is called with numbers.
+        """
+        if setup.sampled is not None and not self.holds:
+            return None
+        known_of(setup.problem.system)
+        _KNOWN.setdefault(id(setup.problem.system), {})[self.key] = self
+        if setup.batch != () or not layout_is_known():
             return None
         constants = {name: x[0] for name, x in setup.constants.items()}
         if self.holds:
@@ -116,8 +124,8 @@ def _key(method: Any, controller: Any, f_ext: Any, forces: Any, constraints: Any
 
 def begin(
     system: Any, method: Any, controller: Any, f_ext: Any, forces: Any, constraints: Any, stabilisation: Any
-) -> tuple[KnownStep, Callable[[], None]] | None:
-    """Return a new step, and a function that makes it known; None if one of the arguments cannot be watched.
+) -> KnownStep | None:
+    """Return a new step, which its first use makes known; None if one of the arguments cannot be watched.
 
     Called before functions are traced: what they read may change from then on.
     """
@@ -137,13 +145,7 @@ def begin(
         watched = [Watched(part, drop) for x in objects for part in parts(x)]
     except (Unwatchable, TypeError, RuntimeError):  # or an argument that is refused later
         return None
-    step = KnownStep(holds or any(type(x) is np.ndarray for x in (controller, f_ext)), holds, watched)
-
-    def register() -> None:
-        known_of(system)
-        _KNOWN.setdefault(id(system), {})[key] = step
-
-    return step, register
+    return KnownStep(key, holds or any(type(x) is np.ndarray for x in (controller, f_ext)), holds, watched)
 
 
 def _drop(system: int, key: Any, _: object) -> None:

@@ -17,7 +17,7 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
 from sixd.simulation.collect import collect
 from sixd.simulation.diagnostics import friction_warning, step_warning, warn
-from sixd.simulation.known_steps import NO_FORCES, KnownStep, begin, find
+from sixd.simulation.known_steps import NO_FORCES, begin, find
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup, positive, require_countable, whole
@@ -177,36 +177,27 @@ def step(
                 result = known.with_other_kinds(q, qd, dt, t, controller, f_ext)
             if result is not None:
                 return result
-    return _general_step(
-        known, system, q, qd, dt, t=t, method=method, controller=controller, f_ext=f_ext, forces=forces,
-        parameters=parameters, constraints=constraints, stabilisation=stabilisation,
-    )  # fmt: skip
-
-
-def _general_step(
-    known: KnownStep | None, system: System, q: Any, qd: Any, dt: Any, *, t: Any, method: str, parameters: Any, **given: Any
-) -> tuple[Array, Array]:
-    """Step with arguments of any kind: all are checked, and functions are traced unless the step is known."""
     where = "step"
     if method not in FIXED_STEP:
         raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
     h = positive(where, "dt", dt, "s", zero=False)
     if isinstance(t, bool) or not is_number(t) or not np.isfinite(t):
         raise ScalarTypeError(f"{where}: t is {t!r}, expected a finite number [s].")
-    new = begin(system, method, **given) if known is None and parameters is None else None
+    new = None
+    if known is None and parameters is None:
+        new = begin(system, method, controller, f_ext, forces, constraints, stabilisation)
     setup = make_setup(
-        where, system, q, qd, sample_time=None, parameters=parameters, seed=None, start=float(t),
-        is_known=known is not None, **given,
+        where, system, q, qd, controller=controller, sample_time=None, f_ext=f_ext, forces=forces,
+        parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=None,
+        start=float(t), is_known=known is not None,
     )  # fmt: skip
     if setup.problem.nu:
         raise ScalarTypeError(f"{where}: an element of forces has a state of its own. Use sixd.simulate.")
-    if new is not None:
-        known, register = new
-    result = None if known is None else known.first(setup, method, h, float(t), given["controller"])
-    if new is not None:
-        register()
-    if result is not None:
-        return result
+    known = new or known
+    if known is not None:
+        result = known.first(setup, method, h, float(t), controller)
+        if result is not None:
+            return result
     runner = Runner(setup, method, h, float(t), None if known is None else known.kept)
     *_, last = runner.run(np.array([1]), lambda done: None)
     q, qd = (x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
