@@ -38,7 +38,8 @@ class Target:
 
 
 def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) -> Image:
-    """The image of a program for one row ("entry") or for batches ("loop"), or of a recipe ("rollout").
+    """The image of a program for one row ("entry") or for batches ("loop"), of a recipe ("rollout"), or of calls
+    from Python ("shell"), which need no program.
 
     ``limit``: rows whose sum of squared results exceeds it are reported as suspect.
     """
@@ -51,6 +52,10 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
         with FORKS_WAIT:
             from sixd.codegen.llvm.entry import emit_entry
         text = emit_entry(program, dtype, limit, machine.has_fma)
+    elif form == "shell":
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.shell import emit_shell
+        text = emit_shell()
     elif form == "loop":
         with FORKS_WAIT:
             from sixd.codegen.llvm.loop import emit_loop
