@@ -51,7 +51,7 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
     if form == "entry":
         with FORKS_WAIT:
             from sixd.codegen.llvm.entry import emit_entry
-        text = emit_entry(program, dtype, limit, machine.has_fma)
+        text = emit_entry(program, dtype, limit, machine.has_fma, machine.lanes(dtype))
     elif form == "shell":
         with FORKS_WAIT:
             from sixd.codegen.llvm.shell import emit_shell
