@@ -39,13 +39,12 @@ def rollout(system, q, qd, dt, *, t=0.0, method="rk4", controller=None, f_ext=No
 def general_calls(monkeypatch):
     """The calls of ``sixd.step`` that are not served by known code."""
     calls = []
-    plain = sixd.simulation.simulate._general_step
 
     def counted(*args, **options):
         calls.append(args)
-        return plain(*args, **options)
+        return make_setup(*args, **options)
 
-    monkeypatch.setattr("sixd.simulation.simulate._general_step", counted)
+    monkeypatch.setattr("sixd.simulation.simulate.make_setup", counted)
     return calls
 
 
@@ -294,15 +293,16 @@ class Gains:
         return 2 * self.kp
 
 
-@pytest.mark.parametrize("take", [lambda c: c, lambda c: c.law, lambda c: partial(c, 0.5)], ids=["object", "method", "partial"])
+def use(gains, t, q, qd):
+    return gains(t, q, qd) * 3
+
+
+@pytest.mark.parametrize("take", [lambda c: c, lambda c: c.law, lambda c: partial(use, c)], ids=["object", "method", "partial"])
 def test_attributes_that_change_are_read_anew(take, rng, general_calls):
     """Gains of an object are compared at every call: the law is always that of now."""
     q, qd = state(ARM, rng)
     owner = Gains(2.0, [0.1, 0.2], ARM)
-    if isinstance(take(owner), partial):
-        controller = partial(lambda gains, t, q, qd: gains(t, q, qd), owner)
-    else:
-        controller = None
+    controller = take(owner) if isinstance(take(owner), partial) else None  # bound methods are made anew
 
     def check(calls):
         before = len(general_calls)
@@ -356,6 +356,8 @@ class Elsewhere:
     values = {"kp": 1.0}
 
     def __getattr__(self, name):
+        if name not in Elsewhere.values:
+            raise AttributeError(name)
         return Elsewhere.values[name]
 
     def __call__(self, t, q, qd):
@@ -432,13 +434,22 @@ def test_functions_die_with_their_code(rng):
 
         return law
 
-    for made in (make(), Gains(1.0, [0, 0], model), sixd.controllers.GravityCompensation(model), Drag(0.1)):
-        option = {"forces": made} if isinstance(made, Drag) else {"controller": made}
-        sixd.step(model, q, qd, H, **option)
-        sixd.step(model, q, qd, H, **option)
+    kinds = [
+        make,
+        lambda: Gains(1.0, [0, 0], model),
+        lambda: sixd.controllers.GravityCompensation(model),
+        lambda: partial(use, Gains(1.0, [0, 0])),
+        lambda: Drag(0.1),
+    ]
+    for kind in kinds:
+        made = kind()
+        name = "forces" if isinstance(made, Drag) else "controller"
+        for _ in range(2):
+            sixd.step(model, q, qd, H, **{name: made})
+            sixd.step(model, np.array([q]), np.array([qd]), H, **{name: made})
         assert count() == 1
         alive = weakref.ref(made)
-        del made, option
+        del made
         gc.collect()
         assert alive() is None
         assert count() == 0
@@ -450,7 +461,7 @@ def test_functions_die_with_their_code(rng):
     sixd.step(model, q, qd, H, controller=law)
     alive, key = weakref.ref(model), id(model)
     sixd.step(model, q, qd, H)
-    del model, owner, law
+    del model, owner, law, make, kinds, kind, count
     gc.collect()
     assert alive() is None
     assert key not in known_steps._KNOWN
@@ -598,8 +609,6 @@ def test_wrong_arguments_are_refused_as_before(name, value):
 
 
 def test_stateful_elements_and_laws_are_refused_at_every_call():
-    ground = sixd.Ground(points={"link2": [[0, 0, 0]]}) if False else None
-    assert ground is None
     values = iter(range(1000))
 
     def counts(t, q, qd):
@@ -613,8 +622,10 @@ def test_stateful_elements_and_laws_are_refused_at_every_call():
         return np.sqrt(np.abs(np.asarray(q, dtype=float)))
 
     for _ in range(3):  # called with numbers, with a warning each time
-        with pytest.warns(sixd.SimulationWarning, match="cannot be part of the compiled step"):
-            sixd.step(ARM, np.ones(2), np.zeros(2), H, controller=stubborn)
+        with pytest.warns(sixd.SimulationWarning, match="cannot be part of the compiled step") as seen:
+            found = sixd.step(ARM, np.ones(2), np.zeros(2), H, controller=stubborn)
+        assert [w.filename for w in seen] == [__file__]
+        assert_array_equal(found, sixd.step(ARM, np.ones(2), np.zeros(2), H, controller=np.ones(2)))
 
 
 def test_symbols_and_singular_models_are_refused_at_every_call():

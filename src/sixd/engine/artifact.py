@@ -25,6 +25,7 @@ from sixd.model.memo import known_of
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime import cache as disk
+from sixd.runtime.calls import Code
 from sixd.runtime.machine_code import Image
 from sixd.runtime.routine import Part, Rollout, Routine
 from sixd.spatial.scalar import Array
@@ -80,6 +81,21 @@ def build(work: Work, target: Target) -> Part:
             part = Part(image, outputs, program.operations, work.singular())
         disk.write(key, _pack(part, work))
     return part
+
+
+def shell() -> Image:
+    """Return the code of calls from Python, which is the same for all systems and functions."""
+    key = disk.digest("shell", disk.fingerprint(), cpu.name, cpu.machine_key())
+    entry = disk.read(key)
+    part = None if entry is None else _unpack(entry)
+    if part is None:
+        part = Part(cpu.emit(None, "shell", ""), (), 0)
+        disk.write(key, _pack(part, Work("calls from Python", "", (), "shell", "", _no_program)))
+    return part.image
+
+
+def _no_program() -> Program:
+    raise NotImplementedError
 
 
 def _warn_if_long(work: Work, program: Program | Recipe) -> None:
@@ -279,10 +295,13 @@ def make_rollout(
     return target.rollout(part.image, "simulate", dtype, *shapes, recipe.operations)
 
 
-def make_step(recipe: Recipe, key: str, method: str, system: str, dtype: str, target: Target = cpu) -> Callable[..., Any]:
-    """Return a function of one row: ``f(*state, *constants)`` with arrays, and Python floats for scalars.
+def make_step(
+    recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: Target = cpu
+) -> Code:
+    """Return the code of a recipe for a single step, of one row ("step") or of rows ("steps"), for a plan.
 
-    It returns the results of the recipe, or None if it does not accept the arguments or the recipe's guard is not 1.
+    Rows are suspect if the recipe's guard is not 1.
     """
-    part = build(Work("step", system, ("recipe", key), "step", dtype, lambda: recipe, detail=method), target)
-    return target.step(part.image, "step", dtype)
+    part = build(Work("step", system, ("recipe", key), form, dtype, lambda: recipe, detail=method), target)
+    inputs = [recipe.memory[n] for n in (*recipe.state, *recipe.constants)]
+    return target.step(part.image, form, dtype, inputs, [recipe.memory[n] for n in recipe.results], recipe.operations)

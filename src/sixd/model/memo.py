@@ -44,14 +44,12 @@ def _begin(system: Any) -> dict[Hashable, Any]:
         return KNOWN[id(system)]
 
 
-def new_index() -> dict[int, Any]:
-    """Return a dictionary by ``id(system)`` whose entries live as long as the system.
+def add_index(index: dict[int, Any]) -> None:
+    """Have the entries of a dictionary by ``id(system)`` live as long as the system.
 
     It is a part of the memo that is read without a function call. Add to it only after ``known_of(system)``.
     """
-    index: dict[int, Any] = {}
     _INDEXES.append(index)
-    return index
 
 
 def _forget(key: int, _: object) -> None:

@@ -1,11 +1,13 @@
 """Compiled code called with arrays, on one thread or on several: of a program (Routine), of steps in time (Rollout).
 
-One row of a routine is computed by the entry, batches by a generalised ufunc. Each form is provided (from the disk or
-by compiling) when it is first needed, only once, even if several threads need it.
+One row of a routine is computed by its entry, batches by a generalised ufunc. Each form is provided (from the disk or
+by compiling) when it is first needed, only once, even if several threads need it. Most calls do not come here: the code
+that was provided is called by a plan (``sixd.runtime.calls``).
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,13 +19,16 @@ import numpy as np
 from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC
 from sixd.locks import Lock
 from sixd.runtime import threads
-from sixd.runtime.cpython import GeneralizedUfunc, decline, layout_is_known, make_function
+from sixd.runtime.calls import Code
+from sixd.runtime.cpython import GeneralizedUfunc, common_context
 from sixd.runtime.machine_code import Image, Loaded
 from sixd.spatial.scalar import Array
 
 Shape = tuple[int, ...]
 # rows times operations above which threads pay: starting them takes some 50 us, in which a core does 3e6 operations
 LARGE = 1e7
+# rows times operations above which other threads may run meanwhile: 5 us, of which letting them takes 0.1
+LONG = 1.5e5
 VECTOR = 16  # rows: as many as the widest vectors have
 PIECES = 4  # per thread on average; a thread on a busy core takes fewer
 
@@ -38,28 +43,53 @@ class Part(NamedTuple):
     singular: tuple[int, ...] = ()
 
 
+class Entry:
+    """The code of one row at ``address``; ``owner`` keeps it alive."""
+
+    def __init__(self, address: int, owner: Any) -> None:
+        self.address, self._owner = address, owner
+        self._function = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)(address)
+
+    def __call__(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> bool:
+        """Evaluate contiguous arrays, and return whether the result is suspect."""
+        every = (*inputs, *outputs)
+        data = (ctypes.c_void_p * len(every))(*(x.__array_interface__["data"][0] for x in every))
+        return self._function(ctypes.addressof(data), common_context())
+
+
 class Routine:
     """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
 
     def __init__(self, name: str, inputs: tuple[Shape, ...], dtype: str, provide: Callable[[str], Part]) -> None:
         self.name, self.inputs, self.dtype = name, inputs, dtype
         self._kind = np.dtype(dtype)
-        self.entry: Callable[..., Any] = decline
-        self.make_entry: Callable[..., Any] | None = None  # with another fallback than ``decline``
         self._provide = provide
         self._lock = Lock()
         self._parts: dict[str, Part] = {}
+        self._entry: Entry | None = None
         self._loop: GeneralizedUfunc | None = None
         self._many = 0.0  # rows
 
-    @property
-    def has_entry(self) -> bool:
-        """Whether the entry has been provided."""
-        return self.entry is not decline
-
     def first_part(self, batch: tuple[int, ...]) -> Part:
         """The part that arrays of this batch shape need."""
-        return self.part("loop" if batch or not layout_is_known() else "entry")
+        return self.part("loop" if batch else "entry")
+
+    @property
+    def code(self) -> Code | None:
+        """The code that was provided so far, for a plan; None if there is none, or if the program is singular."""
+        parts, entry, loop = list(self._parts.values()), self._entry, self._loop
+        if not parts or any(part.singular for part in parts):
+            return None
+        operations = max(parts[0].operations, 1)
+        return Code(
+            self.dtype, entry.address if entry else 0, common_context(), loop.address if loop else 0,
+            loop.context if loop else 0, math.ceil(LARGE / operations), math.ceil(LONG / operations), self,
+        )  # fmt: skip
+
+    @property
+    def outputs(self) -> tuple[Shape, ...] | None:
+        """The core shapes of the outputs, if a part was provided."""
+        return next((part.outputs for part in list(self._parts.values())), None)
 
     def part(self, form: str) -> Part:
         """The part of that form, provided at the first call."""
@@ -73,8 +103,7 @@ class Routine:
         part = self._provide(form)
         loaded = Loaded(part.image)
         if form == "entry":
-            self.make_entry = partial(make_function, loaded.address("entry"), self.name, self.dtype, loaded)
-            self.entry = self.make_entry()
+            self._entry = Entry(loaded.address("entry"), loaded)
         else:
             address = loaded.address("loop")
             loop = GeneralizedUfunc(address, self.name, self.dtype, self.inputs, part.outputs, loaded)
@@ -118,11 +147,8 @@ class Routine:
         """The outputs for arrays of this dtype whose leading dimensions broadcast to ``batch``, and whether some are
         suspect. ``out``, if given, has the right shapes, dtype and contiguous cores, and does not overlap the inputs:
         rows are read after others are written, and some twice."""
-        if not batch and out is None and layout_is_known():
-            self.part("entry")
-            result = self.entry(*(np.array(a, dtype=self.dtype, order="C") for a in arrays))
-            if result is not None:
-                return list(result) if isinstance(result, tuple) else [result], False
+        if not batch and out is None:
+            return self._one(arrays)
         part = self.part("loop")
         loop = self._loop
         assert loop is not None
@@ -131,6 +157,13 @@ class Routine:
         inputs = [_with_contiguous_core(a, len(core)) for a, core in zip(arrays, self.inputs, strict=True)]
         self._run(loop.ufunc, inputs, batch, results, part.operations)
         return ([x[()] for x in results] if out is None else list(out)), loop.count != before
+
+    def _one(self, arrays: list[Array]) -> tuple[list[Any], bool]:
+        part, entry = self.part("entry"), self._entry
+        assert entry is not None
+        results = [np.empty(shape, self._kind) for shape in part.outputs]
+        suspect = entry([np.ascontiguousarray(a, self._kind) for a in arrays], results)
+        return [x[()] for x in results], suspect
 
     def _run(self, ufunc: Any, inputs: list[Array], batch: tuple[int, ...], results: list[Array], ops: int) -> None:
         if threads.get_num_threads() == 1 or math.prod(batch) * ops < LARGE:
@@ -204,10 +237,14 @@ class Rollout:
         return results
 
 
-def load_entry(image: Image, name: str, dtype: str) -> Callable[..., Any]:
-    """The Python function of an image's ``entry``, which returns None for arguments that it does not accept."""
+def load_step(image: Image, form: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], ops: int) -> Code:
+    """The code of a single step, of one row ("step") or of rows ("steps"), for a plan; ``ops``: its operations."""
     loaded = Loaded(image)
-    return make_function(loaded.address("entry"), name, dtype, loaded)
+    if form == "step":
+        return Code(dtype, loaded.address("entry"), common_context(), owner=loaded)
+    loop = GeneralizedUfunc(loaded.address("loop"), "step", dtype, inputs, outputs, loaded)
+    most, long = (math.ceil(limit / max(ops, 1)) for limit in (LARGE, LONG))
+    return Code(dtype, loop=loop.address, loop_context=loop.context, most=most, long=long, owner=loop)
 
 
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

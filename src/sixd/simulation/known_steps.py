@@ -6,17 +6,17 @@ of it: they are known by their addresses, watched for changes, and not kept aliv
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
+from sixd.engine.artifact import shell
 from sixd.forces.elements import Force
-from sixd.model.memo import known_of, new_index
+from sixd.model.memo import add_index, known_of
 from sixd.model.system import System
-from sixd.runtime.cpython import decline, layout_is_known
+from sixd.runtime.calls import Entry
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.single_step import step_code
 from sixd.simulation.watched_objects import Unwatchable, Watched, parts
@@ -24,62 +24,105 @@ from sixd.spatial.scalar import Array
 
 NO_FORCES = ()
 _ARRAY = "array"  # in a key: an argument of the code
-_FLOAT32 = np.dtype("float32")
+_FLOATS = {float, np.float64}
+_KINDS = (np.dtype("float64"), np.dtype("float32"))
+_LARGE = 1e30  # s: longer times are left to the general way, since they may not fit into float32
 
 # by id of the system, then by the other arguments
-_KNOWN: dict[int, dict[Any, KnownStep]] = new_index()
+_KNOWN: dict[int, dict[Any, KnownStep]] = {}
+add_index(_KNOWN)
+
+
+def _decline(*_: Any, **__: Any) -> None:
+    """Return None: there is no code for these arguments."""
 
 
 class KnownStep:
-    """The code of a step for one row in float64 and in float32, and in ``kept`` what it was made of.
+    """The code of a step for one row, ``entry``, and for batches, ``rows``; in ``kept`` is what it was made of.
 
-    ``entry(q, qd, dt, t)``, with the forces if ``has_arrays``, returns (q, qd), or None for arguments of other kinds.
+    Both are functions (q, qd, h, t, *forces) -> (q, qd) of arrays, of one dtype and batch, that return None where they
+    do not serve.
     """
 
-    __slots__ = ("changing", "entry", "entry32", "has_arrays", "holds", "kept", "key", "watched")
+    __slots__ = ("_numbers", "changing", "entry", "has_arrays", "holds", "kept", "key", "rows", "watched")
 
     def __init__(self, key: Any, has_arrays: bool, holds: bool, watched: list[Watched]) -> None:
         self.key = key
-        self.entry: Callable[..., Any] = decline
-        self.entry32: Callable[..., Any] = decline
-        self.has_arrays = has_arrays
+        self.entry: Any = _decline
+        self.rows: Any = _decline
+        self.has_arrays = has_arrays  # the controller, f_ext or both
         self.holds = holds  # the controller is a table of forces
         self.watched = watched
         self.changing = [x for x in watched if not x.is_fixed]
         self.kept: dict[Any, Any] = {}
+        self._numbers: Any = (None, None, None, None)
+
+    def numbers(self, dt: Any, t: Any) -> tuple[Array | None, Array | None]:
+        """Return dt and t as arrays: those of the call before, if it had the same objects; a new one takes 70 ns.
+
+        Numbers of other kinds are None.
+        """
+        before = self._numbers
+        if before[0] is dt and before[1] is t:
+            return before[2], before[3]
+        if type(dt) not in _FLOATS or type(t) not in _FLOATS:
+            return None, None
+        h = before[2] if before[0] is dt else np.array(dt)
+        start = before[3] if before[1] is t else np.array(t)
+        self._numbers = dt, t, h, start
+        return h, start
 
     def with_other_kinds(self, q: Any, qd: Any, dt: Any, t: Any, controller: Any, f_ext: Any) -> Any:
-        """Return the step for float32, for whole numbers and NumPy's as dt and t, and for tables of forces; or None."""
-        dt, t = (float(x) if type(x) is np.float64 or (type(x) is int and abs(x) < 2**53) else x for x in (dt, t))
-        if type(dt) is not float or type(t) is not float or t - t != 0.0:
+        """Return the step for batches, float32 and whole numbers as dt and t; None for others."""
+        dt, t = (float(x) if type(x) in (int, np.float64) and abs(x) < _LARGE else x for x in (dt, t))
+        if type(q) is not np.ndarray or q.dtype not in _KINDS or type(dt) is not float or type(t) is not float:
             return None
-        single = getattr(q, "dtype", None) is _FLOAT32
+        if not (0 < dt < _LARGE and -_LARGE < t < _LARGE):
+            return None
+        batch, dtype = q.shape[:-1], q.dtype
         if self.holds:
-            controller = controller.held(t)
-            controller = controller.astype(_FLOAT32) if single else controller
-        arrays = [x for x in (controller, f_ext) if type(x) is np.ndarray]
-        return (self.entry32 if single else self.entry)(q, qd, dt, t, *arrays)
+            controller = controller.held(t).astype(dtype, copy=False)
+        tau, force = (x if type(x) is np.ndarray else None for x in (controller, f_ext))
+        if batch:  # forces of one row are those of all
+            tau, force = _for_rows(tau, batch, 1), _for_rows(force, batch, 2)
+        arrays = [x for x in (tau, force) if x is not None]
+        code = self.rows if batch else self.entry
+        numbers = [np.full(batch, x, dtype) if batch else np.array(x, dtype) for x in (dt, t)]
+        return code(q, qd, *numbers, *arrays)
 
     def first(self, setup: Setup, method: str, h: float, t: float, controller: Any) -> Any:
-        """Return the step of a setup by the code for one row, made now if it is new; None if that does not fit.
+        """Return the step of a setup by code that is made now; None if that does not serve.
 
-        From now on the step is known, unless the controller is called with numbers.
+        From now on the step is known, unless its controller is called with numbers.
         """
+        problem, system = setup.problem, setup.problem.system
         if setup.sampled is not None and not self.holds:
             return None
-        known_of(setup.problem.system)
-        _KNOWN.setdefault(id(setup.problem.system), {})[self.key] = self
-        if setup.batch != () or not layout_is_known():
-            return None
-        constants = {name: x[0] for name, x in setup.constants.items()}
-        if self.holds:
-            constants["tau"] = controller.held(t).astype(setup.dtype)
-        entry = step_code(setup.problem, method, setup.dtype, self.kept)
-        if setup.dtype == "float64":
-            self.entry = entry
-        else:
-            self.entry32 = entry
-        return entry(setup.q[0], setup.qd[0], h, t, *constants.values())
+        form, result = "steps" if setup.batch else "step", None
+        if setup.rows:
+            code = step_code(problem, method, setup.dtype, form, self.kept)
+            inputs = [(system.nq,), (system.nv,), (), (), *problem.constants.values()]
+            name = "rows" if setup.batch else "entry"
+            if getattr(self, name) is _decline:
+                setattr(self, name, Entry(inputs, inputs[:2], _decline))
+            getattr(self, name).attach(shell, code)
+            constants = dict(setup.constants)
+            if self.holds:
+                constants["tau"] = controller.held(t).astype(setup.dtype)[None]
+            given = [np.full(setup.rows, x, setup.dtype) for x in (h, t)] + list(constants.values())
+            rows = [np.ascontiguousarray(np.broadcast_to(x, (setup.rows, *x.shape[1:]))) for x in given]
+            arrays = [setup.q, setup.qd, *rows]
+            found = self.rows(*arrays) if setup.batch else self.entry(*[np.asarray(x[0]) for x in arrays])
+            if found is not None:
+                result = tuple(x.reshape((*setup.batch, x.shape[-1])) for x in found)
+        known_of(system)
+        _KNOWN.setdefault(id(system), {})[self.key] = self
+        return result
+
+
+def _for_rows(x: Array | None, batch: tuple[int, ...], core: int) -> Array | None:
+    """Return the array with that batch, if it has none of its own."""
+    return x if x is None or x.ndim != core else np.ascontiguousarray(np.broadcast_to(x, batch + x.shape))
 
 
 def find(

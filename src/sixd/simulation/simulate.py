@@ -168,11 +168,18 @@ def step(
     if parameters is None:
         known = find(system, method, controller, f_ext, forces, constraints, stabilisation)
         if known is not None:
-            result = None
+            h, start = known.numbers(dt, t)
             if not known.has_arrays:
-                result = known.entry(q, qd, dt, t)
-            elif not known.holds:
-                result = known.entry(q, qd, dt, t, *[x for x in (controller, f_ext) if type(x) is np.ndarray])
+                result = known.entry(q, qd, h, start)
+            elif known.holds and start is not None and -np.inf < t < np.inf:
+                force = controller.held(t)
+                result = known.entry(q, qd, h, start, force) if f_ext is None else None
+            elif f_ext is None:
+                result = known.entry(q, qd, h, start, controller)
+            elif type(controller) is np.ndarray:
+                result = known.entry(q, qd, h, start, controller, f_ext)
+            else:
+                result = known.entry(q, qd, h, start, f_ext)
             if result is None:
                 result = known.with_other_kinds(q, qd, dt, t, controller, f_ext)
             if result is not None:

@@ -18,7 +18,8 @@ import numpy as np
 from sixd.model.system import System
 
 _PLAIN = {type(None), bool, int, complex, str, bytes}
-_DEPTH = 6  # of containers and objects in each other
+_MOST_DEEP, _MOST_LONG = 12, 10_000  # containers and objects in each other; entries of one
+_MOST_BYTES = 1 << 24  # of an array: comparing more takes as long as a trace
 _HEAP_TYPE = 1 << 9  # flag of classes that are written in Python
 # entries of a class that are not read by its methods, or only by Python itself
 _SKIPPED = {
@@ -71,8 +72,8 @@ def _state(value: Any) -> Any:
     if _is_ours(type(value)):
         # its numbers cannot be changed, but a target, say, may be an object of the user's
         given = [x for x in vars(value).values() if callable(x) and type(x) is not FunctionType]
-        return [_snapshot(x, _DEPTH) for x in given] or None
-    return _snapshot(value, _DEPTH)
+        return [_snapshot(x) for x in given] or None
+    return _snapshot(value)
 
 
 def _is_ours(kind: type) -> bool:
@@ -96,34 +97,38 @@ class _Same:
         return isinstance(other, _Same) and value is not None and other.reference() is value
 
 
-def _snapshot(x: Any, depth: int) -> Any:
-    """Something that is equal to another snapshot of the same object as long as its state has the same bits."""
+def _snapshot(x: Any, path: tuple[int, ...] = ()) -> Any:
+    """Something that is equal to another snapshot of the same object as long as its state has the same bits.
+
+    ``path`` has the addresses of the objects that it is a part of.
+    """
     kind = type(x)
-    if not depth:
-        raise Unwatchable
     if kind is float:
         return kind, x.hex()  # 0.0 and -0.0 are different gains
     if kind in _PLAIN:
         return kind, x
-    if kind is np.ndarray and not x.dtype.hasobject:
+    if kind is np.ndarray and not x.dtype.hasobject and x.nbytes <= _MOST_BYTES:
         return x.dtype.str, x.shape, x.tobytes()
     if isinstance(x, np.generic) and not x.dtype.hasobject:
         return kind, x.tobytes()
+    if id(x) in path or len(path) > _MOST_DEEP or (kind in (tuple, list, dict) and len(x) > _MOST_LONG):
+        raise Unwatchable
+    path = (*path, id(x))
     if kind in (tuple, list):
-        return kind, [_snapshot(entry, depth - 1) for entry in x]
+        return kind, [_snapshot(entry, path) for entry in x]
     if kind is dict:
-        return kind, [(k if type(k) is str else _snapshot(k, depth - 1), _snapshot(v, depth - 1)) for k, v in x.items()]
+        return kind, [(k if type(k) is str else _snapshot(k, path), _snapshot(v, path)) for k, v in x.items()]
     if kind is FunctionType or isinstance(x, System):
         return _Same(x)
     if isinstance(x, type):
         raise Unwatchable
     if kind is MethodType:
-        return kind, _snapshot(x.__self__, depth - 1), _Same(x.__func__)
+        return kind, _snapshot(x.__self__, path), _Same(x.__func__)
     if kind is partial:
-        return kind, [_snapshot(part, depth - 1) for part in (x.func, x.args, x.keywords)]
+        return kind, [_snapshot(part, path) for part in (x.func, x.args, x.keywords)]
     if _is_ours(kind):
         return _Same(x), _state(x)
-    return _Same(x), [list(_class_state(c, depth)) for c in _classes(kind)], _snapshot(vars(x), depth - 1)
+    return _Same(x), [list(_class_state(c, path)) for c in _classes(kind)], _snapshot(vars(x), path)
 
 
 class _Python:
@@ -140,7 +145,7 @@ def _classes(kind: type) -> list[type]:
     return found
 
 
-def _class_state(c: type, depth: int) -> Iterator[Any]:
+def _class_state(c: type, path: tuple[int, ...]) -> Iterator[Any]:
     for name, value in vars(c).items():
         if name in _SKIPPED:
             continue
@@ -151,4 +156,4 @@ def _class_state(c: type, depth: int) -> Iterator[Any]:
             function = value.fget
         elif isinstance(value, cached_property):
             function = value.func
-        yield name, type(value), _snapshot(function, depth - 1)
+        yield name, type(value), _snapshot(function, path)

@@ -18,22 +18,42 @@ from typing import Any
 from sixd.locks import FORKS_WAIT, Lock
 
 MATH = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log")  # of libm, for float64
-PYTHON = (
-    "array_type", "descr", "array_new", "array_return", "tuple_new", "tuple_set", "decref", "vectorcall", "fallback",
-    "float_type",
-)  # fmt: skip
-CONTEXT = ("count", *MATH, *PYTHON)
+CONTEXT = ("count", *MATH)
 
 # memory [bytes]: a cache line, the size of a cache, and the offset in a line at which glibc begins a large array
 LINE, CACHE, MALLOC = 64, 8 << 20, 16
 # bytes from the start of an object of NumPy's array class
 TYPE, DATA, NDIM, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
-FLOAT_VALUE = 16  # of a Python float
-PAYLOAD = 32  # of a bytes object, which is the context of an entry
-CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
+CONTIGUOUS_ALIGNED, WRITEABLE, WARN_ON_WRITE = 0x0001 | 0x0100, 0x0400, -0x80000000
+# bytes from the start of other objects: the words of an object that is called, the length of a tuple
+OBJECT = {"vectorcall": 16, "words": 24, "length": 16}
 TYPE_NUMBER = {"float64": 12, "float32": 11}
 
+# a plan, by which an object is called (sixd.runtime.calls): names of its words, of the words that it has for each float
+# width, and of those for each array. ``most``: rows from which on threads are used; ``long``: from which others may run
+KIND = ("descr", "type_number", "size", "entry", "entry_context", "loop", "loop_context", "most", "long")
+SPEC = ("dimensions", "entries", "shape")
+KINDS_OF_PLAN = ("float64", "float32")
+PLAN = (
+    "fallback", "vectorcall", "owner", "inputs", "outputs", "out", "none", "items", "array_type", "tuple_type", "array_new",
+    "array_return", "tuple_new", "tuple_set", "incref", "decref", "save_thread", "restore_thread",
+)  # fmt: skip
+
+# a public function, which finds the plan of a system in a table: names of its words, and of the words of a slot
+FRONT = ("fallback", "vectorcall", "arguments", "choice", "out", "mask", "table")
+SLOT = ("system", "choice", "plan")
+
 _LOCK = Lock()
+
+
+def slot_of(system: Any, choice: Any) -> Any:
+    """The slot of a pair of addresses, before it is cut to the size of the table."""
+    return (system >> 4) + (choice >> 5)
+
+
+def index_of(name: str) -> int:
+    """Index of the first word of a part of a plan: a float width, or ``specs``."""
+    return len(PLAN) + len(KIND) * (*KINDS_OF_PLAN, "specs").index(name)
 
 
 def offset(name: str) -> int:

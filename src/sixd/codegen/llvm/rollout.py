@@ -77,6 +77,21 @@ class Works:
         """Set the value of an entry."""
         self.code.do(f"store {value}, {self.at(entry)}, align {self.type.bytes}")
 
+    def read(self, k: int, name: str) -> None:
+        """Read an array of all rows from array k of the function."""
+        rows, size = row_addresses(self.code, k, self.type.lanes), Type(self.type.kind).bytes
+        for first, width in tiles(self.count[name], self.type.lanes):
+            for j, value in enumerate(load_tile(self.code, rows, self.type, width, first * size, size)):
+                self.put(value, self.start[name] + first + j)
+
+    def write(self, k: int, name: str, record: Value | int) -> None:
+        """Write an array of all rows to a record of array k of the function."""
+        rows, size = row_addresses(self.code, k, self.type.lanes), Type(self.type.kind).bytes
+        addresses = [self.code.at(row, record * (self.count[name] * size)) for row in rows]
+        for first, width in tiles(self.count[name], self.type.lanes):
+            columns = [self.get(self.start[name] + first + j) for j in range(width)]
+            store_rows(self.code, addresses, rows_of_tile(self.code, columns), first * size, f"align {size}")
+
     def copy(self, sources: tuple[str, ...], targets: tuple[str, ...]) -> None:
         """Copy arrays; all are read before any is written, since a state may be the next value of another."""
         pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s != t]
@@ -130,7 +145,7 @@ class _Roll:
         code, recipe = self.code, self.recipe
         given = (*recipe.state, *recipe.constants)
         for k, name in enumerate(given):
-            self._read(HEAD + k, name)
+            self.works.read(HEAD + k, name)
         records = self._number(code.load(POINTER, code.at("%rows_of", 0), "align 8"))
         counts = code.load(POINTER, code.at("%rows_of", 8 * self.type.lanes), "align 8")
         code.do(f"br {records.compare('sgt', 0)}, label %record, label %done")
@@ -151,7 +166,7 @@ class _Roll:
 
         code.begin("write")
         for k, name in enumerate(recipe.state):
-            self._record(HEAD + len(given) + k, name, record)
+            self.works.write(HEAD + len(given) + k, name, record)
         code.do(f"%record_next = add {record}, 1")
         code.do(f"br {Value(code, WORD, '%record_next').compare('slt', records)}, label %record, label %done")
         code.begin("done")
@@ -164,16 +179,3 @@ class _Roll:
         return self.code.emit(
             WORD, f"fptosi {self.code.load(Type(self.type.kind), address, f'align {self.size}')} to i64"
         )
-
-    def _read(self, k: int, name: str) -> None:
-        rows = row_addresses(self.code, k, self.type.lanes)
-        for first, width in tiles(self.works.count[name], self.type.lanes):
-            for j, value in enumerate(load_tile(self.code, rows, self.type, width, first * self.size, self.size)):
-                self.works.put(value, self.works.start[name] + first + j)
-
-    def _record(self, k: int, name: str, record: Value) -> None:
-        rows = row_addresses(self.code, k, self.type.lanes)
-        addresses = [self.code.at(row, record * (self.works.count[name] * self.size)) for row in rows]
-        for first, width in tiles(self.works.count[name], self.type.lanes):
-            columns = [self.works.get(self.works.start[name] + first + j) for j in range(width)]
-            store_rows(self.code, addresses, rows_of_tile(self.code, columns), first * self.size, f"align {self.size}")

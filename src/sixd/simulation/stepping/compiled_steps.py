@@ -26,7 +26,7 @@ PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error o
 
 # the latest code by its form and the key of its recipe, for controllers that are made anew for each call; so many
 _RECENT: dict[tuple[str, str], Any] = {}
-_MOST_RECENT = {"rollout": 256, "step": 8}
+_MOST_RECENT = {"rollout": 256, "step": 8, "steps": 8}
 _LOCK = Lock()
 
 

@@ -16,6 +16,7 @@ from sixd.api.manifold import integrate
 from sixd.engine.artifact import LARGE_SQUARES, make_step, trace_request
 from sixd.engine.functions import Function, Request
 from sixd.engine.public import declaration
+from sixd.runtime.calls import Code
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import ERRORS, largest_error
 from sixd.simulation.stepping import midpoint
@@ -96,16 +97,16 @@ def _largest(x: Array) -> Any:
     return found
 
 
-def step_code(problem: Problem, method: str, dtype: str, kept: dict[Any, Any]) -> Callable[..., Any]:
-    """Return the function ``(q, qd, h, start, *constants) -> (q, qd) or None`` of one row, made at the first call.
+def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> Code:
+    """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one row ("step") or of rows ("steps").
 
-    See :func:`code_of` for ``kept``.
+    It is made at the first call. See :func:`code_of` for ``kept``.
     """
 
     def adapt(recipe: Recipe) -> Recipe:
         return single_step(problem, method, recipe, dtype)
 
-    def make(recipe: Recipe, key: str) -> Callable[..., Any]:
-        return make_step(recipe, key, method, problem.system.name, dtype)
+    def make(recipe: Recipe, key: str) -> Code:
+        return make_step(recipe, key, form, method, problem.system.name, dtype)
 
-    return code_of(problem, method, dtype, "step", adapt, make, kept)
+    return code_of(problem, method, dtype, form, adapt, make, kept)
