@@ -6,6 +6,7 @@ import threading
 import types
 import weakref
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -215,11 +216,15 @@ def test_constraints(method, rng, general_calls):
     require_same(model, q + 1e-8, qd, method=method)
 
 
-def test_reduced_models_and_equations(rng, general_calls):
-    from test_simulate import smooth
-
-    reduced = sixd.zoo.geared_arm().reduce() if hasattr(sixd.zoo, "geared_arm") else None
-    for system in [s for s in (reduced, sixd.zoo.cart_pole(), smooth(sixd.zoo.random_tree(1))) if s is not None]:
+def test_reduced_models_equations_and_trees(rng, general_calls):
+    still = sixd.zoo.random_tree(1)
+    tree = dataclasses.replace(still, friction=np.zeros(still.nv))
+    for system in (
+        sixd.zoo.double_elbow().reduce(),
+        sixd.equations(ARM),
+        samples.constrained(tree),
+        sixd.zoo.humanoid(),
+    ):
         q, qd = state(system, rng)
         require_same(system, q, qd, calls=general_calls)
 
@@ -297,7 +302,9 @@ def use(gains, t, q, qd):
     return gains(t, q, qd) * 3
 
 
-@pytest.mark.parametrize("take", [lambda c: c, lambda c: c.law, lambda c: partial(use, c)], ids=["object", "method", "partial"])
+@pytest.mark.parametrize(
+    "take", [lambda c: c, lambda c: c.law, lambda c: partial(use, c)], ids=["object", "method", "partial"]
+)
 def test_attributes_that_change_are_read_anew(take, rng, general_calls):
     """Gains of an object are compared at every call: the law is always that of now."""
     q, qd = state(ARM, rng)
@@ -353,7 +360,7 @@ class Slotted:
 class Elsewhere:
     """Its gains come from a function."""
 
-    values = {"kp": 1.0}
+    values: ClassVar = {"kp": 1.0}
 
     def __getattr__(self, name):
         if name not in Elsewhere.values:
@@ -417,54 +424,68 @@ def test_a_target_that_changes(rng):
     q, qd = state(ARM, rng)
     for offset in (0.1, 0.4, 0.4, 0.1):
         target.offset = offset
-        assert_array_equal(sixd.step(ARM, q, qd, H, controller=controller), rollout(ARM, q, qd, H, controller=controller))
+        assert_array_equal(
+            sixd.step(ARM, q, qd, H, controller=controller), rollout(ARM, q, qd, H, controller=controller)
+        )
 
 
-def test_functions_die_with_their_code(rng):
-    """Neither a function, nor an object, nor a system is kept alive; their code is dropped."""
+def law_of(model):
+    """A law with a reference to the system."""
+    return lambda t, q, qd: -sixd.gravity_force(model, q) * 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        law_of,
+        sixd.controllers.GravityCompensation,
+        lambda model: Gains(1.0, [0, 0], model),
+        lambda model: partial(use, Gains(1.0, [0, 0], model)),
+        lambda model: Drag(0.1),
+    ],
+    ids=["function", "controller", "object", "partial", "force"],
+)
+def test_functions_die_with_their_code(make, rng):
+    """Neither a function, nor an object is kept alive by its code, nor the system by any; the code is dropped."""
     q, qd = state(ARM, rng)
     model = sixd.zoo.planar(2)
+    address = id(model)
 
-    def count():
-        return len(known_steps._KNOWN.get(id(model), {}))
-
-    def make():
-        def law(t, q, qd):
-            return -sixd.gravity_force(model, q) * 2  # a reference to the system
-
-        return law
-
-    kinds = [
-        make,
-        lambda: Gains(1.0, [0, 0], model),
-        lambda: sixd.controllers.GravityCompensation(model),
-        lambda: partial(use, Gains(1.0, [0, 0])),
-        lambda: Drag(0.1),
-    ]
-    for kind in kinds:
-        made = kind()
-        name = "forces" if isinstance(made, Drag) else "controller"
+    def advance(model, made):
+        option = {"forces" if isinstance(made, Drag) else "controller": made}
         for _ in range(2):
-            sixd.step(model, q, qd, H, **{name: made})
-            sixd.step(model, np.array([q]), np.array([qd]), H, **{name: made})
-        assert count() == 1
-        alive = weakref.ref(made)
-        del made
-        gc.collect()
-        assert alive() is None
-        assert count() == 0
-    owner = Gains(1.0, [0, 0], model)
-    for _ in range(2):  # every access makes a new bound method
-        sixd.step(model, q, qd, H, controller=owner.law)
-    assert count() == 1
-    law = make()
-    sixd.step(model, q, qd, H, controller=law)
-    alive, key = weakref.ref(model), id(model)
-    sixd.step(model, q, qd, H)
-    del model, owner, law, make, kinds, kind, count
+            sixd.step(model, q, qd, H, **option)
+            sixd.step(model, np.array([q]), np.array([qd]), H, **option)
+
+    made = make(model)
+    advance(model, made)
+    assert len(known_steps._KNOWN[address]) == 1
+    alive = weakref.ref(made)
+    del made
     gc.collect()
     assert alive() is None
-    assert key not in known_steps._KNOWN
+    assert not known_steps._KNOWN[address]
+    made = make(model)
+    advance(model, made)
+    alive = weakref.ref(model)
+    del model, made
+    gc.collect()
+    assert alive() is None
+    assert address not in known_steps._KNOWN
+
+
+def test_bound_methods_are_known_by_object_and_function(rng, general_calls):
+    """Every access makes a new bound method."""
+    q, qd = state(ARM, rng)
+    one, two = Gains(1.0, [0, 0]), Gains(1.0, [0, 0])
+    for _ in range(3):
+        found = sixd.step(ARM, q, qd, H, controller=one.law), sixd.step(ARM, q, qd, H, controller=two.law)
+        assert_array_equal(*found)
+    assert len(general_calls) == 2
+    alive = weakref.ref(one)
+    del one
+    gc.collect()
+    assert alive() is None
 
 
 def test_addresses_are_used_again(rng):
@@ -474,7 +495,7 @@ def test_addresses_are_used_again(rng):
     def make(k):
         return lambda t, q, qd: -q * k
 
-    seen = {}
+    seen, last = {}, (0, np.full(2, np.nan))
     for k in range(40):
         law = make(float(k))
         seen.setdefault(id(law), []).append(k)
@@ -576,7 +597,9 @@ WRONG = {
     "method": {"method": ["adaptive", "rk5", None, ["rk4"], 4]},
     "q": {"q": [np.zeros(3), np.zeros((2, 3)), "zero", np.array(["a", "b"]), np.zeros(2, complex), [None, None]]},
     "qd": {"qd": [np.zeros(3), "rest", np.zeros(2, bool)]},
-    "controller": {"controller": [np.zeros(3), np.array([np.nan, 0.0]), np.array([np.inf, 0.0]), "PD", np.array("x"), {}]},
+    "controller": {
+        "controller": [np.zeros(3), np.array([np.nan, 0.0]), np.array([np.inf, 0.0]), "PD", np.array("x"), {}]
+    },
     "f_ext": {"f_ext": [np.zeros(6), np.full((2, 6), np.nan), "none", np.zeros((3, 6))]},
     "forces": {"forces": [1.0, "ground", [None], {"a": 1}]},
     "constraints": {"constraints": ["none", None, ["projected"]]},

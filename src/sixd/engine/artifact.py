@@ -295,9 +295,7 @@ def make_rollout(
     return target.rollout(part.image, "simulate", dtype, *shapes, recipe.operations)
 
 
-def make_step(
-    recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: Target = cpu
-) -> Code:
+def make_step(recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: Target = cpu) -> Code:
     """Return the code of a recipe for a single step, of one row ("step") or of rows ("steps"), for a plan.
 
     Rows are suspect if the recipe's guard is not 1.

@@ -136,7 +136,7 @@ def find(
         found = known.get(_key(method, controller, f_ext, forces, constraints, stabilisation))
     except TypeError:  # an argument that cannot be in a key
         return None
-    if found is not None and found.changing and not all([x.is_unchanged() for x in found.changing]):
+    if found is not None and found.changing and not all(x.is_unchanged() for x in found.changing):
         return None
     return found
 

@@ -139,7 +139,8 @@ def _classes(kind: type) -> list[type]:
     """The user's classes of an object; raise if one of them may hide state: in slots, in C, or behind a function."""
     if not kind.__flags__ & _HEAP_TYPE or kind.__basicsize__ != _Python.__basicsize__ or not kind.__dictoffset__:
         raise Unwatchable
-    found = [c for c in kind.__mro__[:-1] if not c.__module__.startswith(("sixd.", "abc", "typing"))]
+    modules = {c: c.__module__ for c in kind.__mro__[:-1]}
+    found = [c for c, name in modules.items() if name not in ("abc", "typing") and not name.startswith("sixd.")]
     if not all(_UNSEEN.isdisjoint(vars(c)) for c in found):
         raise Unwatchable
     return found

@@ -1,8 +1,8 @@
 """One step of one row as a recipe of its own: what a simulation does before, in and after its first step, in one call.
 
-The middle is the recipe of :func:`make_recipe` as it is, so that the bits are those of a rollout. Before it, quaternions
-are made unit, momenta are computed, and a guard finds the rows that the general way must handle: arguments that it
-refuses, and states off the constraints.
+The middle is the recipe of :func:`make_recipe` as it is, so that the bits are those of a rollout. Before it,
+quaternions are made unit, momenta are computed, and a guard finds the rows that the general way must handle: arguments
+that it refuses, and states off the constraints.
 """
 
 from __future__ import annotations
