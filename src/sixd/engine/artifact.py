@@ -38,7 +38,7 @@ from sixd.waiting import watched
 # so large or the pivots so small that digits may be lost. Compiled code compares the sum of squares, which overflows
 # first
 LARGE_SOLUTION = 1e12
-LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
+_LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
 _LONG = 150_000  # operations, above which a warning says how long compiling takes
 MOST_ARRAYS = 64  # of a NumPy ufunc
 _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
@@ -253,7 +253,7 @@ class _Provider:
             names = singular_joints(system, function.prescribed(request.choices))
             return tuple(system.joint_names.index(n) + 1 for n in names)
 
-        limit = LARGE_SOLUTION**2 if function.solves else LARGE_SQUARES[request.dtype]
+        limit = LARGE_SOLUTION**2 if function.solves else _LARGE_SQUARES[request.dtype]
         trace = (lambda: program) if program is not None else (lambda: trace_request(system, request))
         work = Work(function.name, system.name, key, form, request.dtype, trace, limit, singular)
         return build(work, request.target)

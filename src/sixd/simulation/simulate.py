@@ -176,20 +176,7 @@ def step(
     if parameters is None:
         known = find(system, method, controller, f_ext, forces, constraints, stabilisation)
         if known is not None:
-            h, start = known.numbers(dt, t)
-            if not known.has_arrays:
-                result = known.entry(q, qd, h, start)
-            elif known.holds and start is not None and -np.inf < t < np.inf:
-                force = controller.held(t)
-                result = known.entry(q, qd, h, start, force) if f_ext is None else None
-            elif f_ext is None:
-                result = known.entry(q, qd, h, start, controller)
-            elif type(controller) is np.ndarray:
-                result = known.entry(q, qd, h, start, controller, f_ext)
-            else:
-                result = known.entry(q, qd, h, start, f_ext)
-            if result is None:
-                result = known.with_other_kinds(q, qd, dt, t, controller, f_ext)
+            result = known.advance(q, qd, dt, t, controller, f_ext)
             if result is not None:
                 return result
     where = "step"

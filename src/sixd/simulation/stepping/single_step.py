@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixd.api.manifold import integrate
-from sixd.engine.artifact import LARGE_SQUARES, make_step, trace_request
+from sixd.engine.artifact import make_step, trace_request
 from sixd.engine.functions import Function, Request
 from sixd.engine.public import declaration
 from sixd.runtime.calls import Code
@@ -26,6 +26,7 @@ from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe, Work
 
 _GUARD = "guard"
+_LARGE = {"float64": 1e300, "float32": 1e37}  # sums of squares up to this are of finite numbers
 
 
 def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Recipe:
@@ -73,7 +74,7 @@ def _copy(n: int, dtype: str) -> Program:
 
 def _guard(names: list[str], dtype: str) -> Callable[..., Any]:
     """The function of the named arrays that is 1 where the general way would accept them, perhaps not everywhere."""
-    large = LARGE_SQUARES[dtype]
+    large = _LARGE[dtype]
 
     def guard(*arrays: Any) -> Any:
         given = dict(zip(names, arrays, strict=True))
