@@ -130,6 +130,9 @@ def test_rows_of_a_batch(rng):
             for k in range(n):
                 alone = sixd.step(model, q[k], qd[k], H, controller=tau[k] if controller is tau else controller)
                 assert_array_equal(np.concatenate(alone), np.concatenate([x[k] for x in found]))
+    many = np.resize(q, (1200, model.nq)), np.resize(qd, (1200, model.nv))
+    found = require_same(model, *many)
+    assert_array_equal(found[1][:11], sixd.step(model, q, qd, H)[1])
     require_same(model, q[:6].reshape(2, 3, -1), qd[:6].reshape(2, 3, -1))
     require_same(model, q[:0], qd[:0])
     require_same(model, q[0], qd[:4])

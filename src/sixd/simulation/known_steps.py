@@ -25,8 +25,10 @@ from sixd.spatial.scalar import Array
 NO_FORCES = ()
 _ARRAY = "array"  # in a key: an argument of the code
 _FLOATS = {float, np.float64}
-_KINDS = (np.dtype("float64"), np.dtype("float32"))
+_DOUBLE, _SINGLE = np.dtype("float64"), np.dtype("float32")
 _LARGE = 1e30  # s: longer times are left to the general way, since they may not fit into float32
+
+_MANY = 10_000  # numbers in q: from about there on several threads pay, and rows are left to a rollout
 
 # by id of the system, then by the other arguments
 _KNOWN: dict[int, dict[Any, KnownStep]] = {}
@@ -44,7 +46,9 @@ class KnownStep:
     do not serve.
     """
 
-    __slots__ = ("_numbers", "changing", "entry", "has_arrays", "holds", "kept", "key", "rows", "watched")
+    __slots__ = (
+        "_numbers", "_numbers_of_rows", "changing", "entry", "has_arrays", "holds", "kept", "key", "rows", "watched",
+    )  # fmt: skip
 
     def __init__(self, key: Any, has_arrays: bool, holds: bool, watched: list[Watched]) -> None:
         self.key = key
@@ -55,7 +59,8 @@ class KnownStep:
         self.watched = watched
         self.changing = [x for x in watched if not x.is_fixed]
         self.kept: dict[Any, Any] = {}
-        self._numbers: Any = (None, None, None, None)
+        self._numbers: Any = (None,) * 4  # of the call before: dt and t, and their arrays
+        self._numbers_of_rows: Any = (None,) * 5
 
     def advance(self, q: Any, qd: Any, dt: Any, t: Any, controller: Any, f_ext: Any) -> Any:
         """Return (q, qd) a step later, or None if there is no code for arguments of these kinds."""
@@ -84,21 +89,23 @@ class KnownStep:
 
     def _with_other_kinds(self, q: Any, qd: Any, dt: Any, t: Any, controller: Any, f_ext: Any) -> Any:
         """Return the step for batches, float32 and whole numbers as dt and t; None for others."""
-        dt, t = (float(x) if type(x) in (int, np.float64) and abs(x) < _LARGE else x for x in (dt, t))
-        if type(q) is not np.ndarray or q.dtype not in _KINDS or type(dt) is not float or type(t) is not float:
+        if type(q) is not np.ndarray or (q.dtype is not _DOUBLE and q.dtype is not _SINGLE) or q.size > _MANY:
             return None
-        if not (0 < dt < _LARGE and -_LARGE < t < _LARGE):
-            return None
-        batch, dtype = q.shape[:-1], q.dtype
+        batch, kind, before = q.shape[:-1], q.dtype, self._numbers_of_rows
+        if before[0] is dt and before[1] is t and before[2] is kind and before[3] == batch:
+            numbers = before[4]  # new ones take 2 us
+        else:
+            numbers = [_filled(x, batch, kind) for x in (dt, t)]
+            if numbers[0] is None or numbers[1] is None:
+                return None
+            self._numbers_of_rows = dt, t, kind, batch, numbers
         if self.holds:
-            controller = controller.held(t).astype(dtype, copy=False)
+            controller = controller.held(t).astype(kind, copy=False)
         tau, force = (x if type(x) is np.ndarray else None for x in (controller, f_ext))
         if batch:  # forces of one row are those of all
             tau, force = _for_rows(tau, batch, 1), _for_rows(force, batch, 2)
         arrays = [x for x in (tau, force) if x is not None]
-        code = self.rows if batch else self.entry
-        numbers = [np.full(batch, x, dtype) if batch else np.array(x, dtype) for x in (dt, t)]
-        return code(q, qd, *numbers, *arrays)
+        return (self.rows if batch else self.entry)(q, qd, *numbers, *arrays)
 
     def first(self, setup: Setup, method: str, h: float, t: float, controller: Any) -> Any:
         """Return the step of a setup by code that is made now; None if that does not serve.
@@ -109,7 +116,7 @@ class KnownStep:
         if setup.sampled is not None and not self.holds:
             return None
         form, result = "steps" if setup.batch else "step", None
-        if setup.rows:
+        if setup.rows and (form == "step" or setup.q.size <= _MANY):
             code = step_code(problem, method, setup.dtype, form, self.kept)
             inputs = [(system.nq,), (system.nv,), (), (), *problem.constants.values()]
             name = "rows" if setup.batch else "entry"
@@ -128,6 +135,13 @@ class KnownStep:
         known_of(system)
         _KNOWN.setdefault(id(system), {})[self.key] = self
         return result
+
+
+def _filled(x: Any, batch: tuple[int, ...], kind: np.dtype[Any]) -> Array | None:
+    """Return a number for every row; None if it is of a strange kind, or may not fit into float32."""
+    if type(x) not in (float, np.float64, int) or not -_LARGE < x < _LARGE:
+        return None
+    return np.full(batch, x, kind)
 
 
 def _for_rows(x: Array | None, batch: tuple[int, ...], core: int) -> Array | None:
