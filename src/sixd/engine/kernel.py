@@ -33,6 +33,7 @@ class Kernel(Called):
     """
 
     _plan: calls.Plan
+    _provided = 0  # parts of the code
 
     def __init__(self, request: Request, model: System) -> None:
         function = request.function
@@ -67,8 +68,11 @@ class Kernel(Called):
     def _use_code(self) -> None:
         """From now on, have calls go at once to the code that was provided."""
         plain = self._routines[False]
+        if plain.provided == self._provided or self._function.check is not None or not layout_is_known():
+            return
+        self._provided = plain.provided
         code = plain.code
-        if code is None or self._function.check is not None or not layout_is_known():
+        if code is None:
             return
         if "_plan" not in self.__dict__:  # of two threads the first wins
             self.__dict__.setdefault("_plan", calls.Plan(plain.inputs, plain.outputs, self.__call__, self))
