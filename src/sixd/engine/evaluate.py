@@ -58,32 +58,38 @@ def call(
         function, arrays = function.adapt(function, system, checked, arrays)
     result = evaluate(function, system, checked, arrays, f_ext, out)
     if declared.adapt is None and not function.check and not system.symbols:
-        entry = _entry(declared, function, system, choices, checked)
-        framed = "frame" in function.choices  # then it is the first choice
-        usual = choices[framed:] == tuple(function.choices.values())[framed:]
-        if entry is not None and entries is not None and function is declared and usual:
-            entries.add(id(system), choices[0] if framed else None, entry, artifact.shell)
+        _use_code(declared, function, system, choices, checked, entries)
     return result
 
 
-def _entry(
-    declared: Function, function: Function, system: System, choices: tuple[Any, ...], checked: tuple[Any, ...]
-) -> Entry | None:
-    """The entry of a function with the code that was provided so far; None if there is none."""
+def _use_code(
+    declared: Function,
+    function: Function,
+    system: System,
+    choices: tuple[Any, ...],
+    checked: tuple[Any, ...],
+    entries: Table | None,
+) -> None:
+    """Have the next calls go at once to the code that was provided by now, by an entry in the memo."""
     known = known_of(system)
-    requests = [Request(function, checked, dtype, False) for dtype in ("float64", "float32")]
-    routines = [known[r] for r in requests if r in known and known[r].code is not None]
-    if not routines:
-        return None
     entry = known.get((declared, choices))
+    requests = [Request(function, checked, dtype, False) for dtype in ("float64", "float32")]
+    routines = [known[request] for request in requests if request in known]
+    provided = tuple(routine.provided for routine in routines)
+    if not any(provided) or (entry is not None and entry.provided == provided):
+        return
+    codes = [routine.code for routine in routines if routine.code is not None]
     if entry is None:
-        shared: list[Routine] = []
-        made = Entry(routines[0].inputs, routines[0].outputs, partial(_batch, shared))
-        made.routines = shared
+        whole = next(routine for routine in routines if routine.provided)
+        batches: list[Routine] = []
+        made = Entry(whole.inputs, whole.outputs, partial(_batch, batches), batches)
         entry = known.setdefault((declared, choices), made)
     entry.routines[:] = routines
-    entry.attach(artifact.shell, *(routine.code for routine in routines))
-    return entry
+    entry.attach(artifact.shell, codes, provided)
+    framed = "frame" in function.choices  # then it is the first choice
+    usual = choices[framed:] == tuple(function.choices.values())[framed:]
+    if codes and entries is not None and function is declared and usual:
+        entries.add(id(system), str(choices[0]) if framed else None, entry, artifact.shell)
 
 
 def _batch(routines: list[Routine], *arrays: Any, out: Any = None) -> Any:

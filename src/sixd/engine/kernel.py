@@ -32,6 +32,9 @@ class Kernel(Called):
     ``program`` (the traced operations).
     """
 
+    _plan: calls.Plan
+    _provided = 0  # parts of the code
+
     def __init__(self, request: Request, model: System) -> None:
         function = request.function
         self.name, self.model, self.dtype = function.name, model, request.dtype
@@ -44,8 +47,6 @@ class Kernel(Called):
             False: make_routine(model, request, self._program),
             True: make_routine(model, request._replace(force=True)),
         }
-
-        self._plan: calls.Plan | None = None
 
     def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
         """Handle the calls that compiled code does not: the first, and those with names or uncommon arrays."""
@@ -67,11 +68,14 @@ class Kernel(Called):
     def _use_code(self) -> None:
         """From now on, have calls go at once to the code that was provided."""
         plain = self._routines[False]
-        code, outputs = plain.code, plain.outputs
-        if code is None or outputs is None or self._function.check is not None or not layout_is_known():
+        if plain.provided == self._provided or self._function.check is not None or not layout_is_known():
             return
-        if self._plan is None:
-            self._plan = calls.Plan(plain.inputs, outputs, self.__call__, self)
+        self._provided = plain.provided
+        code = plain.code
+        if code is None:
+            return
+        if "_plan" not in self.__dict__:  # of two threads the first wins
+            self.__dict__.setdefault("_plan", calls.Plan(plain.inputs, plain.outputs, self.__call__, self))
         self._plan.set(code)
         self._attach(calls.shell(shell).address("call"), self._plan.address)
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 
 from sixd.engine.evaluate import call
 from sixd.engine.functions import CHOICES, LIBRARY, Function, Shape, takes_time
-from sixd.model.memo import add_index
+from sixd.model.memo import LOCK, add_index
 from sixd.model.system import register, require_system
 from sixd.runtime.calls import Table
 from sixd.runtime.cpython import Called
@@ -143,6 +143,6 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
     assert positional == [system, *declared.arrays, *["frame"] * framed], (
         "the order of arguments that compiled code expects"
     )
-    space["entries"] = entries = Table(count, count - 1 if framed else 0, "out" in names, front)
+    space["entries"] = entries = Table(count, count - 1 if framed else 0, "out" in names, front, LOCK)
     add_index(entries)
     return PublicFunction(front, entries)

@@ -1,7 +1,7 @@
-"""Objects that Python calls without a frame: a plan for the code of ``sixd.codegen.llvm.shell``.
+"""Objects that Python calls without a frame of its own: plans for the code of ``sixd.codegen.llvm.shell``.
 
-A plan is a table of words: the core shapes of the arrays, and for each float width the addresses of the code for one row
-and for batches, as far as they were provided. Calls that the shell does not take go to a fallback.
+A plan is a table of words: the core shapes of the arrays, and for each float width the addresses of the code for one
+row and for batches, as far as they were provided. Calls that the shell does not take go to a fallback.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sixd.runtime.machine_code import Image, Loaded
 Shape = tuple[int, ...]
 _MOST_ARRAYS, _MOST_DIMENSIONS = 64, 16
 _FOREVER = 2**62
-_FEWEST, _MOST = 64, 1 << 16  # slots of a table
+_SLOTS = 512  # of a table
 
 _LOCK = Lock()
 _shell: Loaded | None = None
@@ -58,11 +58,7 @@ class Plan:
     """The words of a plan for arrays of these core shapes; ``owner`` is the object that has the plan."""
 
     def __init__(
-        self,
-        inputs: Sequence[Shape],
-        outputs: Sequence[Shape],
-        fallback: Callable[..., Any],
-        owner: Any,
+        self, inputs: Sequence[Shape], outputs: Sequence[Shape], fallback: Callable[..., Any], owner: Any
     ) -> None:
         cores: tuple[Shape, ...] = (*inputs, *outputs)
         if not inputs or len(cores) > _MOST_ARRAYS or any(len(core) > _MOST_DIMENSIONS for core in cores):
@@ -85,9 +81,9 @@ class Plan:
             self._words[k] = words[name]
         at = first + len(SPEC) * len(cores)
         for k, core in enumerate(cores):
-            self._words[at : at + len(core)] = core
+            self._words[at : at + len(core)] = list(core)
             spec = first + len(SPEC) * k
-            self._words[spec : spec + len(SPEC)] = len(core), math.prod(core), self.address + 8 * at
+            self._words[spec : spec + len(SPEC)] = [len(core), math.prod(core), self.address + 8 * at]
             at += len(core)
 
     @property
@@ -97,113 +93,104 @@ class Plan:
 
     def set(self, code: Code) -> None:
         """Use this code for arrays of its dtype."""
-        before = self._codes.get(code.dtype)
-        if before == code:
+        if self._codes.get(code.dtype) == code:
             return
         self._codes[code.dtype] = code
         kind = np.dtype(code.dtype)
         words = {**code._asdict(), "descr": id(kind), "type_number": TYPE_NUMBER[code.dtype], "size": kind.itemsize}
         first = index_of(code.dtype)
-        # the addresses after what belongs to them, and the dtype, by which they are found, last
-        for name in (*KIND[1:], KIND[0]):
+        # other threads may call meanwhile: first what belongs to the code, then its addresses, then the dtype
+        for name in sorted(KIND, key=("entry", "loop", "descr", "descr").count):
             self._words[first + KIND.index(name)] = words[name]
 
 
 class Entry(Called):
     """A function of arrays (and ``out=``) in compiled code, which calls ``fallback`` where it does not serve."""
 
-    def __init__(self, inputs: Sequence[Shape], outputs: Sequence[Shape], fallback: Callable[..., Any]) -> None:
-        self._fallback = fallback
+    def __init__(
+        self, inputs: Sequence[Shape], outputs: Sequence[Shape], fallback: Callable[..., Any], routines: Any = None
+    ) -> None:
+        self._fallback, self.routines = fallback, routines
+        self.provided: Any = None  # what the code depends on
         self.plan = Plan(inputs, outputs, fallback, self)
-        self.routines: list[Any] = []
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         """Call the fallback: compiled code is not attached."""
         return self._fallback(*arrays, **options)
 
-    def attach(self, provide: Callable[[], Image], *codes: Code) -> None:
-        """Use this code from now on."""
-        if layout_is_known():
+    def attach(self, provide: Callable[[], Image], codes: Sequence[Code], provided: Any = None) -> None:
+        """Use this code from now on; ``provide`` gives the shell."""
+        if layout_is_known() and codes:
             for code in codes:
                 self.plan.set(code)
             self._attach(shell(provide).address("call"), self.plan.address)
+        self.provided = provided
 
 
 class Table(dict[int, Any]):
-    """The entries of a public function by id of the system (then by its choice, such as a frame, if it has one), and the
-    words by which compiled code finds their plans.
+    """The entries of a public function by id of the system (then by its choice, such as a frame, if it has one), and
+    the words by which compiled code finds their plans.
 
     ``arguments``: number of positional arguments; ``choice``: index of the choice among them, 0 for none; ``out``:
-    whether it takes out=.
-
-    That code reads one slot, by the addresses of system and choice. Of two pairs with the same slot the later is found
-    there, the other by its fallback.
+    whether it takes out=; ``lock`` is that of the memo, which drops entries. Compiled code reads one slot, by the
+    addresses of system and choice: of two pairs with the same slot the later is found there, the other by the fallback.
     """
 
-    def __init__(self, arguments: int, choice: int, out: bool, fallback: Callable[..., Any]) -> None:
+    def __init__(self, arguments: int, choice: int, out: bool, fallback: Callable[..., Any], lock: Lock) -> None:
         super().__init__()
-        self._choice = choice
-        self._slots = _new_slots(_FEWEST)
+        self.function: Called | None = None  # that these entries belong to
+        self._choice, self._fallback, self._lock = choice, fallback, lock
+        self._slots: Any = None
+        self._choices: dict[int, dict[int, Any]] = {}  # by system: those whose addresses are in slots, and so must stay
         words = {"fallback": id(fallback), "arguments": arguments, "choice": choice, "out": int(out)}
         self._words = (ctypes.c_int64 * len(FRONT))(*(words.get(name, 0) for name in FRONT))
-        self._fallback = fallback
-        self.function: Called | None = None  # that these entries belong to
-        self._use(self._slots)
-
-    @property
-    def address(self) -> int:
-        """The address of the words."""
-        return ctypes.addressof(self._words)
-
-    def _use(self, slots: Any) -> None:
-        self._words[FRONT.index("table")] = ctypes.addressof(slots)
-        self._words[FRONT.index("mask")] = len(slots) // len(SLOT) - 1
-        self._slots = slots
 
     def add(self, system: int, choice: Any, entry: Entry, provide: Callable[[], Image]) -> None:
-        """Enter the entry of a system, by its id, and of a choice, if the function has one."""
-        if self._choice:
-            # copied, since other threads read it
-            self[system] = {**self.get(system, {}), choice: entry}
-        else:
-            self[system] = entry
-        if not entry.plan.usable or not layout_is_known():
+        """Enter the entry of a system, by its id, and of a choice, if the function has one.
+
+        The caller holds the system, so that it is not dropped meanwhile.
+        """
+        with self._lock:
+            if entry.plan.usable and layout_is_known():
+                self._begin(provide)
+                self._choices.setdefault(system, {})[id(choice)] = choice
+                at, second = self._find(system, choice)
+                self._slots[at : at + len(SLOT)] = [system, second, entry.plan.address]
+            # after that: the entry that was there before may be freed now
+            if self._choice:
+                self.setdefault(system, {})[choice] = entry
+            else:
+                self[system] = entry
+
+    def _begin(self, provide: Callable[[], Image]) -> None:
+        function = self.function
+        if function is None or self._slots is not None:
             return
-        if self.function is not None:
-            self._words[FRONT.index("vectorcall")] = interface()["vectorcall"]
-            self.function._attach(shell(provide).address("front"), self.address)
-            self.function = None
-        at, size = self._find(system, choice), len(self._slots) // len(SLOT)
-        if self._slots[at] not in (0, system) and size < _MOST and len(self) <= size:
-            self._use(_new_slots(2 * size))
-            for key, kept in list(self.items()):
-                for other, x in kept.items() if self._choice else [(None, kept)]:
-                    self._enter(key, other, x)
-        self._enter(system, choice, entry)
+        address = shell(provide).address("front")
+        self._slots = (ctypes.c_int64 * (_SLOTS * len(SLOT)))()
+        own = {"vectorcall": interface()["vectorcall"], "mask": _SLOTS - 1, "table": ctypes.addressof(self._slots)}
+        for name, word in own.items():
+            self._words[FRONT.index(name)] = word
+        function._attach(address, ctypes.addressof(self._words))
 
-    def _find(self, system: int, choice: Any) -> int:
+    def _find(self, system: int, choice: Any) -> tuple[int, int]:
+        """Index of the slot, and the address by which the choice is known."""
         second = id(choice) if self._choice else system
-        return len(SLOT) * (slot_of(system, second) & len(self._slots) // len(SLOT) - 1)
-
-    def _enter(self, system: int, choice: Any, entry: Entry) -> None:
-        at = self._find(system, choice)
-        second = id(choice) if self._choice else system
-        self._slots[at : at + len(SLOT)] = system, second, entry.plan.address
+        return len(SLOT) * (slot_of(system, second) & _SLOTS - 1), second
 
     def pop(self, system: int, default: Any = None) -> Any:
         """Drop the entries of a system."""
-        kept = super().pop(system, None)
-        for choice in kept if self._choice and kept else (None,):
-            at = self._find(system, choice)
-            if self._slots[at] == system:
-                self._slots[at] = 0
-        return default if kept is None else kept
+        with self._lock:
+            for choice in self._choices.pop(system, {}).values():
+                at, _ = self._find(system, choice)
+                if self._slots[at] == system:
+                    self._slots[at] = 0
+            return super().pop(system, default)
 
     def clear(self) -> None:
         """Drop all entries."""
-        self._use(_new_slots(_FEWEST))
-        super().clear()
-
-
-def _new_slots(count: int) -> Any:
-    return (ctypes.c_int64 * (count * len(SLOT)))()
+        with self._lock:
+            if self._slots is not None:
+                ctypes.memset(self._slots, 0, ctypes.sizeof(self._slots))
+            self._choices.clear()
+            super().clear()

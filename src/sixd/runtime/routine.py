@@ -43,7 +43,7 @@ class Part(NamedTuple):
     singular: tuple[int, ...] = ()
 
 
-class Entry:
+class Row:
     """The code of one row at ``address``; ``owner`` keeps it alive."""
 
     def __init__(self, address: int, owner: Any) -> None:
@@ -66,13 +66,18 @@ class Routine:
         self._provide = provide
         self._lock = Lock()
         self._parts: dict[str, Part] = {}
-        self._entry: Entry | None = None
+        self._entry: Row | None = None
         self._loop: GeneralizedUfunc | None = None
         self._many = 0.0  # rows
 
     def first_part(self, batch: tuple[int, ...]) -> Part:
         """The part that arrays of this batch shape need."""
         return self.part("loop" if batch else "entry")
+
+    @property
+    def provided(self) -> int:
+        """The number of parts that were provided so far."""
+        return len(self._parts)
 
     @property
     def code(self) -> Code | None:
@@ -87,9 +92,9 @@ class Routine:
         )  # fmt: skip
 
     @property
-    def outputs(self) -> tuple[Shape, ...] | None:
+    def outputs(self) -> tuple[Shape, ...]:
         """The core shapes of the outputs, if a part was provided."""
-        return next((part.outputs for part in list(self._parts.values())), None)
+        return next(iter(list(self._parts.values()))).outputs
 
     def part(self, form: str) -> Part:
         """The part of that form, provided at the first call."""
@@ -103,7 +108,7 @@ class Routine:
         part = self._provide(form)
         loaded = Loaded(part.image)
         if form == "entry":
-            self._entry = Entry(loaded.address("entry"), loaded)
+            self._entry = Row(loaded.address("entry"), loaded)
         else:
             address = loaded.address("loop")
             loop = GeneralizedUfunc(address, self.name, self.dtype, self.inputs, part.outputs, loaded)

@@ -35,8 +35,8 @@ KIND = ("descr", "type_number", "size", "entry", "entry_context", "loop", "loop_
 SPEC = ("dimensions", "entries", "shape")
 KINDS_OF_PLAN = ("float64", "float32")
 PLAN = (
-    "fallback", "vectorcall", "owner", "inputs", "outputs", "out", "none", "items", "array_type", "tuple_type", "array_new",
-    "array_return", "tuple_new", "tuple_set", "incref", "decref", "save_thread", "restore_thread",
+    "fallback", "vectorcall", "owner", "inputs", "outputs", "out", "none", "items", "array_type", "tuple_type",
+    "array_new", "array_return", "tuple_new", "tuple_set", "incref", "decref", "save_thread", "restore_thread",
 )  # fmt: skip
 
 # a public function, which finds the plan of a system in a table: names of its words, and of the words of a slot
