@@ -122,7 +122,7 @@ class KnownStep:
             name = "rows" if setup.batch else "entry"
             if getattr(self, name) is _decline:
                 setattr(self, name, Entry(inputs, inputs[:2], _decline))
-            getattr(self, name).attach(shell, code)
+            getattr(self, name).attach(shell, [code])
             constants = dict(setup.constants)
             if self.holds:
                 constants["tau"] = controller.held(t).astype(setup.dtype)[None]
