@@ -109,6 +109,7 @@ def test_a_model_in_another_process(tmp_path, home):
     q = np.array([model.random_configuration(k) for k in range(6)])
     v = np.linspace(-1, 1, 6 * model.nv).reshape(6, model.nv)
     expected = sixd.forward_dynamics(model, q, v, v)
+    artifact.shell()  # the code of calls is on disk, too
     (tmp_path / "model").write_bytes(pickle.dumps((model, q, v)))
     code = """
         import pickle, sys, sixd

@@ -75,7 +75,8 @@ class Kernel(Called):
         if code is None:
             return
         if "_plan" not in self.__dict__:  # of two threads the first wins
-            self.__dict__.setdefault("_plan", calls.Plan(plain.inputs, plain.outputs, self.__call__, self))
+            plan = calls.Plan(plain.inputs, plain.outputs, self.__call__, self, self.inputs)
+            self.__dict__.setdefault("_plan", plan)
         self._plan.set(code)
         self._attach(calls.shell(shell).address("call"), self._plan.address)
 

@@ -114,7 +114,7 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
     system, arrays = names[0], [p.name for p in _arrays(parameters[1:])]
     row = ", ".join(arrays)
     defaults = ", ".join(f"{name}=default_{name}" for name in options)
-    source = [f"def front({', '.join(positional)}{f', *, {defaults}' if options else ''}):", "    entry = None"]
+    source = [f"def front({', '.join(positional)}{f', *, {defaults}' if options else ''}):"]
     framed = "frame" in declared.choices
     direct = declared.adapt is None and declared.check is None
     if direct and len(arrays) == len(declared.arrays):
@@ -125,7 +125,9 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
             source += ["        if entry is not None: entry = entry.get(frame) if type(frame) is str else None"]
         result = f"entry({row}) if out is None else entry({row}, out=out)" if "out" in names else f"entry({row})"
         source += ["        if entry is not None:", f"            result = {result}"]
-        source += ["            if result is not None: return result"]
+        source += ["            if result is not None: return result", "    else: entry = None"]
+    else:
+        source += ["    entry = None"]
     if declared.timed:
         source += [f"    require_system({declared.name!r}, {system})"]
     given = f"({row},) if takes_time({system}) else ({', '.join(arrays[:-1])},)" if declared.timed else f"({row},)"
@@ -139,10 +141,7 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
     if not direct:
         space["entries"] = None
         return front
-    count = 1 + len(declared.arrays) + framed
-    assert positional == [system, *declared.arrays, *["frame"] * framed], (
-        "the order of arguments that compiled code expects"
-    )
-    space["entries"] = entries = Table(count, count - 1 if framed else 0, "out" in names, front, LOCK)
-    add_index(entries)
-    return PublicFunction(front, entries)
+    assert positional == [system, *declared.arrays, *["frame"] * framed], "the order that compiled code expects"
+    space["entries"] = Table(positional, len(declared.arrays) + 1 if framed else 0, "out" in names, front, LOCK)
+    add_index(space["entries"])
+    return PublicFunction(front, space["entries"])

@@ -14,13 +14,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.codegen.llvm.machine import FRONT, KIND, PLAN, SLOT, SPEC, TYPE_NUMBER, index_of, slot_of
+from sixd.codegen.llvm.machine import (
+    FRONT,
+    KIND,
+    MOST_ARRAYS,
+    MOST_DIMENSIONS,
+    PLAN,
+    SLOT,
+    SPEC,
+    TYPE_NUMBER,
+    index_of,
+    slot_of,
+)
 from sixd.locks import Lock
 from sixd.runtime.cpython import Called, interface, layout_is_known
 from sixd.runtime.machine_code import Image, Loaded
 
 Shape = tuple[int, ...]
-_MOST_ARRAYS, _MOST_DIMENSIONS = 64, 16
 _FOREVER = 2**62
 _SLOTS = 512  # of a table
 
@@ -28,12 +38,18 @@ _LOCK = Lock()
 _shell: Loaded | None = None
 
 
-def shell(provide: Callable[[], Image]) -> Loaded:
-    """The code of calls, provided once in a process and kept for ever."""
+def shell_is_loaded() -> bool:
+    """Whether the code of calls was provided."""
+    return _shell is not None
+
+
+def shell(provide: Callable[[], Image] | None = None) -> Loaded:
+    """The code of calls, provided once in a process and kept for ever; without ``provide`` it is there already."""
     global _shell
     if _shell is None:
         with _LOCK:
             if _shell is None:
+                assert provide is not None
                 _shell = Loaded(provide())
     return _shell
 
@@ -54,29 +70,37 @@ class Code(NamedTuple):
     owner: Any = None
 
 
+class _Names:
+    """The names of a callable's parameters, by their addresses; names in source code are interned."""
+
+    def __init__(self, names: Sequence[str], out: bool) -> None:
+        self._kept = [sys.intern(name) for name in (*names, "out")]
+        self._table = (ctypes.c_int64 * len(self._kept))(*map(id, self._kept))
+        self.words = {"parameters": ctypes.addressof(self._table), "out": id(self._kept[-1]) if out else 0}
+
+
 class Plan:
-    """The words of a plan for arrays of these core shapes; ``owner`` is the object that has the plan."""
+    """The words of a plan for arrays of these core shapes and names; ``owner`` is the object that has the plan."""
 
     def __init__(
-        self, inputs: Sequence[Shape], outputs: Sequence[Shape], fallback: Callable[..., Any], owner: Any
+        self,
+        inputs: Sequence[Shape],
+        outputs: Sequence[Shape],
+        fallback: Callable[..., Any],
+        owner: Any,
+        names: Sequence[str] = (),
     ) -> None:
         cores: tuple[Shape, ...] = (*inputs, *outputs)
-        if not inputs or len(cores) > _MOST_ARRAYS or any(len(core) > _MOST_DIMENSIONS for core in cores):
+        if not inputs or len(cores) > MOST_ARRAYS or any(len(core) > MOST_DIMENSIONS for core in cores):
             cores = ()  # left to the fallback
         self.usable = bool(cores)
         first = index_of("specs")
         lengths = [n for core in cores for n in core]
         self._words = (ctypes.c_int64 * (first + len(SPEC) * len(cores) + len(lengths)))()
-        self._fallback = fallback
+        self._fallback, self._names = fallback, _Names(names or [""] * len(inputs), out=True)
         self._codes: dict[str, Code] = {}
-        self._name = sys.intern("out")  # keyword names in source code are interned
-        own = {
-            "fallback": id(fallback),
-            "owner": id(owner),
-            "inputs": len(inputs) if cores else -1,
-            "outputs": len(outputs),
-        }
-        words = {**interface(), **own, "out": id(self._name)}
+        own = {"fallback": id(fallback), "owner": id(owner), "outputs": len(outputs)}
+        words = {**interface(), **own, **self._names.words, "arguments": len(inputs) if cores else -1}
         for k, name in enumerate(PLAN):
             self._words[k] = words[name]
         at = first + len(SPEC) * len(cores)
@@ -118,7 +142,7 @@ class Entry(Called):
         """Call the fallback: compiled code is not attached."""
         return self._fallback(*arrays, **options)
 
-    def attach(self, provide: Callable[[], Image], codes: Sequence[Code], provided: Any = None) -> None:
+    def attach(self, provide: Callable[[], Image] | None, codes: Sequence[Code], provided: Any = None) -> None:
         """Use this code from now on; ``provide`` gives the shell."""
         if layout_is_known() and codes:
             for code in codes:
@@ -131,18 +155,22 @@ class Table(dict[int, Any]):
     """The entries of a public function by id of the system (then by its choice, such as a frame, if it has one), and
     the words by which compiled code finds their plans.
 
-    ``arguments``: number of positional arguments; ``choice``: index of the choice among them, 0 for none; ``out``:
-    whether it takes out=; ``lock`` is that of the memo, which drops entries. Compiled code reads one slot, by the
-    addresses of system and choice: of two pairs with the same slot the later is found there, the other by the fallback.
+    ``parameters`` are the names of the system, the arrays and the choice, if there is one; ``choice`` is its index, 0
+    for none; ``out``: whether it takes out=; ``lock`` is that of the memo, which drops entries. Compiled code reads one
+    slot, by the addresses of system and choice: of two pairs with the same slot the later is found there, the other by
+    the fallback.
     """
 
-    def __init__(self, arguments: int, choice: int, out: bool, fallback: Callable[..., Any], lock: Lock) -> None:
+    def __init__(
+        self, parameters: Sequence[str], choice: int, out: bool, fallback: Callable[..., Any], lock: Lock
+    ) -> None:
         super().__init__()
         self.function: Called | None = None  # that these entries belong to
         self._choice, self._fallback, self._lock = choice, fallback, lock
         self._slots: Any = None
         self._choices: dict[int, dict[int, Any]] = {}  # by system: those whose addresses are in slots, and so must stay
-        words = {"fallback": id(fallback), "arguments": arguments, "choice": choice, "out": int(out)}
+        self._names = _Names(parameters, out)
+        words = {"fallback": id(fallback), "arguments": len(parameters), "choice": choice, **self._names.words}
         self._words = (ctypes.c_int64 * len(FRONT))(*(words.get(name, 0) for name in FRONT))
 
     def add(self, system: int, choice: Any, entry: Entry, provide: Callable[[], Image]) -> None:
@@ -168,9 +196,9 @@ class Table(dict[int, Any]):
             return
         address = shell(provide).address("front")
         self._slots = (ctypes.c_int64 * (_SLOTS * len(SLOT)))()
-        own = {"vectorcall": interface()["vectorcall"], "mask": _SLOTS - 1, "table": ctypes.addressof(self._slots)}
-        for name, word in own.items():
-            self._words[FRONT.index(name)] = word
+        words = {**interface(), "mask": _SLOTS - 1, "table": ctypes.addressof(self._slots)}
+        for k, name in enumerate(FRONT):
+            self._words[k] = words.get(name, self._words[k])
         function._attach(address, ctypes.addressof(self._words))
 
     def _find(self, system: int, choice: Any) -> tuple[int, int]:

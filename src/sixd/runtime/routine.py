@@ -18,8 +18,8 @@ import numpy as np
 
 from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC
 from sixd.locks import Lock
-from sixd.runtime import threads
-from sixd.runtime.calls import Code
+from sixd.runtime import calls, threads
+from sixd.runtime.calls import Code, shell_is_loaded
 from sixd.runtime.cpython import GeneralizedUfunc, common_context
 from sixd.runtime.machine_code import Image, Loaded
 from sixd.spatial.scalar import Array
@@ -56,6 +56,16 @@ class Row:
         data = (ctypes.c_void_p * len(every))(*(x.__array_interface__["data"][0] for x in every))
         return self._function(ctypes.addressof(data), common_context())
 
+    def callable(self, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> calls.Entry:
+        """A function of arrays, which returns None for suspect results; only once the code of calls was provided."""
+        made = calls.Entry(inputs, outputs, _decline)
+        made.attach(None, [Code(dtype, self.address, common_context(), owner=self)])
+        return made
+
+
+def _decline(*_: Any, **__: Any) -> None:
+    """Return None, so that the caller takes another way."""
+
 
 class Routine:
     """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
@@ -67,6 +77,7 @@ class Routine:
         self._lock = Lock()
         self._parts: dict[str, Part] = {}
         self._entry: Row | None = None
+        self._call: calls.Entry | None = None
         self._loop: GeneralizedUfunc | None = None
         self._many = 0.0  # rows
 
@@ -122,7 +133,9 @@ class Routine:
         The general path, which checks and converts arguments, takes 30 us; 4096 rows of an arm's dynamics take 100 us.
         """
         loop = self._loop
-        if loop is None or len(arrays) != len(self.inputs) or type(arrays[0]) is not np.ndarray or not arrays[0].ndim:
+        if loop is None or len(arrays) != len(self.inputs) or type(arrays[0]) is not np.ndarray:
+            return None
+        if arrays[0].dtype is not self._kind or arrays[0].ndim != len(self.inputs[0]) + 1:
             return None
         rows = arrays[0].shape[:1]
         if out is None:
@@ -153,7 +166,9 @@ class Routine:
         suspect. ``out``, if given, has the right shapes, dtype and contiguous cores, and does not overlap the inputs:
         rows are read after others are written, and some twice."""
         if not batch and out is None:
-            return self._one(arrays)
+            found = self._one(arrays)
+            if found is not None:
+                return found
         part = self.part("loop")
         loop = self._loop
         assert loop is not None
@@ -163,11 +178,21 @@ class Routine:
         self._run(loop.ufunc, inputs, batch, results, part.operations)
         return ([x[()] for x in results] if out is None else list(out)), loop.count != before
 
-    def _one(self, arrays: list[Array]) -> tuple[list[Any], bool]:
+    def _one(self, arrays: list[Array]) -> tuple[list[Any], bool] | None:
+        """The outputs for one row, and whether they are suspect; None if they are, and the code of batches serves."""
         part, entry = self.part("entry"), self._entry
         assert entry is not None
+        if self._call is None and shell_is_loaded():
+            self._call = entry.callable(self.dtype, self.inputs, part.outputs)
+        inputs = [np.array(a, dtype=self._kind, order="C") for a in arrays]
+        if self._call is not None:  # 8 us faster
+            result = self._call(*inputs)
+            if result is not None:
+                return list(result) if isinstance(result, tuple) else [result], False
+            if self._loop is not None:
+                return None
         results = [np.empty(shape, self._kind) for shape in part.outputs]
-        suspect = entry([np.ascontiguousarray(a, self._kind) for a in arrays], results)
+        suspect = entry(inputs, results)
         return [x[()] for x in results], suspect
 
     def _run(self, ufunc: Any, inputs: list[Array], batch: tuple[int, ...], results: list[Array], ops: int) -> None:

@@ -25,6 +25,8 @@ from sixd.codegen.llvm.machine import (
     FLAGS,
     KIND,
     KINDS_OF_PLAN,
+    MOST_ARRAYS,
+    MOST_DIMENSIONS,
     NDIM,
     OBJECT,
     PLAN,
@@ -37,22 +39,19 @@ from sixd.codegen.llvm.machine import (
 )
 
 INT, FLAG = Type("i32"), Type("i1")
-MOST_ARRAYS, MOST_DIMENSIONS = 64, 32
 DECLINED = "inttoptr (i64 1 to ptr)"  # an address that no object has
 
 
 def define_evaluate(module: Module) -> None:
-    """Define ``evaluate(plan, args, named, names)``: the result, null after an error, or ``DECLINED``."""
+    """Define ``evaluate(plan, args, out)``: the result, null after an error, or ``DECLINED``; out may be null."""
     code = Code(module)
-    call = _Evaluation(code)
-    out = call.read_keywords()
+    call, out = _Evaluation(code), Value(code, POINTER, "%out")
     call.read_inputs()
     call.count_rows()
     code.either(out.compare("eq", 0), call.make_outputs, lambda: call.take_outputs(out))
     suspect, held = code.either(call.single, call.compute_row, call.compute_batch)
     call.finish(out, suspect, held)
-    head = "internal ptr @evaluate(ptr %plan, ptr %args, ptr %named, ptr %names) noinline nounwind"
-    module.define("evaluate", head, code)
+    module.define("evaluate", "internal ptr @evaluate(ptr %plan, ptr %args, ptr %out) noinline nounwind", code)
 
 
 class _Evaluation:
@@ -62,10 +61,10 @@ class _Evaluation:
         self.code, self.plan = code, Value(code, POINTER, "%plan")
         for name, kind, count in (
             ("data", "ptr", MOST_ARRAYS), ("steps", "i64", MOST_ARRAYS), ("made", "ptr", MOST_ARRAYS),
-            ("shape", "i64", MOST_DIMENSIONS), ("rows", "i64", 1), ("target", "ptr", 1),
+            ("shape", "i64", 2 * MOST_DIMENSIONS), ("rows", "i64", 1), ("target", "ptr", 1),
         ):  # fmt: skip
             code.do(f"%{name} = alloca [{count} x {kind}], align 8")
-        self.inputs, self.outputs, self.array_type = map(self.word, ("inputs", "outputs", "array_type"))
+        self.inputs, self.outputs, self.array_type = map(self.word, ("arguments", "outputs", "array_type"))
 
     # the plan ----------------------------------------------------------------------------------------
 
@@ -98,18 +97,6 @@ class _Evaluation:
 
     # arguments ---------------------------------------------------------------------------------------
 
-    def read_keywords(self) -> Value:
-        """The value of ``out=``; null if there is none, or if it is None."""
-        code, names = self.code, Value(self.code, POINTER, "%names")
-
-        def one() -> Sequence[Value]:
-            self.decline_if(read(code, names, OBJECT["length"]).compare("ne", 1))
-            self.decline_if(read(code, code.at(names, self.word("items"))).compare("ne", self.word("out")))
-            given = read(code, "%named", 0, POINTER)
-            return [given.compare("eq", self.pointer("none")).where(code.const(0, POINTER), given)]
-
-        return code.either(names.compare("eq", 0), lambda: [code.const(0, POINTER)], one)[0]
-
     def read_inputs(self) -> None:
         """Check all inputs, and keep the addresses of their data."""
         code = self.code
@@ -122,7 +109,7 @@ class _Evaluation:
         self.kind = fits[0].where(here[0], here[1])
         self.size = self.of_kind("size")
         self.batch = _dimensions(code, first) - self.spec(code.const(0, WORD)).dimensions
-        self.decline_if(self.batch.compare("ugt", MOST_DIMENSIONS // 2))  # unsigned: if it is negative, too
+        self.decline_if(self.batch.compare("ugt", MOST_DIMENSIONS))  # unsigned: if it is negative, too
 
         def one(k: Value) -> None:
             array = read(code, code.at("%args", k * 8), 0, POINTER)

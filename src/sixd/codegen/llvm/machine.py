@@ -29,19 +29,21 @@ CONTIGUOUS_ALIGNED, WRITEABLE, WARN_ON_WRITE = 0x0001 | 0x0100, 0x0400, -0x80000
 OBJECT = {"vectorcall": 16, "words": 24, "length": 16}
 TYPE_NUMBER = {"float64": 12, "float32": 11}
 
-# a plan, by which an object is called (sixd.runtime.calls): names of its words, of the words that it has for each float
-# width, and of those for each array. ``most``: rows from which on threads are used; ``long``: from which others may run
-KIND = ("descr", "type_number", "size", "entry", "entry_context", "loop", "loop_context", "most", "long")
-SPEC = ("dimensions", "entries", "shape")
-KINDS_OF_PLAN = ("float64", "float32")
+# tables of words by which objects are called (sixd.runtime.calls). All begin with those in CALL: ``arguments`` are
+# their number, ``parameters`` the address of their names. A plan then has words for each float width (KIND) and each
+# array (SPEC); a public function, which finds the plan of a system, has a table of slots. ``most``: rows from which on
+# threads are used; ``long``: from which on other threads may run
+CALL = ("fallback", "vectorcall", "arguments", "parameters", "out", "none", "items")
 PLAN = (
-    "fallback", "vectorcall", "owner", "inputs", "outputs", "out", "none", "items", "array_type", "tuple_type",
-    "array_new", "array_return", "tuple_new", "tuple_set", "incref", "decref", "save_thread", "restore_thread",
+    *CALL, "owner", "outputs", "array_type", "tuple_type", "array_new", "array_return", "tuple_new", "tuple_set",
+    "incref", "decref", "save_thread", "restore_thread",
 )  # fmt: skip
-
-# a public function, which finds the plan of a system in a table: names of its words, and of the words of a slot
-FRONT = ("fallback", "vectorcall", "arguments", "choice", "out", "mask", "table")
+KIND = ("descr", "type_number", "size", "entry", "entry_context", "loop", "loop_context", "most", "long")
+KINDS_OF_PLAN = ("float64", "float32")
+SPEC = ("dimensions", "entries", "shape")
+FRONT = (*CALL, "choice", "mask", "table")
 SLOT = ("system", "choice", "plan")
+MOST_ARRAYS, MOST_DIMENSIONS = 64, 16  # of a plan: inputs and outputs; of a core, and of a batch
 
 _LOCK = Lock()
 
