@@ -13,7 +13,8 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PICTURES = Path(__file__).parents[1] / "docs"
 SECTIONS = (
-    "batch", "sizes", "single", "constrained", "rollouts", "threads", "start", "operations", "growth", "equations",
+    "batch", "sizes", "single", "steps", "constrained", "rollouts", "threads", "start", "operations", "growth",
+    "equations",
 )  # fmt: skip
 FUNCTIONS = ("rnea", "aba", "crba", "jacobian")
 SIZES = (1, 16, 256, 4096, 100_000)
@@ -61,6 +62,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         rollouts,
         single,
         startup,
+        steps,
         threads,
     )
     from benchmarks.session import Session
@@ -86,7 +88,8 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     report.table(["machine and versions", ""], machine.describe().items(), left=2)
     measures: dict[str, Callable[[Session], None]] = {
         "batch": batches.measure, "sizes": batches.measure_sizes, "single": single.measure,
-        "constrained": constrained.measure, "rollouts": rollouts.measure, "threads": threads.measure,
+        "steps": steps.measure, "constrained": constrained.measure, "rollouts": rollouts.measure,
+        "threads": threads.measure,
         "operations": operations.measure, "growth": growth.measure,
         "start": startup.measure, "equations": closed_form.measure,
     }  # fmt: skip

@@ -18,6 +18,8 @@ _OPERATIONS = {
     "aba": {"ur5": 1461, "panda": 2183, "talos": 10665},
 }
 _SINGLE = {"kernel": 0.3, "public": 0.6}
+_SMALL = {"ur5": (0.16, 0.22), "panda": (0.19, 0.25), "talos": (0.17, 0.20)}  # kernel and public function, RNEA
+_FEW = {"16": 2.0, "256": 1.2}  # rows, and the time of each as a multiple of that in a large batch
 _START = (
     ("cold RNEA of an arm", 0.5, [("rnea", "ur5", "cold"), ("rnea", "panda", "cold")]),
     ("cold ABA of talos", 3.0, [("aba", "talos", "cold")]),
@@ -79,6 +81,29 @@ def _singles(session: Session) -> list[Target]:
             if worst is not None:
                 what += f", worst of {', '.join(known)}: {worst}" if len(known) > 1 else f", {worst}"
             found.append(_at_most(what, most, known.get(worst or "")))
+    return [*found, *_small_calls(session)]
+
+
+def _small_calls(session: Session) -> list[Target]:
+    """RNEA of one state and of few rows."""
+    found = []
+    for robot, bounds in _SMALL.items():
+        key = ("single", "rnea", robot)
+        for entry, most in zip(("kernel", "public"), bounds, strict=True):
+            value = _quotient(session, key, entry, "Pinocchio")
+            found.append(_at_most(f"single RNEA of {robot}, {entry} / Pinocchio's call", most, value))
+        others = ("public, out=", "public, float32", "public, out=, float32")
+        values = [_quotient(session, key, name, "public") for name in others]
+        known = [x for x in values if x is not None]
+        what = f"single RNEA of {robot}, `out=` and float32 / without, the slowest"
+        found.append(_at_most(what, 1.1, max(known) if len(known) == len(values) else None))
+    for label in ("float64", "float32"):
+        few = ("few", "rnea", "ur5", label)
+        time = session.measured.get((*few, "8"))
+        found.append(_at_most(f"8 rows, RNEA of ur5, {label}", 1.5, None if time is None else 8e-3 * time, "µs"))
+        for rows, most in _FEW.items():
+            value = _quotient(session, few, rows, str(ROWS))
+            found.append(_at_most(f"{rows} rows, RNEA of ur5, {label}, a row / one of {ROWS:,} rows", most, value))
     return found
 
 

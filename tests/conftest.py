@@ -10,6 +10,8 @@ import pytest
 
 import sixd
 from plain import PlainRoutine, plain_algorithms
+from sixd.engine import artifact
+from sixd.runtime import calls
 from sixd.zoo.random_trees import JOINT_KINDS
 
 BOTH = ("compiled", "plain")
@@ -20,6 +22,12 @@ def pytest_configure(config):
     if "SIXD_CACHE_DIR" not in os.environ:
         config.sixd_cache = tempfile.TemporaryDirectory(prefix="sixd-test-")
         os.environ["SIXD_CACHE_DIR"] = config.sixd_cache.name
+
+
+@pytest.fixture(scope="session", autouse=True)
+def code_of_calls():
+    """Load the code of calls, which is made once in a process: tests count what is compiled for them."""
+    calls.shell(artifact.shell)
 
 
 def pytest_generate_tests(metafunc):

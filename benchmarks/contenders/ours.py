@@ -47,27 +47,46 @@ def _batched(
 
 
 def unbatched(task: Task, robot: Robot, states: States) -> list[Contender]:
-    """One state, no batch dimension: a kernel, a kernel with ``out=``, and the public function."""
-    names = _one_state(task, robot, states)
-    names["out"] = np.zeros(task.result_shape(robot.model))
-    names["kernel"] = sixd.compile(task.function, robot.model, **task.static(robot))
-    arrays = ", ".join(task.inputs)
-    kernels = {"kernel": f"kernel({arrays})", "kernel, out=": f"kernel({arrays}, out=out)"}
-    return [*(_single(name, text, names) for name, text in kernels.items()), public_call("public", task, robot, states)]
+    """One state without a batch dimension: a kernel and the public function, with and without ``out=``, both dtypes."""
+    found = []
+    for dtype, suffix in ((np.float64, ""), (np.float32, ", float32")):
+        one = {name: x[0].astype(dtype) for name, x in states.items()}
+        names: dict[str, Any] = {**_names(task, robot, one), "function": task.function, "model": robot.model}
+        names["out"] = np.zeros(task.result_shape(robot.model), dtype)
+        names["kernel"] = sixd.compile(task.function, robot.model, dtype=np.dtype(dtype).name, **task.static(robot))
+        arrays = ", ".join(task.inputs)
+        statements = {
+            f"kernel{suffix}": f"kernel({arrays})",
+            f"kernel, out={suffix}": f"kernel({arrays}, out=out)",
+            f"public{suffix}": f"function(model, {_arguments(task)})",
+            f"public, out={suffix}": f"function(model, {_arguments(task)}, out=out)",
+        }
+        tolerance = SINGLE_PRECISION_TOLERANCE if suffix else 1e-9
+        found += [_single(name, text, names, tolerance) for name, text in statements.items()]
+    return found
 
 
 def public_call(name: str, task: Task, robot: Robot, states: States) -> Contender:
     """The public function for one state, no batch dimension."""
-    return _single(name, f"function(model, {_arguments(task)})", _one_state(task, robot, states))
-
-
-def _one_state(task: Task, robot: Robot, states: States) -> dict[str, Any]:
     one = {name: x[0].copy() for name, x in states.items()}
-    return {**_names(task, robot, one), "function": task.function, "model": robot.model}
+    names = {**_names(task, robot, one), "function": task.function, "model": robot.model}
+    return _single(name, f"function(model, {_arguments(task)})", names, 1e-9)
 
 
-def _single(name: str, statement: str, names: dict[str, Any]) -> Contender:
-    return Contender(name, statement, names, result=lambda: np.asarray(eval(statement, names))[None])
+def _single(name: str, statement: str, names: dict[str, Any], tolerance: float) -> Contender:
+    return Contender(name, statement, names, 1, lambda: np.asarray(eval(statement, names))[None], tolerance)
+
+
+def small_batch(name: str, task: Task, robot: Robot, states: States, rows: int, dtype: Any) -> Contender:
+    """The public function on a batch of that many rows, its result newly allocated."""
+    names = {**_names(task, robot, resized(states, rows, dtype)), "function": task.function, "model": robot.model}
+    statement = f"function(model, {_arguments(task)})"
+    tolerance = SINGLE_PRECISION_TOLERANCE if dtype == np.float32 else 1e-9
+
+    def result() -> Array:
+        return eval(statement, names)[: len(states["q"])]
+
+    return Contender(name, statement, names, rows, result, tolerance)
 
 
 def _names(task: Task, robot: Robot, arrays: States) -> dict[str, Any]:

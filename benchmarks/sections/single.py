@@ -1,25 +1,30 @@
-"""Single calls: one state without a batch dimension, where the call itself is most of the cost."""
+"""Small calls: one state without a batch dimension, then few rows, where the call itself is most of the cost."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from benchmarks.agreement import reference, require_agreement
 from benchmarks.contenders import ours, with_pinocchio
 from benchmarks.report import progress
 from benchmarks.session import Session, cell
+from sixd.cli.output import digits
 
-_HEAD = (
-    "function", "robot", "kernel", "kernel, out=", "public function", "Pinocchio call", "kernel / Pinocchio",
-    "public / Pinocchio",
+_OURS = (
+    "kernel", "kernel, out=", "kernel, float32", "public", "public, out=", "public, float32", "public, out=, float32",
 )  # fmt: skip
+_FEW = (1, 8, 16, 256, 4096)
+_DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
 def measure(session: Session) -> None:
-    """A kernel, the public function and Pinocchio's call for every function and robot."""
+    """Kernels, public functions and Pinocchio's call for every function and robot."""
     report = session.report
     report.heading("Single calls")
     report.paragraph(
-        "Nanoseconds of one call from Python for one state, the result newly allocated (except `out=`). 'kernel' is "
-        "what `sixd.compile` returns. The last two columns are fractions of Pinocchio's time."
+        "One call from Python for one state, the result newly allocated (except `out=`). 'kernel' is what "
+        "`sixd.compile` returns, 'public' the function of the library. Nanoseconds of Pinocchio's call and of a "
+        "kernel's; the other columns are fractions of Pinocchio's time."
     )
     rows = []
     for task in session.tasks:
@@ -31,8 +36,38 @@ def measure(session: Session) -> None:
             what = f"single {task.title} of {robot.title}"
             require_agreement(contenders, reference(task, robot, states), what)
             timings = session.time(("single", task.word, robot.title), contenders)
-            cells = [cell(timings.get(name)) for name in ("kernel", "kernel, out=", "public", "Pinocchio")]
             theirs = timings["Pinocchio"].median
-            fractions = [f"{timings[name].median / theirs:.2f}" for name in ("kernel", "public")]
-            rows.append([task.title, robot.title, *cells, *fractions])
-    report.table(_HEAD, rows, left=2)
+            fractions = [f"{timings[name].median / theirs:.2f}" for name in _OURS]
+            rows.append([task.title, robot.title, cell(timings["Pinocchio"]), cell(timings["kernel"]), *fractions])
+    report.table(("function", "robot", "Pinocchio", "kernel", *_OURS), rows, left=2)
+    _measure_few_rows(session)
+
+
+def _measure_few_rows(session: Session) -> None:
+    """Public functions on small batches, beside one call of Pinocchio in the same run."""
+    report = session.report
+    report.heading("Few rows", 3)
+    report.paragraph(
+        "One call of the public function for a batch, its result newly allocated: microseconds of a call, in brackets "
+        "as a multiple of Pinocchio's call for one state; then the time per row as a multiple of that in a batch of "
+        f"{_FEW[-1]:,} rows."
+    )
+    rows = []
+    for task in session.tasks:
+        for robot in session.robots():
+            for label, dtype in _DTYPES.items():
+                progress(f"few rows: {task.title}, {robot.title}, {label}")
+                states = session.states(robot)
+                contenders = [ours.small_batch(str(n), task, robot, states, n, dtype) for n in _FEW]
+                contenders.append(with_pinocchio.single("Pinocchio", task, robot, states))
+                require_agreement(
+                    contenders, reference(task, robot, states), f"few rows, {task.title} of {robot.title}"
+                )
+                timings = session.time(("few", task.word, robot.title, label), contenders)
+                theirs, large = timings["Pinocchio"].median, timings[str(_FEW[-1])].median
+                calls = [n * timings[str(n)].median for n in _FEW[:3]]
+                cells = [f"{digits(t / 1e3)} ({t / theirs:.2f})" for t in calls]
+                cells += [f"{timings[str(n)].median / large:.2f}" for n in _FEW[2:4]]
+                rows.append([task.title, robot.title, label, *cells])
+    head = [f"{n} row{'s' * (n > 1)}" for n in _FEW[:3]] + [f"{n} rows, per row" for n in _FEW[2:4]]
+    report.table(("function", "robot", "dtype", *head), rows, left=3)

@@ -105,7 +105,7 @@ def make(program, dtype, machine, *, linked=True):
 
     def provide(form):
         if form == "entry":
-            module = emit_entry(program, dtype, np.inf, machine.has_fma)
+            module = emit_entry(program, dtype, np.inf, machine.has_fma, machine.lanes(dtype))
         else:
             module = emit_loop(program, dtype, machine.lanes(dtype), np.inf, machine.has_fma)
         code = assemble(module, machine)

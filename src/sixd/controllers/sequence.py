@@ -80,6 +80,10 @@ class Sequence:
                 f"Sequence: tau has the batch {force.shape[:-1]}, expected one that broadcasts to {batch}, that of q."
             ) from None
 
+    def held(self, t: float) -> Array | None:
+        """Return tau (nv,), read-only, at time t [s] for one state; None if there is a table for each row."""
+        return self.tau[self._line(t)] if self.tau.ndim == 2 else None
+
     def _line(self, t: Any) -> int:
         k = float(t) / self.sample_time + _EARLY
         return int(min(max(k, 0), self.tau.shape[-2] - 1))

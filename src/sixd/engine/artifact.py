@@ -25,6 +25,7 @@ from sixd.model.memo import known_of
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime import cache as disk
+from sixd.runtime.calls import Code
 from sixd.runtime.machine_code import Image
 from sixd.runtime.routine import Part, Rollout, Routine
 from sixd.spatial.scalar import Array
@@ -82,6 +83,21 @@ def build(work: Work, target: Target) -> Part:
             part = Part(image, outputs, program.operations, work.singular())
         disk.write(key, _pack(part, work))
     return part
+
+
+def shell() -> Image:
+    """Return the code of calls from Python, which is the same for all systems and functions."""
+    key = disk.digest("shell", disk.fingerprint(), cpu.name, cpu.machine_key())
+    entry = disk.read(key)
+    part = None if entry is None else _unpack(entry)
+    if part is None:
+        part = Part(cpu.emit(None, "shell", ""), (), 0)
+        disk.write(key, _pack(part, Work("calls from Python", "", (), "shell", "", _no_program)))
+    return part.image
+
+
+def _no_program() -> Program:
+    raise NotImplementedError
 
 
 def _warn_if_long(work: Work, program: Program | Recipe) -> None:
@@ -183,7 +199,8 @@ def graph_text(program: Program) -> bytes:
 def recipe_key(recipe: Recipe, dtype: str) -> str:
     """Return a digest of a recipe, which is equal for equal recipes in every process."""
     numbers: dict[int, int] = {}
-    lines = [repr((list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results)).encode()]
+    parts = list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results, recipe.guard
+    lines = [repr(parts).encode()]
     for work in recipe.works:
         if id(work.program) not in numbers:
             numbers[id(work.program)] = len(numbers)
@@ -280,3 +297,13 @@ def make_rollout(
     part = build(Work(name, system, ("recipe", key), "rollout", dtype, lambda: recipe, detail=method), target)
     shapes = [recipe.memory[n] for n in recipe.state], [recipe.memory[n] for n in recipe.constants]
     return target.rollout(part.image, "simulate", dtype, *shapes, recipe.operations)
+
+
+def make_step(recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: Target = cpu) -> Code:
+    """Return the code of a recipe for a single step, of one row ("step") or of rows ("steps"), for a plan.
+
+    Rows are suspect if the recipe's guard is not 1.
+    """
+    part = build(Work("step", system, ("recipe", key), form, dtype, lambda: recipe, detail=method), target)
+    inputs = [recipe.memory[n] for n in (*recipe.state, *recipe.constants)]
+    return target.step(part.image, form, dtype, inputs, [recipe.memory[n] for n in recipe.results], recipe.operations)

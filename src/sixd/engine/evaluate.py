@@ -1,13 +1,13 @@
 """Evaluation of the functions of the library: by compiled code for numbers, by the plain algorithm for symbols.
 
-A single row, or a plain batch, of float64 goes straight to compiled code. All other calls are checked here: first the
-arguments, then the results if compiled code reports that one is suspect.
+Most rows and batches of floats go straight to compiled code. All other calls are checked here: first the arguments,
+then the results if compiled code reports that one is suspect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from sixd.model.memo import KNOWN, known_of
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
 from sixd.runtime import batch
+from sixd.runtime.calls import Entry, Table
 from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number, is_zero
 
@@ -33,22 +34,21 @@ def call(
     f_ext: Any,
     out: Any,
     choices: tuple[Any, ...],
-    entries: dict[int, Any],
+    entries: Table | None = None,
+    tried: Entry | None = None,
 ) -> Any:
     """Evaluate a declared function on arrays with leading batch dimensions; ``choices`` as given, in its own order.
 
-    ``entries`` holds the compiled code for calls of one row, by id of the system (then by frame, if the function has
-    one); it is filled here.
+    ``entries`` holds the entries of the function for its default choices, and is filled here; ``tried`` is one that has
+    declined these arguments.
     """
     if f_ext is None and declared.adapt is None:
         try:
             made = KNOWN.get(id(system), _EMPTY).get((declared, choices))
         except TypeError:  # a choice that cannot be a key: refused below
             made = None
-        if made is not None:
-            result = made.entry(*arrays) if out is None else None
-            if result is None:
-                result = made.quick(arrays, out)
+        if made is not None and made is not tried:
+            result = made(*arrays) if out is None else made(*arrays, out=out)
             if result is not None:
                 return result
     require_system(declared.name, system)
@@ -58,16 +58,47 @@ def call(
         function, arrays = function.adapt(function, system, checked, arrays)
     result = evaluate(function, system, checked, arrays, f_ext, out)
     if declared.adapt is None and not function.check and not system.symbols:
-        made = known_of(system)[declared, choices] = artifact.routine(
-            system, Request(function, checked, "float64", False)
-        )
-        framed = "frame" in function.choices  # then it is the first choice
-        if made.has_entry and choices[framed:] == tuple(function.choices.values())[framed:]:
-            if framed:
-                entries.setdefault(id(system), {})[choices[0]] = made.entry
-            else:
-                entries[id(system)] = made.entry
+        _use_code(declared, function, system, choices, checked, entries)
     return result
+
+
+def _use_code(
+    declared: Function,
+    function: Function,
+    system: System,
+    choices: tuple[Any, ...],
+    checked: tuple[Any, ...],
+    entries: Table | None,
+) -> None:
+    """Have the next calls go at once to the code that was provided by now, by an entry in the memo."""
+    known = known_of(system)
+    entry = known.get((declared, choices))
+    # most calls end here: looking for the routines takes 2 us
+    if entry is not None and entry.provided == (len(known), *(routine.provided for routine in entry.routines)):
+        return
+    requests = [Request(function, checked, dtype, False) for dtype in ("float64", "float32")]
+    routines = [known[request] for request in requests if request in known]
+    if not any(routine.provided for routine in routines):
+        return
+    codes = [routine.code for routine in routines if routine.code is not None]
+    if entry is None:
+        whole = next(routine for routine in routines if routine.provided)
+        batches: list[Routine] = []
+        made = Entry(whole.inputs, whole.outputs, partial(_batch, batches), batches)
+        entry = known.setdefault((declared, choices), made)
+    provided = (len(known), *(routine.provided for routine in routines))
+    entry.routines[:] = routines
+    entry.attach(artifact.shell, codes, provided)
+    framed = "frame" in function.choices  # then it is the first choice
+    usual = choices[framed:] == tuple(function.choices.values())[framed:]
+    if codes and entries is not None and function is declared and usual:
+        entries.add(id(system), str(choices[0]) if framed else None, entry, artifact.shell)
+
+
+def _batch(routines: list[Routine], *arrays: Any, out: Any = None) -> Any:
+    """The result for a plain batch that the code of calls has declined, such as a large one; None for other arrays."""
+    results = (routine.quick(arrays, out) for routine in routines)
+    return next((result for result in results if result is not None), None)
 
 
 def evaluate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sixd.engine.artifact import make_routine, trace_request
+from sixd.engine.artifact import make_routine, shell, trace_request
 from sixd.engine.evaluate import evaluate
 from sixd.engine.functions import Function, Request
 from sixd.engine.parameters import parameter_shape, with_parameters
@@ -13,11 +13,13 @@ from sixd.engine.request import make_request
 from sixd.engine.targets import c
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
+from sixd.runtime import calls
+from sixd.runtime.cpython import Called, layout_is_known
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
 
 
-class Kernel:
+class Kernel(Called):
     """A function compiled for one model: call it like the function, without the model.
 
     Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
@@ -29,6 +31,9 @@ class Kernel:
     Made by ``sixd.compile``. Attributes: ``name``, ``model``, ``dtype``, ``inputs`` (names of its arrays, in order) and
     ``program`` (the traced operations).
     """
+
+    _plan: calls.Plan
+    _provided = 0  # parts of the code
 
     def __init__(self, request: Request, model: System) -> None:
         function = request.function
@@ -43,12 +48,8 @@ class Kernel:
             True: make_routine(model, request._replace(force=True)),
         }
 
-    def __new__(cls, *args: Any) -> Kernel:
-        # each kernel has its own class, whose __call__ is replaced by its entry: see _long_way
-        return super().__new__(type("Kernel", (cls,), {"__doc__": cls.__doc__}))
-
-    def _long_way(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
-        """Handle the calls that the entry does not: the first, and those with batches, names or options."""
+    def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
+        """Handle the calls that compiled code does not: the first, and those with names or uncommon arrays."""
         plain = self._routines[False]
         if f_ext is None and not named and self._function.check is None:
             result = plain.quick(arrays, out)
@@ -61,14 +62,23 @@ class Kernel:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
         made = self._routines[f_ext is not None]
         result = evaluate(self._function, self.model, self._request.choices, ordered, f_ext, out, self.dtype, made)
-        make = plain.make_entry  # another thread may set it to None meanwhile
-        if make is not None and not plain.part("entry").singular and self._function.check is None:
-            # from now on a call goes to compiled code at once: the entry is not a method, and is called without self
-            type(self).__call__ = make(self._long_way)  # type: ignore[method-assign]
-            plain.make_entry = None
+        self._use_code()
         return result
 
-    __call__ = _long_way
+    def _use_code(self) -> None:
+        """From now on, have calls go at once to the code that was provided."""
+        plain = self._routines[False]
+        if plain.provided == self._provided or self._function.check is not None or not layout_is_known():
+            return
+        self._provided = plain.provided
+        code = plain.code
+        if code is None:
+            return
+        if "_plan" not in self.__dict__:  # of two threads the first wins
+            plan = calls.Plan(plain.inputs, plain.outputs, self.__call__, self, self.inputs)
+            self.__dict__.setdefault("_plan", plan)
+        self._plan.set(code)
+        self._attach(calls.shell(shell).address("call"), self._plan.address)
 
     def _order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         given = dict(zip(self.inputs, arrays, strict=False))

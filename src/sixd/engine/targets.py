@@ -12,7 +12,7 @@ from typing import Any
 
 from sixd.locks import FORKS_WAIT
 from sixd.runtime.machine_code import Image, make_image
-from sixd.runtime.routine import Rollout, Routine
+from sixd.runtime.routine import Rollout, Routine, load_step
 from sixd.trace.program import Program
 
 
@@ -25,9 +25,10 @@ class Target:
     """A kind of machine or language.
 
     ``emit`` generates code. For a machine it is ``emit(program, form, dtype, limit)``, which returns an image to keep
-    on disk; ``machine_key()`` identifies the machines that can run the image; ``kernel(name, shapes, dtype, provide)``
-    and ``rollout(image, name, dtype, state, constants, operations)`` make the objects that load images and call their
-    code with arrays. A language has only ``emit``, which returns its source text.
+    on disk; ``machine_key()`` identifies the machines that can run the image; ``kernel(name, shapes, dtype, provide)``,
+    ``rollout(image, name, dtype, state, constants, operations)`` and ``step(image, form, dtype, inputs, outputs,
+    operations)`` make the objects that load images and call their code with arrays. A language has only ``emit``, which
+    returns its source text.
     """
 
     name: str
@@ -35,10 +36,12 @@ class Target:
     machine_key: Callable[[], str] = str
     kernel: Callable[..., Any] = _no_caller
     rollout: Callable[..., Any] = _no_caller
+    step: Callable[..., Any] = _no_caller
 
 
 def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) -> Image:
-    """The image of a program for one row ("entry") or for batches ("loop"), or of a recipe ("rollout").
+    """The image of a program for one row ("entry") or for batches ("loop"), of a recipe ("rollout", or for one
+    step "step" and "steps"), or of calls from Python ("shell"), which need no program.
 
     ``limit``: rows whose sum of squared results exceeds it are reported as suspect.
     """
@@ -50,11 +53,19 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
     if form == "entry":
         with FORKS_WAIT:
             from sixd.codegen.llvm.entry import emit_entry
-        text = emit_entry(program, dtype, limit, machine.has_fma)
+        text = emit_entry(program, dtype, limit, machine.has_fma, machine.lanes(dtype))
+    elif form == "shell":
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.shell import emit_shell
+        text = emit_shell()
     elif form == "loop":
         with FORKS_WAIT:
             from sixd.codegen.llvm.loop import emit_loop
         text = emit_loop(program, dtype, machine.lanes(dtype), limit, machine.has_fma)
+    elif form in ("step", "steps"):
+        with FORKS_WAIT:
+            from sixd.codegen.llvm.single_step import emit_step
+        text = emit_step(program, dtype, 1 if form == "step" else machine.lanes(dtype), machine.has_fma)
     else:
         with FORKS_WAIT:
             from sixd.codegen.llvm.rollout import emit_rollout
@@ -85,7 +96,7 @@ def _emit_js(program: Program) -> str:
     return emit_js(program)
 
 
-cpu = Target("cpu", _emit_machine_code, _processor, Routine, Rollout)
+cpu = Target("cpu", _emit_machine_code, _processor, Routine, Rollout, load_step)
 c = Target("c", _emit_c)
 js = Target("js", _emit_js)
 

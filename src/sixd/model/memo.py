@@ -15,7 +15,7 @@ from sixd.locks import Lock
 
 T = TypeVar("T")
 
-_LOCK = Lock()
+LOCK = Lock()  # of all indexes, too
 # by id of the system, then by key; read directly where a function call would be too slow
 KNOWN: dict[int, dict[Hashable, Any]] = {}
 _ALIVE: dict[int, weakref.ref[Any]] = {}
@@ -37,25 +37,23 @@ def known_of(system: Any) -> dict[Hashable, Any]:
 
 
 def _begin(system: Any) -> dict[Hashable, Any]:
-    with _LOCK:
+    with LOCK:
         if id(system) not in _ALIVE:
             KNOWN[id(system)] = {}  # first: a child forked between the two lines finds it
             _ALIVE[id(system)] = weakref.ref(system, partial(_forget, id(system)))
         return KNOWN[id(system)]
 
 
-def new_index() -> dict[int, Any]:
-    """Return a dictionary by ``id(system)`` whose entries live as long as the system.
+def add_index(index: dict[int, Any]) -> None:
+    """Have the entries of a dictionary by ``id(system)`` live as long as the system.
 
     It is a part of the memo that is read without a function call. Add to it only after ``known_of(system)``.
     """
-    index: dict[int, Any] = {}
     _INDEXES.append(index)
-    return index
 
 
 def _forget(key: int, _: object) -> None:
-    with _LOCK:
+    with LOCK:
         _ALIVE.pop(key, None)
         KNOWN.pop(key, None)
         for index in _INDEXES:
@@ -64,7 +62,7 @@ def _forget(key: int, _: object) -> None:
 
 def clear() -> None:
     """Drop the values of all systems; they are computed again when needed."""
-    with _LOCK:
+    with LOCK:
         _ALIVE.clear()
         for index in (KNOWN, *_INDEXES):
             index.clear()

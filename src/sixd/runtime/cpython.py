@@ -1,7 +1,7 @@
 """Compiled code as Python objects, by ctypes and the C interfaces of CPython and NumPy.
 
-Makes a context for compiled code, a NumPy generalised ufunc from an inner loop, and a Python function from an entry. An
-entry reads fields of arrays directly: ``layout_is_known`` checks their offsets.
+Makes a context for compiled code, a NumPy generalised ufunc from an inner loop, and a class of objects that
+compiled code serves. The code of calls reads fields of objects directly: ``layout_is_known`` checks their offsets.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from sixd.codegen.llvm import machine
-from sixd.codegen.llvm.machine import CONTEXT, MATH
+from sixd.codegen.llvm.machine import CONTEXT, HEAP, MATH, NO_MEMORY
 
 Shape = tuple[int, ...]
 _ARRAY_NEW, _ARRAY_RETURN = 93, 76  # indices in NumPy's tables of functions
 _UFUNC_FROM_SIGNATURE = 31
-_FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
+_KEPT: list[Any] = []  # memory that compiled code uses as long as the process lives
 
 
 @cache
@@ -35,58 +35,56 @@ def _table(name: str) -> Any:
 
 
 @cache
-def addresses(dtype: str) -> tuple[int, ...]:
-    """The words of a context for kernels of that dtype; the count is zero."""
+def addresses() -> tuple[int, ...]:
+    """The words of a context; the count is zero."""
     libm = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
+    heap = {"malloc": ctypes.pythonapi.PyMem_RawMalloc, "free": ctypes.pythonapi.PyMem_RawFree}
+    return (0, *(_address(getattr(libm, name)) for name in MATH), *(_address(heap[name]) for name in HEAP))
+
+
+class Context:
+    """The words that compiled code reaches by a pointer, ``address``."""
+
+    def __init__(self) -> None:
+        self._words = (ctypes.c_uint64 * len(CONTEXT))(*addresses())
+        self.address = ctypes.addressof(self._words)
+
+    def count(self, where: str) -> int:
+        """Number of calls so far that had a suspect result; MemoryError if one did not get work memory."""
+        count = self._words[0]
+        if count >= NO_MEMORY:
+            self._words[0] = count % NO_MEMORY
+            raise MemoryError(f"{where}: there is no memory for the values that compiled code keeps.")
+        return count
+
+
+@cache
+def common_context() -> Context:
+    """The context of code that does not count suspect results."""
+    return Context()
+
+
+@cache
+def interface() -> dict[str, int]:
+    """The words of a plan that are the same in all plans: objects and functions of Python and NumPy."""
     api = ctypes.pythonapi
-    values = {
-        "array_type": id(np.ndarray),
-        "descr": id(np.dtype(dtype)),
+    functions = {
         "array_new": _table("_ARRAY_API")[_ARRAY_NEW],
         "array_return": _table("_ARRAY_API")[_ARRAY_RETURN],
         "tuple_new": _address(api.PyTuple_New),
         "tuple_set": _address(api.PyTuple_SetItem),
+        "incref": _address(api.Py_IncRef),
         "decref": _address(api.Py_DecRef),
         "vectorcall": _address(api.PyObject_Vectorcall),
-        "malloc": _address(api.PyMem_RawMalloc),
-        "free": _address(api.PyMem_RawFree),
-        **{name: _address(getattr(libm, name)) for name in MATH},
+        "save_thread": _address(api.PyEval_SaveThread),
+        "restore_thread": _address(api.PyEval_RestoreThread),
     }
-    return tuple(values.get(name, 0) for name in CONTEXT)
+    objects = {"none": id(None), "array_type": id(np.ndarray), "tuple_type": id(tuple)}
+    return {**functions, **objects, "items": _tuple_items()}
 
 
 def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-class Context(bytes):
-    """The context of an entry; ``owner`` keeps the code alive as long as the Python function made of it."""
-
-    owner: Any
-
-
-def decline(*_: Any, **__: Any) -> None:
-    """The default fallback: returns None, so that the caller takes the general path."""
-
-
-def make_function(
-    address: int, name: str, dtype: str, owner: Any, fallback: Callable[..., Any] = decline
-) -> Callable[..., Any]:
-    """The Python function whose code, in the fast-call convention, is at ``address``.
-
-    ``fallback`` is called with the same arguments when that code does not accept them, or its results are suspect.
-    """
-    words = [id(fallback) if word == "fallback" else x for word, x in zip(CONTEXT, addresses(dtype), strict=True)]
-    context = Context(struct.pack(f"<{len(CONTEXT)}Q", *words))
-    label = name.encode()
-    # a PyMethodDef: name, function, flags, documentation
-    method = (ctypes.c_void_p * 4)(
-        ctypes.cast(ctypes.c_char_p(label), ctypes.c_void_p).value, address, _FASTCALL_WITH_KEYWORDS
-    )
-    context.owner = (owner, method, label, fallback)
-    new = ctypes.pythonapi.PyCMethod_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p]
-    return new(ctypes.addressof(method), context, None, None)
 
 
 class GeneralizedUfunc:
@@ -96,10 +94,10 @@ class GeneralizedUfunc:
         self, address: int, name: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], owner: Any
     ) -> None:
         self._owner = owner  # of the code
-        self.outputs, self.cores = tuple(outputs), (*inputs, *outputs)
-        self._context = (ctypes.c_uint64 * len(CONTEXT))(*addresses(dtype))
+        self.address, self.outputs, self.cores = address, tuple(outputs), (*inputs, *outputs)
+        self._context = Context()
         self._functions = (ctypes.c_void_p * 1)(address)
-        self._data = (ctypes.c_void_p * 1)(ctypes.addressof(self._context))
+        self._data = (ctypes.c_void_p * 1)(self._context.address)
         number = machine.TYPE_NUMBER[dtype]
         self._types = ctypes.create_string_buffer(bytes([number] * (len(inputs) + len(outputs))))
         texts = (name, signature(inputs, outputs))
@@ -115,9 +113,14 @@ class GeneralizedUfunc:
         self.ufunc = make(at(self._functions), at(self._data), at(self._types), 1, *counts, -1, label, None, 0, text)
 
     @property
+    def context(self) -> int:
+        """The address of the loop's context."""
+        return self._context.address
+
+    @property
     def count(self) -> int:
-        """Number of calls of the loop so far that had a suspect result."""
-        return self._context[0]
+        """Number of calls of the loop so far that had a suspect result; MemoryError if one did not get work memory."""
+        return self._context.count(self.ufunc.__name__)
 
 
 def signature(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> str:
@@ -130,29 +133,106 @@ def signature(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> str:
     return ",".join(map(one, inputs)) + "->" + ",".join(map(one, outputs))
 
 
+# layouts -------------------------------------------------------------------------------------------
+
+
 @cache
 def layout_is_known() -> bool:
-    """Whether the fields of arrays and bytes are at the offsets that entries use: True on CPython with NumPy 2."""
+    """Whether the fields of objects are at the offsets that compiled code uses: True on CPython with NumPy 2."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sys.byteorder != "little":
         return False
     if getattr(sys, "_is_gil_enabled", lambda: True)() is False or object.__basicsize__ != 16:
         return False
-
-    def read(obj: Any, at: int, kind: Any) -> int:
-        return kind.from_address(id(obj) + at).value
-
     for array in (np.arange(6.0).reshape(2, 3), np.zeros(5, dtype=np.float32)[::2]):
-        shape = read(array, machine.SHAPE, ctypes.c_void_p)
+        shape = _read(array, machine.SHAPE, ctypes.c_void_p)
         flags = machine.CONTIGUOUS_ALIGNED if array.flags.c_contiguous else 0x100
         good = (
-            read(array, machine.TYPE, ctypes.c_void_p) == id(np.ndarray)
-            and read(array, machine.DATA, ctypes.c_void_p) == array.ctypes.data
-            and read(array, machine.NDIM, ctypes.c_int) == array.ndim
+            _read(array, machine.TYPE, ctypes.c_void_p) == id(np.ndarray)
+            and _read(array, machine.DATA, ctypes.c_void_p) == array.ctypes.data
+            and _read(array, machine.NDIM, ctypes.c_int) == array.ndim
             and tuple((ctypes.c_ssize_t * array.ndim).from_address(shape)) == array.shape
-            and read(array, machine.DESCR, ctypes.c_void_p) == id(array.dtype)
-            and read(array, machine.FLAGS, ctypes.c_int) & machine.CONTIGUOUS_ALIGNED == flags
+            and _read(array, machine.DESCR, ctypes.c_void_p) == id(array.dtype)
+            and _read(array, machine.FLAGS, ctypes.c_int) & machine.CONTIGUOUS_ALIGNED == flags
         )
         if not good:
             return False
-    sample = Context(b"sixdsixd")
-    return ctypes.string_at(id(sample) + machine.PAYLOAD, 8) == b"sixdsixd"
+    array.flags.writeable = False
+    if _read(array, machine.FLAGS, ctypes.c_int) & machine.WRITEABLE:
+        return False
+    return _read((1, 2, 3), machine.OBJECT["length"], ctypes.c_ssize_t) == 3 and _tuple_items() > 0
+
+
+def _read(obj: Any, at: int, kind: Any) -> int:
+    return kind.from_address(id(obj) + at).value
+
+
+def _tuple_items() -> int:
+    """Bytes from the start of a tuple to its items; 0 if they are not found."""
+    sample = (object(), object())
+    for at in range(machine.OBJECT["length"] + 8, tuple.__basicsize__ + 1, 8):
+        if all(_read(sample, at + 8 * k, ctypes.c_void_p) == id(x) for k, x in enumerate(sample)):
+            return at
+    return 0
+
+
+# objects that are called by compiled code ------------------------------------------------------------
+
+_BASETYPE, _HAVE_VECTORCALL = 1 << 10, 1 << 11
+_MEMBERS, _READONLY, _PY_SSIZE_T = 72, 1, 19  # Py_tp_members; of a member: its flag and type
+_VECTORCALL_OFFSET, _TYPE_FLAGS = 56, 168  # bytes from the start of a class
+
+
+class _Member(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("type", ctypes.c_int), ("offset", ctypes.c_ssize_t), ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]  # fmt: skip
+
+
+class _Slot(ctypes.Structure):
+    _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
+
+
+class _Spec(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("basicsize", ctypes.c_int), ("itemsize", ctypes.c_int), ("flags", ctypes.c_uint),
+        ("slots", ctypes.POINTER(_Slot)),
+    ]  # fmt: skip
+
+
+def _class_with_words() -> type:
+    """A class of objects with two words: the address of a function in the vectorcall convention, and of its data."""
+    members = (_Member * 2)(
+        _Member(b"__vectorcalloffset__", _PY_SSIZE_T, machine.OBJECT["vectorcall"], _READONLY, None)
+    )
+    slots = (_Slot * 2)(_Slot(_MEMBERS, ctypes.addressof(members)))
+    spec = _Spec(b"sixd.runtime.cpython.Words", 32, 0, _BASETYPE, slots)
+    _KEPT.extend((members, slots, spec))
+    make = ctypes.pythonapi.PyType_FromSpec
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]
+    return make(ctypes.addressof(spec))
+
+
+_Words: Any = _class_with_words() if layout_is_known() else object
+
+
+class Called(_Words):
+    """Base of classes whose objects are called by compiled code; until :meth:`_attach` they are called by ``__call__``.
+
+    A call of an object with ``__call__`` alone takes 57 ns more: Python makes a tuple, looks the method up, and unpacks
+    the tuple. Python takes the function in the object's first word instead, unless that is null, if its class has a
+    flag. It is an object's own flag in C; a class statement does not set it.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if _Words is object or _read(cls, _TYPE_FLAGS, ctypes.c_ulong) != cls.__flags__:
+            return
+        if _read(cls, _VECTORCALL_OFFSET, ctypes.c_ssize_t) == machine.OBJECT["vectorcall"]:
+            ctypes.c_ulong.from_address(id(cls) + _TYPE_FLAGS).value |= _HAVE_VECTORCALL
+
+    def _attach(self, function: int, words: int) -> None:
+        """Have calls go to the function at that address, with these words; both stay valid as long as the object."""
+        if type(self).__flags__ & _HAVE_VECTORCALL:
+            ctypes.c_uint64.from_address(id(self) + machine.OBJECT["words"]).value = words
+            ctypes.c_uint64.from_address(id(self) + machine.OBJECT["vectorcall"]).value = function

@@ -1,11 +1,13 @@
 """Compiled code called with arrays, on one thread or on several: of a program (Routine), of steps in time (Rollout).
 
-One row of a routine is computed by the entry, batches by a generalised ufunc. Each form is provided (from the disk or
-by compiling) when it is first needed, only once, even if several threads need it.
+One row of a routine is computed by its entry, batches by a generalised ufunc. Each form is provided (from the disk or
+by compiling) when it is first needed, only once, even if several threads need it. Most calls do not come here: the code
+that was provided is called by a plan (``sixd.runtime.calls``).
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,14 +18,17 @@ import numpy as np
 
 from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC
 from sixd.locks import Lock
-from sixd.runtime import threads
-from sixd.runtime.cpython import GeneralizedUfunc, decline, layout_is_known, make_function
+from sixd.runtime import calls, threads
+from sixd.runtime.calls import Code, shell_is_loaded
+from sixd.runtime.cpython import GeneralizedUfunc, common_context
 from sixd.runtime.machine_code import Image, Loaded
 from sixd.spatial.scalar import Array
 
 Shape = tuple[int, ...]
 # rows times operations above which threads pay: starting them takes some 50 us, in which a core does 3e6 operations
 LARGE = 1e7
+# rows times operations above which other threads may run meanwhile: 5 us, of which letting them takes 0.1
+LONG = 1.5e5
 VECTOR = 16  # rows: as many as the widest vectors have
 MANY = 1024  # rows, whose pieces may differ by a vector
 PIECES = 4  # per thread on average; a thread on a busy core takes fewer
@@ -39,28 +44,69 @@ class Part(NamedTuple):
     singular: tuple[int, ...] = ()
 
 
+class Row:
+    """The code of one row at ``address``; ``owner`` keeps it alive."""
+
+    def __init__(self, address: int, owner: Any) -> None:
+        self.address, self._owner = address, owner
+        self._function = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)(address)
+
+    def __call__(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> bool:
+        """Evaluate contiguous arrays, and return whether the result is suspect."""
+        every = (*inputs, *outputs)
+        data = (ctypes.c_void_p * len(every))(*(x.__array_interface__["data"][0] for x in every))
+        return self._function(ctypes.addressof(data), common_context().address)
+
+    def callable(self, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> calls.Entry:
+        """A function of arrays, which returns None for suspect results; only once the code of calls was provided."""
+        made = calls.Entry(inputs, outputs, _decline)
+        made.attach(None, [Code(dtype, self.address, common_context().address, owner=self)])
+        return made
+
+
+def _decline(*_: Any, **__: Any) -> None:
+    """Return None, so that the caller takes another way."""
+
+
 class Routine:
     """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
 
     def __init__(self, name: str, inputs: tuple[Shape, ...], dtype: str, provide: Callable[[str], Part]) -> None:
         self.name, self.inputs, self.dtype = name, inputs, dtype
         self._kind = np.dtype(dtype)
-        self.entry: Callable[..., Any] = decline
-        self.make_entry: Callable[..., Any] | None = None  # with another fallback than ``decline``
         self._provide = provide
         self._lock = Lock()
         self._parts: dict[str, Part] = {}
+        self._entry: Row | None = None
+        self._call: calls.Entry | None = None
         self._loop: GeneralizedUfunc | None = None
         self._many = 0.0  # rows
 
-    @property
-    def has_entry(self) -> bool:
-        """Whether the entry has been provided."""
-        return self.entry is not decline
-
     def first_part(self, batch: tuple[int, ...]) -> Part:
         """The part that arrays of this batch shape need."""
-        return self.part("loop" if batch or not layout_is_known() else "entry")
+        return self.part("loop" if batch else "entry")
+
+    @property
+    def provided(self) -> int:
+        """The number of parts that were provided so far."""
+        return len(self._parts)
+
+    @property
+    def code(self) -> Code | None:
+        """The code that was provided so far, for a plan; None if there is none, or if the program is singular."""
+        parts, entry, loop = list(self._parts.values()), self._entry, self._loop
+        if not parts or any(part.singular for part in parts):
+            return None
+        operations = max(parts[0].operations, 1)
+        return Code(
+            self.dtype, entry.address if entry else 0, common_context().address, loop.address if loop else 0,
+            loop.context if loop else 0, math.ceil(LARGE / operations), math.ceil(LONG / operations), self,
+        )  # fmt: skip
+
+    @property
+    def outputs(self) -> tuple[Shape, ...]:
+        """The core shapes of the outputs, if a part was provided."""
+        return next(iter(list(self._parts.values()))).outputs
 
     def part(self, form: str) -> Part:
         """The part of that form, provided at the first call."""
@@ -74,8 +120,7 @@ class Routine:
         part = self._provide(form)
         loaded = Loaded(part.image)
         if form == "entry":
-            self.make_entry = partial(make_function, loaded.address("entry"), self.name, self.dtype, loaded)
-            self.entry = self.make_entry()
+            self._entry = Row(loaded.address("entry"), loaded)
         else:
             address = loaded.address("loop")
             loop = GeneralizedUfunc(address, self.name, self.dtype, self.inputs, part.outputs, loaded)
@@ -89,7 +134,9 @@ class Routine:
         The general path, which checks and converts arguments, takes 30 us; 4096 rows of an arm's dynamics take 100 us.
         """
         loop = self._loop
-        if loop is None or len(arrays) != len(self.inputs) or type(arrays[0]) is not np.ndarray or not arrays[0].ndim:
+        if loop is None or len(arrays) != len(self.inputs) or type(arrays[0]) is not np.ndarray:
+            return None
+        if arrays[0].dtype is not self._kind or arrays[0].ndim != len(self.inputs[0]) + 1:
             return None
         rows = arrays[0].shape[:1]
         if out is None:
@@ -119,11 +166,10 @@ class Routine:
         """The outputs for arrays of this dtype whose leading dimensions broadcast to ``batch``, and whether some are
         suspect. ``out``, if given, has the right shapes, dtype and contiguous cores, and does not overlap the inputs:
         rows are read after others are written, and some twice."""
-        if not batch and out is None and layout_is_known():
-            self.part("entry")
-            result = self.entry(*(np.array(a, dtype=self.dtype, order="C") for a in arrays))
-            if result is not None:
-                return list(result) if isinstance(result, tuple) else [result], False
+        if not batch and out is None:
+            found = self._one(arrays)
+            if found is not None:
+                return found
         part = self.part("loop")
         loop = self._loop
         assert loop is not None
@@ -132,6 +178,25 @@ class Routine:
         inputs = [_with_contiguous_core(a, len(core)) for a, core in zip(arrays, self.inputs, strict=True)]
         self._run(loop.ufunc, inputs, batch, results, part.operations)
         return ([x[()] for x in results] if out is None else list(out)), loop.count != before
+
+    def _one(self, arrays: list[Array]) -> tuple[list[Any], bool] | None:
+        """The outputs for one row, and whether they are suspect; None if they are, and the code of batches serves."""
+        part, entry = self.part("entry"), self._entry
+        assert entry is not None
+        if self._call is None and shell_is_loaded():
+            self._call = entry.callable(self.dtype, self.inputs, part.outputs)
+        inputs = [np.array(a, dtype=self._kind, order="C") for a in arrays]
+        if self._call is not None:  # 8 us faster
+            result = self._call(*inputs)
+            if result is not None:
+                return list(result) if isinstance(result, tuple) else [result], False
+            if self._loop is not None:
+                return None
+        results = [np.empty(shape, self._kind) for shape in part.outputs]
+        suspect = entry(inputs, results)
+        if suspect:
+            common_context().count(self.name)  # raises if there was no memory
+        return [x[()] for x in results], suspect
 
     def _run(self, ufunc: Any, inputs: list[Array], batch: tuple[int, ...], results: list[Array], ops: int) -> None:
         if threads.get_num_threads() == 1 or math.prod(batch) * ops < LARGE:
@@ -204,7 +269,18 @@ class Rollout:
         else:
             # whole vectors of rows: an incomplete last vector of a piece would repeat rows
             threads.spread([partial(work, cut) for cut in _cuts(rows, VECTOR)])
+        self._loop.count  # noqa: B018  (raises if there was no memory)
         return results
+
+
+def load_step(image: Image, form: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], ops: int) -> Code:
+    """The code of a single step, of one row ("step") or of rows ("steps"), for a plan; ``ops``: its operations."""
+    loaded = Loaded(image)
+    if form == "step":
+        return Code(dtype, loaded.address("entry"), common_context().address, owner=loaded)
+    loop = GeneralizedUfunc(loaded.address("loop"), "step", dtype, inputs, outputs, loaded)
+    most, long = (math.ceil(limit / max(ops, 1)) for limit in (LARGE, LONG))
+    return Code(dtype, loop=loop.address, loop_context=loop.context, most=most, long=long, owner=loop)
 
 
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -70,8 +70,12 @@ def make_setup(
     stabilisation: float,
     seed: Any,
     start: float = 0.0,
+    is_known: bool = False,
 ) -> Setup:
-    """Return the setup of a simulation that begins at the time ``start`` [s]; raise if it cannot begin."""
+    """Return the setup of a simulation that begins at the time ``start`` [s]; raise if it cannot begin.
+
+    ``is_known``: its functions were compiled before, and are not traced again.
+    """
     require_system(where, system)
     if not system.nv:
         raise ScalarTypeError(f"{where}: {system.name!r} has no freedoms, expected a system that can move.")
@@ -99,9 +103,10 @@ def make_setup(
         constraints=constraints,
         stabilisation=positive(where, "stabilisation", stabilisation, "1/s"),
     )
-    if law is not None and not can_be_compiled(problem):
-        problem, sampled = replace(problem, law=None, has_tau=True), SampledController(where, law, None)
-    require_pure(problem)
+    if not is_known:
+        if law is not None and not can_be_compiled(problem):
+            problem, sampled = replace(problem, law=None, has_tau=True), SampledController(where, law, None)
+        require_pure(problem)
     arrays, batch, dtype = _arrays(problem, q, qd, constant, f_ext, given)
     problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT)
     rows = len(arrays["q"])
@@ -185,7 +190,7 @@ def _require_start(setup: Setup, t: float) -> None:
     if names:
         require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
     if system.constraints and setup.rows:
-        errors = batched(problem.where, _ERRORS, system, problem.parameters, setup.dtype)
+        errors = batched(problem.where, ERRORS, system, problem.parameters, setup.dtype)
         times = np.full(setup.rows, t, setup.dtype)
         error, rate = errors(setup.q, setup.qd, times, *(setup.constants[name] for name in problem.parameters))
         _require_small(setup, "q", error, 1.0, "sixd.assemble(model, q)")
@@ -197,13 +202,18 @@ def _constraint_errors(system: System, q: Array, qd: Array, t: Scalar) -> tuple[
     return padded_error(system, q), constraint_velocity(system, q, qd, t)
 
 
-_ERRORS = Function("start", _constraint_errors, ("q", "qd", "t"), named=False, judged=False)
+ERRORS = Function("start", _constraint_errors, ("q", "qd", "t"), named=False, judged=False)
+
+
+def largest_error(dtype: str) -> float:
+    """Return the largest error of a constraint, in its own unit, at which a simulation begins."""
+    return _UNASSEMBLED * (1e3 if dtype == "float32" else 1)
 
 
 def _require_small(setup: Setup, name: str, error: Array, scale: Any, hint: str) -> None:
     size = np.abs(error).max(axis=-1, initial=0.0) / np.maximum(1.0, scale)
     worst = int(np.argmax(np.where(np.isfinite(size), size, -1)))
-    if size[worst] > _UNASSEMBLED * (1e3 if setup.dtype == "float32" else 1):
+    if size[worst] > largest_error(setup.dtype):
         row = f" in row {worst}" if setup.batch else ""
         raise AssemblyError(
             f"{setup.problem.where}: {name} does not satisfy the constraints of {setup.problem.system.name!r}{row}: "

@@ -17,6 +17,7 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.system import System
 from sixd.simulation.collect import collect
 from sixd.simulation.diagnostics import friction_warning, step_warning, warn
+from sixd.simulation.known_steps import NO_FORCES, begin, find
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup, positive, require_countable, whole
@@ -150,33 +151,56 @@ def step(
     method: str = "rk4",
     controller: Any = None,
     f_ext: Any = None,
-    forces: Any = (),
+    forces: Any = NO_FORCES,
     parameters: Mapping[str, Any] | None = None,
     constraints: str = PROJECTED,
     stabilisation: float = 20.0,
 ) -> tuple[Array, Array]:
     """Return the state (q, qd) one step of dt [s] later, of one row or of a batch; arguments as for ``sixd.simulate``.
 
-    ``method`` has fixed steps: "rk4", "euler" or "midpoint". A controller that is a function is traced at every call;
-    for many steps use ``sixd.simulate``, or pass the forces themselves.
+    ``method`` has fixed steps: "rk4", "euler" or "midpoint". One row takes a few microseconds, except at the first
+    call with a system, a method and these kinds of forces, which compiles. Arrays, dt and t may change from call to
+    call.
+
+    A function, as controller or f_ext, is traced at its first step with a system, method and dtype: the values of
+    variables that it closes over, and of globals, are fixed from then on, as by ``sixd.compile``. Make a new function
+    to have them read again, or pass the forces themselves, as an array. Attributes of an object that is called, or
+    whose method is, are compared with those of its first step at every call; where one has changed, the object is
+    traced again. An object whose attributes cannot be compared (with ``__slots__``, say) is traced at every call. Code
+    is dropped when its function, or object, is garbage-collected.
 
     >>> import sixd
     >>> q, qd = sixd.step(sixd.zoo.pendulum(), [0.5], [0.0], 1e-3)
     """
+    known = None
+    if parameters is None:
+        known = find(system, method, controller, f_ext, forces, constraints, stabilisation)
+        if known is not None:
+            result = known.advance(q, qd, dt, t, controller, f_ext)
+            if result is not None:
+                return result
     where = "step"
     if method not in FIXED_STEP:
         raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
     h = positive(where, "dt", dt, "s", zero=False)
     if isinstance(t, bool) or not is_number(t) or not np.isfinite(t):
         raise ScalarTypeError(f"{where}: t is {t!r}, expected a finite number [s].")
+    new = None
+    if known is None and parameters is None:
+        new = begin(system, method, controller, f_ext, forces, constraints, stabilisation)
     setup = make_setup(
         where, system, q, qd, controller=controller, sample_time=None, f_ext=f_ext, forces=forces,
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=None,
-        start=float(t),
+        start=float(t), is_known=known is not None,
     )  # fmt: skip
     if setup.problem.nu:
         raise ScalarTypeError(f"{where}: an element of forces has a state of its own. Use sixd.simulate.")
-    runner = Runner(setup, method, h, float(t))
+    known = new or known
+    if known is not None:
+        result = known.first(setup, method, h, float(t), controller)
+        if result is not None:
+            return result
+    runner = Runner(setup, method, h, float(t), None if known is None else known.kept)
     *_, last = runner.run(np.array([1]), lambda done: None)
     q, qd = (x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
     return q, qd

@@ -40,13 +40,18 @@ class Work:
 @dataclass(frozen=True, eq=False)
 class Recipe:
     """The calls of one step in order. ``memory`` has the name and shape of every array; ``state`` and ``constants`` are
-    those that are given; ``results`` are the arrays of the next state, in the order of ``state``."""
+    those that are given; ``results`` are the arrays of the next state, in the order of ``state``.
+
+    ``guard``, if any, names a scalar that one of the first calls computes: unless it is 1, code for a single row
+    leaves the step to its caller.
+    """
 
     memory: Mapping[str, Shape]
     state: tuple[str, ...]
     constants: tuple[str, ...]
     works: tuple[Work, ...]
     results: tuple[str, ...]
+    guard: str = ""
 
     @property
     def operations(self) -> int:

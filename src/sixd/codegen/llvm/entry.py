@@ -1,132 +1,111 @@
-"""The entry of an unbatched call: a function in CPython's fast-call convention that evaluates one row in scalar code.
+"""The code of one row: the function ``entry``, scalar instructions on the data of arrays that were checked before.
 
-It accepts the most common arrays (exactly NumPy's class, native float, contiguous, of the right shape). All other
-arguments, and every suspect result, go to the fallback in its context, a Python callable.
+The sines and cosines of joint angles are computed together, in vectors, which have the same bits: a humanoid's inverse
+dynamics takes 0.66 us instead of 0.78. Arrays are checked, and results made, by ``sixd.codegen.llvm.evaluation``, which
+calls this by a pointer.
 """
 
 from __future__ import annotations
 
-from sixd.codegen.llvm.body import KINDS, Body
-from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
-from sixd.codegen.llvm.machine import (
-    CONTIGUOUS_ALIGNED,
-    DATA,
-    DESCR,
-    FLAGS,
-    NDIM,
-    PAYLOAD,
-    SHAPE,
-    TYPE,
-    TYPE_NUMBER,
-    offset,
-)
-from sixd.codegen.llvm.rolled import call_rolled, is_large
+from collections.abc import Sequence
+
+from sixd.codegen.llvm.body import KINDS, Body, Memory
+from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, Code, Module, Type, Value
+from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries
-from sixd.trace.program import Program, Slot
+from sixd.codegen.llvm.vector_math import FUNCTIONS
+from sixd.trace.expr import Expr
+from sixd.trace.ops import Op
+from sixd.trace.program import Program
 
-INT = Type("i32")
 
+def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True, lanes: int = 1) -> str:
+    """The module with ``bool entry(char **arrays, void *context)``: one row, and whether its result is suspect.
 
-def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True) -> str:
-    """The module with ``PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)``."""
+    ``arrays``: the data of the inputs, then of the outputs, which overlap nothing. ``lanes``: the floats of a vector.
+    """
     module = Module(has_fma)
     code = Code(module)
-    code.first_lines.append(f"  %context = getelementptr i8, ptr %self, i64 {PAYLOAD}")
-    _require(code, Value(code, WORD, "%nargs").compare("eq", len(program.inputs)))
-    _require(code, Value(code, POINTER, "%kwnames").compare("eq", 0))
-    objects = [_load(code, "%args", 8 * k, POINTER) for k in range(len(program.inputs))]
-    array_type, descr = _word(code, "array_type"), _word(code, "descr")
-    # all classes first: only arrays have the other fields
-    for obj in objects:
-        _require(code, _load(code, obj.text, TYPE, POINTER).compare("eq", array_type))
-    for obj, slot in zip(objects, program.inputs, strict=True):
-        _require(code, _load(code, obj.text, DESCR, POINTER).compare("eq", descr))
-        _require(code, (_load(code, obj.text, FLAGS, INT) & CONTIGUOUS_ALIGNED).compare("eq", CONTIGUOUS_ALIGNED))
-        _require(code, _load(code, obj.text, NDIM, INT).compare("eq", len(slot.shape)))
-        shape = _load(code, obj.text, SHAPE, POINTER)
-        for k, n in enumerate(slot.shape):
-            _require(code, _load(code, shape.text, 8 * k, WORD).compare("eq", n))
-    inputs = [_load(code, obj.text, DATA, POINTER) for obj in objects]
-    arrays = [_new_array(code, k, slot, dtype) for k, slot in enumerate(program.outputs)]
-    outputs = [_load(code, array.text, DATA, POINTER) for array in arrays]
-
     type = Type(KINDS[dtype])
     if is_large(program):
-        suspect: Value | None = call_rolled(code, "row", program, type, limit, inputs, outputs)
+        define_rolled(module, "row", program, type, limit, entries_memory(program, type))
+        suspect: Value | None = code.emit(Type("i1"), "call i1 @row(ptr %arrays, ptr %context, i1 false)")
     else:
+        slots = (*program.inputs, *program.outputs)
+        data = [code.load(POINTER, code.at("%arrays", 8 * k), "align 8") for k in range(len(slots))]
+        inputs, outputs = data[: len(program.inputs)], data[len(program.inputs) :]
         row = Entries(code, type, program, inputs, outputs, flags=", !invariant.load !1")
         row.fill_zeros()
-        suspect = Body(program, code, type, row).write(limit)
+        suspect = _Row(program, code, type, row, inputs, lanes if has_fma else 1).write(limit)
     assert suspect is not None
-    good = code.label("good")
-    code.do(f"br i1 {suspect.text}, label %bad, label %{good}")
-    code.begin(good)
-    code.do(f"ret {_finish(code, program.outputs, arrays)}")
-
-    code.begin("bad")
-    for array in arrays:
-        _call(code, "void", "decref", f"{array}")
-    code.do("br label %decline")
-    code.begin("failed")
-    code.do("ret ptr null")
-    code.begin("decline")
-    fallback = _word(code, "fallback")
-    code.do(f"ret {_call(code, 'ptr', 'vectorcall', f'{fallback}, ptr %args, i64 %nargs, ptr %kwnames')}")
-    module.define("entry", "ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind", code)
+    code.do(f"ret {suspect}")
+    module.define("entry", f"zeroext i1 @entry(ptr %arrays, ptr %context) nounwind {ATTRIBUTES}", code)
     return str(module)
 
 
-def _new_array(code: Code, k: int, slot: Slot, dtype: str) -> Value:
-    """A new array for an output."""
-    n = len(slot.shape)
-    numbers = ", ".join(f"i64 {m}" for m in slot.shape)
-    code.module.define_raw(f"@shape{k} = private unnamed_addr constant [{n} x i64] [{numbers}]")
-    kind = f"{_word(code, 'array_type')}, i32 {n}, ptr @shape{k}, i32 {TYPE_NUMBER[dtype]}"
-    return _checked(code, _call(code, "ptr", "array_new", f"{kind}, ptr null, ptr null, i32 0, i32 0, ptr null"))
+class _Row(Body):
+    """The body of one row; sines and cosines of inputs are computed first, and read from memory where they are used."""
+
+    def __init__(
+        self, program: Program, code: Code, type: Type, memory: Memory, inputs: Sequence[Value], lanes: int
+    ) -> None:
+        super().__init__(program, code, type, memory)
+        self.ready: dict[int, Value] = {}  # addresses
+        wanted: dict[int, dict[Op, Expr]] = {}
+        for node in program.nodes:
+            if node.op in (Op.SIN, Op.COS) and node.args[0].op is Op.INPUT:
+                wanted.setdefault(node.args[0].index, {})[node.op] = node
+        angles = [
+            (k, j, wanted[e.index])
+            for k, slot in enumerate(program.inputs)
+            for j, e in enumerate(slot.entries)
+            if e.index in wanted
+        ]
+        for first in range(0, len(angles) if lanes > 1 else 0, lanes):
+            part = angles[first : first + lanes]
+            if len(part) > 1:
+                self._compute(part, inputs)
+
+    def _compute(self, angles: list[tuple[int, int, dict[Op, Expr]]], inputs: Sequence[Value]) -> None:
+        code, size = self.code, self.type.bytes
+        width = 1 << (len(angles) - 1).bit_length()
+        vector = Type(self.type.kind, width)
+        x = _gather(code, vector, [code.at(inputs[k], size * j) for k, j, _ in angles], [a[:2] for a in angles])
+        for op in (Op.SIN, Op.COS):
+            if any(op in uses for _, _, uses in angles):
+                memory = Value(code, POINTER, f"%{op.word}{len(self.ready)}")
+                code.first_lines.append(f"  {memory.text} = alloca {vector}, align {vector.bytes}")
+                code.do(f"store {FUNCTIONS[op](code, x)}, {memory}, align {vector.bytes}")
+                for lane, (_, _, uses) in enumerate(angles):
+                    if op in uses:
+                        self.ready[uses[op].index] = code.at(memory, size * lane)
+
+    def _operation(self, node: Expr, product: Expr | None) -> Value:
+        if node.index in self.ready:
+            return self.code.load(self.type, self.ready[node.index], f"align {self.type.bytes}")
+        return super()._operation(node, product)
 
 
-def _finish(code: Code, slots: tuple[Slot, ...], arrays: list[Value]) -> Value:
-    """The object to return: arrays of no dimension become scalars, several outputs a tuple."""
-    results = [
-        array if slot.shape else _call(code, "ptr", "array_return", f"{array}")
-        for slot, array in zip(slots, arrays, strict=True)
-    ]
-    if len(results) == 1:
-        return results[0]
-    pack = _checked(code, _call(code, "ptr", "tuple_new", f"i64 {len(results)}"))
-    for k, result in enumerate(results):
-        _call(code, "i32", "tuple_set", f"{pack}, i64 {k}, {result}")
-    return pack
-
-
-def _require(code: Code, condition: Value) -> None:
-    """Continue if the condition holds, else go to the fallback."""
-    after = code.label("ok")
-    code.do(f"br {condition}, label %{after}, label %decline")
-    code.begin(after)
-
-
-def _checked(code: Code, pointer: Value) -> Value:
-    """The pointer; if it is null, Python has set an error, which is passed on."""
-    after = code.label("ok")
-    code.do(f"br {pointer.compare('eq', 0)}, label %failed, label %{after}")
-    code.begin(after)
-    return pointer
-
-
-def _load(code: Code, base: str, byte: int, type: Type) -> Value:
-    return code.load(type, code.at(base, byte), "align 4")
-
-
-def _word(code: Code, name: str) -> Value:
-    return _load(code, "%context", offset(name), POINTER)
-
-
-def _call(code: Code, returns: str, name: str, arguments: str) -> Value:
-    """Call a function of the context."""
-    function = _word(code, name)
-    call = f"call {returns} {function.text}({arguments})"
-    if returns == "void":
-        code.do(call)
-        return function
-    return code.emit(Type(returns), call)
+def _gather(code: Code, vector: Type, addresses: list[Value], indices: list[tuple[int, int]]) -> Value:
+    """A vector of the numbers at these addresses, then zeros; ``indices`` tell which are neighbours."""
+    size, lanes = Type(vector.kind).bytes, vector.lanes
+    flags = f"align {size}, !invariant.load !1"
+    result, first = code.const(0.0, vector), 0
+    while first < len(addresses):
+        k, j = indices[first]
+        width = 1
+        while indices[first : first + 2 * width] == [(k, j + i) for i in range(2 * width)]:
+            width *= 2
+        part = code.load(Type(vector.kind, width), addresses[first], flags)
+        if width == lanes:
+            return part
+        if width == 1:
+            result = code.emit(vector, f"insertelement {result}, {part}, i32 {first}")
+        else:
+            mask = ", ".join(f"i32 {min(i, width - 1)}" for i in range(lanes))
+            wide = code.emit(vector, f"shufflevector {part}, {part}, <{lanes} x i32> <{mask}>")
+            chosen = [lanes + i - first if first <= i < first + width else i for i in range(lanes)]
+            mask = ", ".join(f"i32 {i}" for i in chosen)
+            result = code.emit(vector, f"shufflevector {result}, {wide}, <{lanes} x i32> <{mask}>")
+        first += width
+    return result

@@ -7,7 +7,7 @@ both float widths. No instruction has a fast-math flag, so that a result does no
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,6 +160,43 @@ class Code:
         """Start the block of that name; the previous one must end in a branch."""
         self.lines.append(f"{label}:")
         self.block = label
+
+    def leave_if(self, condition: Value, label: str) -> None:
+        """Go to the block of that name in the rare case that a truth value holds, else continue."""
+        after = self.label("ok")
+        self.do(f"br {condition}, label %{label}, label %{after}, !prof !0")
+        self.begin(after)
+
+    def either(
+        self, condition: Value, first: Callable[[], Sequence[Value]], second: Callable[[], Sequence[Value]]
+    ) -> Any:
+        """Append two blocks, the first for the case that a truth value holds; return the values that they give."""
+        labels, after = (self.label("if"), self.label("else")), self.label("then")
+        self.do(f"br {condition}, label %{labels[0]}, label %{labels[1]}")
+        found = []
+        for label, write in zip(labels, (first, second), strict=True):
+            self.begin(label)
+            found.append((write(), self.block))
+            self.do(f"br label %{after}")
+        self.begin(after)
+        (a, end_a), (b, end_b) = found
+        return [
+            self.emit(x.type, f"phi {x.type} [ {x.text}, %{end_a} ], [ {y.text}, %{end_b} ]")
+            for x, y in zip(a, b, strict=True)
+        ]
+
+    def repeat(self, count: Value, write: Callable[[Value], None]) -> None:
+        """Append a loop: what ``write(k)`` appends, for k from 0 to ``count`` - 1."""
+        top, after, before = self.label("top"), self.label("after"), self.block
+        self.do(f"br {count.compare('sgt', 0)}, label %{top}, label %{after}")
+        self.begin(top)
+        k = self.emit(WORD, "phi")
+        at = len(self.lines) - 1
+        write(k)
+        following = k + 1
+        self.lines[at] = f"  {k.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{self.block} ]"
+        self.do(f"br {following.compare('slt', count)}, label %{top}, label %{after}")
+        self.begin(after)
 
     # memory ------------------------------------------------------------------------------------------
 

@@ -18,11 +18,9 @@ from typing import Any
 from sixd.locks import FORKS_WAIT, Lock
 
 MATH = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log")  # of libm, for float64
-PYTHON = (
-    "array_type", "descr", "array_new", "array_return", "tuple_new", "tuple_set", "decref", "vectorcall", "fallback",
-)  # fmt: skip
 HEAP = ("malloc", "free")
-CONTEXT = ("count", *MATH, *HEAP, *PYTHON)
+CONTEXT = ("count", *MATH, *HEAP)
+NO_MEMORY = 1 << 32  # is added to the count if the heap has none
 
 EFFORT = "; effort "  # begins the text of a module; then follows the level of LLVM's code generator, 1 or 2
 
@@ -30,11 +28,38 @@ EFFORT = "; effort "  # begins the text of a module; then follows the level of L
 LINE, CACHE, MALLOC = 64, 8 << 20, 16
 # bytes from the start of an object of NumPy's array class
 TYPE, DATA, NDIM, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
-PAYLOAD = 32  # of a bytes object, which is the context of an entry
-CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
+CONTIGUOUS_ALIGNED, WRITEABLE, WARN_ON_WRITE = 0x0001 | 0x0100, 0x0400, -0x80000000
+# bytes from the start of other objects: the words of an object that is called, the length of a tuple
+OBJECT = {"vectorcall": 16, "words": 24, "length": 16}
 TYPE_NUMBER = {"float64": 12, "float32": 11}
 
+# tables of words by which objects are called (sixd.runtime.calls). All begin with those in CALL: ``arguments`` are
+# their number, ``parameters`` the address of their names. A plan then has words for each float width (KIND) and each
+# array (SPEC); a public function, which finds the plan of a system, has a table of slots. ``most``: rows from which on
+# threads are used; ``long``: from which on other threads may run
+CALL = ("fallback", "vectorcall", "arguments", "parameters", "out", "none", "items")
+PLAN = (
+    *CALL, "owner", "outputs", "array_type", "tuple_type", "array_new", "array_return", "tuple_new", "tuple_set",
+    "incref", "decref", "save_thread", "restore_thread",
+)  # fmt: skip
+KIND = ("descr", "type_number", "size", "entry", "entry_context", "loop", "loop_context", "most", "long")
+KINDS_OF_PLAN = ("float64", "float32")
+SPEC = ("dimensions", "entries", "shape")
+FRONT = (*CALL, "choice", "mask", "table")
+SLOT = ("system", "choice", "plan")
+MOST_ARRAYS, MOST_DIMENSIONS = 64, 16  # of a plan: inputs and outputs; of a core, and of a batch
+
 _LOCK = Lock()
+
+
+def slot_of(system: Any, choice: Any) -> Any:
+    """The slot of a pair of addresses, before it is cut to the size of the table."""
+    return (system >> 4) + (choice >> 5)
+
+
+def index_of(name: str) -> int:
+    """Index of the first word of a part of a plan: a float width, or ``specs``."""
+    return len(PLAN) + len(KIND) * (*KINDS_OF_PLAN, "specs").index(name)
 
 
 def offset(name: str) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from sixd.codegen.llvm.body import TABLE, Group, Memory, fuse
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
-from sixd.codegen.llvm.machine import LINE, offset
+from sixd.codegen.llvm.machine import LINE, NO_MEMORY, offset
 from sixd.codegen.llvm.rows import Entries
 from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
@@ -29,7 +29,6 @@ from sixd.trace.segments import depth_first
 FROM = 10_000
 WHEN = "by size"
 ON_STACK = 1 << 16  # bytes of work memory; more comes from the heap
-NO_MEMORY = 1 << 32  # is added to the context's count if the heap has none
 _ARGUMENTS = "ptr noalias %work, ptr noalias %row, ptr %rows_of, ptr %context, i1 %direct"
 _KNOWN = "align 8, !invariant.load !1"
 
@@ -39,21 +38,17 @@ def is_large(program: Program) -> bool:
     return WHEN == "always" or (WHEN == "by size" and program.operations >= FROM)
 
 
-def call_rolled(
-    code: Code, name: str, program: Program, type: Type, limit: float | None, inputs: list[Value], outputs: list[Value]
-) -> Value:
-    """Append a call of a program, defined as ``<name>.rolled``, on arrays at these addresses; whether it is suspect."""
-    arrays = [*inputs, *outputs]
+def entries_memory(program: Program, type: Type) -> Callable[[Code], Memory]:
+    """Access to a program's arrays entry by entry, whose addresses are in a table at ``%rows_of``."""
 
-    def memory(inside: Code) -> Memory:
-        at = [inside.load(POINTER, inside.at("%rows_of", 8 * k), _KNOWN) for k in range(len(arrays))]
-        return Entries(inside, type, program, at[: len(inputs)], at[len(inputs) :], width=8)
+    def memory(code: Code) -> Memory:
+        at = [
+            code.load(POINTER, code.at("%rows_of", 8 * k), _KNOWN)
+            for k in range(len(program.inputs) + len(program.outputs))
+        ]
+        return Entries(code, type, program, at[: len(program.inputs)], at[len(program.inputs) :], width=8)
 
-    define_rolled(code.module, f"{name}.rolled", program, type, limit, memory)
-    code.first_lines.append(f"  %{name}.arrays = alloca [{max(len(arrays), 1)} x ptr], align 8")
-    for k, array in enumerate(arrays):
-        code.do(f"store {array}, {code.at(f'%{name}.arrays', 8 * k)}, align 8")
-    return code.emit(Type("i1"), f"call i1 @{name}.rolled(ptr %{name}.arrays, ptr %context, i1 false)")
+    return memory
 
 
 def define_rolled(

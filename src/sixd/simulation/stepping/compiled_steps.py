@@ -11,7 +11,7 @@ import numpy as np
 from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.errors import ScalarTypeError
 from sixd.locks import Lock
-from sixd.model.memo import remember
+from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
@@ -24,29 +24,55 @@ MIDPOINT = "midpoint"
 FIXED_STEP = (*EXPLICIT, MIDPOINT)
 PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error of 1e-4 is squared twice
 
-# the latest rollouts by the key of their recipe, for controllers that are made anew for each simulation
-_RECENT: dict[str, Rollout] = {}
+# the latest code by its form and the key of its recipe, for controllers that are made anew for each call; so many
+_RECENT: dict[tuple[str, str], Any] = {}
+_MOST_RECENT = {"rollout": 256, "step": 8, "steps": 8}
 _LOCK = Lock()
-_MOST_RECENT = 256
 
 
-def rollout(problem: Problem, method: str, dtype: str) -> Rollout:
-    """Return the code of a method for a problem, made at the first call."""
+def rollout(problem: Problem, method: str, dtype: str, kept: dict[Any, Any] | None = None) -> Rollout:
+    """Return the code of a method for a problem, for many steps and rows; see :func:`code_of` for ``kept``."""
 
-    def make() -> Rollout:
-        with watched(f"compiling {problem.where} for {problem.system.name!r}"):
-            recipe = make_recipe(problem, method, dtype)
-            key = recipe_key(recipe, dtype)
-            found = _RECENT.get(key)  # another thread may drop it meanwhile
-            if found is None:
-                found = make_rollout(recipe, key, "simulate", method, problem.system.name, dtype)
-                with _LOCK:
-                    while len(_RECENT) >= _MOST_RECENT:
-                        _RECENT.pop(next(iter(_RECENT)))
-                    _RECENT[key] = found
-            return found
+    def make(recipe: Recipe, key: str) -> Rollout:
+        return make_rollout(recipe, key, "simulate", method, problem.system.name, dtype)
 
-    return make() if problem.key is None else remember(problem.system, ("rollout", method, dtype, problem.key), make)
+    return code_of(problem, method, dtype, "rollout", lambda recipe: recipe, make, kept)
+
+
+def code_of(
+    problem: Problem,
+    method: str,
+    dtype: str,
+    form: str,
+    adapt: Callable[[Recipe], Recipe],
+    make: Callable[[Recipe, str], Any],
+    kept: dict[Any, Any] | None,
+) -> Any:
+    """Return ``make(recipe, its key)`` of the adapted recipe of a problem, made at the first call.
+
+    It is kept with the system. With functions, which may change, it is kept in ``kept`` instead, if that is given,
+    beside the recipe, so that another form of the same code needs no new trace.
+    """
+    own = problem.key is None
+    memo = (kept if kept is not None else {}) if own else known_of(problem.system)
+    key = form, method, dtype, problem.key
+    if key in memo:
+        return memo[key]
+    with watched(f"compiling {problem.where} for {problem.system.name!r}"):
+        plain = memo.get(("recipe", dtype)) or make_recipe(problem, method, dtype)
+        if own:
+            plain = memo.setdefault(("recipe", dtype), plain)
+        recipe = adapt(plain)
+        digest = recipe_key(recipe, dtype)
+        found = _RECENT.get((form, digest))  # another thread may drop it meanwhile
+        if found is None:
+            found = make(recipe, digest)
+            with _LOCK:
+                same = [k for k in _RECENT if k[0] == form]
+                for old in same[: max(0, len(same) + 1 - _MOST_RECENT[form])]:
+                    del _RECENT[old]
+                _RECENT[form, digest] = found
+    return memo.setdefault(key, found)  # of two threads the first wins
 
 
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:

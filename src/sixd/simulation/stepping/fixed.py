@@ -30,9 +30,6 @@ _SHORTEST = 8  # steps of a call: reading and writing rows costs about one
 _LONGEST = 4096  # records of a call
 STEP = 1e-3  # s, the default
 
-_MOMENTUM = Function("momentum", midpoint.momentum, ("q", "qd"), named=False, judged=False)
-_VELOCITY = Function("velocity", midpoint.velocity, ("q", "p"), {"p": ("nv",)}, named=False, judged=False)
-
 
 class Records(NamedTuple):
     """States q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu) at times t (r,) [s]; tau (rows, r, nv) if sampled."""
@@ -83,11 +80,16 @@ class RecordBuffer:
 
 
 class Runner:
-    """All rows of a setup on their way through time, in steps of length h [s], from the time ``start`` [s]."""
+    """All rows of a setup on their way through time, in steps of length h [s], from the time ``start`` [s].
 
-    def __init__(self, setup: Setup, method: str, h: float, start: float = 0.0) -> None:
+    ``kept`` is where the code of a problem with functions is kept, and was perhaps kept before.
+    """
+
+    def __init__(
+        self, setup: Setup, method: str, h: float, start: float = 0.0, kept: dict[Any, Any] | None = None
+    ) -> None:
         self.method, self.h = method, h
-        self.rollout: Rollout = rollout(setup.problem, method, setup.dtype)
+        self.rollout: Rollout = rollout(setup.problem, method, setup.dtype, kept)
         self._begin(setup, h, start)
 
     def restarted(self, setup: Setup, h: Array, start: float) -> Runner:
@@ -106,8 +108,8 @@ class Runner:
         self._now = 0  # steps done
         self._velocity: Callable[..., Array] | None = None
         if method == MIDPOINT:
-            self._velocity = self._on_rows(_VELOCITY, problem.parameters)
-            state["p"] = self._on_rows(_MOMENTUM, problem.parameters)(q, setup.qd, *self._parameters())
+            self._velocity = self._on_rows(midpoint.VELOCITY, problem.parameters)
+            state["p"] = self._on_rows(midpoint.MOMENTUM, problem.parameters)(q, setup.qd, *self._parameters())
             state["v"] = setup.qd
         self.state = {name: state[name] for name in state_shapes(problem, method)}
 

@@ -19,6 +19,7 @@ from sixd.algorithms.constrained.least_norm import COARSE
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import bias_force
+from sixd.engine.functions import Function
 from sixd.model.system import System
 from sixd.simulation.problem import Problem
 from sixd.spatial.dual import duals, gradient
@@ -39,6 +40,10 @@ def momentum(system: System, q: Array, qd: Array) -> Array:
 def velocity(system: System, q: Array, p: Array) -> Array:
     """Return the velocity qd (nv,) = M⁻¹ p."""
     return mass_metric(system, q).solve(p)
+
+
+MOMENTUM = Function("momentum", momentum, ("q", "qd"), named=False, judged=False)
+VELOCITY = Function("velocity", velocity, ("q", "p"), {"p": ("nv",)}, named=False, judged=False)
 
 
 def ends(problem: Problem, t: Scalar, h: Scalar, q: Array, v: Array, u: Array, constants: Mapping[str, Any]) -> Any:

@@ -1,0 +1,224 @@
+"""Objects that Python calls without a frame of its own: plans for the code of ``sixd.codegen.llvm.shell``.
+
+A plan is a table of words: the core shapes of the arrays, and for each float width the addresses of the code for one
+row and for batches, as far as they were provided. Calls that the shell does not take go to a fallback.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.codegen.llvm.machine import (
+    FRONT,
+    KIND,
+    MOST_ARRAYS,
+    MOST_DIMENSIONS,
+    PLAN,
+    SLOT,
+    SPEC,
+    TYPE_NUMBER,
+    index_of,
+    slot_of,
+)
+from sixd.locks import Lock
+from sixd.runtime.cpython import Called, interface, layout_is_known
+from sixd.runtime.machine_code import Image, Loaded
+
+Shape = tuple[int, ...]
+_FOREVER = 2**62
+_SLOTS = 512  # of a table
+
+_LOCK = Lock()
+_shell: Loaded | None = None
+
+
+def shell_is_loaded() -> bool:
+    """Whether the code of calls was provided."""
+    return _shell is not None
+
+
+def shell(provide: Callable[[], Image] | None = None) -> Loaded:
+    """The code of calls, provided once in a process and kept for ever; without ``provide`` it is there already."""
+    global _shell
+    if _shell is None:
+        with _LOCK:
+            if _shell is None:
+                assert provide is not None
+                _shell = Loaded(provide())
+    return _shell
+
+
+class Code(NamedTuple):
+    """Compiled code for arrays of a dtype: addresses, 0 where there is none, and whatever keeps them valid.
+
+    ``most``: number of rows from which on the fallback is to be called; ``long``: from which on other threads may run.
+    """
+
+    dtype: str
+    entry: int = 0
+    entry_context: int = 0
+    loop: int = 0
+    loop_context: int = 0
+    most: int = _FOREVER
+    long: int = 1
+    owner: Any = None
+
+
+class _Names:
+    """The names of a callable's parameters, by their addresses; names in source code are interned."""
+
+    def __init__(self, names: Sequence[str], out: bool) -> None:
+        self._kept = [sys.intern(name) for name in (*names, "out")]
+        self._table = (ctypes.c_int64 * len(self._kept))(*map(id, self._kept))
+        self.words = {"parameters": ctypes.addressof(self._table), "out": id(self._kept[-1]) if out else 0}
+
+
+class Plan:
+    """The words of a plan for arrays of these core shapes and names; ``owner`` is the object that has the plan."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Shape],
+        outputs: Sequence[Shape],
+        fallback: Callable[..., Any],
+        owner: Any,
+        names: Sequence[str] = (),
+    ) -> None:
+        cores: tuple[Shape, ...] = (*inputs, *outputs)
+        if not inputs or len(cores) > MOST_ARRAYS or any(len(core) > MOST_DIMENSIONS for core in cores):
+            cores = ()  # left to the fallback
+        self.usable = bool(cores)
+        first = index_of("specs")
+        lengths = [n for core in cores for n in core]
+        self._words = (ctypes.c_int64 * (first + len(SPEC) * len(cores) + len(lengths)))()
+        self._fallback, self._names = fallback, _Names(names or [""] * len(inputs), out=True)
+        self._codes: dict[str, Code] = {}
+        own = {"fallback": id(fallback), "owner": id(owner), "outputs": len(outputs)}
+        words = {**interface(), **own, **self._names.words, "arguments": len(inputs) if cores else -1}
+        for k, name in enumerate(PLAN):
+            self._words[k] = words[name]
+        at = first + len(SPEC) * len(cores)
+        for k, core in enumerate(cores):
+            self._words[at : at + len(core)] = list(core)
+            spec = first + len(SPEC) * k
+            self._words[spec : spec + len(SPEC)] = [len(core), math.prod(core), self.address + 8 * at]
+            at += len(core)
+
+    @property
+    def address(self) -> int:
+        """The address of the words."""
+        return ctypes.addressof(self._words)
+
+    def set(self, code: Code) -> None:
+        """Use this code for arrays of its dtype."""
+        if self._codes.get(code.dtype) == code:
+            return
+        self._codes[code.dtype] = code
+        kind = np.dtype(code.dtype)
+        words = {**code._asdict(), "descr": id(kind), "type_number": TYPE_NUMBER[code.dtype], "size": kind.itemsize}
+        first = index_of(code.dtype)
+        # other threads may call meanwhile: first what belongs to the code, then its addresses, then the dtype
+        for name in sorted(KIND, key=("entry", "loop", "descr", "descr").count):
+            self._words[first + KIND.index(name)] = words[name]
+
+
+class Entry(Called):
+    """A function of arrays (and ``out=``) in compiled code, which calls ``fallback`` where it does not serve."""
+
+    def __init__(
+        self, inputs: Sequence[Shape], outputs: Sequence[Shape], fallback: Callable[..., Any], routines: Any = None
+    ) -> None:
+        self._fallback, self.routines = fallback, routines
+        self.provided: Any = None  # what the code depends on
+        self.plan = Plan(inputs, outputs, fallback, self)
+
+    def __call__(self, *arrays: Any, **options: Any) -> Any:
+        """Call the fallback: compiled code is not attached."""
+        return self._fallback(*arrays, **options)
+
+    def attach(self, provide: Callable[[], Image] | None, codes: Sequence[Code], provided: Any = None) -> None:
+        """Use this code from now on; ``provide`` gives the shell."""
+        if layout_is_known() and codes:
+            for code in codes:
+                self.plan.set(code)
+            self._attach(shell(provide).address("call"), self.plan.address)
+        self.provided = provided
+
+
+class Table(dict[int, Any]):
+    """The entries of a public function by id of the system (then by its choice, such as a frame, if it has one), and
+    the words by which compiled code finds their plans.
+
+    ``parameters`` are the names of the system, the arrays and the choice, if there is one; ``choice`` is its index, 0
+    for none; ``out``: whether it takes out=; ``lock`` is that of the memo, which drops entries. Compiled code reads one
+    slot, by the addresses of system and choice: of two pairs with the same slot the later is found there, the other by
+    the fallback.
+    """
+
+    def __init__(
+        self, parameters: Sequence[str], choice: int, out: bool, fallback: Callable[..., Any], lock: Lock
+    ) -> None:
+        super().__init__()
+        self.function: Called | None = None  # that these entries belong to
+        self._choice, self._fallback, self._lock = choice, fallback, lock
+        self._slots: Any = None
+        self._choices: dict[int, dict[int, Any]] = {}  # by system: those whose addresses are in slots, and so must stay
+        self._names = _Names(parameters, out)
+        words = {"fallback": id(fallback), "arguments": len(parameters), "choice": choice, **self._names.words}
+        self._words = (ctypes.c_int64 * len(FRONT))(*(words.get(name, 0) for name in FRONT))
+
+    def add(self, system: int, choice: Any, entry: Entry, provide: Callable[[], Image]) -> None:
+        """Enter the entry of a system, by its id, and of a choice, if the function has one.
+
+        The caller holds the system, so that it is not dropped meanwhile.
+        """
+        with self._lock:
+            if entry.plan.usable and layout_is_known():
+                self._begin(provide)
+                self._choices.setdefault(system, {})[id(choice)] = choice
+                at, second = self._find(system, choice)
+                self._slots[at : at + len(SLOT)] = [system, second, entry.plan.address]
+            # after that: the entry that was there before may be freed now
+            if self._choice:
+                self.setdefault(system, {})[choice] = entry
+            else:
+                self[system] = entry
+
+    def _begin(self, provide: Callable[[], Image]) -> None:
+        function = self.function
+        if function is None or self._slots is not None:
+            return
+        address = shell(provide).address("front")
+        self._slots = (ctypes.c_int64 * (_SLOTS * len(SLOT)))()
+        words = {**interface(), "mask": _SLOTS - 1, "table": ctypes.addressof(self._slots)}
+        for k, name in enumerate(FRONT):
+            self._words[k] = words.get(name, self._words[k])
+        function._attach(address, ctypes.addressof(self._words))
+
+    def _find(self, system: int, choice: Any) -> tuple[int, int]:
+        """Index of the slot, and the address by which the choice is known."""
+        second = id(choice) if self._choice else system
+        return len(SLOT) * (slot_of(system, second) & _SLOTS - 1), second
+
+    def pop(self, system: int, default: Any = None) -> Any:
+        """Drop the entries of a system."""
+        with self._lock:
+            for choice in self._choices.pop(system, {}).values():
+                at, _ = self._find(system, choice)
+                if self._slots[at] == system:
+                    self._slots[at] = 0
+            return super().pop(system, default)
+
+    def clear(self) -> None:
+        """Drop all entries."""
+        with self._lock:
+            if self._slots is not None:
+                ctypes.memset(self._slots, 0, ctypes.sizeof(self._slots))
+            self._choices.clear()
+            super().clear()

@@ -1,0 +1,113 @@
+"""One step of one row as a recipe of its own: what a simulation does before, in and after its first step, in one call.
+
+The middle is the recipe of :func:`make_recipe` as it is, so that the bits are those of a rollout. Before it,
+quaternions are made unit, momenta are computed, and a guard finds the rows that the general way must handle: arguments
+that it refuses, and states off the constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sixd.api.manifold import integrate
+from sixd.engine.artifact import make_step, trace_request
+from sixd.engine.functions import Function, Request
+from sixd.engine.public import declaration
+from sixd.runtime.calls import Code
+from sixd.simulation.problem import Problem
+from sixd.simulation.setup import ERRORS, largest_error
+from sixd.simulation.stepping import midpoint
+from sixd.simulation.stepping.compiled_steps import MIDPOINT, code_of
+from sixd.spatial.scalar import Array, absolute, maximum, where
+from sixd.trace.program import Program, trace
+from sixd.trace.stages import Recipe, Work
+
+_GUARD = "guard"
+_LARGE = {"float64": 1e300, "float32": 1e37}  # sums of squares up to this are of finite numbers
+
+
+def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Recipe:
+    """Return the recipe ``(q, qd), (h, start, constants…) -> (q, qd)`` of one step; ``recipe`` is that of a rollout.
+
+    The problem has no parameters, and its force elements have no states.
+    """
+    system = problem.system
+    nq, nv = system.nq, system.nv
+    memory: dict[str, tuple[int, ...]] = {**recipe.memory, "given q": (nq,), "given qd": (nv,), _GUARD: ()}
+    works: list[Work] = []
+
+    def call(program: Program, inputs: tuple[str, ...], *outputs: str) -> None:
+        memory.update(zip(outputs, (slot.shape for slot in program.outputs), strict=True))
+        works.append(Work(program, inputs, outputs))
+
+    def library(function: Function) -> Program:
+        return trace_request(system, Request(function, (), dtype, False))
+
+    checked = ["h", "start", *(name for name in recipe.constants if name not in ("h", "start"))]
+    if system.constraints:
+        call(library(ERRORS), ("given q", "given qd", "start"), "error", "rate")
+        checked += ["error", "rate", "given qd"]
+    call(trace(lambda: (0.0, np.zeros(nv)), {}, dtype), (), "steps", "no motion")
+    if nq != nv:
+        call(library(declaration(integrate)), ("given q", "no motion"), "q")
+        checked.append("q")
+    else:
+        call(_copy(nq, dtype), ("given q",), "q")
+    call(trace(_guard(checked, dtype), {name: memory[name] for name in checked}, dtype), tuple(checked), _GUARD)
+    if method == MIDPOINT:
+        call(library(midpoint.MOMENTUM), ("q", "given qd"), "p")
+    call(_copy(nv, dtype), ("given qd",), "v" if method == MIDPOINT else "qd")
+    works += recipe.works
+    after = dict(zip(recipe.state, recipe.results, strict=True))
+    q, qd = after["q"], after.get("qd", "final qd")
+    if method == MIDPOINT:
+        call(library(midpoint.VELOCITY), (q, after["p"]), qd)
+    return Recipe(memory, ("given q", "given qd"), recipe.constants, tuple(works), (q, qd), _GUARD)
+
+
+def _copy(n: int, dtype: str) -> Program:
+    return trace(lambda x: x, {"x": (n,)}, dtype)
+
+
+def _guard(names: list[str], dtype: str) -> Callable[..., Any]:
+    """The function of the named arrays that is 1 where the general way would accept them, perhaps not everywhere."""
+    large = _LARGE[dtype]
+
+    def guard(*arrays: Any) -> Any:
+        given = dict(zip(names, arrays, strict=True))
+        h, qd = given["h"], given.pop("given qd", None)
+        good = h > 0
+        for name, x in given.items():
+            if name in ("error", "rate"):
+                scale = 1 if name == "error" else _largest(qd)
+                good = good & (_largest(x) <= maximum(1, scale) * (largest_error(dtype) / 2))
+            else:
+                good = good & (sum(y * y for y in np.ravel(x)) <= large)
+        return where(good, 1, 0)
+
+    return guard
+
+
+def _largest(x: Array) -> Any:
+    found: Any = 0
+    for entry in x:
+        found = maximum(found, absolute(entry))
+    return found
+
+
+def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> Code:
+    """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one row ("step") or of rows ("steps").
+
+    It is made at the first call. See :func:`code_of` for ``kept``.
+    """
+
+    def adapt(recipe: Recipe) -> Recipe:
+        return single_step(problem, method, recipe, dtype)
+
+    def make(recipe: Recipe, key: str) -> Code:
+        return make_step(recipe, key, form, method, problem.system.name, dtype)
+
+    return code_of(problem, method, dtype, form, adapt, make, kept)
