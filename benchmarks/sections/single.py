@@ -39,7 +39,7 @@ def measure(session: Session) -> None:
             theirs = timings["Pinocchio"].median
             fractions = [f"{timings[name].median / theirs:.2f}" for name in _OURS]
             rows.append([task.title, robot.title, cell(timings["Pinocchio"]), cell(timings["kernel"]), *fractions])
-    report.table(("function", "robot", "Pinocchio", "kernel", *_OURS), rows, left=2)
+    report.table(("function", "robot", "Pinocchio [ns]", "kernel [ns]", *_OURS), rows, left=2)
     _measure_few_rows(session)
 
 

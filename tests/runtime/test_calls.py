@@ -273,15 +273,17 @@ def test_out_of_several_outputs(form, way):
 
 
 @each_way
-def test_keywords(way):
+def test_keywords(way, direct):
     """Names in any order; unknown and repeated ones are refused as before."""
     model = sixd.zoo.planar(2)
     call, (q, qd, qdd) = caller(way, "inverse_dynamics", model, "float64"), draw(model, "inverse_dynamics", ())
     expected, out = call(q, qd, qdd), np.zeros(2)
     for _ in range(2):
-        assert same(call(q, qdd=qdd, qd=qd), expected)
-        assert same(call(qdd=qdd, qd=qd, q=q), expected)
-        assert call(q, out=out, qdd=qdd, qd=qd) is out
+        with direct:
+            assert same(call(q, qdd=qdd, qd=qd), expected)
+            assert same(call(qdd=qdd, qd=qd, q=q), expected)
+            assert same(call(qdd=qdd, out=None, qd=qd, q=q), expected)
+            assert call(q, out=out, qdd=qdd, qd=qd) is out
         assert call(q, qd, qdd, f_ext=None, out=out) is out
         assert call(q, qd, qdd, out=out, f_ext=np.zeros((2, 6))) is out
         assert call(q, qd, qdd, **{"".join(["o", "ut"]): out}) is out  # not the interned name
@@ -482,12 +484,39 @@ def test_frames_by_any_string(direct):
 
 
 def test_choices_other_than_the_usual(direct):
+    """Each combination has its own code; literals are found at once, other objects by the long way."""
     model, q = sixd.zoo.planar(2), np.array([0.3, 0.5])
-    results = {e: sixd.jacobian(model, q, "link2", expressed_in=e) for e in ("body", "world", "aligned")}
+    qd, qdd = np.array([1.0, -2.0]), np.array([0.4, 0.6])
+    words = ("body", "world", "aligned")
+    results = {e: sixd.jacobian(model, q, "link2", expressed_in=e) for e in words}
+    both = {
+        (e, k): sixd.acceleration(model, q, qd, qdd, "link2", expressed_in=e, kind=k)
+        for e in words
+        for k in ("spatial", "classical")
+    }
+    assert len({x.tobytes() for x in both.values()}) > 3
+    with direct:
+        assert same(sixd.jacobian(model, q, "link2"), results["body"])
+        assert same(sixd.acceleration(model, q, qd, qdd, "link2"), both["body", "spatial"])
+        assert same(sixd.acceleration(model, q, qd, qdd, "link2", kind="classical"), both["body", "classical"])
+        for e, expected in results.items():
+            assert same(sixd.jacobian(model, q, "link2", expressed_in=e), expected)
+            assert same(sixd.jacobian(frame="link2", expressed_in=e, model=model, q=q), expected)
+        for (e, k), expected in both.items():
+            assert same(sixd.acceleration(model, q, qd, qdd, "link2", kind=k, expressed_in=e), expected)
+            out = np.zeros(6)
+            sixd.acceleration(model, q, out=out, qdd=qdd, qd=qd, expressed_in=e, frame="link2", kind=k)
+            assert same(out, expected)
     for e, expected in results.items():
-        assert same(sixd.jacobian(model, q, "link2", expressed_in=e), expected)
+        assert same(sixd.jacobian(model, q, "link2", expressed_in="".join(list(e))), expected)
         assert same(sixd.jacobian(model, q[None], "link2", expressed_in=e)[0], expected)
-    assert same(sixd.jacobian(model, q, "link2"), results["body"])
+    for _ in range(2):
+        with pytest.raises(sixd.SixdError, match="expected_in|expressed_in"):
+            sixd.jacobian(model, q, "link2", expressed_in="bodi")
+        with pytest.raises(TypeError, match="takes 3 positional arguments"):
+            sixd.jacobian(model, q, "link2", "world")
+        with pytest.raises(TypeError, match="kind"):
+            sixd.jacobian(model, q, "link2", kind="spatial")
 
 
 def test_the_memo_is_cleared_between_calls(direct):

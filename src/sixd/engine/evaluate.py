@@ -89,10 +89,16 @@ def _use_code(
     provided = (len(known), *(routine.provided for routine in routines))
     entry.routines[:] = routines
     entry.attach(artifact.shell, codes, provided)
-    framed = "frame" in function.choices  # then it is the first choice
-    usual = choices[framed:] == tuple(function.choices.values())[framed:]
-    if codes and entries is not None and function is declared and usual:
-        entries.add(id(system), str(choices[0]) if framed else None, entry, artifact.shell)
+    pairs = [(name, usual, x) for (name, usual), x in zip(declared.choices.items(), choices, strict=True)]
+    texts = [str(x) for name, usual, x in pairs if is_text(name, usual)]
+    others = all(x == usual for name, usual, x in pairs if not is_text(name, usual))
+    if codes and entries is not None and function is declared and others:
+        entries.add(id(system), texts, entry, artifact.shell)
+
+
+def is_text(name: str, default: Any) -> bool:
+    """Whether a choice, of that default, is a text, by which compiled code can find an entry."""
+    return name == "frame" or isinstance(default, str)
 
 
 def _batch(routines: list[Routine], *arrays: Any, out: Any = None) -> Any:

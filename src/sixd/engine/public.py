@@ -18,7 +18,7 @@ from functools import wraps
 from types import MethodType
 from typing import Any, TypeVar, cast
 
-from sixd.engine.evaluate import call
+from sixd.engine.evaluate import call, is_text
 from sixd.engine.functions import CHOICES, LIBRARY, Function, Shape, takes_time
 from sixd.model.memo import LOCK, add_index
 from sixd.model.system import register, require_system
@@ -142,6 +142,8 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
         space["entries"] = None
         return front
     assert positional == [system, *declared.arrays, *["frame"] * framed], "the order that compiled code expects"
-    space["entries"] = Table(positional, len(declared.arrays) + 1 if framed else 0, "out" in names, front, LOCK)
+    texts = {name: usual for name, usual in declared.choices.items() if name != "frame" and is_text(name, usual)}
+    at = len(declared.arrays) + 1 if framed else 0
+    space["entries"] = Table(positional, at, texts, "out" in names, front, LOCK)
     add_index(space["entries"])
     return PublicFunction(front, space["entries"])

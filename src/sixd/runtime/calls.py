@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,12 +71,18 @@ class Code(NamedTuple):
 
 
 class _Names:
-    """The names of a callable's parameters, by their addresses; names in source code are interned."""
+    """The names of a callable's parameters, by their addresses, and its options with their defaults; names and texts in
+    source code are interned."""
 
-    def __init__(self, names: Sequence[str], out: bool) -> None:
-        self._kept = [sys.intern(name) for name in (*names, "out")]
+    def __init__(self, names: Sequence[str], options: Mapping[str, str], out: bool) -> None:
+        self._kept = [sys.intern(name) for name in (*names, *options, "out")]
         self._table = (ctypes.c_int64 * len(self._kept))(*map(id, self._kept))
-        self.words = {"parameters": ctypes.addressof(self._table), "out": id(self._kept[-1]) if out else 0}
+        self._defaults = list(options.values())
+        self.words = {
+            "arguments": len(names), "options": len(options), "default0": 0, "default1": 0,
+            **{f"default{k}": id(text) for k, text in enumerate(self._defaults)},
+            "parameters": ctypes.addressof(self._table), "out": id(self._kept[-1]) if out else 0,
+        }  # fmt: skip
 
 
 class Plan:
@@ -97,7 +103,7 @@ class Plan:
         first = index_of("specs")
         lengths = [n for core in cores for n in core]
         self._words = (ctypes.c_int64 * (first + len(SPEC) * len(cores) + len(lengths)))()
-        self._fallback, self._names = fallback, _Names(names or [""] * len(inputs), out=True)
+        self._fallback, self._names = fallback, _Names(names or [""] * len(inputs), {}, out=True)
         self._codes: dict[str, Code] = {}
         own = {"fallback": id(fallback), "owner": id(owner), "outputs": len(outputs)}
         words = {**interface(), **own, **self._names.words, "arguments": len(inputs) if cores else -1}
@@ -156,39 +162,50 @@ class Table(dict[int, Any]):
     the words by which compiled code finds their plans.
 
     ``parameters`` are the names of the system, the arrays and the choice, if there is one; ``choice`` is its index, 0
-    for none; ``out``: whether it takes out=; ``lock`` is that of the memo, which drops entries. Compiled code reads one
-    slot, by the addresses of system and choice: of two pairs with the same slot the later is found there, the other by
-    the fallback.
+    for none; ``options`` are other choices with their defaults; ``out``: whether it takes out=; ``lock`` is that of the
+    memo, which drops entries. Compiled code reads one slot, by the addresses of the system and of the choices: if
+    several have the same slot, the last is found there, the others by the fallback.
     """
 
     def __init__(
-        self, parameters: Sequence[str], choice: int, out: bool, fallback: Callable[..., Any], lock: Lock
+        self,
+        parameters: Sequence[str],
+        choice: int,
+        options: Mapping[str, str],
+        out: bool,
+        fallback: Callable[..., Any],
+        lock: Lock,
     ) -> None:
         super().__init__()
+        assert len(options) <= len(SLOT) - 3
         self.function: Called | None = None  # that these entries belong to
-        self._choice, self._fallback, self._lock = choice, fallback, lock
+        self._choice, self._options, self._fallback, self._lock = choice, options, fallback, lock
         self._slots: Any = None
-        self._choices: dict[int, dict[int, Any]] = {}  # by system: those whose addresses are in slots, and so must stay
-        self._names = _Names(parameters, out)
-        words = {"fallback": id(fallback), "arguments": len(parameters), "choice": choice, **self._names.words}
+        # by system and addresses of choices: the choices and the entry, which stay as long as their addresses are known
+        self._kept: dict[int, dict[tuple[int, ...], Any]] = {}
+        self._names = _Names(parameters, options, out)
+        words = {"fallback": id(fallback), "choice": choice, **self._names.words}
         self._words = (ctypes.c_int64 * len(FRONT))(*(words.get(name, 0) for name in FRONT))
 
-    def add(self, system: int, choice: Any, entry: Entry, provide: Callable[[], Image]) -> None:
-        """Enter the entry of a system, by its id, and of a choice, if the function has one.
+    def add(self, system: int, choices: Sequence[str], entry: Entry, provide: Callable[[], Image]) -> None:
+        """Enter the entry of a system, by its id, for texts as choices: first that with an index, then the options.
 
         The caller holds the system, so that it is not dropped meanwhile.
         """
+        first = 1 if self._choice else 0
         with self._lock:
             if entry.plan.usable and layout_is_known():
                 self._begin(provide)
-                self._choices.setdefault(system, {})[id(choice)] = choice
-                at, second = self._find(system, choice)
-                self._slots[at : at + len(SLOT)] = [system, second, entry.plan.address]
+                keys = [id(choices[0]) if first else system, *map(id, choices[first:]), 0, 0][: len(SLOT) - 2]
+                self._kept.setdefault(system, {})[tuple(keys)] = choices, entry
+                at = self._find(system, keys)
+                self._slots[at : at + len(SLOT)] = [system, *keys, entry.plan.address]
             # after that: the entry that was there before may be freed now
-            if self._choice:
-                self.setdefault(system, {})[choice] = entry
-            else:
-                self[system] = entry
+            if list(choices[first:]) == list(self._options.values()):
+                if first:
+                    self.setdefault(system, {})[choices[0]] = entry
+                else:
+                    self[system] = entry
 
     def _begin(self, provide: Callable[[], Image]) -> None:
         function = self.function
@@ -201,16 +218,15 @@ class Table(dict[int, Any]):
             self._words[k] = words.get(name, self._words[k])
         function._attach(address, ctypes.addressof(self._words))
 
-    def _find(self, system: int, choice: Any) -> tuple[int, int]:
-        """Index of the slot, and the address by which the choice is known."""
-        second = id(choice) if self._choice else system
-        return len(SLOT) * (slot_of(system, second) & _SLOTS - 1), second
+    def _find(self, system: int, keys: Sequence[int]) -> int:
+        return len(SLOT) * (slot_of(system, *keys) & _SLOTS - 1)
 
     def pop(self, system: int, default: Any = None) -> Any:
         """Drop the entries of a system."""
         with self._lock:
-            for choice in self._choices.pop(system, {}).values():
-                at, _ = self._find(system, choice)
+            kept = self._kept.pop(system, {})
+            for keys in kept:
+                at = self._find(system, keys)
                 if self._slots[at] == system:
                     self._slots[at] = 0
             return super().pop(system, default)
@@ -220,5 +236,5 @@ class Table(dict[int, Any]):
         with self._lock:
             if self._slots is not None:
                 ctypes.memset(self._slots, 0, ctypes.sizeof(self._slots))
-            self._choices.clear()
+            self._kept.clear()
             super().clear()

@@ -30,10 +30,10 @@ OBJECT = {"vectorcall": 16, "words": 24, "length": 16}
 TYPE_NUMBER = {"float64": 12, "float32": 11}
 
 # tables of words by which objects are called (sixd.runtime.calls). All begin with those in CALL: ``arguments`` are
-# their number, ``parameters`` the address of their names. A plan then has words for each float width (KIND) and each
-# array (SPEC); a public function, which finds the plan of a system, has a table of slots. ``most``: rows from which on
-# threads are used; ``long``: from which on other threads may run
-CALL = ("fallback", "vectorcall", "arguments", "parameters", "out", "none", "items")
+# their number, ``options`` that of choices with a default (at most two), ``parameters`` the address of their names.
+# A plan then has words for each float width (KIND) and each array (SPEC); a public function, which finds the plan of a
+# system, has a table of slots. ``most``: rows from which on threads are used; ``long``: from which on others may run
+CALL = ("fallback", "vectorcall", "arguments", "options", "default0", "default1", "parameters", "out", "none", "items")
 PLAN = (
     *CALL, "owner", "outputs", "array_type", "tuple_type", "array_new", "array_return", "tuple_new", "tuple_set",
     "incref", "decref", "save_thread", "restore_thread",
@@ -42,15 +42,19 @@ KIND = ("descr", "type_number", "size", "entry", "entry_context", "loop", "loop_
 KINDS_OF_PLAN = ("float64", "float32")
 SPEC = ("dimensions", "entries", "shape")
 FRONT = (*CALL, "choice", "mask", "table")
-SLOT = ("system", "choice", "plan")
+SLOT = ("system", "choice", "option0", "option1", "plan")
 MOST_ARRAYS, MOST_DIMENSIONS = 64, 16  # of a plan: inputs and outputs; of a core, and of a batch
 
 _LOCK = Lock()
 
 
-def slot_of(system: Any, choice: Any) -> Any:
-    """The slot of a pair of addresses, before it is cut to the size of the table."""
-    return (system >> 4) + (choice >> 5)
+def slot_of(*addresses: Any) -> Any:
+    """The slot for the addresses of a system and its choices, before it is cut to the size of the table."""
+    system, *choices = addresses
+    slot = system >> 4
+    for k, choice in enumerate(choices):
+        slot = slot + (choice >> 5 + k)
+    return slot
 
 
 def index_of(name: str) -> int:

@@ -30,7 +30,7 @@ def emit_shell() -> str:
 def _define_call(module: Module) -> None:
     code = Code(module)
     plan = read(code, "%self", OBJECT["words"], POINTER)
-    arguments, out = _arguments(code, plan)
+    arguments, out, *_ = _arguments(code, plan)
     _evaluate(code, plan, plan, arguments, out)
     module.define("call", f"ptr @call{HEAD}", code)
 
@@ -38,39 +38,41 @@ def _define_call(module: Module) -> None:
 def _define_front(module: Module) -> None:
     code = Code(module)
     front = read(code, "%self", OBJECT["words"], POINTER)
-    arguments, out = _arguments(code, front)
+    arguments, out, *options = _arguments(code, front)
     # functions without a choice have the system there, too
-    system, choice = read(code, arguments), read(code, code.at(arguments, _word(code, front, "choice") * 8))
-    key = slot_of(system, choice) & _word(code, front, "mask")
-    slot = code.at(_pointer(code, front, "table"), key * (8 * len(SLOT)))
-    code.leave_if(read(code, slot, 8 * SLOT.index("system")).compare("ne", system), "decline")
-    code.leave_if(read(code, slot, 8 * SLOT.index("choice")).compare("ne", choice), "decline")
+    keys = [read(code, arguments), read(code, code.at(arguments, _word(code, front, "choice") * 8)), *options]
+    place = slot_of(*keys) & _word(code, front, "mask")
+    slot = code.at(_pointer(code, front, "table"), place * (8 * len(SLOT)))
+    for k, key in enumerate(keys):
+        code.leave_if(read(code, slot, 8 * k).compare("ne", key), "decline")
     _evaluate(code, front, read(code, slot, 8 * SLOT.index("plan"), POINTER), code.at(arguments, 8), out)
     module.define("front", f"ptr @front{HEAD}", code)
 
 
-def _arguments(code: Code, words: Value) -> tuple[Value, Value]:
-    """The address of the arguments in their order, and ``out``, which may be null."""
-    code.do(f"%full = alloca [{MOST_ARRAYS + 2} x ptr], align 8")
+def _arguments(code: Code, words: Value) -> tuple[Value, ...]:
+    """The address of the arguments in their order; ``out``, which may be null; the options."""
+    code.do(f"%full = alloca [{MOST_ARRAYS + 4} x ptr], align 8")
     # the highest bit of n says that args[-1] may be overwritten
     number, names = Value(code, WORD, "%n") & (2**63 - 1), Value(code, POINTER, "%names")
+    count = _word(code, words, "arguments")
 
     def plain() -> Sequence[Value]:
-        code.leave_if(number.compare("ne", _word(code, words, "arguments")), "decline")
-        return [Value(code, POINTER, "%args"), code.const(0, POINTER)]
+        code.leave_if(number.compare("ne", count), "decline")
+        usual = [_word(code, words, f"default{k}") for k in range(2)]
+        return [Value(code, POINTER, "%args"), code.const(0, POINTER), *usual]
 
     def named() -> Sequence[Value]:
         out = code.emit(POINTER, f"call ptr @arrange({words}, ptr %args, {number}, ptr %names, ptr %full)")
         code.leave_if(code.emit(FLAG, f"icmp eq {out}, {DECLINED}"), "decline")
-        return [Value(code, POINTER, "%full"), out]
+        options = [read(code, code.at("%full", (count + k) * 8)) for k in range(2)]
+        return [Value(code, POINTER, "%full"), out, *options]
 
-    arguments, out = code.either(names.compare("eq", 0), plain, named)
-    return arguments, out
+    return tuple(code.either(names.compare("eq", 0), plain, named))
 
 
 def _define_arrange(module: Module) -> None:
-    """Define ``arrange(words, args, number, names, full)``: write all arguments into ``full``, in the order of the
-    parameters; return ``out`` (null if it is not given, or None), or ``DECLINED``."""
+    """Define ``arrange(words, args, number, names, full)``: write all arguments and options into ``full``, in the order
+    of the parameters; return ``out`` (null if it is not given, or None), or ``DECLINED``."""
     code = Code(module)
     words, number, names = (
         Value(code, type, text) for type, text in ((POINTER, "%words"), (WORD, "%number"), (POINTER, "%names"))
@@ -87,6 +89,9 @@ def _define_arrange(module: Module) -> None:
 
     code.repeat(number, lambda k: keep(k, read(code, code.at("%args", k * 8), 0, POINTER)))
     code.repeat(count - number, lambda k: keep(number + k, code.const(0, POINTER)))
+    for k in range(2):
+        keep(count + k, _pointer(code, words, f"default{k}"))
+    last = count + _word(code, words, "options")
 
     def one(k: Value) -> None:
         name, value = read(code, code.at(items, k * 8)), read(code, code.at("%args", (number + k) * 8))
@@ -100,7 +105,7 @@ def _define_arrange(module: Module) -> None:
             before = code.block
             code.begin(top)
             j = code.emit(WORD, f"phi i64 [ {number.text}, %{before} ], [ %following{k.text[1:]}, %{top}next ]")
-            code.leave_if(j.compare("sge", count), "decline")  # unknown, or given twice
+            code.leave_if(j.compare("sge", last), "decline")  # unknown, or given twice
             found = read(code, code.at(parameters, j * 8)).compare("eq", name)
             code.do(f"br {found}, label %{top}done, label %{top}next")
             code.begin(f"{top}next")
