@@ -170,6 +170,9 @@ def test_tables_of_forces(rng):
     q, qd = state(model, rng)
     table = sixd.controllers.Sequence(rng.uniform(-1, 1, (4, model.nv)), 0.1)
     require_same(model, q, qd, method="midpoint", controller=table, t=0.3)
+    for dtype in (np.float64, np.float32):
+        require_same(model, *(np.array([x, x], dtype) for x in (q, qd)), controller=table, t=0.3)
+        require_same(model, q.astype(dtype), qd.astype(dtype), controller=table, f_ext=np.ones((model.nb, 6), dtype))
     rows = sixd.controllers.Sequence(rng.uniform(-1, 1, (2, 4, model.nv)), 0.1)
     require_same(model, np.array([q, q]), np.array([qd, qd]), controller=rows, t=0.3)
     for controller in (rows, sixd.controllers.Sequence(np.ones((4, model.nv + 1)), 0.1)):
@@ -570,6 +573,23 @@ def test_arrays_of_other_kinds(rng):
     whole = sixd.step(ARM, np.array([1, 2]), np.array([0, 1]), 1)
     assert_array_equal(whole, rollout(ARM, [1.0, 2.0], [0.0, 1.0], 1.0))
     assert_array_equal(sixd.step(ARM, q, None, H), rollout(ARM, q, None, H))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+def test_times_that_do_not_fit(rng):
+    """Times beyond the range of float32, or whose squares are beyond that of float64."""
+    q, qd = state(ARM, rng)
+    sixd.step(ARM, q, qd, H)
+    for t in (1e35, -1e35, 1e200, 2**60):
+        for dtype in (np.float64, np.float32):
+            for x, v in ((q.astype(dtype), qd.astype(dtype)), (np.array([q], dtype), np.array([qd], dtype))):
+                require_same(ARM, x, v, t=t)
+                require_same(ARM, x, v, t=t, controller=wave)
+                require_same(ARM, x, v, abs(t), method="euler")
+
+
+def wave(t, q, qd):
+    return q * sin(t)
 
 
 def test_rows_that_are_not_finite(rng):

@@ -99,13 +99,16 @@ class KnownStep:
             if numbers[0] is None or numbers[1] is None:
                 return None
             self._numbers_of_rows = dt, t, kind, batch, numbers
+        code = self.rows if batch else self.entry
+        if not self.has_arrays:
+            return code(q, qd, *numbers)
         if self.holds:
             controller = controller.held(t).astype(kind, copy=False)
         tau, force = (x if type(x) is np.ndarray else None for x in (controller, f_ext))
         if batch:  # forces of one row are those of all
             tau, force = _for_rows(tau, batch, 1), _for_rows(force, batch, 2)
         arrays = [x for x in (tau, force) if x is not None]
-        return (self.rows if batch else self.entry)(q, qd, *numbers, *arrays)
+        return code(q, qd, *numbers, *arrays)
 
     def first(self, setup: Setup, method: str, h: float, t: float, controller: Any) -> Any:
         """Return the step of a setup by code that is made now; None if that does not serve.
@@ -126,7 +129,9 @@ class KnownStep:
             constants = dict(setup.constants)
             if self.holds:
                 constants["tau"] = controller.held(t).astype(setup.dtype)[None]
-            given = [np.full(setup.rows, x, setup.dtype) for x in (h, t)] + list(constants.values())
+            with np.errstate(over="ignore"):  # the guard finds it
+                numbers = [np.full(setup.rows, x, setup.dtype) for x in (h, t)]
+            given = [*numbers, *constants.values()]
             rows = [np.ascontiguousarray(np.broadcast_to(x, (setup.rows, *x.shape[1:]))) for x in given]
             arrays = [setup.q, setup.qd, *rows]
             found = self.rows(*arrays) if setup.batch else self.entry(*[np.asarray(x[0]) for x in arrays])
