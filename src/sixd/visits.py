@@ -35,6 +35,11 @@ def listening(listener: Listener) -> Iterator[None]:
         _LOCAL.listener = before
 
 
+def new_loop() -> int:
+    """A number for a loop, above 0 and used for no other."""
+    return next(_LOOPS)
+
+
 def bodies(number: int) -> Any:
     """The range 1 … number, whose iterations are visits if there is a listener."""
     indices = range(1, number + 1)
@@ -49,7 +54,7 @@ class _Bodies:
         self._indices, self._listener = indices, listener
 
     def _visit(self, indices: Iterator[int]) -> Iterator[int]:
-        loop = next(_LOOPS)
+        loop = new_loop()
         for i in indices:
             self._listener.visit(loop, i)
             yield i

@@ -64,10 +64,12 @@ class RolledCode:
         ]
         for (array, slot), first in zip(self.inputs.items(), self.rolled.inputs, strict=True):
             if slot.entries:
-                lines.append(f"for (work_k = 0; work_k < {len(slot.entries)}; work_k++) work[{first} + work_k] = {array}[work_k];")
+                loop = f"for (work_k = 0; work_k < {len(slot.entries)}; work_k++)"
+                lines.append(f"{loop} work[{first} + work_k] = {array}[work_k];")
         lines += [f"work[{k}] = {self.language.literal(x)};" for x, k in self.constants.items()]
-        lines += [f"for (work_k = 0; work_k < {2 * runs}; work_k += 2) {{", f"    work_n = {self.name}_table_runs[work_k + 1];"]
-        lines.append(f"    switch ({self.name}_table_runs[work_k]) {{")
+        table = f"{self.name}_table_runs"
+        lines += [f"for (work_k = 0; work_k < {2 * runs}; work_k += 2) {{", f"    work_n = {table}[work_k + 1];"]
+        lines.append(f"    switch ({table}[work_k]) {{")
         for k, shape in enumerate(self.rolled.shapes):
             step = f"work_row += {shape.addresses}, work_numbers += {shape.constants}"
             call = f"{self.name}_part{k}(work, work_row, work_numbers)"

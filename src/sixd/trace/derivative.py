@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array
-from sixd.trace.expr import Expr
+from sixd.trace.expr import Expr, Mark
 from sixd.trace.ops import Op
 from sixd.trace.program import live_nodes
+from sixd.visits import new_loop
 
 _FUNCTIONS = {Op.ABS: "absolute", Op.MIN: "minimum", Op.MAX: "maximum"}  # names in sixd.spatial that differ
 
@@ -52,7 +55,7 @@ def jvp(outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Any]
 def _forward(outputs: Sequence[Expr], seeds: dict[int, dict[int, Any]]) -> list[dict[int, Any]]:
     """The derivatives of each output that are not zero, by direction; ``seeds`` has those of inputs."""
     rates: dict[int, dict[int, Any]] = {}
-    for node in live_nodes(list(outputs)):
+    for node in _revisited(live_nodes(list(outputs))):
         row = dict(seeds.get(node.index, {}))
         if node.op not in (Op.CONST, Op.INPUT) and not node.op.boolean:
             for a, times in _numbers(node):
@@ -68,13 +71,31 @@ def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[An
     weight: dict[int, Any] = {}
     for y, w in zip(outputs, cotangents, strict=True):
         weight[y.index] = weight.get(y.index, 0) + w
-    for node in reversed(live_nodes(list(outputs))):
+    for node in _revisited(live_nodes(list(outputs))[::-1]):
         w = weight.get(node.index, 0)
         if node.op in (Op.CONST, Op.INPUT) or node.op.boolean or _is_zero(w):
             continue
         for a, times in _numbers(node):
             weight[a.index] = weight.get(a.index, 0) + times(node.graph.lift(w))
     return [weight.get(x.index, 0) for x in inputs]
+
+
+def _revisited(nodes: Sequence[Expr]) -> Iterator[Expr]:
+    """The nodes in turn; operations made meanwhile are marked as belonging to the body in whose visit the node was."""
+    if not nodes:
+        return
+    graph = nodes[0].graph
+    marks = [Mark(0, 0, 0), *graph.marks]
+    starts = [mark.start for mark in marks]
+    loops: defaultdict[int, int] = defaultdict(new_loop)
+    now = -1
+    for node in nodes:
+        k = bisect_right(starts, node.index) - 1
+        if k != now:
+            now = k
+            graph.visit(loops[marks[k].loop] if marks[k].loop else 0, marks[k].body)
+        yield node
+    graph.visit(0, 0)
 
 
 def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "forward") -> Array:

@@ -21,8 +21,9 @@ from sixd.trace.segments import INT, OPS, Nodes, running
 # how the function of a shape finds an argument
 ABSENT, INSIDE, CONSTANT, TRUTH, OUTSIDE = -1, 0, 1, 2, 3
 _TAKES_TRUTH = np.array([[k < op.arity and op.argument_boolean(k) for k in range(3)] for op in OPS])
+OWN, OUTPUTS = 3, 2  # blocks of a segment, and the one with outputs
 # of a node
-KEPT, OUTPUT, WATCHED, ABSORBED = 1, 2, 4, 8
+KEPT, LATER, OUTPUT, WATCHED, ABSORBED = 1, 2, 4, 8, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +89,20 @@ class _Rolling:
         self._find_arguments()
 
     def _find_blocks(self) -> None:
-        """Results that are kept: a block of each segment for those that others need, and one for outputs, which stay.
+        """Blocks of results that are kept, three of each segment: needed in its sweep, needed later, and outputs.
 
-        An entry of an input is a block of its own.
+        So memory of values that live shortly is soon used again: that halves it. An entry of an input is a block of its
+        own.
         """
         n = self.n
         self.kept = n.is_output & n.is_computed
         crosses = n.is_computed[self.argument] & (n.segment[self.argument] != self.at)
         self.kept[self.argument[crosses]] = True
-        self.block = np.where(n.is_computed, 2 * n.segment + n.is_output, 0)
-        self.blocks = 2 * self.segments
+        later = np.zeros(n.count, bool)
+        later[self.argument[crosses & (n.phase[n.segment[self.argument]] != n.phase[self.at])]] = True
+        self.kind_of_block = np.where(n.is_output, 2, later)
+        self.block = np.where(n.is_computed, OWN * n.segment + self.kind_of_block, 0)
+        self.blocks = OWN * self.segments
         inputs = np.flatnonzero(n.is_input)
         self.block[inputs] = self.blocks + np.arange(len(inputs))
         self.offset = np.zeros(n.count, INT)
@@ -147,7 +152,7 @@ class _Rolling:
             if calls[-1] == len(firsts):
                 firsts.append(s)
         address, inputs, size = self._memory()
-        addresses = _rows((self.source_of, address[self.source]), (np.repeat(ids, 2), address[: self.blocks]))
+        addresses = _rows((self.source_of, address[self.source]), (np.repeat(ids, OWN), address[: self.blocks]))
         weighed = self.order[self.flags[self.order] & WATCHED > 0]
         constants = _rows((self.constant_of, self.constant), (n.segment[weighed], self.weight[weighed]))
         outputs = [np.where(n.is_constant[at], -1, address[self.block[at]] + self.offset[at]) for at in n.outputs]
@@ -155,14 +160,14 @@ class _Rolling:
 
     def _find_flags(self) -> None:
         n = self.n
-        absorbed, first = np.zeros(n.count, bool), np.zeros(n.count, bool)
-        absorbed[n.product[n.product >= 0]] = True
+        absorbed, first = n.is_absorbed, np.zeros(n.count, bool)
         first[n.owner[(n.number == 0) & (n.product[n.owner] == n.argument)]] = True
         self.fused = np.where(n.product < 0, -1, np.where(first, 0, 1))
         self.weight, watched = np.zeros(n.count), np.zeros(n.count, bool)
         at = n.positions([node for node, _ in n.program.watched])
         self.weight[at], watched[at] = [weight for _, weight in n.program.watched], ~absorbed[at]
-        self.flags = KEPT * self.kept + OUTPUT * n.is_output + WATCHED * watched + ABSORBED * absorbed
+        self.flags = KEPT * self.kept + LATER * (self.kind_of_block == 1) + OUTPUT * n.is_output
+        self.flags += WATCHED * watched + ABSORBED * absorbed
 
     def _memory(self) -> tuple[Array, list[int], int]:
         """The address of each block, the address of each input array, and the size of the memory.
@@ -182,13 +187,14 @@ class _Rolling:
         last = np.full(self.blocks + n.count, -1)
         np.maximum.at(last, self.source, self.source_of)
         ends: defaultdict[int, list[int]] = defaultdict(list)
-        for b, s in enumerate(last[: self.blocks : 2].tolist()):
-            ends[s].append(2 * b)
+        for b, s in enumerate(last[: self.blocks].tolist()):
+            if b % OWN != OUTPUTS:
+                ends[s].append(b)
         free: defaultdict[int, list[int]] = defaultdict(list)
         widths = self.width.tolist()
         for s in range(self.segments):
-            for b in (2 * s, 2 * s + 1):
-                if b == 2 * s and free[widths[b]]:
+            for b in range(OWN * s, OWN * (s + 1)):
+                if free[widths[b]] and b % OWN != OUTPUTS:
                     address[b] = free[widths[b]].pop()
                 else:
                     address[b], size = size, size + widths[b]
@@ -207,7 +213,7 @@ class _Rolling:
             return np.flatnonzero(self.flags[members] & flag).tolist()
 
         kinds, details = self.kind[members].tolist(), self.detail[members].tolist()
-        kept, owns = self.kept[members].tolist(), (sources + n.is_output[members]).tolist()
+        kept, owns = self.kept[members].tolist(), (sources + self.kind_of_block[members]).tolist()
         offsets = self.offset[members].tolist()
         watched = {k: constants + j for j, k in enumerate(having(WATCHED))}
         return Shape(
@@ -221,7 +227,7 @@ class _Rolling:
             absorbed=frozenset(having(ABSORBED)),
             outputs=frozenset(having(OUTPUT)),
             watched=watched,
-            addresses=sources + 2,
+            addresses=sources + OWN,
             constants=constants + len(watched),
         )
 

@@ -18,6 +18,7 @@ from sixd.trace.program import Program
 
 LONGEST = 1000  # operations of a segment; a longer one, such as a program without marks, is cut every PART operations
 PART = 500
+SHORTEST = 100  # steps along a branch with fewer operations are joined
 OPS = tuple(Op)
 CODES = {op: k for k, op in enumerate(OPS)}
 _ARITY = np.array([op.arity for op in OPS])
@@ -28,7 +29,8 @@ class Nodes:
     """The nodes of a program as arrays: by position, and by edge from an ``owner`` to its ``argument`` of a ``number``.
 
     ``product``: per sum or difference the position of the product that is computed with it, because nothing else uses
-    it; else -1. ``segment``: numbered in the order of execution; -1 for inputs and constants.
+    it; else -1. ``segment``: numbered in the order of execution; -1 for inputs and constants. ``phase``: of each
+    segment, the sweep over the bodies that it is a part of.
     """
 
     def __init__(self, program: Program, *, fuse: bool) -> None:
@@ -50,6 +52,8 @@ class Nodes:
         self.product = np.full(self.count, -1, INT)
         if fuse:
             self._find_products()
+        self.is_absorbed = np.zeros(self.count, bool)
+        self.is_absorbed[self.product[self.product >= 0]] = True
         self.segment = self._find_segments()
 
     def positions(self, entries: Sequence[Expr]) -> Array:
@@ -77,7 +81,11 @@ class Nodes:
         for s in np.flatnonzero(np.bincount(segment[self.is_computed]) > LONGEST):
             order = depth_first([self.nodes[k] for k in np.flatnonzero(segment == s)])
             part[self.positions(order)] = np.arange(len(order)) // PART
-        return self._numbered(segment, part)
+        segment = self._numbered(segment, part)
+        self.phase = np.zeros(int(segment.max(initial=-1)) + 1, INT)
+        own = np.flatnonzero(self.is_computed & ~self.is_absorbed)
+        self.phase[segment[own]] = phase[own]
+        return segment
 
     def _numbered(self, major: Array, minor: Array) -> Array:
         """Numbers of the pairs, in their order, of computed nodes; a fused product has its sum's."""
@@ -93,8 +101,9 @@ class Nodes:
 class _Sweeps:
     """Finds phases: consecutive loops over the bodies in one direction are one, if no body needs results of a later.
 
-    A step along a branch is a phase of its own; so is what lies between two loops, unless it uses only values from
-    before: then it moves to the first segment that needs it. Sines and cosines of inputs come first.
+    A step along a branch, or a few short ones, are a phase of their own; so is what lies between two loops, unless it
+    uses only values from before: then it moves to the first segment that needs it. Sines and cosines of inputs come
+    first.
     """
 
     def __init__(self, nodes: Nodes) -> None:
@@ -117,7 +126,7 @@ class _Sweeps:
         self.turn = np.where(angle >= 0, angle, self.turn)
         edge = np.searchsorted(n.owner, np.arange(n.count + 1))
         between: list[Array] = []
-        now, going = 0, 0
+        now, going, steps = 0, 0, 0  # the phase, the direction of its sweep, the operations of its steps along a branch
         for run in np.split(rest, np.flatnonzero(np.diff(self.run[rest])) + 1):
             if not len(run):
                 continue
@@ -129,8 +138,12 @@ class _Sweeps:
                 between.append(run)
                 continue
             late = recent & (self.turn[n.argument[edges]] > self.turn[n.owner[edges]])
-            if not direction or direction != going or late.any():
-                now += 1
+            is_step = not direction and self.body[first] > 0
+            if is_step and 0 < steps < SHORTEST:
+                steps += len(run)
+            else:
+                steps = len(run) if is_step else 0
+                now += direction == 0 or direction != going or bool(late.any())
             self.phase[run], going = now, direction
         if between:
             self._sink(np.concatenate(between), now + 1)
