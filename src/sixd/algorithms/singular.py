@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
-from sixd.algorithms.aba import articulated_inertias, factors_small
+from sixd.algorithms.aba import Articulated, articulated_inertias, factors_small
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import joint_transforms
@@ -30,6 +30,7 @@ _ROUNDING = 1e-13
 # the largest condition of M at which results are returned: eps cond(M), by which they may be off, is 1e-2
 LARGEST_CONDITION = {name: 1e-2 / float(np.finfo(name).eps) for name in ("float64", "float32")}
 _TRIED = 4  # random configurations within limits, and as many without, in which sizes are found
+_TRIED_OF_MANY = 2  # of trees with many freedoms
 # the condition is computed where the sum of reciprocal pivots, relative to usual ones, exceeds this: two nested
 # singularities may give a condition that is the square, so it is at most the root of the largest condition allowed
 _LARGE_SUM = 5e6
@@ -112,23 +113,35 @@ def is_large(system: System) -> TypeGuard[Model]:
     return isinstance(system, Model) and system.nv > _MANY
 
 
-def _diagonal(model: Model, q: Array) -> Array:
-    """The diagonal (nv,) of M."""
+class _Factors(NamedTuple):
+    """M in one configuration: transforms, subspaces and articulated inertias of the bodies, and its diagonal, of the
+    freedoms that are solved for."""
+
+    X: list[Array]
+    S: list[Array]
+    articulated: Articulated
+    diagonal: Array
+
+
+def _factors(model: Model, q: Array, prescribed: AbstractSet[int]) -> _Factors:
     X, S = joint_transforms(model, q)
     Ic = composite_inertias(model, X)
     parts = [np.diag(S[i].T @ (Ic[i] @ S[i])) for i in model.bodies]
-    return np.concatenate([np.zeros(0), *parts]) + model.armature
+    diagonal = np.concatenate([np.zeros(0), *parts]) + model.armature
+    return _Factors(X, S, articulated_inertias(model, X, S, prescribed), diagonal[solved_freedoms(model, prescribed)])
 
 
-@np.errstate(all="ignore")
 def estimated_condition(model: Model, q: Array, prescribed: AbstractSet[int], usual: Array) -> float:
     """:func:`condition` of M at q (nq,), restricted to the freedoms that are solved for, without forming it."""
     if not np.isfinite(q).all():
         return np.nan
-    free = solved_freedoms(model, prescribed)
-    size = np.sqrt(np.maximum(_diagonal(model, q)[free], usual))
-    X, S = joint_transforms(model, q)
-    articulated = articulated_inertias(model, X, S, prescribed)
+    with np.errstate(all="ignore"):
+        return _estimate(model, _factors(model, q, prescribed), prescribed, usual)
+
+
+def _estimate(model: Model, factors: _Factors, prescribed: AbstractSet[int], usual: Array) -> float:
+    X, S, articulated, diagonal = factors
+    free, size = solved_freedoms(model, prescribed), np.sqrt(np.maximum(diagonal, usual))
 
     def spread(x: Array) -> Array:
         full = np.zeros((model.nv, 1))
@@ -172,8 +185,11 @@ def reciprocal_pivots(system: System, q: Array, prescribed: AbstractSet[int] = f
     if not isinstance(system, Model):
         return list(mass_metric(system, q).weight)
     X, S = joint_transforms(system, q)
-    D = articulated_inertias(system, X, S, prescribed).D
-    return [r for i in system.bodies if i not in prescribed for r in factors_small(D[i])[1]]
+    return _reciprocals(system, articulated_inertias(system, X, S, prescribed), prescribed)
+
+
+def _reciprocals(model: Model, articulated: Articulated, prescribed: AbstractSet[int]) -> list[Scalar]:
+    return [r for i in model.bodies if i not in prescribed for r in factors_small(articulated.D[i])[1]]
 
 
 def condition(M: Array, usual: Array) -> Array:
@@ -206,24 +222,26 @@ def usual_sizes(system: System, prescribed: AbstractSet[int] = frozenset()) -> U
 @np.errstate(all="ignore")
 def _usual_sizes(system: System, prescribed: AbstractSet[int]) -> Usual:
     rng, free = np.random.default_rng(0), solved_freedoms(system, prescribed)
-    configurations = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_TRIED)]
-    configurations += [_anywhere(system, rng) for _ in range(_TRIED)]
-    pivots = np.array([np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) for q in configurations])
+    tried = _TRIED_OF_MANY if is_large(system) else _TRIED
+    configurations = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(tried)]
+    configurations += [_anywhere(system, rng) for _ in range(tried)]
     if is_large(system):
-        size = np.max([_diagonal(system, q)[free] for q in configurations], axis=0, initial=0.0)
-        # in two configurations, for an estimate takes four times as long as the pivots
-        few = [0, _TRIED]
-        conditions = np.array([estimated_condition(system, configurations[k], prescribed, size) for k in few])
-        return _usual(size, pivots, conditions, few)
+        states = [_factors(system, q, prescribed) for q in configurations]
+        size = np.max([state.diagonal for state in states], axis=0, initial=0.0)
+        pivots = np.array([_reciprocals(system, state.articulated, prescribed) for state in states])
+        # within the limits and without, once each: an estimate takes longer than all the rest
+        conditions = [_estimate(system, state, prescribed, size) for state in states[::tried]]
+        return _usual(size, pivots, np.array(conditions), slice(None, None, tried))
+    pivots = np.array([np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) for q in configurations])
     matrices = np.array([np.asarray(system.apply("mass_matrix", crba, q), dtype=float) for q in configurations])
     matrices = matrices[:, free[:, None], free]
     diagonals = np.diagonal(matrices, axis1=1, axis2=2)
     size = np.max(np.where(np.isfinite(diagonals), diagonals, 0.0), axis=0, initial=0.0)
-    return _usual(size, pivots, condition(matrices, size), list(range(len(pivots))))
+    return _usual(size, pivots, condition(matrices, size), slice(None))
 
 
-def _usual(size: Array, pivots: Array, conditions: Array, where: list[int]) -> Usual:
-    """``conditions`` are those in the configurations with the indices ``where``."""
+def _usual(size: Array, pivots: Array, conditions: Array, where: slice) -> Usual:
+    """``conditions`` are those in the configurations ``where``."""
     sums = np.array([np.sum(size * row) for row in pivots])
     excess = conditions / np.abs(sums[where])
     largest = (float(np.max(x[np.isfinite(x)], initial=start)) for x, start in ((np.abs(sums), 0.0), (excess, 1.0)))

@@ -19,6 +19,7 @@ from sixd.algorithms.singular import reciprocal_pivots, singular_joints, watch_w
 from sixd.engine.functions import Request
 from sixd.engine.targets import Target, cpu
 from sixd.errors import CompileWarning, SixdError, TraceError
+from sixd.garbage import PAUSED
 from sixd.model.builder import MASSLESS
 from sixd.model.joints import BUILT_IN, parameters_of
 from sixd.model.memo import known_of
@@ -75,7 +76,8 @@ def build(work: Work, target: Target) -> Part:
     entry = disk.read(key)
     part = None if entry is None else _unpack(entry)
     if part is None:
-        with watched(f"compiling {work.name} for {work.system!r}"):
+        # without a pause the collector takes a sixth of the time of 100,000 operations and more
+        with watched(f"compiling {work.name} for {work.system!r}"), PAUSED:
             program = work.trace()
             _warn_if_long(work, program)
             image = target.emit(program, work.form, work.dtype, work.limit)
@@ -189,8 +191,12 @@ def graph_text(program: Program) -> bytes:
     position = {node.index: k for k, node in enumerate(program.nodes)}
     lines = [f"{[(s.name, s.shape) for s in program.inputs]}"]
     for n in program.nodes:
-        value = n.value.hex() if n.op is Op.CONST else n.value
-        lines.append(f"{n.op.word} {value} {[position[a.index] for a in n.args]}")
+        if len(n.args) == 2:  # nearly all; apart, in half the time
+            a, b = n.args
+            lines.append(f"{n.op.word} None [{position[a.index]}, {position[b.index]}]")
+        else:
+            value = n.value.hex() if n.op is Op.CONST else n.value
+            lines.append(f"{n.op.word} {value} {[position[a.index] for a in n.args]}")
     lines += [f"{s.shape} {[position[e.index] for e in s.entries]}" for s in program.outputs]
     lines += [f"watched {position[node.index]} {weight.hex()}" for node, weight in program.watched]
     return "\n".join(lines).encode()
