@@ -173,7 +173,11 @@ def test_tables_of_forces(rng):
     for dtype in (np.float64, np.float32):
         require_same(model, *(np.array([x, x], dtype) for x in (q, qd)), controller=table, t=0.3)
         require_same(model, q.astype(dtype), qd.astype(dtype), controller=table, f_ext=np.ones((model.nb, 6), dtype))
+    times = [*np.arange(-3, 9) * 0.05, *np.nextafter(np.arange(5) * 0.1, -1), -1e9, 1e9, 0.1 - 1e-7, 0.1 - 2e-7]
+    for t in map(float, times):
+        assert_array_equal(table.held(t), table.sample(t, q, qd))
     rows = sixd.controllers.Sequence(rng.uniform(-1, 1, (2, 4, model.nv)), 0.1)
+    assert rows.held(0.0) is None
     require_same(model, np.array([q, q]), np.array([qd, qd]), controller=rows, t=0.3)
     for controller in (rows, sixd.controllers.Sequence(np.ones((4, model.nv + 1)), 0.1)):
         for _ in range(2):

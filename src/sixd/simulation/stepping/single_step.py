@@ -8,6 +8,7 @@ that it refuses, and states off the constraints.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Re
     return Recipe(memory, ("given q", "given qd"), recipe.constants, tuple(works), (q, qd), _GUARD)
 
 
+@cache
 def _copy(n: int, dtype: str) -> Program:
     return trace(lambda x: x, {"x": (n,)}, dtype)
 
