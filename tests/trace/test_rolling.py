@@ -144,6 +144,21 @@ def test_programs_without_marks_are_cut(longest, rng, monkeypatch):
     assert max(len(shape.nodes) for shape in rolled.shapes) <= 2 * longest  # with fused products
 
 
+def test_bodies_visited_in_no_order(rng):
+    """Marks are hints: whatever they say, results are right."""
+
+    def f(x):
+        graph, y = x[0].graph, list(x)
+        order = np.random.default_rng(5)
+        for k in range(200):
+            graph.visit(int(order.integers(0, 4)), int(order.integers(0, 6)))
+            y.append(y[-1] * y[int(order.integers(0, len(y)))] + x[k % 5])
+        return np.array(y[-3:])
+
+    for _ in range(5):
+        check(trace(f, {"x": (5,)}), rng)
+
+
 # shapes ---------------------------------------------------------------------------------------------
 
 

@@ -206,8 +206,9 @@ class _Rolling:
         """The shape of a segment."""
         n = self.n
         members = self.order[self.start[segment] : self.start[segment + 1]]
-        sources = int((self.source_of == segment).sum())
-        constants = int((self.constant_of == segment).sum())
+        sources, constants = (
+            int(np.diff(np.searchsorted(of, (segment, segment + 1)))[0]) for of in (self.source_of, self.constant_of)
+        )
 
         def having(flag: int) -> list[int]:
             return np.flatnonzero(self.flags[members] & flag).tolist()

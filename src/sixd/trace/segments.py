@@ -77,6 +77,9 @@ class Nodes:
     def _find_segments(self) -> Array:
         phase, turn = _Sweeps(self).found()
         segment = self._numbered(phase, turn)
+        if (segment[self.argument] > segment[self.owner]).any():  # bodies visited in no order: as if without marks
+            phase, turn = np.zeros((2, self.count), np.int64)
+            segment = self._numbered(phase, turn)
         part = np.zeros(self.count, np.int64)
         for s in np.flatnonzero(np.bincount(segment[self.is_computed]) > LONGEST):
             order = depth_first([self.nodes[k] for k in np.flatnonzero(segment == s)])
