@@ -264,3 +264,28 @@ def test_long_work_is_announced(monkeypatch):
     monkeypatch.setattr(sys.modules["sixd.engine.artifact"], "_LONG", 1e-3)
     with pytest.warns(sixd.CompileWarning, match="simulate: compiling .* operations for .* takes about"):
         sixd.simulate(sixd.zoo.planar(3), None, None, 0.002, controller=lambda t, q, qd: q * 0.123456)
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "adaptive"])
+def test_functions_that_change_their_arguments(method):
+    """A law that works in place gives the motion of one that does not, and so do f_ext and force elements."""
+
+    class Brake(sixd.Force):
+        def apply(self, model, t, q, qd, u):
+            qd *= -0.1
+            return sixd.Applied(tau=qd)
+
+    def in_place(t, q, qd):
+        q -= 0.5
+        qd *= 2
+        return -5 * q - qd
+
+    def push(t, q, qd):
+        q *= 0
+        return np.zeros((2, 6)) + q[0]
+
+    start, options = ([1.2, 0.8], [0.3, 0.1], 0.05), {"method": method, "dt": None if method == "adaptive" else 1e-3}
+    want = sixd.simulate(ARM, *start, controller=lambda t, q, qd: -5 * (q - 0.5) - 2.1 * qd, **options)
+    found = sixd.simulate(ARM, *start, controller=in_place, f_ext=push, forces=Brake(), **options)
+    # the sums round differently, and so adaptive steps are not the same
+    assert_allclose(found.q, want.q, rtol=1e-9 if method == "adaptive" else 1e-12)

@@ -96,6 +96,8 @@ def _singular_error(where: str, model: System, names: list[str], row: str, found
     what, hint = "coordinates", "or use other coordinates"
     if isinstance(model, Model):
         what, hint = "joints", "or give the joints an armature"
+    if dtype == "float32":
+        hint = f"{hint}, or compute in float64"
     return SingularError(
         f"{where}: the mass matrix is singular in this configuration{row}: there {what} {names} move no "
         f"inertia that others do not move already, up to rounding (its condition is {found:.1e}, expected at most "

@@ -154,6 +154,9 @@ def _takes_rng(where: str, controller: Callable[..., Any]) -> bool:
     return takes_rng
 
 
+_HOW_OFTEN = "Give sample_time to choose how often,"
+
+
 # compilation ------------------------------------------------------------------------------------
 
 
@@ -167,17 +170,19 @@ def can_be_compiled(problem: Problem) -> bool:
     try:
         pure = _is_pure(alone)
     except TraceError as error:
+        choose = "To be silent, pass its forces as an array," if problem.where == "step" else _HOW_OFTEN
         warnings.warn(
             f"{problem.where}: the controller cannot be part of the compiled step, so it is called every step, and its "
-            f"force is held over it. Give sample_time to choose how often, or fix it: {error}",
+            f"force is held over it. {choose} or fix it: {error}",
             SimulationWarning,
             stacklevel=4,
         )
         return False
     if not pure:
+        advice = problem.called_with_numbers
         raise ScalarTypeError(
             f"{problem.where}: the controller gives another law when it is traced again: it keeps a memory, or draws "
-            f"random numbers. Give sample_time, so that it is called as it is, with numbers."
+            f"random numbers. {advice[0].upper()}{advice[1:]}."
         )
     return True
 

@@ -100,11 +100,18 @@ class Problem:
                 raise
             what, hint = "f_ext", ""
             if self.law is not None:
-                what, hint = "the controller, or f_ext,", ", or give sample_time, so that it is called with numbers"
+                what, hint = "the controller, or f_ext,", f", or {self.called_with_numbers}"
             raise TraceError(
                 f"{self.where}: {what} cannot be run on traced scalars: {error}. Use the functions of sixd.spatial "
                 f"(sin, sqrt, where …) instead of NumPy's{hint}."
             ) from error
+
+    @property
+    def called_with_numbers(self) -> str:
+        """What to do with a controller that must be called as it is."""
+        if self.where == "step":
+            return "call it yourself, with numbers, and pass its forces as an array"
+        return "give sample_time, so that it is called as it is, with numbers"
 
     def system_with(self, constants: Mapping[str, Any]) -> System:
         """Return the system with the parameters that are among the constants."""
@@ -115,17 +122,20 @@ class Problem:
     def total_force(
         self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
     ) -> tuple[Array, Array | None, Array]:
-        """Return the sum of all forces, tau (nv,) and f_ext (nb, 6) or None; and the rates (nu,) of the states u."""
+        """Return the sum of all forces, tau (nv,) and f_ext (nb, 6) or None; and the rates (nu,) of the states u.
+
+        Users' functions get copies, for they may change their arguments.
+        """
         tau = constants["tau"] if self.has_tau else np.zeros(system.nv, dtype=int)
         f_ext = constants["f_ext"] if self.has_f_ext else None
         if self.law is not None:
-            tau = tau + self._shaped("the controller's result", self.law(t, q, qd), (system.nv,))
+            tau = tau + self._shaped("the controller's result", self.law(t, q.copy(), qd.copy()), (system.nv,))
         if self.f_ext is not None:
-            f_ext = self._shaped("the result of f_ext", self.f_ext(t, q, qd), (system.nb, 6))
+            f_ext = self._shaped("the result of f_ext", self.f_ext(t, q.copy(), qd.copy()), (system.nb, 6))
         rates: list[Any] = [np.zeros(0, dtype=int)]
         first = 0
         for force, size in zip(self.forces, self.sizes, strict=True):
-            found = force.apply(system, t, q, qd, u[first : first + size])
+            found = force.apply(system, t, q.copy(), qd.copy(), u[first : first + size].copy())
             first += size
             name = type(force).__name__
             if not isinstance(found, Applied):

@@ -172,7 +172,9 @@ def check(program: Program) -> None:
         known.add(index)
     for slot in program.outputs:
         for e in slot.entries:
-            if e.index not in known or e.op.boolean:
+            if e.op.boolean:
+                raise TraceError("a condition is used as a number. Write sixd.where(condition, 1, 0).")
+            if e.index not in known:
                 raise TraceError(f"check: output {slot.name} has {e!r}, expected a number that was computed.")
 
 
