@@ -48,10 +48,12 @@ def bodies(number: int) -> Any:
 
 
 class _Bodies:
-    """A range whose iterations are reported."""
+    """A range whose iterations are reported; in all else it behaves as a range does."""
 
     def __init__(self, indices: range, listener: Listener) -> None:
         self._indices, self._listener = indices, listener
+        self.start, self.stop, self.step = indices.start, indices.stop, indices.step
+        self.index, self.count = indices.index, indices.count
 
     def _visit(self, indices: Iterator[int]) -> Iterator[int]:
         loop = new_loop()
@@ -74,6 +76,15 @@ class _Bodies:
 
     def __contains__(self, i: object) -> bool:
         return i in self._indices
+
+    def __eq__(self, other: object) -> bool:
+        return self._indices == (other._indices if isinstance(other, _Bodies) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._indices)
+
+    def __repr__(self) -> str:
+        return repr(self._indices)
 
 
 class Parents(tuple[int, ...]):

@@ -132,3 +132,15 @@ def test_errors_name_the_function_that_was_called():
             function(equations, *STATE, f_ext=np.zeros((equations.nb, 6)))
     with pytest.raises(sixd.UnknownNameError, match=r"compile: target: no choice named"):
         sixd.compile(sixd.mass_matrix, sixd.zoo.planar(2), target=["cpu"])
+
+
+def test_public_functions_look_like_functions():
+    spec = inspect.getfullargspec(sixd.pose)
+    assert (spec.args, spec.kwonlyargs) == (["model", "q", "frame"], ["out"])
+    assert sixd.pose.__kwdefaults__ == {"out": None}
+
+
+def test_the_first_result_owns_its_data():
+    model, x = sixd.zoo.planar(2), np.zeros(2)
+    assert sixd.inverse_dynamics(model, x, x, x).flags.owndata
+    assert sixd.inverse_dynamics(model, *np.zeros((3, 5, 2))).flags.owndata

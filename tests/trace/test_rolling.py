@@ -234,6 +234,9 @@ def test_visits_are_reported_to_the_listener_of_the_thread():
         assert list(model.bodies) == [1, 2, 3]
         assert list(reversed(model.bodies)) == [3, 2, 1]
         assert [len(model.bodies), model.bodies[1], 3 in model.bodies, 4 in model.bodies] == [3, 2, True, False]
+        assert model.bodies == range(1, 4) == model.bodies
+        assert {range(1, 4): "here"}[model.bodies] == "here"
+        assert (model.bodies.stop, model.bodies.index(2), repr(model.bodies)) == (4, 1, "range(1, 4)")
         assert model.parent[2] == 1
         assert model.parent[1:3] == (0, 1)
         other = threading.Thread(target=lambda: list(model.bodies))

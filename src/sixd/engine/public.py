@@ -85,6 +85,8 @@ class PublicFunction(Called):
 
     def __init__(self, function: Callable[..., Any], entries: Table) -> None:
         wraps(function)(self)
+        self.__signature__ = inspect.signature(function)
+        self.__defaults__, self.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         self._function, self._entries = function, entries
         entries.function = self
 

@@ -177,7 +177,7 @@ class Routine:
         before = loop.count
         inputs = [_with_contiguous_core(a, len(core)) for a, core in zip(arrays, self.inputs, strict=True)]
         self._run(loop.ufunc, inputs, batch, results, part.operations)
-        return ([x[()] for x in results] if out is None else list(out)), loop.count != before
+        return ([_scalar(x) for x in results] if out is None else list(out)), loop.count != before
 
     def _one(self, arrays: list[Array]) -> tuple[list[Any], bool] | None:
         """The outputs for one row, and whether they are suspect; None if they are, and the code of batches serves."""
@@ -196,7 +196,7 @@ class Routine:
         suspect = entry(inputs, results)
         if suspect:
             common_context().count(self.name)  # raises if there was no memory
-        return [x[()] for x in results], suspect
+        return [_scalar(x) for x in results], suspect
 
     def _run(self, ufunc: Any, inputs: list[Array], batch: tuple[int, ...], results: list[Array], ops: int) -> None:
         if threads.get_num_threads() == 1 or math.prod(batch) * ops < LARGE:
@@ -212,6 +212,11 @@ class Routine:
         # pieces of many rows begin with whole vectors, so that wide rows can be written past the cache
         cuts = _cuts(batch[axis], VECTOR if batch[axis] >= MANY else 1)
         threads.spread([partial(_call, ufunc, part(whole, cut), part(results, cut)) for cut in cuts])
+
+
+def _scalar(array: Array) -> Any:
+    """An array of no dimensions as a scalar; others as they are."""
+    return array if array.ndim else array[()]
 
 
 def _cuts(rows: int, multiple: int = 1) -> list[slice]:
