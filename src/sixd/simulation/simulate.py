@@ -162,9 +162,10 @@ def step(
     call with a system, a method and these kinds of forces, which compiles. Arrays, dt and t may change from call to
     call.
 
-    A function, as controller or f_ext, is traced at its first step with a system, method and dtype: the values of
-    variables that it closes over, and of globals, are fixed from then on, as by ``sixd.compile``. Make a new function
-    to have them read again, or pass the forces themselves, as an array. Attributes of an object that is called, or
+    A function, as controller or f_ext or held by one, is traced at its first step with a system, method and dtype: the
+    values of variables that it closes over, and of globals, are fixed from then on, as by ``sixd.compile``. Make a new
+    function to have them read again, or pass the forces themselves, as an array: ``controller=law(t, q, qd)``. In
+    float32 t has its precision, too. Attributes of an object that is called, or
     whose method is, are compared with those of its first step at every call; where one has changed, the object is
     traced again. An object whose attributes cannot be compared (with ``__slots__``, say) is traced at every call. Code
     is dropped when its function, or object, is garbage-collected.
