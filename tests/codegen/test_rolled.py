@@ -152,6 +152,24 @@ def test_conditions_constants_and_inputs_as_results(monkeypatch, rng):
     assert_same_bits(*(tuple(map(np.asarray, found)) for found in two_ways(monkeypatch, make)))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sines_of_one_row_in_vectors(dtype, monkeypatch, rng):
+    """Many angles, some huge, and sines that are results themselves: those of NaN and infinity are suspect."""
+    compare(monkeypatch, sixd.zoo.random_tree(1, kinds=("revolute",) * 19), "inverse_dynamics", rng, dtype)
+    model, x = sixd.zoo.pendulum(37), rng.uniform(-9, 9, 37).astype(dtype)
+    x[3:6] = 1e6, -3e8, 0.0
+
+    def f(q):
+        s, c = (np.array([g(a) for a in q]) for g in (sixd.spatial.sin, sixd.spatial.cos))
+        return s * c[::-1] + q, s[::2]
+
+    def make():
+        kernel = sixd.compile(f, model, dtype=dtype)
+        return [*kernel(x), *kernel(x * np.nan), *kernel(np.where(np.arange(37) == 8, np.inf, x).astype(dtype))]
+
+    assert_same_bits(*(tuple(found) for found in two_ways(monkeypatch, make)))
+
+
 def test_many_zeros_in_outputs(monkeypatch, rng):
     """Long runs of zeros are filled by a loop, groups of zeros are not read."""
     compare(monkeypatch, sixd.zoo.random_tree(1, kinds=("revolute",) * 17), "christoffel", rng)

@@ -28,7 +28,8 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True,
     code = Code(module)
     type = Type(KINDS[dtype])
     if is_large(program):
-        define_rolled(module, "row", program, type, limit, entries_memory(program, type))
+        together = lanes if has_fma else 1
+        define_rolled(module, "row", program, type, limit, entries_memory(program, type), together)
         suspect: Value | None = code.emit(Type("i1"), "call i1 @row(ptr %arrays, ptr %context, i1 false)")
     else:
         slots = (*program.inputs, *program.outputs)

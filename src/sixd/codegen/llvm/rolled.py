@@ -52,15 +52,21 @@ def entries_memory(program: Program, type: Type) -> Callable[[Code], Memory]:
 
 
 def define_rolled(
-    module: Module, name: str, program: Program, type: Type, limit: float | None, memory: Callable[[Code], Memory]
+    module: Module,
+    name: str,
+    program: Program,
+    type: Type,
+    limit: float | None,
+    memory: Callable[[Code], Memory],
+    together: int = 1,
 ) -> None:
     """Define ``i1 name(ptr rows_of, ptr context, i1 direct)``, which evaluates a program on a vector of rows.
 
     ``memory`` gives access to the arrays in a function with these arguments. The result is whether a row is suspect:
-    see ``Body.write``; without a limit it is false.
+    see ``Body.write``; without a limit it is false. ``together``: so many sines of one row are computed in a vector.
     """
     module.effort = 1  # at LLVM's level 2 compiling takes 1.3 times as long, and the code is no faster
-    _Writer(module, name, program, type, limit, memory).define()
+    _Writer(module, name, program, type, limit, memory, together).define()
 
 
 class _Writer:
@@ -68,10 +74,10 @@ class _Writer:
 
     def __init__(
         self, module: Module, name: str, program: Program, type: Type, limit: float | None,
-        memory: Callable[[Code], Memory],
+        memory: Callable[[Code], Memory], together: int,
     ) -> None:  # fmt: skip
         self.module, self.name, self.program, self.type = module, name, program, type
-        self.limit, self.memory = limit, memory
+        self.limit, self.memory, self.together = limit, memory, together
         self.rolled = roll(program, fuse=module.has_fma)
         self.functions: dict[str, int] = {}  # their numbers
         self.words: list[int] = []  # in a row of each
@@ -164,12 +170,42 @@ class _Writer:
         addresses, constants = self.rolled.addresses * self.type.bytes, self._bits(self.rolled.constants)
         for a, b in pairwise(cuts):
             if a < b:
-                shape = shapes[calls[a]]
-                rows = [
+                self._add_calls(calls[a], np.hstack([
                     x[starts[a, k] : starts[b, k]].reshape(b - a, -1).astype(np.uint64)
                     for k, x in enumerate((addresses, constants))
-                ]
-                self._add(f"shape{calls[a]}", np.hstack(rows), _ShapeWriter(self, shape).write)
+                ]))  # fmt: skip
+
+    def _add_calls(self, number: int, rows: Array) -> None:
+        """Calls of a shape; of sines of inputs several at once, if this is code of one row."""
+        shape, count = self.rolled.shapes[number], self.together
+        if self.type.lanes == 1 < count and _is_sines(shape):
+            whole = len(rows) // count * count
+            if whole:
+                write = partial(self._write_sines, shape=shape, words=rows.shape[1])
+                self._add(f"sines{number}", rows[:whole].reshape(whole // count, -1), write)
+            rows = rows[whole:]
+        if len(rows):
+            self._add(f"shape{number}", rows, _ShapeWriter(self, shape).write)
+
+    def _write_sines(self, code: Code, shape: Shape, words: int) -> None:
+        """The sines and cosines of as many angles as a vector has lanes, from as many rows: the bits are the same."""
+        vector = Type(self.type.kind, self.together)
+
+        def at(lane: int, base: int, offset: int) -> Value:
+            start = code.at("%work", self._word(code, lane * words + base))
+            return code.at(start, offset * self.type.bytes)
+
+        angles = code.const(0.0, vector)
+        for lane in range(vector.lanes):
+            x = self._get(code, at(lane, 0, 0))
+            angles = code.emit(vector, f"insertelement {angles}, {x}, i64 {lane}")
+        for node, kept in zip(shape.nodes, shape.results, strict=True):
+            if kept is None:
+                continue
+            values = TABLE[node.op](code, angles)
+            for lane in range(vector.lanes):
+                value = code.emit(self.type, f"extractelement {values}, i64 {lane}")
+                self._put(code, value, at(lane, *kept))
 
     def _add_outputs(self) -> None:
         """Copy the outputs from the work memory, group by group; groups of zeros are not read."""
@@ -329,6 +365,12 @@ class _ShapeWriter:
         if base not in self.bases:
             self.bases[base] = self.code.at("%work", self.w._word(self.code, base))
         return self.code.at(self.bases[base], offset * self.w.type.bytes)
+
+
+def _is_sines(shape: Shape) -> bool:
+    """Whether a segment has only the sine and cosine of an input, which are not outputs."""
+    alone = all(arguments == ((OUTSIDE, 0),) for arguments in shape.arguments)
+    return alone and not shape.outputs and all(node.op in (Op.SIN, Op.COS) for node in shape.nodes)
 
 
 def _context(code: Code, name: str) -> Value:
