@@ -72,6 +72,7 @@ def _ours(word: str, robot: Robot, states: States) -> Contender:
     names: dict[str, Any] = {"step": sixd.step, "model": model, "q": q, "qd": qd, "controller": controllers.get(word)}
     options = ", controller=controller" if word in controllers else ', method="euler"' if word == "euler" else ""
     statement = f"step(model, q, qd, {DT!r}{options})"
+    eval(statement, names)  # compiles
 
     def result() -> Array:
         found = np.concatenate(eval(statement, names), axis=-1)
