@@ -157,15 +157,24 @@ def view(
     viewer = Viewer(model, scene, port)
     if not viewer.is_open:
         return viewer
-    if (open_browser is not False and kernel() is None) or block:
-        until = "" if block or session.is_script() or session.is_interactive() else " while this program runs"
+    if block:
+        with suppress(KeyboardInterrupt):  # from the moment the address is printed
+            _announce(viewer, open_browser, is_blocking=True)
+            viewer.until_closed()
+        viewer.close()
+        return viewer
+    _announce(viewer, open_browser)
+    if block is None and open_browser is not False and session.is_script():
+        session.wait_at_end(viewer)
+    return viewer
+
+
+def _announce(viewer: Viewer, open_browser: bool | None, *, is_blocking: bool = False) -> None:
+    """Print the address, and open it in a browser if that is wanted."""
+    if (open_browser is not False and kernel() is None) or is_blocking:
+        until = "" if is_blocking or session.is_script() or session.is_interactive() else " while this program runs"
         session.say(f"sixd: the viewer is at {viewer.url}{until}")
     if session.wants_browser() if open_browser is None else open_browser:
         import webbrowser
 
         webbrowser.open(viewer.url)
-    if block:
-        viewer.wait()
-    elif block is None and open_browser is not False and session.is_script():
-        session.wait_at_end(viewer)
-    return viewer
