@@ -185,13 +185,39 @@ def _check_conditions(node: Expr) -> None:
             raise TraceError(f"check: argument {k} of %{node.index} = {node!r} is a {a.op.word}.")
 
 
-def work_indices(
-    parts: Iterable[Iterable[Expr]], last: Mapping[int, int], *, delay: int = 0
-) -> tuple[dict[int, int], int]:
+def depth_first(nodes: Sequence[Expr], ends: Iterable[Expr]) -> list[Expr]:
+    """Those of the nodes that the ends need, arguments first, each as late as possible; from the last end to the first.
+
+    Of the arguments of a node, the one that needs more registers comes first.
+    """
+    need: dict[int, int] = {}
+    for node in nodes:
+        need[node.index] = _registers([need.get(a.index, 1) for a in node.args])
+    order: dict[int, Expr] = {}
+    stack = [(end, False) for end in ends]
+    while stack:
+        node, ready = stack.pop()
+        if node.index in order:
+            continue
+        if ready or not node.args:
+            order[node.index] = node
+            continue
+        stack.append((node, True))
+        inside = [a for a in node.args if a.index in need]
+        stack.extend((a, False) for a in sorted(inside, key=lambda a: need[a.index]))
+    return list(order.values())
+
+
+def _registers(needs: Sequence[int]) -> int:
+    """Sethi and Ullman's count for a tree: values live at once when the neediest argument is computed first."""
+    return max((n + k for k, n in enumerate(sorted(needs, reverse=True))), default=1)
+
+
+def work_indices(parts: Iterable[Iterable[Expr]], last: Mapping[int, int]) -> tuple[dict[int, int], int]:
     """The index in a work array of each node's value that passes from one part of a program to another; its length.
 
     ``parts`` are the nodes that each part computes, ``last`` has the last part that reads a node's value. Its entry of
-    the array is used again in that part, or ``delay`` parts later.
+    the array is used again in that part.
     """
     found: dict[int, int] = {}
     free: list[int] = []
@@ -204,5 +230,5 @@ def work_indices(
                 if not free:
                     free, size = [size], size + 1
                 found[n.index] = free.pop()
-                ends[last[n.index] + delay].append(found[n.index])
+                ends[last[n.index]].append(found[n.index])
     return found, size

@@ -14,7 +14,7 @@ import numpy as np
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
-from sixd.trace.program import Program
+from sixd.trace.program import Program, depth_first
 
 LONGEST = 1000  # operations of a segment; a longer one, such as a program without marks, is cut every PART operations
 PART = 500
@@ -82,7 +82,7 @@ class Nodes:
             segment = self._numbered(phase, turn)
         part = np.zeros(self.count, np.int64)
         for s in np.flatnonzero(np.bincount(segment[self.is_computed]) > LONGEST):
-            order = depth_first([self.nodes[k] for k in np.flatnonzero(segment == s)])
+            order = within([self.nodes[k] for k in np.flatnonzero(segment == s)])
             part[self.positions(order)] = np.arange(len(order)) // PART
         segment = self._numbered(segment, part)
         self.phase = np.zeros(int(segment.max(initial=-1)) + 1, INT)
@@ -183,24 +183,7 @@ def running(groups: Array) -> Array:
     return (np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))).astype(INT)
 
 
-def depth_first(nodes: Sequence[Expr]) -> list[Expr]:
-    """These nodes, arguments first, each as late as possible; of several arguments the one that needs more registers
-    comes first."""
-    inside = {n.index for n in nodes}
+def within(nodes: Sequence[Expr]) -> list[Expr]:
+    """The nodes of a segment in depth-first order, from those that no other of them uses."""
     used = {a.index for n in nodes for a in n.args}
-    need: dict[int, int] = {}
-    for n in nodes:
-        needs = sorted((need.get(a.index, 1) for a in n.args), reverse=True)
-        need[n.index] = max((m + k for k, m in enumerate(needs)), default=1)
-    order: dict[int, Expr] = {}
-    stack = [(n, False) for n in nodes if n.index not in used]
-    while stack:
-        node, ready = stack.pop()
-        if node.index in order:
-            continue
-        if ready:
-            order[node.index] = node
-            continue
-        stack.append((node, True))
-        stack.extend((a, False) for a in sorted(node.args, key=lambda a: need.get(a.index, 0)) if a.index in inside)
-    return list(order.values())
+    return depth_first(nodes, (n for n in nodes if n.index not in used))

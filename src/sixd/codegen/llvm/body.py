@@ -19,7 +19,7 @@ from sixd.codegen.llvm.ir import Code, Type, Value
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
-from sixd.trace.program import Program, Slot
+from sixd.trace.program import Program, Slot, depth_first
 
 # neighbouring entries of an array: its index, the first entry (in code over a table a value), the number of entries
 Group = tuple[int, Any, int]
@@ -138,7 +138,9 @@ class Task(NamedTuple):
 
 def tasks(program: Program, inputs: Sequence[Group], outputs: Sequence[Group], fuse: bool) -> list[Task]:
     """All tasks in order; a group is loaded before its first entry is needed, and stored when it is complete."""
-    order = depth_first(program)
+    # outputs from the last to the first: those of a tree's tips need least. A 7-joint arm's mass matrix takes 35 ns a
+    # row so, and 42 from the first to the last
+    order = depth_first(program.nodes, (entry for slot in program.outputs for entry in slot.entries))
     uses = Counter(a.index for node in order for a in node.args)
     uses.update(e.index for slot in program.outputs for e in slot.entries)
     product: dict[int, Expr] = {}
@@ -178,34 +180,6 @@ def tasks(program: Program, inputs: Sequence[Group], outputs: Sequence[Group], f
     return found
 
 
-def depth_first(program: Program) -> list[Expr]:
-    """Nodes, arguments first. Of the arguments of a node, the one that needs more registers comes first.
-
-    Outputs from the last to the first: those of a tree's tips need least. A 7-joint arm's mass matrix takes 35 ns a row
-    so, and 42 from the first to the last.
-    """
-    need: dict[int, int] = {}
-    for node in program.nodes:
-        need[node.index] = _registers([need[a.index] for a in node.args])
-    order: dict[int, Expr] = {}
-    stack = [(entry, False) for slot in program.outputs for entry in slot.entries]
-    while stack:
-        node, ready = stack.pop()
-        if node.index in order:
-            continue
-        if ready or not node.args:
-            order[node.index] = node
-            continue
-        stack.append((node, True))
-        stack.extend((a, False) for a in sorted(node.args, key=lambda a: need[a.index]))
-    return list(order.values())
-
-
 def _entries(slots: Sequence[Slot], group: Group) -> tuple[Expr, ...]:
     k, first, width = group
     return slots[k].entries[first : first + width]
-
-
-def _registers(needs: Sequence[int]) -> int:
-    """Sethi and Ullman's count for a tree: values live at once when the neediest argument is computed first."""
-    return max((n + k for k, n in enumerate(sorted(needs, reverse=True))), default=1)

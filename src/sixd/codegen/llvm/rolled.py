@@ -23,7 +23,7 @@ from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
 from sixd.trace.program import Program
 from sixd.trace.rolling import CONSTANT, INSIDE, OUTSIDE, TRUTH, Shape, roll
-from sixd.trace.segments import depth_first
+from sixd.trace.segments import within
 
 # a program of so many operations is rolled, in tests "always" or "never"; shorter ones run up to a tenth faster uncut
 FROM = 10_000
@@ -313,7 +313,7 @@ class _ShapeWriter:
         """Append all operations."""
         w, shape = self.w, self.shape
         self.code = code
-        for node in depth_first(shape.nodes):
+        for node in within(shape.nodes):
             k = self.position[node.index]
             if k in shape.absorbed:
                 continue
