@@ -7,7 +7,7 @@ differ from row to row but not in time (held forces, constant ``f_ext``, paramet
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,17 @@ from sixd.algorithms.aba import aba
 from sixd.algorithms.constrained.dynamics import constrained_dynamics, correction
 from sixd.algorithms.constrained.least_norm import COARSE, EXACT, Limits
 from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
+from sixd.constraints.reduced_model import Reduced
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, TraceError
 from sixd.forces.elements import Applied, Force
+from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
 from sixd.trace.program import Program, trace
 
 Shape = tuple[int, ...]
+NOTHING = Applied()
 PROJECTED, STABILISED = "projected", "stabilised"
 
 
@@ -33,6 +36,7 @@ class Problem:
 
     ``law(t, q, qd)`` is a controller that is part of the equations, ``f_ext`` a function of the same arguments;
     ``has_tau`` is whether forces tau (nv,) are among the constants, ``has_f_ext`` whether an array f_ext (nb, 6) is.
+    Without ``has_friction`` the joints' dry friction is left out: fixed steps add it as impulses.
     """
 
     where: str
@@ -46,6 +50,7 @@ class Problem:
     constraints: str = PROJECTED
     stabilisation: float = 0.0
     limits: Limits = EXACT
+    has_friction: bool = True
     sizes: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,7 +72,8 @@ class Problem:
         if self.law is not None or self.f_ext is not None or self.forces:
             return None
         is_coarse = self.limits is COARSE
-        return self.has_tau, self.has_f_ext, self.parameters, self.constraints, self.stabilisation, is_coarse
+        forces = self.has_tau, self.has_f_ext, self.has_friction
+        return *forces, self.parameters, self.constraints, self.stabilisation, is_coarse
 
     @property
     def constants(self) -> dict[str, Shape]:
@@ -114,17 +120,25 @@ class Problem:
         return "give sample_time, so that it is called as it is, with numbers"
 
     def system_with(self, constants: Mapping[str, Any]) -> System:
-        """Return the system with the parameters that are among the constants."""
-        if not self.parameters:
-            return self.system
-        return with_parameters(self.system, {name: constants[name] for name in self.parameters})
+        """Return the system with the parameters that are among the constants, without friction if that is left out."""
+        system = self.system
+        if self.parameters:
+            system = with_parameters(system, {name: constants[name] for name in self.parameters})
+        return system if self.has_friction else without_friction(system)
 
     def total_force(
-        self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
+        self,
+        system: System,
+        t: Scalar,
+        q: Array,
+        qd: Array,
+        u: Array,
+        constants: Mapping[str, Any],
+        held: Applied = NOTHING,
     ) -> tuple[Array, Array | None, Array]:
         """Return the sum of all forces, tau (nv,) and f_ext (nb, 6) or None; and the rates (nu,) of the states u.
 
-        Users' functions get copies, for they may change their arguments.
+        ``held`` are further forces. Users' functions get copies, for they may change their arguments.
         """
         tau = constants["tau"] if self.has_tau else np.zeros(system.nv, dtype=int)
         f_ext = constants["f_ext"] if self.has_f_ext else None
@@ -146,6 +160,10 @@ class Problem:
                 more = self._shaped(f"f_ext of {name}", found.f_ext, (system.nb, 6))
                 f_ext = more if f_ext is None else f_ext + more
             rates.append(self._shaped(f"rate of {name}", found.rate, (size,)))
+        if held.tau is not None:
+            tau = tau + held.tau
+        if held.f_ext is not None:
+            f_ext = held.f_ext if f_ext is None else f_ext + held.f_ext
         return tau, f_ext, np.concatenate(rates)
 
     def _shaped(self, name: str, value: Any, shape: Shape) -> Array:
@@ -158,11 +176,11 @@ class Problem:
         return array
 
     def acceleration(
-        self, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]
+        self, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any], held: Applied = NOTHING
     ) -> tuple[Array, Array]:
-        """Return qdd (nv,), and the rates (nu,) of the force elements' states."""
+        """Return qdd (nv,), and the rates (nu,) of the force elements' states; ``held`` are further forces."""
         system = self.system_with(constants)
-        tau, f_ext, rate = self.total_force(system, t, q, qd, u, constants)
+        tau, f_ext, rate = self.total_force(system, t, q, qd, u, constants, held)
         force = {} if f_ext is None else {"f_ext": f_ext}
         if not system.constraints:
             return system.apply("forward_dynamics", aba, q, qd, tau, **force), rate
@@ -179,3 +197,12 @@ class Problem:
         """Return the velocity (nv,) with A qd = b(t) that differs least from qd in the mass metric."""
         system = self.system_with(constants)
         return qd - correction(system, q, constraint_velocity(system, q, qd, t), self.limits)
+
+
+def without_friction(system: System) -> System:
+    """Return a tree, or a reduced one, without dry friction in its joints; another system as it is."""
+    if isinstance(system, Reduced):
+        return Reduced(without_friction(system.model))  # type: ignore[arg-type]
+    if not isinstance(system, Model):
+        return system
+    return replace(system, friction=np.zeros(system.nv, dtype=int))

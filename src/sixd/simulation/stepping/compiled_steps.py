@@ -15,6 +15,7 @@ from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
+from sixd.simulation.stepping.base_steps import base_step
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.spatial.scalar import Array
 from sixd.trace.stages import Recipe, Stages, trace_stages
@@ -90,25 +91,30 @@ def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe
 
 
 def _explicit_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
-    system, take = problem.system, EXPLICIT[method]
-    moment = {"t": (), "q": (system.nq,), "qd": (system.nv,)}
-    rates = problem.traced(problem.acceleration, {**moment, "u": (problem.nu,)}, dtype)
-    if problem.is_projected:
-        on_constraints = problem.traced(problem.on_constraints, {"q": (system.nq,)}, dtype)
-        along_constraints = problem.traced(problem.along_constraints, moment, dtype)
+    take, project = base_step(problem, method, dtype), projection(problem, dtype)
 
     def step(stages: Stages, steps: Any, q: Array, qd: Array, u: Array, h: Any, start: Any, *constants: Any) -> Any:
-        def f(*state: Any) -> Any:
-            return stages(rates, *state, *constants)
-
-        q, qd, u = take(system.integrate_row, f, start + steps * h, h, q, qd, u)
-        if problem.is_projected:
-            for _ in range(PROJECTIONS):
-                q = stages(on_constraints, q, *constants)
-            qd = stages(along_constraints, start + (steps + 1) * h, q, qd, *constants)
+        q, qd, u = take(stages, start + steps * h, h, q, qd, u, constants)
+        q, qd = project(stages, start + (steps + 1) * h, q, qd, constants)
         return steps + 1, q, qd, u
 
     return step
+
+
+def projection(problem: Problem, dtype: str) -> Callable[..., tuple[Array, Array]]:
+    """Return the function (stages, t, q, qd, constants) -> (q, qd) that ends a step on the constraints."""
+    if not problem.is_projected:
+        return lambda stages, t, q, qd, constants: (q, qd)
+    nq, nv = problem.system.nq, problem.system.nv
+    on_constraints = problem.traced(problem.on_constraints, {"q": (nq,)}, dtype)
+    along_constraints = problem.traced(problem.along_constraints, {"t": (), "q": (nq,), "qd": (nv,)}, dtype)
+
+    def project(stages: Stages, t: Any, q: Array, qd: Array, constants: Any) -> tuple[Array, Array]:
+        for _ in range(PROJECTIONS):
+            q = stages(on_constraints, q, *constants)
+        return q, stages(along_constraints, t, q, qd, *constants)
+
+    return project
 
 
 def _midpoint_step(problem: Problem, dtype: str) -> Callable[..., Any]:
