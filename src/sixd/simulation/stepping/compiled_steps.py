@@ -10,9 +10,11 @@ import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.errors import ScalarTypeError
+from sixd.forces.rigid_ground import RigidGround
 from sixd.locks import Lock
 from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
+from sixd.simulation.impulses.contact_step import contact_step
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.base_steps import base_step
@@ -77,8 +79,13 @@ def code_of(
 
 
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
-    """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u."""
+    """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u.
+
+    With impulses also ``unsolved``, the number of steps whose impulses were not found within the limit of iterations.
+    """
     nv = problem.system.nv
+    if has_contact(problem):
+        return {"steps": (), "q": (problem.system.nq,), "qd": (nv,), "u": (problem.nu,), "unsolved": ()}
     moving = {"p": (nv,), "v": (nv,)} if method == MIDPOINT else {"qd": (nv,)}
     return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,)}
 
@@ -86,7 +93,10 @@ def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
 def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe:
     """The recipe of one step; its constants are the step's length, the time at step 0, and those of the problem."""
     constants = {"h": (), "start": (), **problem.inputs}
-    step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
+    if has_contact(problem):
+        step = _contact_step(problem, method, dtype)
+    else:
+        step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
     return trace_stages(step, state_shapes(problem, method), constants, dtype)
 
 
@@ -97,6 +107,24 @@ def _explicit_step(problem: Problem, method: str, dtype: str) -> Callable[..., A
         q, qd, u = take(stages, start + steps * h, h, q, qd, u, constants)
         q, qd = project(stages, start + (steps + 1) * h, q, qd, constants)
         return steps + 1, q, qd, u
+
+    return step
+
+
+def has_contact(problem: Problem) -> bool:
+    """Return whether there is rigid ground among the forces."""
+    return any(isinstance(force, RigidGround) for force in problem.forces)
+
+
+def _contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
+    take, project = contact_step(problem, method, dtype), projection(problem, dtype)
+
+    def step(
+        stages: Stages, steps: Any, q: Array, qd: Array, u: Array, unsolved: Any, h: Any, start: Any, *constants: Any
+    ) -> Any:
+        q, qd, u, failed = take(stages, start + steps * h, h, q, qd, u, constants)
+        q, qd = project(stages, start + (steps + 1) * h, q, qd, constants)
+        return steps + 1, q, qd, u, unsolved + failed
 
     return step
 

@@ -104,6 +104,7 @@ class Runner:
         problem, method = setup.problem, self.method
         q = setup.q if problem.system.nq == problem.system.nv else self._normalized()
         state = {"steps": np.zeros(setup.rows, setup.dtype), "q": q, "qd": setup.qd, "u": setup.u}
+        state["unsolved"] = np.zeros(setup.rows, setup.dtype)
         self.constants = {name: x.copy() for name, x in setup.constants.items()}
         self._now = 0  # steps done
         self._velocity: Callable[..., Array] | None = None
