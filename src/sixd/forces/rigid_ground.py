@@ -16,7 +16,7 @@ import numpy as np
 from sixd.algorithms import kinematics
 from sixd.errors import ModelError
 from sixd.forces.contact_points import plane_axes, read_points, require_moving, shape_points
-from sixd.forces.elements import Applied, Force, finite_number, finite_vector, nonnegative, tree_of
+from sixd.forces.elements import RigidForce, finite_number, finite_vector, nonnegative, tree_of
 from sixd.model.system import System
 from sixd.spatial.rotation import unit_vector
 from sixd.spatial.scalar import Array, Scalar
@@ -26,7 +26,7 @@ _NAME = "RigidGround"
 
 @final
 @dataclass(frozen=True, eq=False)
-class RigidGround(Force):
+class RigidGround(RigidForce):
     """A rigid plane under points of bodies: they stick, slip, strike and bounce, and never sink in.
 
     Parameters
@@ -96,10 +96,6 @@ class RigidGround(Force):
         table = self.points_of(model)
         require_moving(_NAME, model, table)
         return 3 * sum(len(points) for points in table.values())
-
-    def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
-        """Return no force: impulses do not follow from a state, steps find them and replace u."""
-        return Applied(None, None, np.zeros(len(u), dtype=int))
 
     def contacts(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> tuple[Array, Array]:
         """Return points (k, 3) [m] and the ground's mean forces on them over the last step (k, 3) [N], world axes."""

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.simulation.impulses.cone import FAR, cone_sweep, height_sweep
-from sixd.simulation.impulses.ground_points import GroundPoints, PointResponse
+from sixd.simulation.impulses.ground_points import GroundPoints
+from sixd.simulation.impulses.impulse_solver import FAR, ImpulseSolver
+from sixd.simulation.impulses.sparse_rows import SparseRows
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
 from sixd.spatial.scalar import Array, Scalar, is_number, maximum, minimum, sqrt, where
@@ -28,11 +29,11 @@ _LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
 
 
 def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
-    """Return the function (stages, t, h, q, qd, u, constants) -> (q, qd, u, 1 if a limit of sweeps was reached)."""
+    """Return the function (stages, t, h, q, qd, u, constants) -> (q, qd, u, number of solutions not found)."""
     system = problem.system
     nq, nv = system.nq, system.nv
     points = GroundPoints(system, problem.forces, problem.sizes)
-    response = PointResponse(system, points, problem.limits)
+    rows = SparseRows(nv, problem.limits)
     lag = 1.0 if method == "euler" else 0.5  # of h: from the mean time of held impulses to the step's end
     k = len(points)
 
@@ -40,17 +41,18 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
         own = problem.system_with(constants)
         a, rate = problem.acceleration(t, q, qd, u, constants)
         J = points.rows(own, q)
-        return a, rate, points.height(own, q), J @ qd, J @ a, *response.data(own, q, J), _gravity(own)
+        slope = points.accelerations(own, q, qd, a)
+        return a, rate, points.heights(own, q), J @ qd, slope, *rows.data(own, q, J, 3 * k), _gravity(own)
 
     def end(q: Array, qd: Array, constants: Mapping[str, Any]) -> Any:
         own = problem.system_with(constants)
         J = points.rows(own, q)
-        return points.height(own, q), J @ qd, *response.data(own, q, J)
+        return points.heights(own, q), J @ qd, *rows.data(own, q, J, 3 * k)
 
     shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (nq,), "qd": (nv,), "u": (problem.nu,)}
     starting = problem.traced(start, shapes, dtype)
     ending = problem.traced(end, {"q": (nq,), "qd": (nv,)}, dtype)
-    cones, heights = cone_sweep(response, dtype), height_sweep(response, dtype)
+    solver = ImpulseSolver(rows, [p.friction for p in points.points], 0, points.sweeps, dtype)
     take = base_step(problem, method, dtype, Hold(3 * k, points.applied))
 
     def step(stages: Stages, t: Any, h: Any, q: Array, qd: Array, u: Array, constants: Any) -> Any:
@@ -63,38 +65,72 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
         b = list(v + slope * h)
         for i in range(k):
             b[3 * i] = b[3 * i] + where(held[i], gap[i], FAR)
-        z = response.collected(U, guess)
         nothing = np.zeros(3 * k)
-        l, z, done = stages(cones, guess, z, 0.0, U, np.array(b), nothing, most=points.sweeps)
+        l, z, done = solver(stages, U, np.array(b), guess, nothing, None)
 
         # hold
-        first = a + response.change(L, root, z) / h, rate
+        first = a + rows.change(L, root, z) / h, rate
         q, qd, u = take(stages, t, h, q, qd, u, constants, l / h, first)
 
         # correct
         after, w, U, L, root = stages(ending, q, qd, *constants)
-        b, slide, since = list(w), list(nothing), []
-        strikes = [_Strike(phi[i], after[i], v[3 * i], w[3 * i], h) for i in range(k)]
+        z0 = rows.collected(U, l)
+        b, since = list(w - rows.velocities(U, z0)), []
+        strikes = [_Strike(after[i], v[3 * i], w[3 * i], h) for i in range(k)]
+        weights, bounces = [], []
         for i, (point, strike) in enumerate(zip(points.points, strikes, strict=True)):
             n = 3 * i
             struck = after[i] <= 0
-            bounce = strike.rebound(point.restitution, g * h * _BOUNCING)
-            b[n] = b[n] + where(held[i], maximum(after[i], 0) / h, where(struck, -bounce, FAR))
+            bounce = where(held[i], 0, strike.rebound(point.restitution, g * h * _BOUNCING))
+            b[n] = b[n] + where(held[i], 0, where(struck, -bounce, FAR))
             since.append(where(struck, strike.since, 0))
-        weights = [where(held[i], 0, where(b[3 * i] < 0, -b[3 * i], 0)) for i in range(k)]
+            weights.append(where(held[i], 0, where(struck, maximum(-w[n], 0), 0)))
+            bounces.append(bounce)
         total = sum(weights[1:], weights[0])
         mean = sum((x * y for x, y in zip(weights, since, strict=True)), 0) / where(total > 0, total, 1)
         since = [where(held[i], where(total > 0, mean, h * lag), since[i]) for i in range(k)]
-        x, z, done2 = stages(cones, l, np.zeros(nv), 0.0, U, np.array(b), np.array(slide), most=points.sweeps)
-        change = response.change(L, root, z)
-        moved = np.concatenate([(x - l)[3 * i : 3 * i + 3] * since[i] for i in range(k)])
-        shift = response.collected(U, moved)
-        _, shift, done3 = stages(heights, np.zeros(k), shift, 0.0, U, after, most=points.sweeps)
-        q = system.integrate_row(q, response.change(L, root, shift))
+        slide, turning = self_slide(points, v, w, U, rows, l, h)
+        x, z, done2 = solver(stages, U, np.array(b), l, slide, None)
+        change = rows.change(L, root, z - z0)
+        moved = list(np.concatenate([(x - l)[3 * i : 3 * i + 3] * since[i] for i in range(k)]))
+        for i, point in enumerate(points.points):
+            n, on = 3 * i, held[i] & turning[i]
+            for r in (1, 2):  # friction was along -s until the point turned
+                moved[n + r] = moved[n + r] + where(
+                    on, (-slide[n + r] * x[n] * point.friction - x[n + r] * slide[n]) * (h / 2), 0
+                )
+        closed = np.array([where((x[3 * i] > 0) & (bounces[i] <= 0), 1, 0) for i in range(k)])
+        shift, done3 = solver.above_ground(stages, U, after, closed, rows.collected(U, np.array(moved)))
+        q = system.integrate_row(q, rows.change(L, root, shift))
         u = list(u)
         for j, force in zip(points.entries, points.to_world(x / h), strict=True):
             u[j] = force
-        return q, qd + change, np.array(u), 1 - done * done2 * done3
+        return q, qd + change, np.array(u), 3 - done - done2 - done3
+
+    def self_slide(points, v, w, U, rows, l, h):
+        R = rows.rows(U)
+        slide, turning = [], []
+        for i, point in enumerate(points.points):
+            n = 3 * i
+            mu = point.friction
+            size = sqrt(v[n + 1] * v[n + 1] + v[n + 2] * v[n + 2])
+            inv = 1 / where(size > 0, size, 1)
+            s = [v[n + 1] * inv, v[n + 2] * inv]
+            # velocity at the end, had it been braked along -s all the time
+            more = [-(s[0] * l[n] * mu) - l[n + 1], -(s[1] * l[n] * mu) - l[n + 2]]
+            e = []
+            for r in (1, 2):
+                row = R[n + r]
+                e.append(w[n + r] + sum(
+                    sum(row[j] * R[n + c][j] for j in row) * more[c - 1] for c in (1, 2)
+                ))
+            along = e[0] * s[0] + e[1] * s[1]
+            other = sqrt(e[0] * e[0] + e[1] * e[1])
+            turns = (along < 0) & (size > 0)
+            part = where(turns, size / where(turns, size - along, 1), minimum(0.5, size / where(size + other > 0, size + other, 1)))
+            slide += [part, part * s[0], part * s[1]]
+            turning.append(turns)
+        return np.array(slide), turning
 
     return step
 
@@ -102,7 +138,7 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
 class _Strike:
     """A point that reaches the ground within a step, under constant acceleration: how long ago, and how fast."""
 
-    def __init__(self, before: Any, after: Any, v: Any, w: Any, h: Any) -> None:
+    def __init__(self, after: Any, v: Any, w: Any, h: Any) -> None:
         self.slope = (w - v) / h
         root = sqrt(maximum(w * w - self.slope * after * 2, 0))
         falls = w - root

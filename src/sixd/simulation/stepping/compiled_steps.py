@@ -15,6 +15,8 @@ from sixd.locks import Lock
 from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
 from sixd.simulation.impulses.contact_step import contact_step
+from sixd.simulation.impulses.joint_rows import joint_rows
+from sixd.simulation.impulses.joint_step import joint_step
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.base_steps import base_step
@@ -78,23 +80,32 @@ def code_of(
     return memo.setdefault(key, found)  # of two threads the first wins
 
 
+def has_momenta(problem: Problem, method: str) -> bool:
+    """Return whether the state has momenta instead of velocities."""
+    return method == MIDPOINT and joint_rows(problem) is None and not has_contact(problem)
+
+
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
     """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u.
 
-    With impulses also ``unsolved``, the number of steps whose impulses were not found within the limit of iterations.
+    With impulses also the number of solutions that were not found, and with joint rows the mean forces of friction.
     """
-    nv = problem.system.nv
-    if has_contact(problem):
-        return {"steps": (), "q": (problem.system.nq,), "qd": (nv,), "u": (problem.nu,), "unsolved": ()}
-    moving = {"p": (nv,), "v": (nv,)} if method == MIDPOINT else {"qd": (nv,)}
-    return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,)}
+    nv, rows = problem.system.nv, joint_rows(problem)
+    moving = {"p": (nv,), "v": (nv,)} if has_momenta(problem, method) else {"qd": (nv,)}
+    more: dict[str, tuple[int, ...]] = {"unsolved": ()} if has_contact(problem) else {}
+    if rows is not None:
+        more = {"unsolved": (), "friction": (rows.k,)}
+    return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,), **more}
 
 
 def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe:
     """The recipe of one step; its constants are the step's length, the time at step 0, and those of the problem."""
     constants = {"h": (), "start": (), **problem.inputs}
+    rows = joint_rows(problem)
     if has_contact(problem):
         step = _contact_step(problem, method, dtype)
+    elif rows is not None:
+        step = joint_step(problem, rows, method, dtype, projection(problem, dtype))
     else:
         step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
     return trace_stages(step, state_shapes(problem, method), constants, dtype)

@@ -1,0 +1,226 @@
+"""All impulses of a step: Newton's method on the laws of points and joint rows, and block Gauss–Seidel, in turn.
+
+An iteration linearizes all laws where it is, x = r - D u with u = b + U z and z = Uᵀx, solves
+(1 + Uᵀ D U) z = Uᵀ(r - D b), which has the zeros of the tree, and then sweeps once over all points and rows, each
+solved exactly. Where the sweep changes less than the one before, both are kept; otherwise Newton's step is taken back,
+and the next iteration is the sweep alone. Gauss–Seidel alone needs thousands of sweeps where impulses are redundant, as
+of a box on four corners that is about to slide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.simulation.impulses.cone import in_cone, linear_point, linear_row, point_impulse, row_impulse
+from sixd.simulation.impulses.sparse_rows import SparseRows
+from sixd.spatial.scalar import Array, absolute, maximum, where
+from sixd.trace.program import Program, trace
+from sixd.trace.stages import Stages
+
+FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
+TOLERANCE = {"float64": 1e-10, "float32": 1e-5}  # m/s or rad/s: changes of velocities in a sweep
+CLOSE = {"float64": 1e-12, "float32": 1e-7}  # m: changes of heights in a sweep
+_PROGRESS = 0.5  # a step of Newton's method is kept if the sweep after it changes less than this part of the one before
+
+
+class ImpulseSolver:
+    """The solver of some points with coefficients of friction, and m joint rows, as calls within a recipe."""
+
+    def __init__(self, rows: SparseRows, friction: list[float], m: int, most: int, dtype: str) -> None:
+        self.rows, self.friction, self.m, self.most, self.dtype = rows, friction, m, most, dtype
+        self.k = len(friction)
+        self.n = 3 * self.k + m
+        self.program = self._iteration()
+        self.heights = self._heights()
+
+    def __call__(
+        self, stages: Stages, U: Array, b: Array, x: Array, slide: Array, bounds: Array | None
+    ) -> tuple[Array, Array, Any]:
+        """Return impulses (n,), z (nv,), and 1 if they were found; from a guess x (n,) of them.
+
+        b (n,) are the velocities without impulses, slide (3k,) the c and c s of the points, bounds (4m,) the graphs of
+        joint rows.
+        """
+        z = self.rows.collected(U, x)
+        more = () if bounds is None else (bounds,)
+        x, z, _, _, done = stages(self.program, x, z, 1e300, 1.0, 0.0, U, b, slide, *more, most=self.most)
+        return x, z, done
+
+    def _iteration(self) -> Program:
+        shapes: dict[str, tuple[int, ...]] = {"x": (self.n,), "z": (self.rows.nv,), "best": (), "trust": (), "done": ()}
+        shapes |= {"U": (self.rows.size,), "b": (self.n,), "slide": (3 * self.k,)}
+        if self.m:
+            shapes["bounds"] = (4 * self.m,)
+
+        def once(
+            x: Array, z: Array, best: Any, trust: Any, done: Any, entries: Array, b: Array, slide: Array, *bounds: Array
+        ) -> Any:
+            U = self.rows.rows(entries)
+            graphs = bounds[0] if bounds else np.zeros(0)
+            blocks = [self._block(U[3 * i : 3 * i + 3]) for i in range(self.k)]
+            trusted = trust > 0
+            x1, z1 = self._newton(U, blocks, b, x, z, slide, graphs)
+            x1, z1 = where(trusted, x1, x), where(trusted, z1, z)
+            x1, z1, size = self._sweep(U, blocks, b, x1, z1, slide, graphs)
+            better = size < best * _PROGRESS
+            kept = better | (trust < 0.5)
+            before = done > 0
+            found = where(size >= TOLERANCE[self.dtype], 0, 1)
+            keep = kept | (found > 0)
+            results = (
+                where(keep, x1, x),
+                where(keep, z1, z),
+                where(keep, size, best),
+                where(keep, 1, 0),
+            )
+            old = (x, z, best, trust)
+            return (*(where(before, a, c) for a, c in zip(old, results, strict=True)), where(before, 1, found))
+
+        return trace(once, shapes, self.dtype)
+
+    @staticmethod
+    def _block(rows: list[dict[int, Any]]) -> list[list[Any]]:
+        """Return the response (3, 3) of a point to its own impulse."""
+        return [[sum(a * other[j] for j, a in row.items()) for other in rows] for row in rows]
+
+    def _sweep(
+        self, U: Any, blocks: Any, b: Array, x: Array, z: Array, slide: Array, graphs: Array
+    ) -> tuple[Array, Array, Any]:
+        """Return (x, z) after each point and row was solved in turn, and the largest change of a velocity."""
+        x, z = list(x), list(z)  # type: ignore[assignment]
+        largest: Any = 0
+        for i, mu in enumerate(self.friction):
+            own = slice(3 * i, 3 * i + 3)
+            rows, B = U[own], blocks[i]
+            u = [b[3 * i + r] + _product(row, z) for r, row in enumerate(rows)]
+            new = point_impulse(B, u, x[own], mu, slide[own], self.dtype)
+            steps = [new[r] - x[3 * i + r] for r in range(3)]
+            for j in rows[0]:
+                z[j] = z[j] + sum(row[j] * s for row, s in zip(rows, steps, strict=True))
+            for r in range(3):
+                largest = maximum(largest, absolute(steps[r] * B[r][r]))
+                x[3 * i + r] = new[r]
+        for i in range(self.m):
+            at = 3 * self.k + i
+            row = U[at]
+            B = sum(a * a for a in row.values())
+            new = row_impulse(B, b[at] + _product(row, z), x[at], graphs[4 * i : 4 * i + 4])
+            step = new - x[at]
+            for j, a in row.items():
+                z[j] = z[j] + a * step
+            largest = maximum(largest, absolute(step * B))
+            x[at] = new
+        return np.array(x), np.array(z), largest
+
+    def _newton(
+        self, U: Any, blocks: Any, b: Array, x: Array, z: Array, slide: Array, graphs: Array
+    ) -> tuple[Array, Array]:
+        """Return (x, z) after a step of Newton's method, within the cones."""
+        nv = self.rows.nv
+        A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
+        right: list[Any] = [0] * nv
+        laws: list[tuple[list[Any], list[list[Any]]]] = []
+        for i, mu in enumerate(self.friction):
+            own = slice(3 * i, 3 * i + 3)
+            rows = U[own]
+            u = [b[3 * i + r] + _product(row, z) for r, row in enumerate(rows)]
+            law = linear_point(blocks[i], u, x[own], mu, slide[own], self.dtype)
+            laws.append(law)
+            _add_law(A, right, rows, law, b[own])
+        for i in range(self.m):
+            at = 3 * self.k + i
+            row = U[at]
+            B = sum(a * a for a in row.values())
+            r, D = linear_row(B, b[at] + _product(row, z), x[at], graphs[4 * i : 4 * i + 4], self.dtype)
+            laws.append(([r], [[D]]))
+            _add_law(A, right, [row], laws[-1], b[at : at + 1])
+        z = _solved(A, right)
+        new: list[Any] = []
+        for i, mu in enumerate(self.friction):
+            own = slice(3 * i, 3 * i + 3)
+            new += in_cone(_law_at(laws[i], U[own], b[own], z), mu, slide[own])
+        for i in range(self.m):
+            at = 3 * self.k + i
+            new += _law_at(laws[self.k + i], [U[at]], b[at : at + 1], z)
+        total: list[Any] = [0] * nv
+        for row, value in zip(U, new, strict=True):
+            for j, a in row.items():
+                total[j] = total[j] + a * value
+        return np.array(new), np.array(total)
+
+    def _heights(self) -> Program:
+        """Return the program (p, z, done, U, φ, closed) -> (p, z, done) of one sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
+
+        Of points that are ``closed`` φ + (U z)_n = 0.
+        """
+        k = self.k
+
+        def sweep(p: Array, z: Array, done: Any, entries: Array, phi: Array, closed: Array) -> Any:
+            U, pushes, collected = self.rows.rows(entries), list(p), list(z)
+            largest: Any = 0
+            for i in range(k):
+                row = U[3 * i]
+                response = sum(a * a for a in row.values())
+                step = -(phi[i] + _product(row, collected)) / where(response > 0, response, 1)
+                step = where(closed[i] > 0, step, maximum(-pushes[i], step))
+                pushes[i] = pushes[i] + step
+                for j, a in row.items():
+                    collected[j] = collected[j] + a * step
+                largest = maximum(largest, absolute(step * response))
+            before = done > 0
+            return (
+                where(before, p, np.array(pushes)),
+                where(before, z, np.array(collected)),
+                where(before, 1, where(largest >= CLOSE[self.dtype], 0, 1)),
+            )
+
+        shapes = {"p": (k,), "z": (self.rows.nv,), "done": (), "U": (self.rows.size,), "phi": (k,), "closed": (k,)}
+        return trace(sweep, shapes, self.dtype)
+
+    def above_ground(self, stages: Stages, U: Array, phi: Array, closed: Array, z: Array) -> tuple[Array, Any]:
+        """Return z (nv,) of the displacement after which all points at heights phi (k,) are on or above the ground."""
+        _, z, done = stages(self.heights, np.zeros(self.k), z, 0.0, U, phi, closed, most=self.most)
+        return z, done
+
+
+def _product(row: dict[int, Any], z: Any) -> Any:
+    return sum(a * z[j] for j, a in row.items())
+
+
+def _law_at(law: Any, rows: list[dict[int, Any]], b: Array, z: Array) -> list[Any]:
+    """Return r - D u with u = b + U z."""
+    r, D = law
+    u = [b[c] + _product(row, z) for c, row in enumerate(rows)]
+    return [r[a] - sum(D[a][c] * u[c] for c in range(len(u))) for a in range(len(u))]
+
+
+def _add_law(A: Any, right: list[Any], rows: list[dict[int, Any]], law: Any, b: Array) -> None:
+    """Add Uᵀ D U to A and Uᵀ(r - D b) to the right side, for the rows of one law."""
+    r, D = law
+    n = range(len(rows))
+    rest = [r[a] - sum(D[a][c] * b[c] for c in n) for a in n]
+    for j in rows[0]:
+        left = [sum(rows[a][j] * D[a][c] for a in n) for c in n]
+        right[j] = right[j] + sum(rows[a][j] * rest[a] for a in n)
+        for m in rows[0]:
+            A[j, m] = A.get((j, m), 0) + sum(left[c] * rows[c][m] for c in n)
+
+
+def _solved(A: dict[tuple[int, int], Any], right: list[Any]) -> Array:
+    """Return A⁻¹ right, from the leaves to the root: of a tree's pattern nothing fills in."""
+    n = len(right)
+    y = list(right)
+    for i in reversed(range(n)):
+        inverse = 1 / A[i, i]
+        across = [j for j in range(i) if (i, j) in A]
+        for j in (j for j in range(i) if (j, i) in A):
+            factor = A[j, i] * inverse
+            for m in across:
+                A[j, m] = A.get((j, m), 0) - factor * A[i, m]
+            y[j] = y[j] - factor * y[i]
+    z: list[Any] = []
+    for i in range(n):
+        z.append((y[i] - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) / A[i, i])
+    return np.array(z)
