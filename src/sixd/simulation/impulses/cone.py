@@ -23,7 +23,7 @@ from sixd.spatial.scalar import maximum, minimum, sqrt, where
 DAMPING = {"float64": 1e-9, "float32": 1e-5}
 # part of the same by which a law that fixes a velocity is softened where it is linearized: x = x0 - u/soft. Repeated,
 # it fixes the velocity, also where impulses are redundant
-SOFT = {"float64": 1e-6, "float32": 1e-3}
+SOFT = {"float64": 1e-8, "float32": 1e-3}
 _STEEP = 0.01  # least part of the normal response that friction leaves (Painlevé's paradox lies below 0)
 _NEWTON = 2  # iterations for the direction of slip
 

@@ -1,7 +1,7 @@
 """All impulses of a step: Newton's method on the laws of points and joint rows, and block Gauss–Seidel, in turn.
 
 An iteration linearizes all laws where it is, x = r - D u with u = b + U z and z = Uᵀx, solves
-(1 + Uᵀ D U) z = Uᵀ(r - D b), which has the zeros of the tree, and then sweeps once over all points and rows, each
+for the change of z, with a matrix 1 + Uᵀ D U that has the zeros of the tree, and then sweeps once over all points and rows, each
 solved exactly. Where the sweep changes less than the one before, both are kept; otherwise Newton's step is taken back,
 and the next iteration is the sweep alone. Gauss–Seidel alone needs thousands of sweeps where impulses are redundant, as
 of a box on four corners that is about to slide.
@@ -117,33 +117,39 @@ class ImpulseSolver:
     def _newton(
         self, U: Any, blocks: Any, b: Array, x: Array, z: Array, slide: Array, graphs: Array
     ) -> tuple[Array, Array]:
-        """Return (x, z) after a step of Newton's method, within the cones."""
+        """Return (x, z) after a step of Newton's method, within the cones.
+
+        In increments: (1 + Uᵀ D U) dz = Uᵀ ρ with the residual ρ = r - D u - x, and dx = ρ - D U dz. Whole impulses from
+        whole velocities would lose the digits that the stiff D has.
+        """
         nv = self.rows.nv
         A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
         right: list[Any] = [0] * nv
-        laws: list[tuple[list[Any], list[list[Any]]]] = []
+        laws: list[tuple[list[dict[int, Any]], list[Any], list[list[Any]]]] = []
         for i, mu in enumerate(self.friction):
             own = slice(3 * i, 3 * i + 3)
             rows = U[own]
             u = [b[3 * i + r] + _product(row, z) for r, row in enumerate(rows)]
-            law = linear_point(blocks[i], u, x[own], mu, slide[own], self.dtype)
-            laws.append(law)
-            _add_law(A, right, rows, law, b[own])
+            r, D = linear_point(blocks[i], u, x[own], mu, slide[own], self.dtype)
+            laws.append((rows, _residual(r, D, u, x[own]), D))
         for i in range(self.m):
             at = 3 * self.k + i
             row = U[at]
             B = sum(a * a for a in row.values())
-            r, D = linear_row(B, b[at] + _product(row, z), x[at], graphs[4 * i : 4 * i + 4], self.dtype)
-            laws.append(([r], [[D]]))
-            _add_law(A, right, [row], laws[-1], b[at : at + 1])
-        z = _solved(A, right)
-        new: list[Any] = []
+            u = [b[at] + _product(row, z)]
+            one, slope = linear_row(B, u[0], x[at], graphs[4 * i : 4 * i + 4], self.dtype)
+            laws.append(([row], _residual([one], [[slope]], u, x[at : at + 1]), [[slope]]))
+        for rows, residual, D in laws:
+            _add_law(A, right, rows, residual, D)
+        dz = _solved(A, right)
+        steps: list[Any] = []
+        for rows, residual, D in laws:
+            du = [_product(row, dz) for row in rows]
+            steps += _residual(residual, D, du, [0] * len(du))
+        new = [a + d for a, d in zip(x, steps, strict=True)]
         for i, mu in enumerate(self.friction):
             own = slice(3 * i, 3 * i + 3)
-            new += in_cone(_law_at(laws[i], U[own], b[own], z), mu, slide[own])
-        for i in range(self.m):
-            at = 3 * self.k + i
-            new += _law_at(laws[self.k + i], [U[at]], b[at : at + 1], z)
+            new[own] = in_cone(new[own], mu, slide[own])
         total: list[Any] = [0] * nv
         for row, value in zip(U, new, strict=True):
             for j, a in row.items():
@@ -189,21 +195,18 @@ def _product(row: dict[int, Any], z: Any) -> Any:
     return sum(a * z[j] for j, a in row.items())
 
 
-def _law_at(law: Any, rows: list[dict[int, Any]], b: Array, z: Array) -> list[Any]:
-    """Return r - D u with u = b + U z."""
-    r, D = law
-    u = [b[c] + _product(row, z) for c, row in enumerate(rows)]
-    return [r[a] - sum(D[a][c] * u[c] for c in range(len(u))) for a in range(len(u))]
+def _residual(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[Any]:
+    """Return r - D u - x."""
+    n = range(len(u))
+    return [r[a] - sum(D[a][c] * u[c] for c in n) - x[a] for a in n]
 
 
-def _add_law(A: Any, right: list[Any], rows: list[dict[int, Any]], law: Any, b: Array) -> None:
-    """Add Uᵀ D U to A and Uᵀ(r - D b) to the right side, for the rows of one law."""
-    r, D = law
+def _add_law(A: Any, right: list[Any], rows: list[dict[int, Any]], residual: list[Any], D: list[list[Any]]) -> None:
+    """Add Uᵀ D U to A and Uᵀ ρ to the right side, for the rows of one law."""
     n = range(len(rows))
-    rest = [r[a] - sum(D[a][c] * b[c] for c in n) for a in n]
     for j in rows[0]:
         left = [sum(rows[a][j] * D[a][c] for a in n) for c in n]
-        right[j] = right[j] + sum(rows[a][j] * rest[a] for a in n)
+        right[j] = right[j] + sum(rows[a][j] * residual[a] for a in n)
         for m in rows[0]:
             A[j, m] = A.get((j, m), 0) + sum(left[c] * rows[c][m] for c in n)
 

@@ -38,7 +38,7 @@ class SparseRows:
         metric, rows = impulse_rows(system, q, J, self.limits)
         root = np.array([sqrt(w) for w in metric.weight])
         U = rows * root
-        pattern = [[j for j, x in enumerate(row) if not is_zero(x)] for row in U]
+        pattern = [[j for j, x in enumerate(row) if not _vanishes(x)] for row in U]
         for i in range(0, together, 3):
             pattern[i : i + 3] = [sorted({*pattern[i], *pattern[i + 1], *pattern[i + 2]})] * 3
         self.pattern, self.branch = pattern, metric.branch
@@ -74,3 +74,8 @@ class SparseRows:
                 full[i, j] = L[at]
                 at += 1
         return Metric(full, root, self.branch).raised(z * root)
+
+
+def _vanishes(x: Any) -> bool:
+    """Whether an entry, a number or traced, is zero for every q."""
+    return is_zero(x) or (hasattr(x, "is_value") and x.is_value(0))
