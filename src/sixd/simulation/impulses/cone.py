@@ -21,9 +21,6 @@ from sixd.spatial.scalar import maximum, minimum, sqrt, where
 # part of the mean of a point's own block that is added to its diagonal where that is inverted: a point that cannot move
 # in some direction, as in a plane mechanism, has a singular one. What is solved does not change
 DAMPING = {"float64": 1e-9, "float32": 1e-5}
-# part of the same by which a law that fixes a velocity is softened where it is linearized: x = x0 - u/soft. Repeated,
-# it fixes the velocity, also where impulses are redundant
-SOFT = {"float64": 1e-8, "float32": 1e-3}
 _STEEP = 0.01  # least part of the normal response that friction leaves (Painlevé's paradox lies below 0)
 _NEWTON = 2  # iterations for the direction of slip
 
@@ -111,10 +108,12 @@ def in_cone(x: Any, mu: float, slide: Any) -> list[Any]:
     return [n, centre[0] + d[0] * size, centre[1] + d[1] * size]
 
 
-def linear_point(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) -> tuple[list[Any], list[list[Any]]]:
+def linear_point(
+    B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str, soft: Any
+) -> tuple[list[Any], list[list[Any]]]:
     """Return r (3,) and D (3, 3) of a point's law at its impulse x and velocity u: open, sticking or slipping."""
     more = _mean(B)
-    stiff = 1 / (more * SOFT[dtype])
+    stiff = 1 / (more * soft)
     y = x[0] - u[0] / (B[0][0] + more * DAMPING[dtype])
     closed = y > 0
     first = where(closed, stiff, 0)
@@ -156,11 +155,11 @@ def row_impulse(B: Any, u: Any, x: Any, bounds: Any) -> Any:
     )
 
 
-def linear_row(B: Any, u: Any, x: Any, bounds: Any, dtype: str) -> tuple[Any, Any]:
+def linear_row(B: Any, u: Any, x: Any, bounds: Any, soft: Any) -> tuple[Any, Any]:
     """Return r and D of a joint row's law."""
     lo, hi, low, high = bounds
     new = row_impulse(B, u, x, bounds)
-    stiff = 1 / (where(B > 0, B, 1) * SOFT[dtype])
+    stiff = 1 / (where(B > 0, B, 1) * soft)
     above, below = new > hi, new < lo
     fixed = above | below | ((new > lo) & (new < hi))
     at = where(above, low, where(below, high, 0))

@@ -34,7 +34,9 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
     nq, nv = system.nq, system.nv
     points = GroundPoints(system, problem.forces, problem.sizes)
     rows = SparseRows(nv, problem.limits)
-    lag = 1.0 if method == "euler" else 0.5  # of h: from the mean time of held impulses to the step's end
+    # of h: how long before the step's end the changes of held impulses act on the average. Those that are held are right
+    # at the beginning, and their changes grow along the step
+    lag = 1.0 if method == "euler" else 1 / 3
     k = len(points)
 
     def start(t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Any:
@@ -89,16 +91,15 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
         total = sum(weights[1:], weights[0])
         mean = sum((x * y for x, y in zip(weights, since, strict=True)), 0) / where(total > 0, total, 1)
         since = [where(held[i], where(total > 0, mean, h * lag), since[i]) for i in range(k)]
-        slide, turning = self_slide(points, v, w, U, rows, l, h)
+        slide, turned = self_slide(points, v, w, U, rows, l, h)
         x, z, done2 = solver(stages, U, np.array(b), l, slide, None)
         change = rows.change(L, root, z - z0)
         moved = list(np.concatenate([(x - l)[3 * i : 3 * i + 3] * since[i] for i in range(k)]))
         for i, point in enumerate(points.points):
-            n, on = 3 * i, held[i] & turning[i]
+            n, (part, along) = 3 * i, turned[i]
             for r in (1, 2):  # friction was along -s until the point turned
-                moved[n + r] = moved[n + r] + where(
-                    on, (-slide[n + r] * x[n] * point.friction - x[n + r] * slide[n]) * (h / 2), 0
-                )
+                late = -along[r - 1] * x[n] * point.friction - x[n + r]
+                moved[n + r] = moved[n + r] + where(held[i], late * part * (h / 2), 0)
         closed = np.array([where((x[3 * i] > 0) & (bounces[i] <= 0), 1, 0) for i in range(k)])
         shift, done3 = solver.above_ground(stages, U, after, closed, rows.collected(U, np.array(moved)))
         q = system.integrate_row(q, rows.change(L, root, shift))
@@ -128,8 +129,10 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
             other = sqrt(e[0] * e[0] + e[1] * e[1])
             turns = (along < 0) & (size > 0)
             part = where(turns, size / where(turns, size - along, 1), minimum(0.5, size / where(size + other > 0, size + other, 1)))
-            slide += [part, part * s[0], part * s[1]]
-            turning.append(turns)
+            sticks = l[n + 1] * l[n + 1] + l[n + 2] * l[n + 2] < l[n] * l[n] * (mu * mu * (1 - 1e-9))
+            used = where(sticks, 0, part)
+            slide += [used, used * s[0], used * s[1]]
+            turning.append((where(turns, part, 0), s))
         return np.array(slide), turning
 
     return step

@@ -2,8 +2,8 @@
 
 An iteration linearizes all laws where it is, x = r - D u with u = b + U z and z = Uᵀx, solves
 for the change of z, with a matrix 1 + Uᵀ D U that has the zeros of the tree, and then sweeps once over all points and rows, each
-solved exactly. Where the sweep changes less than the one before, both are kept; otherwise Newton's step is taken back,
-and the next iteration is the sweep alone. Gauss–Seidel alone needs thousands of sweeps where impulses are redundant, as
+solved exactly. Where the sweep changes less than the one before, both are kept; otherwise both are taken back, and the
+next iteration linearizes more softly, which shortens its step. Gauss–Seidel alone needs thousands of sweeps where impulses are redundant, as
 of a box on four corners that is about to slide.
 """
 
@@ -21,7 +21,12 @@ from sixd.trace.stages import Stages
 
 FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5}  # m/s or rad/s: changes of velocities in a sweep
-CLOSE = {"float64": 1e-12, "float32": 1e-7}  # m: changes of heights in a sweep
+CLOSE = {"float64": 1e-9, "float32": 1e-6}  # m: changes of heights in a sweep
+# part of the mean of a point's own response by which a law that fixes a velocity is softened where it is linearized:
+# x = x0 - u/soft. Repeated, it fixes the velocity, also where impulses are redundant
+SOFT = {"float64": 1e-8, "float32": 1e-3}
+_SOFTEST = {"float64": 1e-2, "float32": 1e-1}
+_SOFTER = 100.0
 _PROGRESS = 0.5  # a step of Newton's method is kept if the sweep after it changes less than this part of the one before
 
 
@@ -45,37 +50,33 @@ class ImpulseSolver:
         """
         z = self.rows.collected(U, x)
         more = () if bounds is None else (bounds,)
-        x, z, _, _, done = stages(self.program, x, z, 1e300, 1.0, 0.0, U, b, slide, *more, most=self.most)
+        x, z, _, _, done = stages(self.program, x, z, 1e30, SOFT[self.dtype], 0.0, U, b, slide, *more, most=self.most)
         return x, z, done
 
     def _iteration(self) -> Program:
-        shapes: dict[str, tuple[int, ...]] = {"x": (self.n,), "z": (self.rows.nv,), "best": (), "trust": (), "done": ()}
+        shapes: dict[str, tuple[int, ...]] = {"x": (self.n,), "z": (self.rows.nv,), "best": (), "soft": (), "done": ()}
         shapes |= {"U": (self.rows.size,), "b": (self.n,), "slide": (3 * self.k,)}
         if self.m:
             shapes["bounds"] = (4 * self.m,)
 
         def once(
-            x: Array, z: Array, best: Any, trust: Any, done: Any, entries: Array, b: Array, slide: Array, *bounds: Array
+            x: Array, z: Array, best: Any, soft: Any, done: Any, entries: Array, b: Array, slide: Array, *bounds: Array
         ) -> Any:
             U = self.rows.rows(entries)
             graphs = bounds[0] if bounds else np.zeros(0)
             blocks = [self._block(U[3 * i : 3 * i + 3]) for i in range(self.k)]
-            trusted = trust > 0
-            x1, z1 = self._newton(U, blocks, b, x, z, slide, graphs)
-            x1, z1 = where(trusted, x1, x), where(trusted, z1, z)
+            x1, z1 = self._newton(U, blocks, b, x, z, slide, graphs, soft)
             x1, z1, size = self._sweep(U, blocks, b, x1, z1, slide, graphs)
-            better = size < best * _PROGRESS
-            kept = better | (trust < 0.5)
-            before = done > 0
             found = where(size >= TOLERANCE[self.dtype], 0, 1)
-            keep = kept | (found > 0)
+            keep = (size < best * _PROGRESS) | (found > 0) | (soft >= _SOFTEST[self.dtype])
+            before = done > 0
             results = (
                 where(keep, x1, x),
                 where(keep, z1, z),
                 where(keep, size, best),
-                where(keep, 1, 0),
+                where(keep, maximum(SOFT[self.dtype], soft / _SOFTER), soft * _SOFTER),
             )
-            old = (x, z, best, trust)
+            old = (x, z, best, soft)
             return (*(where(before, a, c) for a, c in zip(old, results, strict=True)), where(before, 1, found))
 
         return trace(once, shapes, self.dtype)
@@ -115,7 +116,7 @@ class ImpulseSolver:
         return np.array(x), np.array(z), largest
 
     def _newton(
-        self, U: Any, blocks: Any, b: Array, x: Array, z: Array, slide: Array, graphs: Array
+        self, U: Any, blocks: Any, b: Array, x: Array, z: Array, slide: Array, graphs: Array, soft: Any
     ) -> tuple[Array, Array]:
         """Return (x, z) after a step of Newton's method, within the cones.
 
@@ -130,14 +131,14 @@ class ImpulseSolver:
             own = slice(3 * i, 3 * i + 3)
             rows = U[own]
             u = [b[3 * i + r] + _product(row, z) for r, row in enumerate(rows)]
-            r, D = linear_point(blocks[i], u, x[own], mu, slide[own], self.dtype)
+            r, D = linear_point(blocks[i], u, x[own], mu, slide[own], self.dtype, soft)
             laws.append((rows, _residual(r, D, u, x[own]), D))
         for i in range(self.m):
             at = 3 * self.k + i
             row = U[at]
             B = sum(a * a for a in row.values())
             u = [b[at] + _product(row, z)]
-            one, slope = linear_row(B, u[0], x[at], graphs[4 * i : 4 * i + 4], self.dtype)
+            one, slope = linear_row(B, u[0], x[at], graphs[4 * i : 4 * i + 4], soft)
             laws.append(([row], _residual([one], [[slope]], u, x[at : at + 1]), [[slope]]))
         for rows, residual, D in laws:
             _add_law(A, right, rows, residual, D)
