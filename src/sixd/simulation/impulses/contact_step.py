@@ -23,6 +23,8 @@ from sixd.spatial.scalar import Array, Scalar, is_number, maximum, minimum, sqrt
 from sixd.trace.stages import Stages
 
 # of h g: points that approach the ground faster are struck, slower ones are held (and those above it by less than h² g)
+import os
+MICRO=int(os.environ.get('MICRO','8'))
 _HELD = 1.0
 _BOUNCING = 2.0  # of h g: slower strikes do not bounce
 _LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
@@ -91,15 +93,13 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
         total = sum(weights[1:], weights[0])
         mean = sum((x * y for x, y in zip(weights, since, strict=True)), 0) / where(total > 0, total, 1)
         since = [where(held[i], where(total > 0, mean, h * lag), since[i]) for i in range(k)]
-        slide, turned = self_slide(points, v, w, U, rows, l, h)
+        slide, turned = self_slide(points, held, v, w, U, rows, l, h)
         x, z, done2 = solver(stages, U, np.array(b), l, slide, None)
         change = rows.change(L, root, z - z0)
         moved = list(np.concatenate([(x - l)[3 * i : 3 * i + 3] * since[i] for i in range(k)]))
-        for i, point in enumerate(points.points):
-            n, (part, along) = 3 * i, turned[i]
-            for r in (1, 2):  # friction was along -s until the point turned
-                late = -along[r - 1] * x[n] * point.friction - x[n + r]
-                moved[n + r] = moved[n + r] + where(held[i], late * part * (h / 2), 0)
+        for i in range(k):
+            for r in (1, 2):
+                moved[3 * i + r] = moved[3 * i + r] + where(held[i], turned[i][r - 1], 0)
         closed = np.array([where((x[3 * i] > 0) & (bounces[i] <= 0), 1, 0) for i in range(k)])
         shift, done3 = solver.above_ground(stages, U, after, closed, rows.collected(U, np.array(moved)))
         q = system.integrate_row(q, rows.change(L, root, shift))
@@ -108,13 +108,14 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
             u[j] = force
         return q, qd + change, np.array(u), 3 - done - done2 - done3
 
-    def self_slide(points, v, w, U, rows, l, h):
+    def self_slide(points, held, v, w, U, rows, l, h):
         R = rows.rows(U)
         slide, turning = [], []
         for i, point in enumerate(points.points):
             n = 3 * i
             mu = point.friction
             size = sqrt(v[n + 1] * v[n + 1] + v[n + 2] * v[n + 2])
+            size0 = size
             inv = 1 / where(size > 0, size, 1)
             s = [v[n + 1] * inv, v[n + 2] * inv]
             # velocity at the end, had it been braked along -s all the time
@@ -130,9 +131,32 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
             turns = (along < 0) & (size > 0)
             part = where(turns, size / where(turns, size - along, 1), minimum(0.5, size / where(size + other > 0, size + other, 1)))
             sticks = l[n + 1] * l[n + 1] + l[n + 2] * l[n + 2] < l[n] * l[n] * (mu * mu * (1 - 1e-9))
-            used = where(sticks, 0, part)
+            used = where(sticks, 0, where(held[i], part, 0))
             slide += [used, used * s[0], used * s[1]]
-            turning.append((where(turns, part, 0), s))
+            B = [[sum(R[n + r][j] * R[n + c][j] for j in R[n + r]) for c in (1, 2)] for r in (1, 2)]
+            more = (B[0][0] + B[1][1]) * 1e-9
+            det = (B[0][0] + more) * (B[1][1] + more) - B[0][1] * B[1][0]
+            det = 1 / where(det > 0, det, 1)
+            inv = lambda y: [((B[1][1] + more) * y[0] - B[0][1] * y[1]) * det, ((B[0][0] + more) * y[1] - B[1][0] * y[0]) * det]
+            N = MICRO
+            alpha = [(w[n + 1 + r] - v[n + 1 + r] - B[r][0] * l[n + 1] - B[r][1] * l[n + 2]) / N for r in range(2)]
+            most = l[n] * (mu / N)
+            y = [v[n + 1], v[n + 2]]
+            way = [y[0] / 2, y[1] / 2]
+            for j in range(N):
+                y = [y[0] + alpha[0], y[1] + alpha[1]]
+                p = inv(y)
+                ok = p[0] * p[0] + p[1] * p[1] <= most * most
+                size = sqrt(y[0] * y[0] + y[1] * y[1])
+                f = most / where(size > 0, size, 1)
+                p = [where(ok, p[r], y[r] * f) for r in range(2)]
+                y = [where(ok, 0, y[r] - B[r][0] * p[0] - B[r][1] * p[1]) for r in range(2)]
+                part_ = 1 if j < N - 1 else 0.5
+                way = [way[r] + y[r] * part_ for r in range(2)]
+            late = [(way[r] / N - (v[n + 1 + r] + y[r]) / 2) * h for r in range(2)]
+            late = inv(late)
+            back = [(-s[r] * l[n] * mu - l[n + 1 + r]) * where(turns, part, 0) * (h / 2) for r in range(2)]
+            turning.append([where(sticks, where(size0 > 0, late[r], 0), back[r]) for r in range(2)])
         return np.array(slide), turning
 
     return step
