@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.simulation.impulses.cone import in_cone
 from sixd.simulation.impulses.ground_points import GroundPoints
 from sixd.simulation.impulses.impulse_solver import FAR, ImpulseSolver
 from sixd.simulation.impulses.sparse_rows import SparseRows
@@ -26,6 +27,7 @@ from sixd.trace.stages import Stages
 import os
 MICRO=int(os.environ.get('MICRO','8'))
 _HELD = 1.0
+EXTRA=float(os.environ.get('EXTRA','.25'))
 _BOUNCING = 2.0  # of h g: slower strikes do not bounce
 _LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
 
@@ -73,7 +75,15 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
         l, z, done = solver(stages, U, np.array(b), guess, nothing, None)
 
         # hold
-        first = a + rows.change(L, root, z) / h, rate
+        ahead = []
+        for i, point in enumerate(points.points):
+            own = slice(3 * i, 3 * i + 3)
+            d = l[own] - guess[own]
+            smooth = (guess[3 * i] > 0) & (l[3 * i] > 0) & (d @ d <= l[own] @ l[own] * EXTRA**2)
+            far = in_cone(l[own] + d, point.friction, np.zeros(3))
+            ahead += [where(smooth, far[r], l[3 * i + r]) for r in range(3)]
+        l0, l = l, np.array(ahead)
+        first = a + rows.change(L, root, rows.collected(U, l)) / h, rate
         q, qd, u = take(stages, t, h, q, qd, u, constants, l / h, first)
 
         # correct
@@ -96,7 +106,7 @@ def contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any
         slide, turned = self_slide(points, held, v, w, U, rows, l, h)
         x, z, done2 = solver(stages, U, np.array(b), l, slide, None)
         change = rows.change(L, root, z - z0)
-        moved = list(np.concatenate([(x - l)[3 * i : 3 * i + 3] * since[i] for i in range(k)]))
+        moved = list(np.concatenate([(x - l)[3 * i : 3 * i + 3] * since[i] for i in range(k)]) - (l - l0) * (h / 6))
         for i in range(k):
             for r in (1, 2):
                 moved[3 * i + r] = moved[3 * i + r] + where(held[i], turned[i][r - 1], 0)
