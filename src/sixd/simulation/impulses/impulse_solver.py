@@ -15,7 +15,7 @@ import numpy as np
 
 from sixd.simulation.impulses.cone import in_cone, linear_point, linear_row, point_impulse, row_impulse
 from sixd.simulation.impulses.sparse_rows import SparseRows
-from sixd.spatial.scalar import Array, absolute, maximum, where
+from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
@@ -25,8 +25,11 @@ CLOSE = {"float64": 1e-9, "float32": 1e-6}  # m: changes of heights in a sweep
 # part of the mean of a point's own response by which a law that fixes a velocity is softened where it is linearized:
 # x = x0 - u/soft. Repeated, it fixes the velocity, also where impulses are redundant
 SOFT = {"float64": 1e-8, "float32": 1e-3}
-_SOFTEST = {"float64": 1e-2, "float32": 1e-1}
+_SOFTEST = 1e-1
 _SOFTER = 100.0
+# for the configuration, whose errors are small and are removed in the next steps too
+_HEIGHT_SWEEPS = 6
+_PATIENCE = 3  # iterations without progress
 _PROGRESS = 0.5  # a step of Newton's method is kept if the sweep after it changes less than this part of the one before
 
 
@@ -50,33 +53,42 @@ class ImpulseSolver:
         """
         z = self.rows.collected(U, x)
         more = () if bounds is None else (bounds,)
-        x, z, _, _, done = stages(self.program, x, z, 1e30, SOFT[self.dtype], 0.0, U, b, slide, *more, most=self.most)
+        given = (x, z, x, FAR, 0.0, SOFT[self.dtype], 0.0)
+        x, z, *_, done = stages(self.program, *given, U, b, slide, *more, most=self.most)
         return x, z, done
 
     def _iteration(self) -> Program:
-        shapes: dict[str, tuple[int, ...]] = {"x": (self.n,), "z": (self.rows.nv,), "best": (), "soft": (), "done": ()}
-        shapes |= {"U": (self.rows.size,), "b": (self.n,), "slide": (3 * self.k,)}
+        n, k = self.n, self.k
+        shapes: dict[str, tuple[int, ...]] = {"x": (n,), "z": (self.rows.nv,), "kept": (n,), "best": (), "count": ()}
+        shapes |= {"soft": (), "done": (), "U": (self.rows.size,), "b": (n,), "slide": (3 * k,)}
         if self.m:
             shapes["bounds"] = (4 * self.m,)
 
         def once(
-            x: Array, z: Array, best: Any, soft: Any, done: Any, entries: Array, b: Array, slide: Array, *bounds: Array
-        ) -> Any:
+            x: Array, z: Array, kept: Array, best: Any, count: Any, soft: Any, done: Any, entries: Array, b: Array,
+            slide: Array, *bounds: Array,
+        ) -> Any:  # fmt: skip
             U = self.rows.rows(entries)
             graphs = bounds[0] if bounds else np.zeros(0)
-            blocks = [self._block(U[3 * i : 3 * i + 3]) for i in range(self.k)]
+            blocks = [self._block(U[3 * i : 3 * i + 3]) for i in range(k)]
             x1, z1 = self._newton(U, blocks, b, x, z, slide, graphs, soft)
             x1, z1, size = self._sweep(U, blocks, b, x1, z1, slide, graphs)
             found = where(size >= TOLERANCE[self.dtype], 0, 1)
-            keep = (size < best * _PROGRESS) | (found > 0) | (soft >= _SOFTEST[self.dtype])
-            before = done > 0
+            better = size < best * _PROGRESS
+            count1 = where(better, 0, count + 1)
+            back = count1 >= _PATIENCE
             results = (
-                where(keep, x1, x),
-                where(keep, z1, z),
-                where(keep, size, best),
-                where(keep, maximum(SOFT[self.dtype], soft / _SOFTER), soft * _SOFTER),
+                where(back, kept, x1),
+                where(back, self.rows.collected(entries, kept), z1),
+                where(better, x1, kept),
+                where(better, size, best),
+                where(back, 0, count1),
+                where(back, minimum(soft * _SOFTER, _SOFTEST), where(better, maximum(soft / _SOFTER, SOFT[self.dtype]), soft)),
             )
-            old = (x, z, best, soft)
+            before = done > 0
+            # what is found is returned as it is
+            results = (where(found > 0, x1, results[0]), where(found > 0, z1, results[1]), *results[2:])
+            old = (x, z, kept, best, count, soft)
             return (*(where(before, a, c) for a, c in zip(old, results, strict=True)), where(before, 1, found))
 
         return trace(once, shapes, self.dtype)
@@ -158,20 +170,20 @@ class ImpulseSolver:
         return np.array(new), np.array(total)
 
     def _heights(self) -> Program:
-        """Return the program (p, z, done, U, φ, closed) -> (p, z, done) of one sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
+        """Return the program (p, z, done, U, φ, pressed) -> (p, z, done) of one sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
 
-        Of points that are ``closed`` φ + (U z)_n = 0.
+        Of points that are ``pressed`` φ + (U z)_n = 0.
         """
         k = self.k
 
-        def sweep(p: Array, z: Array, done: Any, entries: Array, phi: Array, closed: Array) -> Any:
+        def sweep(p: Array, z: Array, done: Any, entries: Array, phi: Array, pressed: Array) -> Any:
             U, pushes, collected = self.rows.rows(entries), list(p), list(z)
             largest: Any = 0
             for i in range(k):
                 row = U[3 * i]
                 response = sum(a * a for a in row.values())
                 step = -(phi[i] + _product(row, collected)) / where(response > 0, response, 1)
-                step = where(closed[i] > 0, step, maximum(-pushes[i], step))
+                step = where(pressed[i] > 0, step, maximum(-pushes[i], step))
                 pushes[i] = pushes[i] + step
                 for j, a in row.items():
                     collected[j] = collected[j] + a * step
@@ -183,13 +195,16 @@ class ImpulseSolver:
                 where(before, 1, where(largest >= CLOSE[self.dtype], 0, 1)),
             )
 
-        shapes = {"p": (k,), "z": (self.rows.nv,), "done": (), "U": (self.rows.size,), "phi": (k,), "closed": (k,)}
+        shapes = {"p": (k,), "z": (self.rows.nv,), "done": (), "U": (self.rows.size,), "phi": (k,), "pressed": (k,)}
         return trace(sweep, shapes, self.dtype)
 
-    def above_ground(self, stages: Stages, U: Array, phi: Array, closed: Array, z: Array) -> tuple[Array, Any]:
-        """Return z (nv,) of the displacement after which all points at heights phi (k,) are on or above the ground."""
-        _, z, done = stages(self.heights, np.zeros(self.k), z, 0.0, U, phi, closed, most=self.most)
-        return z, done
+    def onto_ground(self, stages: Stages, U: Array, phi: Array, pressed: Array, z: Array) -> Array:
+        """Return z (nv,) of the displacement after which no point at the heights phi (k,) is below the ground.
+
+        z before is a displacement that takes place anyway; points that are ``pressed`` (k,) end on the ground.
+        """
+        _, z, _ = stages(self.heights, np.zeros(self.k), z, 0.0, U, phi, pressed, most=_HEIGHT_SWEEPS)
+        return z
 
 
 def _product(row: dict[int, Any], z: Any) -> Any:

@@ -103,7 +103,7 @@ def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe
     constants = {"h": (), "start": (), **problem.inputs}
     rows = joint_rows(problem)
     if has_contact(problem):
-        step = _contact_step(problem, method, dtype)
+        step = contact_step(problem, method, dtype, projection(problem, dtype))
     elif rows is not None:
         step = joint_step(problem, rows, method, dtype, projection(problem, dtype))
     else:
@@ -125,19 +125,6 @@ def _explicit_step(problem: Problem, method: str, dtype: str) -> Callable[..., A
 def has_contact(problem: Problem) -> bool:
     """Return whether there is rigid ground among the forces."""
     return any(isinstance(force, RigidGround) for force in problem.forces)
-
-
-def _contact_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
-    take, project = contact_step(problem, method, dtype), projection(problem, dtype)
-
-    def step(
-        stages: Stages, steps: Any, q: Array, qd: Array, u: Array, unsolved: Any, h: Any, start: Any, *constants: Any
-    ) -> Any:
-        q, qd, u, failed = take(stages, start + steps * h, h, q, qd, u, constants)
-        q, qd = project(stages, start + (steps + 1) * h, q, qd, constants)
-        return steps + 1, q, qd, u, unsolved + failed
-
-    return step
 
 
 def projection(problem: Problem, dtype: str) -> Callable[..., tuple[Array, Array]]:
