@@ -13,6 +13,7 @@ from sixd.engine.kernel import row_kernel
 from sixd.simulation.diagnostics import divergence_warning, warn
 from sixd.simulation.progress import finish
 from sixd.simulation.setup import Setup
+from sixd.simulation.stepping.compiled_steps import UNSOLVED
 from sixd.simulation.stepping.fixed import RecordBuffer, Records, Runner
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
@@ -52,6 +53,8 @@ def collect(
         if not kept:
             raise
         interrupted = True
+    if runner is not None and UNSOLVED in runner.state:  # steps, of all rows
+        facts[UNSOLVED] = int(runner.state[UNSOLVED].sum(dtype=float))
     # the controller's forces at the records are computed here
     found, interrupted = finish(lambda: trajectory(_joined(kept, buffer)), interrupted)
     if interrupted:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from sixd.forces.elements import Applied
 from sixd.model.system import System
 from sixd.simulation.problem import Problem
+from sixd.simulation.stepping.implicit import IMPLICIT, implicit_step
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.spatial.scalar import Array, Scalar
 from sixd.trace.stages import Stages
@@ -32,6 +33,8 @@ class Hold(NamedTuple):
 
 def base_step(problem: Problem, method: str, dtype: str, hold: Hold | None = None) -> Take:
     """Return the step of a method; see the head of this module."""
+    if method == IMPLICIT:
+        return implicit_step(problem, dtype, hold)
     return explicit_step(problem, method, dtype, hold)
 
 

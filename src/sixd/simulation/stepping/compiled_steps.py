@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,15 @@ from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.base_steps import base_step
+from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, maximum
 from sixd.trace.stages import Recipe, Stages, trace_stages
 from sixd.waiting import watched
 
 MIDPOINT = "midpoint"
-FIXED_STEP = (*EXPLICIT, MIDPOINT)
+UNSOLVED = "unsolved"  # the state that counts steps with a failure
+FIXED_STEP = (*EXPLICIT, MIDPOINT, IMPLICIT)
 PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error of 1e-4 is squared twice
 
 # the latest code by its form and the key of its recipe, for controllers that are made anew for each call; so many
@@ -77,10 +79,16 @@ def code_of(
 
 
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
-    """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u."""
+    """What a step changes: the number of steps done (and of those that failed), q, qd (or, by the midpoint rule, p and a guess v), and u."""
     nv = problem.system.nv
     moving = {"p": (nv,), "v": (nv,)} if method == MIDPOINT else {"qd": (nv,)}
-    return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,)}
+    count: dict[str, tuple[int, ...]] = {UNSOLVED: ()} if counts_failures(problem, method) else {}
+    return {"steps": (), **count, "q": (problem.system.nq,), **moving, "u": (problem.nu,)}
+
+
+def counts_failures(problem: Problem, method: str) -> bool:
+    """Whether steps of a method may fail in part and go on: they are counted in the state ``unsolved``."""
+    return method == IMPLICIT
 
 
 def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe:
@@ -92,11 +100,14 @@ def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe
 
 def _explicit_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
     take, project = base_step(problem, method, dtype), projection(problem, dtype)
+    counted = counts_failures(problem, method)
 
-    def step(stages: Stages, steps: Any, q: Array, qd: Array, u: Array, h: Any, start: Any, *constants: Any) -> Any:
+    def step(stages: Stages, steps: Any, *rest: Any) -> Any:
+        before, (q, qd, u, h, start, *constants) = rest[:counted], rest[counted:]
         q, qd, u = take(stages, start + steps * h, h, q, qd, u, constants)
         q, qd = project(stages, start + (steps + 1) * h, q, qd, constants)
-        return steps + 1, q, qd, u
+        unsolved = [reduce(maximum, stages.counts) + x for x in before]
+        return steps + 1, *unsolved, q, qd, u
 
     return step
 

@@ -21,7 +21,7 @@ from sixd.runtime.calls import Code
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import ERRORS, largest_error
 from sixd.simulation.stepping import midpoint
-from sixd.simulation.stepping.compiled_steps import MIDPOINT, code_of
+from sixd.simulation.stepping.compiled_steps import MIDPOINT, UNSOLVED, code_of
 from sixd.spatial.scalar import Array, absolute, maximum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe, Work
@@ -52,6 +52,8 @@ def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Re
         call(library(ERRORS), ("given q", "given qd", "start"), "error", "rate")
         checked += ["error", "rate", "given qd"]
     call(trace(lambda: (0.0, np.zeros(nv)), {}, dtype), (), "steps", "no motion")
+    if UNSOLVED in recipe.state:
+        call(trace(lambda: 0.0, {}, dtype), (), UNSOLVED)
     if nq != nv:
         call(library(declaration(integrate)), ("given q", "no motion"), "q")
         checked.append("q")
