@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,14 @@ from sixd.errors import ScalarTypeError
 from sixd.locks import Lock
 from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
+from sixd.simulation.impulses.joint_rows import joint_rows
+from sixd.simulation.impulses.joint_step import joint_step
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.base_steps import base_step
 from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
-from sixd.spatial.scalar import Array, maximum
+from sixd.spatial.scalar import Array
 from sixd.trace.stages import Recipe, Stages, trace_stages
 from sixd.waiting import watched
 
@@ -78,36 +80,44 @@ def code_of(
     return memo.setdefault(key, found)  # of two threads the first wins
 
 
+def has_momenta(problem: Problem, method: str) -> bool:
+    """Return whether the state has momenta instead of velocities."""
+    return method == MIDPOINT and joint_rows(problem) is None
+
+
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
-    """What a step changes: the number of steps done (and of those that failed), q, qd (or, by the midpoint rule, p and a guess v), and u."""
-    nv = problem.system.nv
-    moving = {"p": (nv,), "v": (nv,)} if method == MIDPOINT else {"qd": (nv,)}
-    count: dict[str, tuple[int, ...]] = {UNSOLVED: ()} if counts_failures(problem, method) else {}
-    return {"steps": (), **count, "q": (problem.system.nq,), **moving, "u": (problem.nu,)}
+    """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u.
 
-
-def counts_failures(problem: Problem, method: str) -> bool:
-    """Whether steps of a method may fail in part and go on: they are counted in the state ``unsolved``."""
-    return method == IMPLICIT
+    With impulses on joint rows also the number of solutions that were not found, and the mean forces of friction; with
+    "implicit" the number of steps whose matrix was not positive definite.
+    """
+    nv, rows = problem.system.nv, joint_rows(problem)
+    moving = {"p": (nv,), "v": (nv,)} if has_momenta(problem, method) else {"qd": (nv,)}
+    more: dict[str, tuple[int, ...]] = {UNSOLVED: ()} if rows is not None or method == IMPLICIT else {}
+    more |= {} if rows is None else {"friction": (rows.k,)}
+    return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,), **more}
 
 
 def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe:
     """The recipe of one step; its constants are the step's length, the time at step 0, and those of the problem."""
     constants = {"h": (), "start": (), **problem.inputs}
-    step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
+    rows = joint_rows(problem)
+    if rows is not None:
+        step = joint_step(problem, rows, method, dtype, projection(problem, dtype))
+    else:
+        step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
     return trace_stages(step, state_shapes(problem, method), constants, dtype)
 
 
 def _explicit_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
     take, project = base_step(problem, method, dtype), projection(problem, dtype)
-    counted = counts_failures(problem, method)
+    counted = len(state_shapes(problem, method)) - 4  # whether there is a number of failures
 
-    def step(stages: Stages, steps: Any, *rest: Any) -> Any:
-        before, (q, qd, u, h, start, *constants) = rest[:counted], rest[counted:]
+    def step(stages: Stages, steps: Any, q: Array, qd: Array, u: Array, *rest: Any) -> Any:
+        unsolved, (h, start, *constants) = rest[:counted], rest[counted:]
         q, qd, u = take(stages, start + steps * h, h, q, qd, u, constants)
         q, qd = project(stages, start + (steps + 1) * h, q, qd, constants)
-        unsolved = [reduce(maximum, stages.counts) + x for x in before]
-        return steps + 1, *unsolved, q, qd, u
+        return steps + 1, q, qd, u, *(sum(stages.counts, x) for x in unsolved)
 
     return step
 

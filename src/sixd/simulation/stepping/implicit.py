@@ -10,10 +10,10 @@ K belong to the entries of qd),
 
 [J. G. Verwer, E. J. Spee, J. G. Blom, W. Hundsdorfer, "A second-order Rosenbrock method applied to photochemical
 dispersion problems", *SIAM J. Sci. Comput.* 20 (1999)]. It is of second order with any D and K (a W-method): they
-decide about stability. They are exact derivatives of the trace, of damping and springs of joints, force elements, traced
-controllers and functions f_ext. Gravity and inertia, forces given as numbers, those held between samples, and those in
-``Hold`` are not linearised. With D = K = 0 it is Heun's method. States u of force elements are part of the same
-linear system, and eliminated from it.
+decide about stability. They are exact derivatives of the trace, of damping and springs of joints, force elements,
+traced controllers and functions f_ext. Gravity and inertia, forces given as numbers, those held between samples, and
+those in ``Hold`` are not linearised. With D = K = 0 it is Heun's method. States u of force elements are part of the
+same linear system, and eliminated from it.
 
 For other steps, at trace time:
 
@@ -236,23 +236,20 @@ def implicit_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
         q = system.integrate_row(q, (moving + v2 + k2 * g) * half)
         return q, qd + (k1 * 3 + k2) * half, u + (ku1 * 3 + ku2) * half
 
-    first_program = problem.traced(begin, {**state, **held}, dtype)
-    last = {**state, "k1": (nv,), "ku1": (nu,), "flat": (kept.size,), **held}
-    last_program = problem.traced(end, last, dtype)
-
     def take(
         stages: Stages, t: Any, h: Any, q: Array, qd: Array, u: Array, constants: Any, force: Any = None,
         first: Any = None,
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         forces = () if hold is None else (force,)
         if first is None:
-            found = stages(first_program, t, h, q, qd, u, *forces, *constants)
+            program = problem.traced(begin, {**state, **held}, dtype)
+            k1, ku1, flat, failed = stages(program, t, h, q, qd, u, *forces, *constants)
         else:
-            known = problem.traced(begin_known, {**state, "qdd": (nv,), "rate": (nu,)}, dtype)
-            found = stages(known, t, h, q, qd, u, *first, *constants)
-        k1, ku1, flat, failed = found
+            program = problem.traced(begin_known, {**state, "qdd": (nv,), "rate": (nu,)}, dtype)
+            k1, ku1, flat, failed = stages(program, t, h, q, qd, u, *first, *constants)
         stages.counts.append(failed)
-        return stages(last_program, t, h, q, qd, u, k1, ku1, flat, *forces, *constants)
+        program = problem.traced(end, {**state, "k1": (nv,), "ku1": (nu,), "flat": (kept.size,), **held}, dtype)
+        return stages(program, t, h, q, qd, u, k1, ku1, flat, *forces, *constants)
 
     return take
 
