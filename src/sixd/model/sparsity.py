@@ -157,7 +157,7 @@ class Factors(NamedTuple):
     @property
     def pattern(self) -> tuple[tuple[int, ...], ...]:
         """The columns of each row of L, less the diagonal, that are not zero, from the last to the first."""
-        n = len(self.d)
+        n = len(self.L)
         return tuple(tuple(j for j in reversed(range(i)) if not is_zero(self.L[i, j])) for i in range(n))
 
 
