@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -78,18 +78,14 @@ class JointRows:
     def columns(self, system: System, q: Array) -> Array:
         """Return the responses M⁻¹Jᵀ (nv, k) of the velocity to impulses; constraints take their part of them."""
         J = self.jacobian(system, q)
-        if isinstance(system, Model):
-            columns = solve_columns(system, q, J.T)
-        else:
-            columns = mass_metric(system, q).solve(J.T)
+        solve = partial(solve_columns, system, q) if isinstance(system, Model) else mass_metric(system, q).solve
+        columns = solve(J.T)
         if not system.constraints:
             return columns
         A, limits = constraint_jacobian(system, q), self.problem.limits
         return np.array([x - correction(system, q, A @ x, limits) for x in columns.T]).T
 
     def _with_friction(self, constants: Mapping[str, Any]) -> System:
-        from dataclasses import replace
-
         return replace(self.problem, has_friction=True).system_with(constants)
 
     @cached_property
@@ -105,14 +101,9 @@ def joint_rows(problem: Problem) -> JointRows | None:
     system = problem.system
     if not isinstance(system, (Model, Reduced)):
         return None
-    parameters = set(problem.parameters)
-    if "friction" in parameters or system.symbols:
-        # any entry may be different from zero
-        tree = system.model if isinstance(system, Reduced) else system
-        has_friction = [("friction" in parameters) or not is_zero(x) for x in tree.friction]
-    else:
-        tree = system.model if isinstance(system, Reduced) else system
-        has_friction = [not is_zero(x) for x in tree.friction]
+    tree = system.model if isinstance(system, Reduced) else system
+    may_be_any = "friction" in problem.parameters
+    has_friction = [may_be_any or not is_zero(x) for x in tree.friction]
     freedoms, followers = _rows_of(system, has_friction)
     limits: dict[int, tuple[int, float, float]] = {}
     for force in problem.forces:
@@ -146,7 +137,7 @@ def _pattern(system: Reduced) -> Array:
 
 
 def _friction(system: System, q: Array) -> tuple[Any, Any]:
-    """Return the friction (nv,) of the freedoms, with that of joints that follow one of them; and of the tree's joints."""
+    """Return the friction (nv,) of freedoms, with that of joints that follow one of them; and of the tree's joints."""
     if not isinstance(system, Reduced):
         return system.friction, ()  # type: ignore[attr-defined]
     tree, pattern, G = system.model, _pattern(system), system.G(q)

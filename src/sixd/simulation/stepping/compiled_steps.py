@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
-from sixd.errors import ScalarTypeError
 from sixd.locks import Lock
 from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
@@ -17,7 +15,7 @@ from sixd.simulation.impulses.joint_rows import joint_rows
 from sixd.simulation.impulses.joint_step import joint_step
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
-from sixd.simulation.stepping.base_steps import base_step
+from sixd.simulation.stepping.base_steps import base_step, midpoint_programs
 from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.spatial.scalar import Array
@@ -94,7 +92,7 @@ def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
     nv, rows = problem.system.nv, joint_rows(problem)
     moving = {"p": (nv,), "v": (nv,)} if has_momenta(problem, method) else {"qd": (nv,)}
     more: dict[str, tuple[int, ...]] = {UNSOLVED: ()} if rows is not None or method == IMPLICIT else {}
-    more |= {} if rows is None else {"friction": (rows.k,)}
+    more |= {} if rows is None else {"friction": (nv,)}
     return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,), **more}
 
 
@@ -139,17 +137,7 @@ def projection(problem: Problem, dtype: str) -> Callable[..., tuple[Array, Array
 
 
 def _midpoint_step(problem: Problem, dtype: str) -> Callable[..., Any]:
-    if problem.system.constraints:
-        raise ScalarTypeError(
-            f"{problem.where}: method 'midpoint' does not take constraints, and {problem.system.name!r} has "
-            f"{len(problem.system.constraints)}. Use 'rk4' or 'adaptive', or, for gears and mimic joints, "
-            f"model.reduce()."
-        )
-    nq, nv, nu = problem.system.nq, problem.system.nv, problem.nu
-    guess = {"v": (nv,), "left": (), "done": (), "t": (), "h": (), "q": (nq,), "p": (nv,), "u": (nu,)}
-    found = {name: shape for name, shape in guess.items() if name not in ("done", "p")}
-    iterate = problem.traced(partial(midpoint.iterate, problem), guess, dtype)
-    finish = problem.traced(partial(midpoint.finish, problem), found, dtype)
+    iterate, finish = midpoint_programs(problem, dtype)
 
     def step(stages: Stages, steps: Any, q: Array, p: Array, v: Array, u: Array, *constants: Any) -> Any:
         h, start, *rest = constants
