@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.kernel import row_kernel
-from sixd.simulation.diagnostics import divergence_warning, warn
+from sixd.simulation.diagnostics import divergence_warning, unsolved_warning, warn
 from sixd.simulation.progress import finish
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.fixed import RecordBuffer, Records, Runner
@@ -61,6 +61,7 @@ def collect(
         warn(where, _interruption(found, runner), 3)
     if runner is not None or not interrupted:
         warn(where, divergence_warning(found, runner), 3)
+        warn(where, unsolved_warning(found), 3)
     return found
 
 
