@@ -41,7 +41,9 @@ def friction_run(model, q, qd, duration, dt):
 def run(model, theirs, q, qd, duration, dt, control=None):
     """States at every ms; ``control(t, data) -> qfrc_applied`` is called at every step."""
     data = mujoco.MjData(theirs)
-    data.qpos, data.qvel = sixd.interop.to_mujoco(model, np.asarray(q, float), np.asarray(qd, float), mujoco_model=theirs)
+    data.qpos, data.qvel = sixd.interop.to_mujoco(
+        model, np.asarray(q, float), np.asarray(qd, float), mujoco_model=theirs
+    )
     every, steps = round(1e-3 / dt), round(duration / dt)
     positions, velocities = [data.qpos.copy()], [data.qvel.copy()]
     for k in range(steps):
