@@ -68,6 +68,17 @@ class Force(ABC):
         """Return the effect at time t [s], configuration q (nq,), velocity qd (nv,) and internal state u (size,)."""
 
 
+class RigidForce(Force):
+    """Base of the elements that act by impulses within fixed steps: rigid limits and rigid contact.
+
+    The steps know them (``simulation/impulses``). Their state u is the mean force of the step before.
+    """
+
+    def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:
+        """Return no force: impulses are not forces of a state."""
+        return Applied(rate=np.zeros(len(u), dtype=int))
+
+
 def finite_number(where: str, name: str, value: Any, unit: str = "") -> float:
     """Return ``value`` as a finite float."""
     if isinstance(value, bool) or not is_number(value) or not np.isfinite(float(value)):

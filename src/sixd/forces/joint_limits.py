@@ -76,7 +76,7 @@ class JointLimits(Force):
         q, qd = np.asarray(q), np.asarray(qd)
         k, c = self._coefficients(model)
         tau: list[Any] = [0] * model.nv
-        for i, j, lower, upper in _limited_coordinates(model):
+        for i, j, lower, upper in limited_coordinates(model):
             for limit, side in ((lower, 1), (upper, -1)):
                 if np.isfinite(limit):
                     depth, speed = (limit - q[i]) * side, qd[j] * -side
@@ -93,15 +93,15 @@ class JointLimits(Force):
         return np.broadcast_to(k, (model.nv,)), np.broadcast_to(c, (model.nv,))
 
 
-def _limited_coordinates(model: System) -> list[tuple[int, int, float, float]]:
+def limited_coordinates(model: System, where: str = "JointLimits") -> list[tuple[int, int, float, float]]:
     """Return (index in q, index in qd, lower limit, upper limit) of each coordinate with a finite limit.
 
     Only those are listed whose rate is an entry of the joint's velocity.
     """
-    tree_of("JointLimits", model)
+    tree_of(where, model)
     lower, upper = model.lower, model.upper  # type: ignore[attr-defined]
     if is_object(lower, upper):
-        raise ModelError(f"JointLimits: the limits of {model.name!r} are symbolic, expected numbers. Use substitute.")
+        raise ModelError(f"{where}: the limits of {model.name!r} are symbolic, expected numbers. Use substitute.")
     found: list[tuple[int, int, float, float]] = []
     for name in model.joint_names:
         iq, iv = range(model.nq)[model.q_slice(name)], range(model.nv)[model.v_slice(name)]
@@ -115,7 +115,7 @@ def _felt_inertia(model: System) -> Array:
 
     def compute() -> Array:
         q = model.neutral()
-        for i, _, lower, upper in _limited_coordinates(model):
+        for i, _, lower, upper in limited_coordinates(model):
             q[i] = min(max(q[i], lower), upper)
         return 1 / np.diagonal(model.apply("inverse_mass_matrix", solve.inverse_mass_matrix, q))
 

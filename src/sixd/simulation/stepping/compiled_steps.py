@@ -13,6 +13,8 @@ from sixd.errors import ScalarTypeError
 from sixd.locks import Lock
 from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
+from sixd.simulation.impulses.joint_rows import joint_rows
+from sixd.simulation.impulses.joint_step import joint_step
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.base_steps import base_step
@@ -76,17 +78,30 @@ def code_of(
     return memo.setdefault(key, found)  # of two threads the first wins
 
 
+def has_momenta(problem: Problem, method: str) -> bool:
+    """Return whether the state has momenta instead of velocities."""
+    return method == MIDPOINT and joint_rows(problem) is None
+
+
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
-    """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u."""
-    nv = problem.system.nv
-    moving = {"p": (nv,), "v": (nv,)} if method == MIDPOINT else {"qd": (nv,)}
-    return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,)}
+    """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u.
+
+    With impulses on joint rows also the number of solutions that were not found, and the mean forces of friction.
+    """
+    nv, rows = problem.system.nv, joint_rows(problem)
+    moving = {"p": (nv,), "v": (nv,)} if has_momenta(problem, method) else {"qd": (nv,)}
+    more: dict[str, tuple[int, ...]] = {} if rows is None else {"unsolved": (), "friction": (rows.k,)}
+    return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,), **more}
 
 
 def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe:
     """The recipe of one step; its constants are the step's length, the time at step 0, and those of the problem."""
     constants = {"h": (), "start": (), **problem.inputs}
-    step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
+    rows = joint_rows(problem)
+    if rows is not None:
+        step = joint_step(problem, rows, method, dtype, projection(problem, dtype))
+    else:
+        step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
     return trace_stages(step, state_shapes(problem, method), constants, dtype)
 
 

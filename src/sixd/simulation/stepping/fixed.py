@@ -21,7 +21,7 @@ from sixd.errors import ScalarTypeError
 from sixd.runtime.routine import Rollout, new_array
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
-from sixd.simulation.stepping.compiled_steps import MIDPOINT, rollout, state_shapes
+from sixd.simulation.stepping.compiled_steps import has_momenta, rollout, state_shapes
 from sixd.spatial.scalar import Array
 
 # operations of one call: about 0.1 s of one core, which does 1.2 to 3e10 in a second
@@ -107,10 +107,12 @@ class Runner:
         self.constants = {name: x.copy() for name, x in setup.constants.items()}
         self._now = 0  # steps done
         self._velocity: Callable[..., Array] | None = None
-        if method == MIDPOINT:
+        if has_momenta(problem, method):
             self._velocity = self._on_rows(midpoint.VELOCITY, problem.parameters)
             state["p"] = self._on_rows(midpoint.MOMENTUM, problem.parameters)(q, setup.qd, *self._parameters())
             state["v"] = setup.qd
+        for name, shape in state_shapes(problem, method).items():
+            state.setdefault(name, np.zeros((setup.rows, *shape), setup.dtype))
         self.state = {name: state[name] for name in state_shapes(problem, method)}
 
     def _on_rows(self, function: Function, parameters: tuple[str, ...]) -> Callable[..., Array]:

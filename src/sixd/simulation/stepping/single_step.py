@@ -21,7 +21,7 @@ from sixd.runtime.calls import Code
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import ERRORS, largest_error
 from sixd.simulation.stepping import midpoint
-from sixd.simulation.stepping.compiled_steps import MIDPOINT, code_of
+from sixd.simulation.stepping.compiled_steps import code_of, has_momenta
 from sixd.spatial.scalar import Array, absolute, maximum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe, Work
@@ -51,20 +51,22 @@ def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Re
     if system.constraints:
         call(library(ERRORS), ("given q", "given qd", "start"), "error", "rate")
         checked += ["error", "rate", "given qd"]
-    call(trace(lambda: (0.0, np.zeros(nv)), {}, dtype), (), "steps", "no motion")
+    own = ("q", "qd", "p", "v")  # what else is in the state begins with zeros
+    zeros = {name: memory[name] for name in recipe.state if name not in own} | {"no motion": (nv,)}
+    call(trace(lambda: tuple(np.zeros(shape) for shape in zeros.values()), {}, dtype), (), *zeros)
     if nq != nv:
         call(library(declaration(integrate)), ("given q", "no motion"), "q")
         checked.append("q")
     else:
         call(_copy(nq, dtype), ("given q",), "q")
     call(trace(_guard(checked, dtype), {name: memory[name] for name in checked}, dtype), tuple(checked), _GUARD)
-    if method == MIDPOINT:
+    if has_momenta(problem, method):
         call(library(midpoint.MOMENTUM), ("q", "given qd"), "p")
-    call(_copy(nv, dtype), ("given qd",), "v" if method == MIDPOINT else "qd")
+    call(_copy(nv, dtype), ("given qd",), "v" if has_momenta(problem, method) else "qd")
     works += recipe.works
     after = dict(zip(recipe.state, recipe.results, strict=True))
     q, qd = after["q"], after.get("qd", "final qd")
-    if method == MIDPOINT:
+    if has_momenta(problem, method):
         call(library(midpoint.VELOCITY), (q, after["p"]), qd)
     return Recipe(memory, ("given q", "given qd"), recipe.constants, tuple(works), (q, qd), _GUARD)
 

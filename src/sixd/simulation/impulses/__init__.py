@@ -1,0 +1,1 @@
+"""Impulses held in fixed steps: dry friction, rigid limits and rigid contact."""

@@ -1,0 +1,158 @@
+"""Joint rows: the freedoms of a system on which dry friction or rigid limits act, and their response to impulses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.constrained.dynamics import correction, mass_metric
+from sixd.algorithms.constrained.rows import constraint_jacobian
+from sixd.algorithms.solve import solve_columns
+from sixd.constraints.reduced_model import Reduced
+from sixd.forces.elements import Applied
+from sixd.forces.rigid_limits import RigidLimits, limited_coordinates
+from sixd.model.model import Model
+from sixd.model.system import System
+from sixd.simulation.problem import Problem
+from sixd.spatial.scalar import Array, absolute, is_zero
+
+# part of the mean pivot that is added to W where it may be singular: on loops, and where rows depend on each other
+DAMPING = {"float64": 1e-9, "float32": 1e-5}
+
+
+@dataclass(frozen=True, eq=False)
+class JointRows:
+    """The rows of a problem: first freedoms, then joints that follow several others in a reduced model.
+
+    ``freedoms`` are entries of qd, ``followers`` entries of the tree's qd; ``limits`` has, by freedom, the index in q
+    and the limits (-inf, inf where there is none).
+    """
+
+    problem: Problem
+    freedoms: tuple[int, ...]
+    followers: tuple[int, ...]
+    limits: Mapping[int, tuple[int, float, float]]
+
+    @property
+    def k(self) -> int:
+        """Number of rows."""
+        return len(self.freedoms) + len(self.followers)
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether impulses on different rows may have the same effect."""
+        return bool(self.problem.system.constraints or self.followers)
+
+    def friction(self, q: Array, constants: Mapping[str, Any]) -> Array:
+        """Return the largest friction force (k,) of each row, one state of any scalar."""
+        system = self._with_friction(constants)
+        own, followers = _friction(system, q)
+        return np.array([*(own[i] for i in self.freedoms), *(followers[i] for i in self.followers)])
+
+    def jacobian(self, system: System, q: Array) -> Array:
+        """Return J (k, nv): the rows' velocities are J qd."""
+        J = np.eye(system.nv, dtype=int)[list(self.freedoms)]
+        if not self.followers:
+            return J
+        assert isinstance(system, Reduced)
+        return np.concatenate([J, system.G(q)[list(self.followers)]])
+
+    def velocity(self, system: System, q: Array, qd: Array) -> Array:
+        """Return J qd (k,)."""
+        own = qd[list(self.freedoms)]
+        return own if not self.followers else np.concatenate([own, self.jacobian(system, q)[len(own) :] @ qd])
+
+    def apply(self, system: System, q: Array, force: Array) -> Applied:
+        """Return the effect of forces (k,) on the rows."""
+        if self.followers:
+            return Applied(self.jacobian(system, q).T @ force)
+        tau: list[Any] = [0] * system.nv
+        for i, x in zip(self.freedoms, force, strict=True):
+            tau[i] = x
+        return Applied(np.array(tau))
+
+    def columns(self, system: System, q: Array) -> Array:
+        """Return the responses M⁻¹Jᵀ (nv, k) of the velocity to impulses; constraints take their part of them."""
+        J = self.jacobian(system, q)
+        if isinstance(system, Model):
+            columns = solve_columns(system, q, J.T)
+        else:
+            columns = mass_metric(system, q).solve(J.T)
+        if not system.constraints:
+            return columns
+        A, limits = constraint_jacobian(system, q), self.problem.limits
+        return np.array([x - correction(system, q, A @ x, limits) for x in columns.T]).T
+
+    def _with_friction(self, constants: Mapping[str, Any]) -> System:
+        from dataclasses import replace
+
+        return replace(self.problem, has_friction=True).system_with(constants)
+
+    @cached_property
+    def joints(self) -> list[tuple[slice, slice]]:
+        """Slices in q and qd of the joints all of whose freedoms are rows."""
+        system = self.problem.system
+        found = [(system.q_slice(name), system.v_slice(name)) for name in system.joint_names]  # type: ignore[attr-defined]
+        return [(iq, iv) for iq, iv in found if set(range(system.nv)[iv]) <= set(self.freedoms) and iv.stop > iv.start]
+
+
+def joint_rows(problem: Problem) -> JointRows | None:
+    """Return the rows of a problem, None if it has no dry friction and no rigid limits."""
+    system = problem.system
+    if not isinstance(system, (Model, Reduced)):
+        return None
+    parameters = set(problem.parameters)
+    if "friction" in parameters or system.symbols:
+        # any entry may be different from zero
+        tree = system.model if isinstance(system, Reduced) else system
+        has_friction = [("friction" in parameters) or not is_zero(x) for x in tree.friction]
+    else:
+        tree = system.model if isinstance(system, Reduced) else system
+        has_friction = [not is_zero(x) for x in tree.friction]
+    freedoms, followers = _rows_of(system, has_friction)
+    limits: dict[int, tuple[int, float, float]] = {}
+    for force in problem.forces:
+        if isinstance(force, RigidLimits):
+            limits = {j: (i, low, high) for i, j, low, high in limited_coordinates(system)}
+    freedoms = sorted({*freedoms, *limits})
+    if not freedoms and not followers:
+        return None
+    return JointRows(problem, tuple(freedoms), tuple(followers), limits)
+
+
+def _rows_of(system: Model | Reduced, has_friction: list[bool]) -> tuple[list[int], list[int]]:
+    """Return the freedoms with friction, of themselves or of joints that follow them alone; and the other joints."""
+    if not isinstance(system, Reduced):
+        return [i for i, has in enumerate(has_friction) if has], []
+    freedoms, followers = set(), []
+    for i, row in enumerate(_pattern(system)):
+        on = np.flatnonzero(row)
+        if has_friction[i] and len(on) == 1:
+            freedoms.add(int(on[0]))
+        elif has_friction[i] and len(on):
+            followers.append(i)
+    return sorted(freedoms), followers
+
+
+def _pattern(system: Reduced) -> Array:
+    """Return where G (nv of the tree, nv) is not zero, in some configuration."""
+    rng = np.random.default_rng(0)
+    samples = [np.asarray(system.G(system.random_configuration(rng)), dtype=float) for _ in range(3)]
+    return np.any([x != 0 for x in samples], axis=0)
+
+
+def _friction(system: System, q: Array) -> tuple[Any, Any]:
+    """Return the friction (nv,) of the freedoms, with that of joints that follow one of them; and of the tree's joints."""
+    if not isinstance(system, Reduced):
+        return system.friction, ()  # type: ignore[attr-defined]
+    tree, pattern, G = system.model, _pattern(system), system.G(q)
+    total: list[Any] = [0] * system.nv
+    for i, row in enumerate(pattern):
+        on = np.flatnonzero(row)
+        if len(on) == 1 and not is_zero(tree.friction[i]):
+            total[int(on[0])] = total[int(on[0])] + tree.friction[i] * absolute(G[i, int(on[0])])
+    return total, tree.friction
