@@ -77,7 +77,7 @@ def standing_model_of(model: sixd.Model, points: Mapping[str, Array], friction: 
 
 
 def _text(model: sixd.Model) -> str:
-    bare = dataclasses.replace(model, visuals=())
+    bare = dataclasses.replace(model, visuals=(), stiffness=np.zeros(model.nv))
     head, start, rest = sixd.to_urdf(bare).partition("<robot ")
     tag, end, body = rest.partition(">")
     return head + start + tag + end + _OPTIONS + body

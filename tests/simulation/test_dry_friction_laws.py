@@ -70,9 +70,9 @@ def oscillator_error(h, method="rk4", duration=1.0):
     return np.abs(motion.q[:, 0] - nonsmooth.oscillator_motion(motion.t)[0]).max()
 
 
-def belt_error(h, speed, method="rk4"):
+def belt_error(h, speed, method="rk4", duration=0.7):
     law = nonsmooth.belt_force(speed)
-    motion = sixd.simulate(nonsmooth.slider(), [0.0], [0.0], 1.0, dt=h, method=method, controller=law)
+    motion = sixd.simulate(nonsmooth.slider(), [0.0], [0.0], duration, dt=h, method=method, controller=law)
     return np.abs(motion.q[:, 0] - nonsmooth.belt_motion(motion.t, speed)[0]).max()
 
 
@@ -95,18 +95,18 @@ def test_breaking_away_from_a_belt():
     errors = [belt_error(h, 0.1) for h in (4e-3, 2e-3, 1e-3)]
     assert errors[2] <= 1e-9
     assert order(errors) >= 3.5
-    assert belt_error(1e-3, 0.0937) <= 5e-7
-    assert belt_error(1e-3, 0.0871) <= 5e-7
+    assert belt_error(1e-3, 0.0937, duration=1.0) <= 5e-7
+    assert belt_error(1e-3, 0.0871, duration=1.0) <= 5e-7
 
 
 def test_panda_with_friction_converges():
     """Seven joints that slide, turn and stick, against steps of 25 µs."""
     arm = rubbing_panda()
-    q, qd = [0.3, -0.6, 0.4, -1.8, 0.5, 1.5, 0.2], [1.0, -0.5, 0.8, 0.5, -1.0, 1.0, 2.0]
-    runs = [sixd.simulate(arm, q, qd, 1.0, dt=h, record_every=round(4e-3 / h)) for h in (2e-3, 1e-3, 5e-4, 2.5e-5)]
+    q, steps = [0.3, -0.6, 0.4, -1.8, 0.5, 1.5, 0.2], (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 2.5e-5)
+    runs = [sixd.simulate(arm, q, None, 1.0, dt=h, record_every=round(4e-3 / h)) for h in steps]
     errors = [np.abs(run.q - runs[-1].q).max() for run in runs[:-1]]
-    assert errors[1] <= 3e-4
-    assert order(errors) > 1.4  # over two halvings; over more it is 1.7 and above (the reversals are not smooth in h)
+    assert errors[2] <= 3e-4  # it swings freely: reversals within steps are magnified
+    assert order(errors) >= 1.7
 
 
 # energy -------------------------------------------------------------------------------------------
