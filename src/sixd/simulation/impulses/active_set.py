@@ -2,19 +2,20 @@
 
 Row i has the velocity v = v_e + W l after impulses l, and its impulse follows from that velocity by a monotone graph::
 
-      l                       state   velocity  impulse
-      |  2                      2     v = low   l ≥ hi     leans on its lower limit
-      +--1--+                   1     v ≤ 0     l = hi     slides backwards
-      |     |0                  0     v = 0     lo ≤ l ≤ hi    sticks
-      |     +--1'--+           -1     v ≥ 0     l = lo     slides forwards
-      |            |2'         -2     v = high  l ≤ lo     leans on its upper limit
-     low    0     high   v
+     l
+     ^  |                     state  velocity  impulse
+     |  | 2                     2    v = low   l ≥ hi          leans on its lower limit
+  hi |  +--1--+                 1    v ≤ 0     l = hi          slides backwards
+     |        | 0               0    v = 0     lo ≤ l ≤ hi     sticks
+  lo |        +--(-1)--+       -1    v ≥ 0     l = lo          slides forwards
+     |                 | -2    -2    v = high  l ≤ lo          leans on its upper limit
+     +--low---0-------high--> v
 
-For dry friction alone this is min ½ lᵀW l + lᵀv_e with lo ≤ l ≤ hi. Given the states, half of the unknowns are known and
-the rest solve a linear system; states that the solution contradicts change all at once (J. J. Júdice, F. M. Pires, "A
-block principal pivoting algorithm for large-scale strictly monotone linear complementarity problems", *Computers &
+For dry friction alone this is min ½ lᵀW l + lᵀv_e with lo ≤ l ≤ hi. Given the states, half of the unknowns are known
+and the rest solve a linear system; states that the solution contradicts change all at once (J. J. Júdice, F. M. Pires,
+"A block principal pivoting algorithm for large-scale strictly monotone linear complementarity problems", *Computers &
 Operations Research* 21, 1994), or, after ``PATIENCE`` iterations without progress, only the last of them (Murty's
-rule), which cannot cycle. Two to three iterations are usual; projected Gauss–Seidel took up to 860.
+rule), which cannot cycle. One to three iterations are usual; projected Gauss–Seidel took up to 860.
 """
 
 from __future__ import annotations

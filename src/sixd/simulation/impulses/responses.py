@@ -70,6 +70,15 @@ class DenseResponse:
         """Return the change of the velocity (nv,)."""
         return data[1] @ found[0]
 
+    @property
+    def data_shapes(self) -> Shapes:
+        """Names and shapes of all data."""
+        return {**self.shapes, "columns": (self.nv, self.k)}
+
+    def respond(self, data: Sequence[Array], impulse: Array) -> Array:
+        """Return the change of the velocity (nv,) by given impulses (k,)."""
+        return data[1] @ impulse
+
 
 def _reciprocal(d: Scalar, counts: Any) -> Scalar:
     return where(counts, 1 / d, 0)
@@ -202,3 +211,12 @@ class SparseResponse:
     def change(self, data: Sequence[Array], found: Sequence[Array]) -> Array:
         """Return the change of the velocity (nv,)."""
         return found[1]
+
+    @property
+    def data_shapes(self) -> Shapes:
+        """Names and shapes of all data."""
+        return {**self.shapes, "diagonal": (self.k,)}
+
+    def respond(self, data: Sequence[Array], impulse: Array) -> Array:
+        """Return the change of the velocity (nv,) by given impulses (k,)."""
+        return self.solve(data, [False] * self.k, np.zeros(self.k, dtype=int), impulse)[2]
