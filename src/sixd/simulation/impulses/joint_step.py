@@ -84,6 +84,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         *constants: Any,
     ) -> Any:  # fmt: skip
         t = start + steps * h
+        per = 1 / where(h > 0, h, 1)  # the check of a step's limit takes steps of length 0
         ends, begins, F, followers, *data = stages(solver.first, t, h, q, qd, u, *constants)
 
         def at_rows(x: Array) -> Array:
@@ -98,14 +99,14 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         guess = np.array([where(x > 0, -1, where(x < 0, 1, 0)) for x in v])
         if limits is not None:
             slow = absolute(v_e - v) * BOUNCE
-            bounds = limits.persisting(bounds, limits.gaps(q), v, slow, h)
+            bounds = limits.persisting(bounds, limits.gaps(q), v, slow, per)
             guess = limits.guess(bounds, v_e, guess)
         held = solver.solve(stages, data, v_e, scale, bounds, guess)
         l = held.impulse
 
         # 2. hold
-        known = solver.prediction.known(begins, held.change, h)
-        q1, v1, u1 = take(stages, t, h, q, qd, u, constants, l / h, known)
+        known = solver.prediction.known(begins, held.change * per)
+        q1, v1, u1 = take(stages, t, h, q, qd, u, constants, l * per, known)
 
         # 3. turn
         turn = _turning(v, v_e + at_rows(held.change), l, W, F, h)
@@ -127,7 +128,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         if limits is not None:  # strikes
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
             before = at_rows(v2)
-            bounds = limits.striking(Bounds(turn.lo - total, turn.hi - total), gaps, before, slow, h)
+            bounds = limits.striking(Bounds(turn.lo - total, turn.hi - total), gaps, before, slow, per)
             found = solver.solve(stages, data, before, scale, bounds, limits.guess(bounds, before, found.state))
             v2 = _exact(own, v2 + found.change, found, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, found)
@@ -136,10 +137,10 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             back = solver.solve(stages, data, np.zeros(rows.k), scale, limits.inside(gaps), np.ones(rows.k))
             q2 = limits.clipped(system.integrate_row(q2, back.change))
             total, unsolved = total + found.impulse - stop, unsolved + 2 - back.done - found.done
-            u1 = limits.recorded(u1, stop / h)
+            u1 = limits.recorded(u1, stop * per)
 
         q2, v2 = project(stages, t + h, q2, v2, constants)
-        return steps + 1, _kept(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total / h).tau
+        return steps + 1, _kept(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total * per).tau
 
     return step
 

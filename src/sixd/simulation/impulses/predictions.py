@@ -79,10 +79,10 @@ class Prediction:
 
         return self.problem.traced(last, self.shapes, self.dtype)
 
-    def known(self, begin: Array, change: Array, h: Scalar) -> Any:
-        """Return (qdd, rates of u) of the step's first stage, after impulses that change the velocity."""
+    def known(self, begin: Array, more: Array) -> Any:
+        """Return (qdd, rates of u) of the step's first stage, with ``more`` (nv,) acceleration by impulses."""
         nv = self.problem.system.nv
-        return begin[:nv] + change / h, begin[nv:]
+        return begin[:nv] + more, begin[nv:]
 
     def begin(
         self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
@@ -134,7 +134,7 @@ class ImplicitPrediction(Prediction):
         M, D, K = slopes(self.problem, t, q, qd, u, constants)
         return M + D * h + K * (h * h), K
 
-    def known(self, begin: Array, change: Array, h: Scalar) -> Any:
+    def known(self, begin: Array, more: Array) -> Any:
         """Return None: the base step evaluates its first stage itself, which costs no more."""
         return None
 
