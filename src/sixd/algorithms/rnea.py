@@ -55,6 +55,12 @@ def newton_euler(model: Model, q: Array, qd: Array, qdd: Array, a_gravity: Array
     return np.concatenate(tau)
 
 
+def joint_force(model: Model, q: Array, f_ext: Array) -> Array:
+    """Σ Jᵀ f_ext (nv,): the joint forces that have the effect of ``f_ext`` (nb, 6)."""
+    zero = np.zeros(model.nv, dtype=int)
+    return -newton_euler(model, q, zero, zero, ZERO6, f_ext)
+
+
 def subtract_external_forces(model: Model, X: list[Array], f: list[Array], f_ext: Array | None) -> list[Array]:
     """f_i - X*_iW f_ext_i: the part of the body forces that the joints transmit  [RBDA section 5.3].
 

@@ -19,8 +19,9 @@ from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import crba
 from sixd.algorithms.external_forces import external_force
 from sixd.algorithms.jacobian import inertia_of_inverse, jacobian, jacobian_rate
+from sixd.algorithms.passive_forces import passive_force
 from sixd.algorithms.regressor import joint_torque_regressor
-from sixd.algorithms.rnea import gravity_force, rnea
+from sixd.algorithms.rnea import gravity_force, joint_force, rnea
 from sixd.constraints.independent import Independent, dependent_order, narrowed_limits
 from sixd.errors import unknown_name
 from sixd.model import manifold
@@ -212,6 +213,14 @@ class Reduced(System):
     def bias_force_row(self, y: Array, yd: Array, **force: Any) -> Array:
         """Gᵀ(h + M dG/dt yd) (nv,)."""
         return self.inverse_dynamics_row(y, yd, np.zeros(self.nv, dtype=int), **force)
+
+    def passive_force_row(self, y: Array, yd: Array) -> Array:
+        """Gᵀ(damping, friction and springs) (nv,)."""
+        return self.G(y).T @ passive_force(self.model, *self.state(y, yd))
+
+    def joint_force_row(self, y: Array, f_ext: Array) -> Array:
+        """GᵀJᵀf_ext (nv,)."""
+        return self.G(y).T @ joint_force(self.model, self.coordinates(y), f_ext)
 
     def gravity_force_row(self, y: Array) -> Array:
         """Gᵀg (nv,)."""

@@ -2,14 +2,15 @@
 
 ``parent`` is the per-DoF parent array: parent[k] < k is the DoF before k on its branch, -1 at the root.
 A matrix with that pattern has H[i, j] = 0 unless one of i, j supports the other; its factors LᵀL and LᵀDL
-have the same pattern, so nothing fills in. Only the lower triangle of H is read. Any scalar.
+have the same pattern, so nothing fills in. Only the lower triangle of H is read. Any scalar. ``factors`` takes any
+pattern of zeros, symmetric or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -124,3 +125,59 @@ def solve_lt(L: Array, parent: Sequence[int], x: Array) -> Array:
         for j in _branch(parent, i):
             y[j] = y[j] - y[i] * L[i, j]
     return np.array(y)
+
+
+# matrices whose zeros are known, symmetric or not ------------------------------------------------
+
+
+class Factors(NamedTuple):
+    """A = U diag(d) L (n, n): U and L are unit triangles, upper and lower; ``weight`` is 1/d. Zeros are the int 0."""
+
+    U: Array
+    d: Array
+    L: Array
+    weight: Array
+
+    def solve(self, b: Array) -> Array:
+        """A⁻¹ b (n,)."""
+        y, n = list(b), len(b)
+        for i in reversed(range(n)):
+            for j in range(i):
+                if not is_zero(self.U[j, i]):
+                    y[j] = y[j] - self.U[j, i] * y[i]
+        x: list[Any] = []
+        for i in range(n):
+            total = y[i] * self.weight[i]
+            for j in range(i):
+                if not is_zero(self.L[i, j]):
+                    total = total - self.L[i, j] * x[j]
+            x.append(total)
+        return np.array(x)
+
+    @property
+    def pattern(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of each row of L, less the diagonal, that are not zero, from the last to the first."""
+        n = len(self.L)
+        return tuple(tuple(j for j in reversed(range(i)) if not is_zero(self.L[i, j])) for i in range(n))
+
+
+def factors(A: Array, *, is_symmetric: bool = False) -> Factors:
+    """Factors without pivoting, from the last row up, so that the pattern of a tree does not fill in.
+
+    Entries of A that are the number 0 are left out. Of a symmetric A the lower triangle is read.
+    """
+    n = len(A)
+    rows = [list(row) for row in A]
+    U, L, d, weight = np.eye(n, dtype=object), np.eye(n, dtype=object), [0] * n, [0] * n
+    for k in reversed(range(n)):
+        d[k] = rows[k][k]
+        weight[k] = reciprocal(d[k])  # one division per pivot
+        left = [j for j in range(k) if not is_zero(rows[k][j])]
+        above = left if is_symmetric else [i for i in range(k) if not is_zero(rows[i][k])]
+        for j in left:
+            L[k, j] = rows[k][j] * weight[k]
+        for i in above:
+            U[i, k] = L[k, i] if is_symmetric else rows[i][k] * weight[k]
+            for j in left if not is_symmetric else left[: left.index(i) + 1]:
+                rows[i][j] = rows[i][j] - U[i, k] * rows[k][j]
+    return Factors(U, np.array(d), L, np.array(weight))

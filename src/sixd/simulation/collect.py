@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.kernel import row_kernel
-from sixd.simulation.diagnostics import divergence_warning, warn
+from sixd.simulation.diagnostics import divergence_warning, unsolved_warning, warn
 from sixd.simulation.progress import finish
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.fixed import RecordBuffer, Records, Runner
@@ -37,6 +37,8 @@ def collect(
     interrupted = False
 
     def trajectory(records: Records) -> Trajectory:
+        if runner is not None:
+            facts.update(runner.facts)
         if law is not None:
             records = records._replace(tau=law(records.t.astype(setup.dtype), records.q, records.qd))
         return make_trajectory(setup, records, facts)
@@ -59,6 +61,7 @@ def collect(
         warn(where, _interruption(found, runner), 3)
     if runner is not None or not interrupted:
         warn(where, divergence_warning(found, runner), 3)
+        warn(where, unsolved_warning(found), 3)
     return found
 
 
@@ -86,8 +89,10 @@ def _joined(pieces: list[Records], buffer: RecordBuffer | None) -> Records:
     t = np.concatenate([piece.t for piece in pieces])
     sampled = [piece.tau for piece in pieces if piece.tau is not None]
     tau = np.concatenate(sampled, axis=1) if sampled else None
-    q, qd, u = (buffer.arrays[name][:, : len(t)] for name in ("q", "qd", "u"))
-    return Records(t, q, qd, u, tau)
+    q, qd, u, friction = (
+        buffer.arrays[name][:, : len(t)] if name in buffer.arrays else None for name in ("q", "qd", "u", "friction")
+    )
+    return Records(t, q, qd, u, tau, friction)  # type: ignore[arg-type]
 
 
 def make_trajectory(setup: Setup, records: Records, facts: Mapping[str, Any], interrupted: bool = False) -> Trajectory:
@@ -104,6 +109,7 @@ def make_trajectory(setup: Setup, records: Records, facts: Mapping[str, Any], in
         qd=_shaped(records.qd, batch),
         system=problem.system,
         tau=_shaped(tau, batch),
+        friction=None if records.friction is None else _shaped(records.friction, batch),
         internal=_shaped(records.u, batch) if problem.nu else None,
         forces=problem.forces,
         parameters={name: _shaped(x, batch) for name, x in parameters.items()},

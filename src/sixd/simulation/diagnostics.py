@@ -1,4 +1,4 @@
-"""Warnings of a simulation: dry friction, a step beyond the limit of its method, motions that diverge.
+"""Warnings of a simulation: forces that jump, a step beyond the limit of its method, motions that diverge.
 
 The functions ``…_warning`` return the text of a warning, or None. The limits of steps are in ``stepping/stability.py``.
 """
@@ -8,29 +8,24 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sixd.errors import SimulationWarning
 from sixd.model.system import System
+from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordinates
 from sixd.simulation.setup import Setup
-from sixd.simulation.stepping.adaptive import ADAPTIVE
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import Runner
 from sixd.simulation.stepping.stability import MARGIN, Limit, some_rows, step_limit
-from sixd.spatial.scalar import Array, is_zero
+from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of, tree_behind
 from sixd.trajectory.trajectory import Trajectory
 
 # rad/s or m/s, or times the speed at the start if that is above 1: a joint that runs away, and one that has diverged
 _FAST, _HUGE = 1e3, 1e9
 _MOST_NAMES = 3
-_NEAR_REST = {
-    "midpoint": "its iterations find no solution where a joint sticks, and the motion ends in NaN",
-    **dict.fromkeys(ADAPTIVE, "it takes ever shorter steps where a joint sticks, and may not come to an end"),
-}
-_EXPLICIT = "an explicit step cannot stick: a joint that should rest chatters or creeps, and may keep moving for ever"
 
 
 def warn(where: str, text: str | None, stacklevel: int) -> None:
@@ -43,39 +38,28 @@ def warn(where: str, text: str | None, stacklevel: int) -> None:
 
 
 def friction_warning(setup: Setup, method: str) -> str | None:
-    """Return how dry friction, if there is any, disturbs a method."""
-    names = _joints_with_friction(setup)
+    """Return a warning of forces that jump at rest, which steps do not know as friction."""
+    system = setup.problem.system
+    names = jumping_coordinates(system)
     if not names:
         return None
     some = ", ".join(map(repr, names[:_MOST_NAMES])) + (" …" if len(names) > _MOST_NAMES else "")
     return (
-        f"{setup.problem.system.name!r} has dry friction at {some}, which method {method!r} gets wrong near rest: "
-        f"{_NEAR_REST.get(method, _EXPLICIT)}. Use damping instead of friction, or leave it out "
-        f'(parameters={{"friction": np.zeros(nv)}}, or model.without_passive()).'
+        f"the forces of {system.name!r} on {some} jump with the sign of a velocity, but not of their own, and a motion "
+        f"that should come to rest chatters or creeps instead. Joints that stick are those of a sixd.Model: give it "
+        f"the friction."
     )
 
 
-def _joints_with_friction(setup: Setup) -> list[str]:
-    """Return the names of the joints, or coordinates, with dry friction."""
-    system = setup.problem.system
-    model = tree_behind(system)
-    if model is None:  # coordinates of a Lagrangian system with forces that jump with the sign of a velocity
-        if not any(getattr(system, "lossy", ())):
-            return []
-        import sympy
-
-        forces = zip(system.joint_names, system.b, strict=True)  # type: ignore[attr-defined]
-        return [name for name, force in forces if force.has(sympy.sign)]
-    friction: Any = model.friction
-    if "friction" in setup.problem.parameters:
-        friction = np.abs(setup.constants["friction"]).max(axis=0, initial=0.0)
-    elif model.symbols and setup.problem.parameters and setup.rows:  # a symbol's number may be zero
-        row = {name: setup.constants[name][0] for name in setup.problem.parameters}
-        friction = tree_behind(setup.problem.system_with(row)).friction  # type: ignore[union-attr]
-    has_friction = [not is_zero(x) for x in friction]
-    if not any(has_friction):
-        return []
-    return [name for name in model.joint_names if any(has_friction[model.v_slice(name)])]
+def unsolved_warning(found: Trajectory) -> str | None:
+    """Return how many problems of impulses were not solved to the end."""
+    count = int(np.sum(found.facts.get("unsolved", 0)))
+    if not count:
+        return None
+    return (
+        f"{count} problems of impulses (friction, limits, contact) were not solved to the end, and their steps go on "
+        f'with the last iterate; facts["unsolved"] counts them by row. A shorter dt helps.'
+    )
 
 
 # steps ------------------------------------------------------------------------------------------
@@ -86,7 +70,11 @@ def step_warning(runner: Runner) -> str | None:
     setup = runner.setup
     if not setup.rows or not _has_slopes(setup):
         return None
-    limit = step_limit(runner, some_rows(setup.rows), has_friction=bool(_joints_with_friction(setup)))
+    limit = step_limit(
+        runner,
+        some_rows(setup.rows),
+        has_friction=bool(friction_joints(setup) or jumping_coordinates(setup.problem.system)),
+    )
     return None if limit is None else f"{_excess(runner, limit)}. {_remedy(runner, limit)}"
 
 
@@ -199,7 +187,7 @@ def _is_bounded(q: Array, qd: Array, most: float) -> Array:
 def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
     """Return the cause: the step, if it is too long at the start or before the divergence, else a list of others."""
     if runner is not None and first.record and _has_slopes(runner.setup):
-        has_friction = bool(_joints_with_friction(runner.setup))
+        has_friction = bool(friction_joints(runner.setup))
         for record in dict.fromkeys([0, first.record - 1]):
             there = _restarted_at(runner, found, first.row, record)
             limit = step_limit(there, np.array([0]), has_friction=has_friction)
@@ -211,7 +199,7 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
                 )
     hint = "a step that is too long, a force that is not finite, a singular state, or constraints in a dead centre."
     if found.facts["method"] == MIDPOINT:
-        return f"iterations that do not converge (a shorter dt helps, but not where dry friction sticks), or {hint}"
+        return f"iterations that do not converge (a shorter dt helps), or {hint}"
     return hint
 
 

@@ -22,7 +22,9 @@ from sixd.errors import ScalarTypeError, ShapeError, SixdError, TraceError
 from sixd.forces.elements import Applied, Force
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, Scalar, sign
+from sixd.symbolic.equations.dry_friction import dry_friction
+from sixd.symbolic.equations.equations import Equations
 from sixd.trace.program import Program, trace
 
 Shape = tuple[int, ...]
@@ -160,6 +162,9 @@ class Problem:
                 more = self._shaped(f"f_ext of {name}", found.f_ext, (system.nb, 6))
                 f_ext = more if f_ext is None else f_ext + more
             rates.append(self._shaped(f"rate of {name}", found.rate, (size,)))
+        if not self.has_friction and isinstance(system, Equations):
+            force = dry_friction(system).coefficients  # it is among their own forces b
+            tau = tau + system.evaluate(force, q) * np.array([sign(x) for x in qd])
         if held.tau is not None:
             tau = tau + held.tau
         if held.f_ext is not None:

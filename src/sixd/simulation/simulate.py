@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, unknown_name
+from sixd.forces.elements import RigidForce
 from sixd.model.system import System
 from sixd.simulation.collect import collect
 from sixd.simulation.diagnostics import friction_warning, step_warning, warn
@@ -194,7 +195,8 @@ def step(
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=None,
         start=float(t), is_known=known is not None,
     )  # fmt: skip
-    if setup.problem.nu:
+    problem = setup.problem
+    if any(size and not isinstance(x, RigidForce) for x, size in zip(problem.forces, problem.sizes, strict=True)):
         raise ScalarTypeError(f"{where}: an element of forces has a state of its own. Use sixd.simulate.")
     known = new or known
     if known is not None:

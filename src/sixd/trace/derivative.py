@@ -27,23 +27,42 @@ _ARITHMETIC: dict[Op, Callable[[Expr], tuple[Any, ...]]] = {
 }
 
 
-def _partials(node: Expr) -> Sequence[Any]:
-    """The partial derivatives of an operation with respect to its arguments."""
+def _partials(node: Expr, bounded: bool) -> Sequence[Any]:
+    """The partial derivatives of an operation with respect to its arguments; if ``bounded``, zero where infinite."""
     if node.op in _ARITHMETIC:
         return _ARITHMETIC[node.op](node)
     name = _FUNCTIONS.get(node.op, node.op.word)
     if name in CHOOSES_FIRST:
         first = CHOOSES_FIRST[name](*node.args)
         return first.where(1, 0), first.where(0, 1)
-    return RULES[name].partials(node, *node.args)
+    rule = RULES[name]
+    found = rule.partials(node, *node.args)
+    if not bounded or rule.below is None:
+        return found
+    below = node.graph.lift(rule.below(node, *node.args))
+    return [(below == 0).where(0, x) for x in found]
 
 
-def _numbers(node: Expr) -> list[tuple[Expr, Any]]:
+def _numbers(node: Expr, bounded: bool = False) -> list[tuple[Expr, Any]]:
     """Arguments that are numbers, not conditions, each with the function d ↦ d · partial derivative."""
     if node.op is Op.SELECT:
         c, a, b = node.args
         return [(a, lambda d: c.where(d, 0)), (b, lambda d: c.where(0, d))]
-    return [(a, lambda d, p=p: d * p) for a, p in zip(node.args, _partials(node), strict=True)]
+    return [(a, lambda d, p=p: d * p) for a, p in zip(node.args, _partials(node, bounded), strict=True)]
+
+
+def directional(outputs: Sequence[Expr], inputs: Sequence[Expr], directions: Array) -> Array:
+    """Derivatives (m, k) of the outputs along the rows of ``directions`` (k, n), numbers or nodes for the n inputs.
+
+    An entry that is zero by structure is the int 0. Where the slope of a root (or of a logarithm, an arc) is infinite,
+    it counts as zero: that of √max(0, x) is then zero up to x = 0, not NaN.
+    """
+    seeds = {x.index: {k: row[i] for k, row in enumerate(directions)} for i, x in enumerate(inputs)}
+    out = np.zeros((len(outputs), len(directions)), dtype=object)
+    for i, row in enumerate(_forward(outputs, seeds, bounded=True)):
+        for k, d in row.items():
+            out[i, k] = d
+    return out
 
 
 def jvp(outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Any]) -> list[Any]:
@@ -52,17 +71,19 @@ def jvp(outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Any]
     return [row.get(0, 0) for row in rows]
 
 
-def _forward(outputs: Sequence[Expr], seeds: dict[int, dict[int, Any]]) -> list[dict[int, Any]]:
+def _forward(
+    outputs: Sequence[Expr], seeds: dict[int, dict[int, Any]], *, bounded: bool = False
+) -> list[dict[int, Any]]:
     """The derivatives of each output that are not zero, by direction; ``seeds`` has those of inputs."""
     rates: dict[int, dict[int, Any]] = {}
     for node in _revisited(live_nodes(list(outputs))):
         row = dict(seeds.get(node.index, {}))
         if node.op not in (Op.CONST, Op.INPUT) and not node.op.boolean:
-            for a, times in _numbers(node):
+            for a, times in _numbers(node, bounded) if any(rates[a.index] for a in node.args) else ():
                 for k, d in rates[a.index].items():
                     term = times(node.graph.lift(d))
                     row[k] = row[k] + term if k in row else term
-        rates[node.index] = {k: d for k, d in row.items() if not _is_zero(d)}
+        rates[node.index] = {k: d for k, d in row.items() if not is_zero(d)}
     return [rates[y.index] for y in outputs]
 
 
@@ -73,7 +94,7 @@ def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[An
         weight[y.index] = weight.get(y.index, 0) + w
     for node in _revisited(live_nodes(list(outputs))[::-1]):
         w = weight.get(node.index, 0)
-        if node.op in (Op.CONST, Op.INPUT) or node.op.boolean or _is_zero(w):
+        if node.op in (Op.CONST, Op.INPUT) or node.op.boolean or is_zero(w):
             continue
         for a, times in _numbers(node):
             weight[a.index] = weight.get(a.index, 0) + times(node.graph.lift(w))
@@ -107,7 +128,7 @@ def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "fo
     out = np.zeros((len(outputs), len(inputs)), dtype=object)
     if mode == "reverse":
         for i, y in enumerate(outputs):
-            out[i, :] = [0 if _is_zero(x) else x for x in vjp([y], inputs, [1])]
+            out[i, :] = [0 if is_zero(x) else x for x in vjp([y], inputs, [1])]
     else:
         for i, row in enumerate(_forward(outputs, {x.index: {k: 1} for k, x in enumerate(inputs)})):
             for k, d in row.items():
@@ -117,8 +138,9 @@ def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "fo
 
 def sparsity(jacobian: Array) -> Array:
     """Boolean array: True where a Jacobian from :func:`jacobian` is not zero by structure."""
-    return np.array([not _is_zero(x) for x in jacobian.ravel()], dtype=bool).reshape(jacobian.shape)
+    return np.array([not is_zero(x) for x in jacobian.ravel()], dtype=bool).reshape(jacobian.shape)
 
 
-def _is_zero(x: Any) -> bool:
+def is_zero(x: Any) -> bool:
+    """Whether a number or node is zero by structure."""
     return x.is_value(0) if isinstance(x, Expr) else bool(x == 0)

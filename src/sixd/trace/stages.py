@@ -81,6 +81,7 @@ class Stages:
         self.works: list[Work] = []
         self.memory: dict[str, Shape] = {}
         self.slots: dict[str, Slot] = {}  # arrays that programs between calls can read: given, or results of calls
+        self.counts: list[Any] = []  # scalars that count what failed in the step, for the step to sum up
         self.known: dict[Any, str] = {}  # the name of an array in memory, by its shape and the indices of its nodes
 
     def __call__(self, program: Program, *arrays: Any, most: int = 1) -> Any:

@@ -18,7 +18,7 @@ from sixd.trajectory.labels import UNKNOWN, labels_of, numbered
 if TYPE_CHECKING:
     from sixd.trajectory.trajectory import Trajectory
 
-STATES = ("q", "qd", "tau", "internal")  # arrays (…, r, n)
+STATES = ("q", "qd", "tau", "friction", "internal")  # arrays (…, r, n)
 KEPT = ("kinetic", "potential", "constraint_error")  # arrays (…, r) that parts and files of a trajectory keep
 
 
@@ -46,7 +46,7 @@ def checked_fields(traj: Trajectory) -> dict[str, Any]:
     nq, nv = (q.shape[-1:], qd.shape[-1:]) if system is None else ((system.nq,), (system.nv,))
     internal = arrays["internal"]
     own = () if internal is None else internal.shape[-1:]
-    for name, core in {"q": nq, "qd": nv, "tau": nv, "internal": own}.items():
+    for name, core in {"q": nq, "qd": nv, "tau": nv, "friction": nv, "internal": own}.items():
         x = arrays[name]
         if x is not None and (x.ndim < 2 or x.shape != (*batch, r, *core)):
             raise ShapeError(f"Trajectory: {name} has shape {x.shape}, expected {(*batch, r, *core)}.")

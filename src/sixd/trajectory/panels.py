@@ -20,10 +20,10 @@ from sixd.trajectory.labels import QUATERNION, Column, by_unit
 if TYPE_CHECKING:
     from sixd.trajectory.trajectory import Trajectory
 
-WHAT = ("q", "qd", "tau", "energy", "constraint_error")
+WHAT = ("q", "qd", "tau", "friction", "energy", "constraint_error")
 MOST_BESIDE = 2  # panels side by side, so that their legends leave room for the curves
 LONGEST_NAME = 18  # letters in a legend: with the line beside it about an eighth of the figure's width
-_TITLES = {"q": "coordinates", "qd": "velocities", "tau": "forces"}
+_TITLES = {"q": "coordinates", "qd": "velocities", "tau": "forces", "friction": "forces of dry friction"}
 _STEADY = 1e-3  # relative range of energies below which only their changes are drawn: the curves would look constant
 
 
@@ -54,7 +54,7 @@ def panels(traj: Trajectory, what: str, wanted: Callable[[Column], bool]) -> lis
     if x is None:
         return []
     found = []
-    for unit, group in by_unit(getattr(traj.labels, what)).items():
+    for unit, group in by_unit(getattr(traj.labels, "tau" if what == "friction" else what)).items():
         lines = [Line(column.name, x[..., k]) for k, column in group if wanted(column)]
         title = "quaternions" if unit == QUATERNION else _TITLES[what]
         found += [Panel(title, unit, _distinct(lines), named=True)] if lines else []

@@ -41,9 +41,9 @@ def plot(
 
     Parameters
     ----------
-    what : some of "q", "qd", "tau", "energy" (with its change from the start beside it; the change alone if all rows
-        keep the same energy) and "constraint_error" (on a logarithmic axis; it is added to the energy if there are
-        constraints).
+    what : some of "q", "qd", "tau", "friction", "energy" (with its change from the start beside it; the change alone if
+        all rows keep the same energy) and "constraint_error" (on a logarithmic axis; it is added to the energy if there
+        are constraints).
     joints : names of the joints to draw; all if omitted.
     show : True opens a window. In a notebook the figure is shown unless this is False.
     path : file to save the figure to; the suffix gives the format: .png, .svg, .pdf.

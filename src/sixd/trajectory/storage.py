@@ -1,16 +1,16 @@
 """Trajectories as files and tables. The suffix gives the format; a file is written whole or not at all.
 
-``.npz`` (NumPy's, without pickles): arrays t (r,), q (…, r, nq), qd (…, r, nv); where the trajectory has them tau
-(…, r, nv), internal (…, r, nu), kinetic, potential, energy, constraint_error (…, r) and ``parameters.NAME`` (…, core);
-and ``meta``, a text in JSON: format "sixd trajectory", version 1, sixd (its version), system (its name), labels (of q,
-qd and tau a list of [name, joint, unit]), forces (names of the element classes), interrupted, facts.
+``.npz`` (NumPy's, without pickles): arrays t (r,), q (…, r, nq), qd (…, r, nv); where the trajectory has them tau and
+friction (…, r, nv), internal (…, r, nu), kinetic, potential, energy, constraint_error (…, r) and ``parameters.NAME``
+(…, core); and ``meta``, a text in JSON: format "sixd trajectory", version 1, sixd (its version), system (its name),
+labels (of q, qd and tau a list of [name, joint, unit]), forces (names of the element classes), interrupted, facts.
 
 ``.csv``: one line of names, then one line for each record, with enough digits to read the same bits back. Columns t,
-``q.elbow`` …, ``qd.elbow`` …, ``tau.elbow`` …, ``internal.0`` …, energy, kinetic, potential, constraint_error; joints
-with several coordinates have ``q.base.qw`` …, ``qd.base.wx`` …. A batch has a column ``row`` first (``row.0``,
-``row.1`` … if it has several dimensions). Parameters, facts and units are not stored; numbers are read as float64
-(those of a float32 motion with the same values), and a batch without rows or records is read with the shape
-(0, …, 0, 0).
+``q.elbow`` …, ``qd.elbow`` …, ``tau.elbow`` …, ``friction.elbow`` …, ``internal.0`` …, energy, kinetic, potential,
+constraint_error; joints with several coordinates have ``q.base.qw`` …, ``qd.base.wx`` …. A batch has a column ``row``
+first (``row.0``, ``row.1`` … if it has several dimensions). Parameters, facts and units are not stored; numbers are
+read as float64 (those of a float32 motion with the same values), and a batch without rows or records is read with the
+shape (0, …, 0, 0).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "sixd trajectory", 1
 SUFFIXES = (".npz", ".csv")
+_LIKE = {"friction": "tau"}  # arrays with the labels of others
 _LINES = 4096  # lines of a CSV file that are formatted at a time
 _USED = ("meta", "t", *STATES, *KEPT)  # entries of an .npz file that are read, beside the parameters
 # a compressed file may unpack to 256 MB plus a hundred times its size; save does not compress
@@ -217,7 +218,7 @@ def columns(traj: Trajectory, derived: dict[str, Array]) -> list[tuple[str, Arra
     for what in STATES:
         x = getattr(traj, what)
         if x is not None:
-            names = range(x.shape[-1]) if what == "internal" else traj.labels.names(what)
+            names = range(x.shape[-1]) if what == "internal" else traj.labels.names(_LIKE.get(what, what))
             found += [(f"{what}.{name}", x[..., k]) for k, name in enumerate(names)]
     return [*found, *derived.items()]
 

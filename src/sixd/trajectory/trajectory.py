@@ -38,7 +38,8 @@ class State(NamedTuple):
 class Trajectory:
     """A motion: records at the times t (r,) [s], ascending, of one mechanism or of a batch of them.
 
-    q (…, r, nq), qd (…, r, nv), tau (…, r, nv) the controller's force at the records, or None; ``internal`` (…, r, nu)
+    q (…, r, nq), qd (…, r, nv), tau (…, r, nv) the controller's force at the records, or None; ``friction`` (…, r, nv)
+    the mean force of dry friction in the step before each record, None where no joint has any; ``internal`` (…, r, nu)
     the states of the elements in ``forces``; ``parameters`` name -> (…, core), one set per row. ``system`` is the
     system that moves, None after ``load`` without one. ``facts``: how the motion was made (dt, method, …);
     ``interrupted``: whether it ended early. ``known``: those of kinetic, potential and constraint_error that need not
@@ -55,6 +56,7 @@ class Trajectory:
     qd: Array
     system: System | None = None
     tau: Array | None = None
+    friction: Array | None = None
     internal: Array | None = None
     forces: tuple[Any, ...] = ()
     parameters: Mapping[str, Array] = field(default_factory=dict)

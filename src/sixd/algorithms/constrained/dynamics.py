@@ -80,6 +80,23 @@ def mass_metric(system: System, q: Array) -> Metric:
     return Metric(L, np.array([reciprocal(d) for d in D]), tuple(branch))
 
 
+def row_targets(system: System, q: Array, qd: Array, t: Scalar, stabilisation: Scalar = 0.0) -> Array:
+    """c (k,) of A qdd = c: db/dt - dA/dt qd, and the terms of ``stabilisation``."""
+    c = constraint_target(system, t)[1] - constraint_bias(system, q, qd)
+    if is_number(stabilisation) and stabilisation == 0:
+        return c
+    drift = constraint_velocity(system, q, qd, t) * 2 + padded_error(system, q) * stabilisation
+    return c - drift * stabilisation
+
+
+def solve_on_rows(system: System, q: Array, metric: Metric, b: Array, c: Array, limits: Limits = EXACT) -> Array:
+    """The x (nv,) with S x = b + Aᵀλ and A x = c (k,), given the factors of a symmetric S; NaN beyond the limits."""
+    z = metric.lower(b) * metric.weight
+    A = constraint_jacobian(system, q)
+    found = _smallest("solve_on_rows", system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
+    return _marked(found.basis, metric.raised(z + found.p * metric.weight))
+
+
 def constrained_dynamics(
     system: System,
     q: Array,
@@ -99,10 +116,7 @@ def constrained_dynamics(
     if not system.constraints:
         return system.apply("forward_dynamics", aba, q, qd, tau, **force), np.zeros(0)
     A, h = constraint_jacobian(system, q), system.apply("bias_force", bias_force, q, qd, **force)
-    c = constraint_target(system, t)[1] - constraint_bias(system, q, qd)
-    if not (is_number(stabilisation) and stabilisation == 0):
-        drift = constraint_velocity(system, q, qd, t) * 2 + padded_error(system, q) * stabilisation
-        c = c - drift * stabilisation
+    c = row_targets(system, q, qd, t, stabilisation)
 
     # the free motion, the residual of the rows under it, and the smallest force that removes the residual
     metric = mass_metric(system, q)

@@ -29,7 +29,7 @@ from sixd.version import __version__
 
 Span = tuple[int, int]  # rows first … stop − 1
 _THIS_PROCESS = os.urandom(16)
-PER_ROW = ("steps", "events")  # facts that are lists with an entry for each row
+PER_ROW = ("steps", "events", "unsolved")  # facts that are lists with an entry for each row
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,8 @@ def run(job: Job, first: int, own: dict[str, Array]) -> ChunkResult:
     for name in PER_ROW:
         if name in facts:
             facts[name] = [x for part in parts for x in part.facts[name]]
-    names = ["q", "qd"] + ["tau"] * job.forced + ["internal"] * (parts[0].internal is not None)
+    names = ["q", "qd", *["tau"] * job.forced]
+    names += [name for name in ("internal", "friction") if getattr(parts[0], name) is not None]
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     return ChunkResult(parts[0].t, arrays, facts, cpu.machine_key())
 

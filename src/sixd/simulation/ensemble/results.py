@@ -59,8 +59,8 @@ class Results:
         """Return the trajectory of all rows, in order; missing rows are NaN."""
         for x in self.arrays.values():
             x[~self.done] = np.nan
-        q, qd, internal, tau = (self.arrays.get(name) for name in ("q", "qd", "internal", "tau"))
-        records = Records(self.t, q, qd, internal, tau)  # type: ignore[arg-type]
+        names = ("q", "qd", "internal", "tau", "friction")
+        records = Records(self.t, *(self.arrays.get(name) for name in names))  # type: ignore[arg-type]
         found = make_trajectory(self.setup, records, {**self.facts, **facts}, self.interrupted)
         for text in self._warnings(found):
             warn(self.setup.problem.where, text, 3)

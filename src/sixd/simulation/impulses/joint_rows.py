@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,10 @@ from sixd.forces.rigid_limits import RigidLimits, limited_coordinates
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.problem import Problem
+from sixd.simulation.setup import Setup
 from sixd.spatial.scalar import Array, absolute, is_zero
+from sixd.symbolic.equations.dry_friction import dry_friction
+from sixd.symbolic.equations.equations import Equations
 
 # part of the mean pivot that is added to W where it may be singular: on loops, and where rows depend on each other
 DAMPING = {"float64": 1e-9, "float32": 1e-5}
@@ -78,24 +81,22 @@ class JointRows:
     def columns(self, system: System, q: Array) -> Array:
         """Return the responses M⁻¹Jᵀ (nv, k) of the velocity to impulses; constraints take their part of them."""
         J = self.jacobian(system, q)
-        if isinstance(system, Model):
-            columns = solve_columns(system, q, J.T)
-        else:
-            columns = mass_metric(system, q).solve(J.T)
+        solve = partial(solve_columns, system, q) if isinstance(system, Model) else mass_metric(system, q).solve
+        columns = solve(J.T)
         if not system.constraints:
             return columns
         A, limits = constraint_jacobian(system, q), self.problem.limits
         return np.array([x - correction(system, q, A @ x, limits) for x in columns.T]).T
 
     def _with_friction(self, constants: Mapping[str, Any]) -> System:
-        from dataclasses import replace
-
         return replace(self.problem, has_friction=True).system_with(constants)
 
     @cached_property
     def joints(self) -> list[tuple[slice, slice]]:
         """Slices in q and qd of the joints all of whose freedoms are rows."""
         system = self.problem.system
+        if isinstance(system, Equations):
+            return [(slice(i, i + 1), slice(i, i + 1)) for i in self.freedoms] if system.nq == system.nv else []
         found = [(system.q_slice(name), system.v_slice(name)) for name in system.joint_names]  # type: ignore[attr-defined]
         return [(iq, iv) for iq, iv in found if set(range(system.nv)[iv]) <= set(self.freedoms) and iv.stop > iv.start]
 
@@ -103,16 +104,8 @@ class JointRows:
 def joint_rows(problem: Problem) -> JointRows | None:
     """Return the rows of a problem, None if it has no dry friction and no rigid limits."""
     system = problem.system
-    if not isinstance(system, (Model, Reduced)):
-        return None
-    parameters = set(problem.parameters)
-    if "friction" in parameters or system.symbols:
-        # any entry may be different from zero
-        tree = system.model if isinstance(system, Reduced) else system
-        has_friction = [("friction" in parameters) or not is_zero(x) for x in tree.friction]
-    else:
-        tree = system.model if isinstance(system, Reduced) else system
-        has_friction = [not is_zero(x) for x in tree.friction]
+    may_be_any = "friction" in problem.parameters
+    has_friction = [may_be_any or not is_zero(x) for x in _own_friction(system)]
     freedoms, followers = _rows_of(system, has_friction)
     limits: dict[int, tuple[int, float, float]] = {}
     for force in problem.forces:
@@ -124,7 +117,15 @@ def joint_rows(problem: Problem) -> JointRows | None:
     return JointRows(problem, tuple(freedoms), tuple(followers), limits)
 
 
-def _rows_of(system: Model | Reduced, has_friction: list[bool]) -> tuple[list[int], list[int]]:
+def _own_friction(system: System) -> Any:
+    """Return the friction of the tree's joints, or of the coordinates of equations of motion: numbers or symbols."""
+    if isinstance(system, Equations):
+        return dry_friction(system).coefficients
+    tree = system.model if isinstance(system, Reduced) else system
+    return tree.friction  # type: ignore[attr-defined]
+
+
+def _rows_of(system: System, has_friction: list[bool]) -> tuple[list[int], list[int]]:
     """Return the freedoms with friction, of themselves or of joints that follow them alone; and the other joints."""
     if not isinstance(system, Reduced):
         return [i for i, has in enumerate(has_friction) if has], []
@@ -146,7 +147,9 @@ def _pattern(system: Reduced) -> Array:
 
 
 def _friction(system: System, q: Array) -> tuple[Any, Any]:
-    """Return the friction (nv,) of the freedoms, with that of joints that follow one of them; and of the tree's joints."""
+    """Return the friction (nv,) of freedoms, with that of joints that follow one of them; and of the tree's joints."""
+    if isinstance(system, Equations):
+        return system.evaluate(dry_friction(system).coefficients, q), ()
     if not isinstance(system, Reduced):
         return system.friction, ()  # type: ignore[attr-defined]
     tree, pattern, G = system.model, _pattern(system), system.G(q)
@@ -156,3 +159,25 @@ def _friction(system: System, q: Array) -> tuple[Any, Any]:
         if len(on) == 1 and not is_zero(tree.friction[i]):
             total[int(on[0])] = total[int(on[0])] + tree.friction[i] * absolute(G[i, int(on[0])])
     return total, tree.friction
+
+
+def friction_joints(setup: Setup) -> dict[str, slice]:
+    """Return the joints, or coordinates, of a setup with dry friction in some row: name -> slice in qd."""
+    system, problem = setup.problem.system, setup.problem
+    friction = _own_friction(system)
+    if "friction" in problem.parameters:
+        friction = np.abs(setup.constants["friction"]).max(axis=0, initial=0.0)
+    elif system.symbols and problem.parameters and setup.rows and not isinstance(system, Equations):
+        # a symbol's number may be zero
+        row = {name: setup.constants[name][0] for name in problem.parameters}
+        friction = _own_friction(problem.system_with(row))
+    freedoms, _ = _rows_of(system, [not is_zero(x) for x in friction])
+    if isinstance(system, Equations):
+        return {str(system.q[i]): slice(i, i + 1) for i in freedoms}
+    every = {name: system.v_slice(name) for name in system.joint_names}  # type: ignore[attr-defined]
+    return {name: iv for name, iv in every.items() if set(range(system.nv)[iv]) & set(freedoms)}
+
+
+def jumping_coordinates(system: System) -> tuple[str, ...]:
+    """Return the coordinates of equations of motion whose forces jump with a velocity, but not as dry friction does."""
+    return dry_friction(system).others if isinstance(system, Equations) else ()

@@ -16,6 +16,8 @@ import numpy as np
 
 from sixd.engine.kernel import row_kernel
 from sixd.errors import ScalarTypeError
+from sixd.forces.elements import RigidForce
+from sixd.simulation.impulses.joint_rows import friction_joints
 from sixd.simulation.progress import Progress, finish
 from sixd.simulation.setup import Setup, positive, require_countable
 from sixd.simulation.stepping.compiled_steps import PROJECTIONS
@@ -25,6 +27,8 @@ from sixd.spatial.scalar import Array, is_number
 ADAPTIVE = {"adaptive": "DOP853", "stiff": "Radau"}
 _INTERVALS = 200  # between records of a batch
 _EVENT_CHECKS = 8  # within a step
+_SLOW = 1e-3  # rad/s or m/s: a method that fails at this speed does so because the joint sticks
+_CREEP = 1e-9  # rad/s or m/s: a speed at which dry friction has its sign, and nothing else matters
 
 
 def integrate_adaptively(
@@ -46,6 +50,7 @@ def integrate_adaptively(
             f"{where}: a controller that is called with numbers needs fixed steps, got method {method!r}. Use 'rk4', "
             f"or write it so that it can be traced."
         )
+    _require_motion(setup, method)
     for event in events if isinstance(events, Sequence) else (events,):
         if not callable(event) or event is events:
             raise ScalarTypeError(f"{where}: events holds {event!r}, expected functions (t, q, qd) -> number.")
@@ -84,6 +89,26 @@ def integrate_adaptively(
         raise KeyboardInterrupt
 
 
+def _require_motion(setup: Setup, method: str) -> None:
+    """Raise if a joint with dry friction is at rest at the start, or if elements act by impulses."""
+    for element in setup.problem.forces:
+        if isinstance(element, RigidForce):
+            raise ScalarTypeError(
+                f"{setup.problem.where}: {type(element).__name__} acts by impulses, which need fixed steps, got method "
+                f'{method!r}. Use method="rk4".'
+            )
+    for name, iv in friction_joints(setup).items():
+        if (setup.qd[:, iv] == 0).any():
+            raise _rest_error(setup, name, "starts at rest", method)
+
+
+def _rest_error(setup: Setup, name: str, event: str, method: str) -> ScalarTypeError:
+    return ScalarTypeError(
+        f"{setup.problem.where}: joint {name!r} has dry friction and {event}: method {method!r} would take ever "
+        f'shorter steps there. Use method="rk4", whose joints stick.'
+    )
+
+
 def _joined(setup: Setup, rows: list[_Row], times: Array | None) -> Records:
     """Return the records of all rows; missing ones are NaN."""
     system = setup.problem.system
@@ -108,6 +133,16 @@ class _Run:
     times: Array | None
     tolerances: dict[str, float]
     events: Sequence[Callable[..., Any]]
+
+    @property
+    def name(self) -> str:
+        """The method's name in ``simulate``."""
+        return next(name for name, method in ADAPTIVE.items() if method == self.method)
+
+    @cached_property
+    def friction(self) -> dict[str, slice]:
+        """The joints with dry friction, and their entries of qd."""
+        return friction_joints(self.setup)
 
     @cached_property
     def rate(self) -> Callable[..., Array]:
@@ -164,6 +199,7 @@ class _Row:
         self.events: list[list[float]] = [[] for _ in run.events]
         self.steps, self.ended = 0, False
         self.records: list[tuple[float, Array]] = [(0.0, self.start)]
+        self._velocity = setup.qd[k]
 
     def _rate(self, t: float, y: Array) -> Array:
         return self.run.rate(np.float64(t), y, *self.constants)
@@ -184,7 +220,9 @@ class _Row:
         solver = self._solver() if run.duration else None
         while solver is not None and solver.status == "running" and not self.ended:
             if not _stepped(solver):
+                self._require_sliding(solver, _SLOW)
                 break
+            self._require_sliding(solver)
             values = self._record(solver, values)
             if run.project is not None:
                 solver.y = self._projected(solver.t, solver.y)
@@ -194,6 +232,24 @@ class _Row:
             ends = np.array([run.duration]) if run.times is None else run.times
             rest = ends[ends > self.records[-1][0]].tolist()
             self.records += [(t, np.full_like(self.start, np.nan)) for t in rest]
+
+    def _require_sliding(self, solver: Any, slow: float = 0.0) -> None:
+        """Raise if a joint with dry friction has come to rest in the last step, or is ``slow``, and would stay so."""
+        setup, run = self.run.setup, self.run
+        nq, nv = setup.problem.system.nq, setup.problem.system.nv
+        before, after = self._velocity, solver.y[nq : nq + nv]
+        self._velocity = after.copy()
+        for name, iv in run.friction.items():
+            for j in range(nv)[iv]:
+                if before[j] * after[j] > 0 and not abs(after[j]) < slow:
+                    continue
+                slope = []
+                for sign in (1, -1):  # the acceleration of a joint that moves a little
+                    y = solver.y.copy()
+                    y[nq + j] = sign * _CREEP
+                    slope.append(self._rate(solver.t, y)[nq + j])
+                if slope[0] <= 0 <= slope[1]:
+                    raise _rest_error(setup, name, f"comes to rest at t = {solver.t:.3g} s", run.name)
 
     def _record(self, solver: Any, values: list[float]) -> list[float]:
         """Record the solver's last step and its events; return the events' values at its end."""

@@ -11,13 +11,20 @@ of u) at its beginning under all forces, if these are known already.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from sixd.errors import ScalarTypeError
 from sixd.forces.elements import Applied
 from sixd.model.system import System
 from sixd.simulation.problem import Problem
+from sixd.simulation.stepping import midpoint
+from sixd.simulation.stepping.implicit import IMPLICIT, implicit_step
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.spatial.scalar import Array, Scalar
+from sixd.trace.program import Program
 from sixd.trace.stages import Stages
 
 Take = Callable[..., tuple[Array, Array, Array]]
@@ -32,7 +39,11 @@ class Hold(NamedTuple):
 
 def base_step(problem: Problem, method: str, dtype: str, hold: Hold | None = None) -> Take:
     """Return the step of a method; see the head of this module."""
-    return explicit_step(problem, method, dtype, hold)
+    if method in EXPLICIT:
+        return explicit_step(problem, method, dtype, hold)
+    if method == IMPLICIT:
+        return implicit_step(problem, dtype, hold)
+    return midpoint_step(problem, dtype, hold)
 
 
 def explicit_step(problem: Problem, method: str, dtype: str, hold: Hold | None) -> Take:
@@ -64,3 +75,66 @@ def explicit_step(problem: Problem, method: str, dtype: str, hold: Hold | None) 
         return method_step(system.integrate_row, f, t, h, q, qd, u)
 
     return take
+
+
+def midpoint_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
+    """Return a step of "midpoint" on velocities: momenta are computed within it."""
+    system = problem.system
+    iterate, finish = midpoint_programs(problem, dtype, hold)
+    shapes: dict[str, tuple[int, ...]] = {"q": (system.nq,), "qd": (system.nv,)}
+
+    def momentum(q: Array, qd: Array, constants: Mapping[str, Any]) -> Array:
+        return midpoint.momentum(problem.system_with(constants), q, qd)
+
+    def velocity(q: Array, p: Array, constants: Mapping[str, Any]) -> Array:
+        return midpoint.velocity(problem.system_with(constants), q, p)
+
+    to_momentum = problem.traced(momentum, shapes, dtype)
+    to_velocity = problem.traced(velocity, {"q": (system.nq,), "p": (system.nv,)}, dtype)
+
+    def take(
+        stages: Stages, t: Any, h: Any, q: Array, qd: Array, u: Array, constants: Any, force: Any = None,
+        first: Any = None,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        held = () if hold is None else (force,)
+        p = stages(to_momentum, q, qd, *constants)
+        guess = qd if first is None else qd + first[0] * (h / 2)
+        v, left, _ = stages(iterate, guess, np.inf, 0.0, t, h, q, p, u, *held, *constants, most=midpoint.MOST)
+        q, p, u = stages(finish, v, left, t, h, q, u, *held, *constants)
+        return q, stages(to_velocity, q, p, *constants), u
+
+    return take
+
+
+def midpoint_programs(problem: Problem, dtype: str, hold: Hold | None = None) -> tuple[Program, Program]:
+    """Return the programs of an iteration and of the end of a step of the midpoint rule."""
+    if problem.system.constraints:
+        raise ScalarTypeError(
+            f"{problem.where}: method 'midpoint' does not take constraints, and {problem.system.name!r} has "
+            f"{len(problem.system.constraints)}. Use 'rk4' or 'adaptive', or, for gears and mimic joints, "
+            f"model.reduce()."
+        )
+    nq, nv, nu = problem.system.nq, problem.system.nv, problem.nu
+    guess: dict[str, tuple[int, ...]] = {
+        "v": (nv,), "left": (), "done": (), "t": (), "h": (), "q": (nq,), "p": (nv,), "u": (nu,),
+    }  # fmt: skip
+    found = {name: shape for name, shape in guess.items() if name not in ("done", "p")}
+    if hold is None:
+        iterate = problem.traced(partial(midpoint.iterate, problem), guess, dtype)
+        return iterate, problem.traced(partial(midpoint.finish, problem), found, dtype)
+
+    def with_force(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any) -> Any:
+            *state, force, constants = arguments
+            held = partial(_applied, hold, force)
+            return function(problem, *state, constants, held)
+
+        return called
+
+    size = {"force": (hold.size,)}
+    iterate = problem.traced(with_force(midpoint.iterate), guess | size, dtype)
+    return iterate, problem.traced(with_force(midpoint.finish), found | size, dtype)
+
+
+def _applied(hold: Hold, force: Array, system: System, q: Array) -> Applied:
+    return hold.apply(system, q, force)

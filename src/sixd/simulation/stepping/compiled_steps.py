@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
-from sixd.errors import ScalarTypeError
 from sixd.forces.rigid_ground import RigidGround
 from sixd.locks import Lock
 from sixd.model.memo import known_of
@@ -19,14 +17,16 @@ from sixd.simulation.impulses.joint_rows import joint_rows
 from sixd.simulation.impulses.joint_step import joint_step
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
-from sixd.simulation.stepping.base_steps import base_step
+from sixd.simulation.stepping.base_steps import base_step, midpoint_programs
+from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.spatial.scalar import Array
 from sixd.trace.stages import Recipe, Stages, trace_stages
 from sixd.waiting import watched
 
 MIDPOINT = "midpoint"
-FIXED_STEP = (*EXPLICIT, MIDPOINT)
+UNSOLVED = "unsolved"  # the state that counts steps with a failure
+FIXED_STEP = (*EXPLICIT, MIDPOINT, IMPLICIT)
 PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error of 1e-4 is squared twice
 
 # the latest code by its form and the key of its recipe, for controllers that are made anew for each call; so many
@@ -88,13 +88,15 @@ def has_momenta(problem: Problem, method: str) -> bool:
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
     """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u.
 
-    With impulses also the number of solutions that were not found, and with joint rows the mean forces of friction.
+    With impulses also the number of solutions that were not found, and on joint rows the mean forces of friction; with
+    "implicit" the number of steps whose matrix was not positive definite.
     """
     nv, rows = problem.system.nv, joint_rows(problem)
     moving = {"p": (nv,), "v": (nv,)} if has_momenta(problem, method) else {"qd": (nv,)}
-    more: dict[str, tuple[int, ...]] = {"unsolved": ()} if has_contact(problem) else {}
-    if rows is not None:
-        more = {"unsolved": (), "friction": (rows.k,)}
+    more: dict[str, tuple[int, ...]] = {}
+    if rows is not None or method == IMPLICIT or has_contact(problem):
+        more = {UNSOLVED: ()}
+    more |= {} if rows is None else {"friction": (nv,)}
     return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,), **more}
 
 
@@ -113,11 +115,13 @@ def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe
 
 def _explicit_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
     take, project = base_step(problem, method, dtype), projection(problem, dtype)
+    counted = len(state_shapes(problem, method)) - 4  # whether there is a number of failures
 
-    def step(stages: Stages, steps: Any, q: Array, qd: Array, u: Array, h: Any, start: Any, *constants: Any) -> Any:
+    def step(stages: Stages, steps: Any, q: Array, qd: Array, u: Array, *rest: Any) -> Any:
+        unsolved, (h, start, *constants) = rest[:counted], rest[counted:]
         q, qd, u = take(stages, start + steps * h, h, q, qd, u, constants)
         q, qd = project(stages, start + (steps + 1) * h, q, qd, constants)
-        return steps + 1, q, qd, u
+        return steps + 1, q, qd, u, *(sum(stages.counts, x) for x in unsolved)
 
     return step
 
@@ -144,17 +148,7 @@ def projection(problem: Problem, dtype: str) -> Callable[..., tuple[Array, Array
 
 
 def _midpoint_step(problem: Problem, dtype: str) -> Callable[..., Any]:
-    if problem.system.constraints:
-        raise ScalarTypeError(
-            f"{problem.where}: method 'midpoint' does not take constraints, and {problem.system.name!r} has "
-            f"{len(problem.system.constraints)}. Use 'rk4' or 'adaptive', or, for gears and mimic joints, "
-            f"model.reduce()."
-        )
-    nq, nv, nu = problem.system.nq, problem.system.nv, problem.nu
-    guess = {"v": (nv,), "left": (), "done": (), "t": (), "h": (), "q": (nq,), "p": (nv,), "u": (nu,)}
-    found = {name: shape for name, shape in guess.items() if name not in ("done", "p")}
-    iterate = problem.traced(partial(midpoint.iterate, problem), guess, dtype)
-    finish = problem.traced(partial(midpoint.finish, problem), found, dtype)
+    iterate, finish = midpoint_programs(problem, dtype)
 
     def step(stages: Stages, steps: Any, q: Array, p: Array, v: Array, u: Array, *constants: Any) -> Any:
         h, start, *rest = constants

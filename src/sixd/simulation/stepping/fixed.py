@@ -19,6 +19,7 @@ from sixd.engine.kernel import batched
 from sixd.engine.public import declaration
 from sixd.errors import ScalarTypeError
 from sixd.runtime.routine import Rollout, new_array
+from sixd.simulation.impulses.joint_rows import joint_rows
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.compiled_steps import has_momenta, rollout, state_shapes
@@ -32,19 +33,23 @@ STEP = 1e-3  # s, the default
 
 
 class Records(NamedTuple):
-    """States q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu) at times t (r,) [s]; tau (rows, r, nv) if sampled."""
+    """States q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu) at times t (r,) [s]; tau (rows, r, nv) if sampled.
+
+    ``friction`` (rows, r, nv) has the mean forces of dry friction in the steps that end there, if there is any.
+    """
 
     t: Array
     q: Array
     qd: Array
     u: Array
     tau: Array | None
+    friction: Array | None = None
 
     @property
     def last(self) -> Records:
         """A copy of the last record."""
-        q, qd, u = (x[:, -1:].copy() for x in (self.q, self.qd, self.u))
-        return Records(self.t[-1:], q, qd, u, None if self.tau is None else self.tau[:, -1:].copy())
+        t, *arrays = self
+        return Records(t[-1:], *(None if x is None else x[:, -1:].copy() for x in arrays))  # type: ignore[arg-type]
 
 
 def _physical_memory() -> float:
@@ -58,6 +63,8 @@ class RecordBuffer:
     def __init__(self, setup: Setup, records: int) -> None:
         system, dtype = setup.problem.system, np.dtype(setup.dtype)
         widths = {"q": system.nq, "qd": system.nv, "u": setup.problem.nu}
+        if joint_rows(setup.problem) is not None:
+            widths["friction"] = system.nv
         try:
             # some systems promise any amount of memory, and end the process that uses it
             if setup.rows * records * sum(widths.values()) * dtype.itemsize > _physical_memory():
@@ -130,6 +137,14 @@ class Runner:
         return [self.constants[name] for name in self.setup.problem.parameters]
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the steps so far: "unsolved", the number of problems of impulses that were not solved."""
+        if "unsolved" not in self.state:
+            return {}
+        counts = self.state["unsolved"].astype(int).tolist()
+        return {"unsolved": counts if self.setup.batch else counts[0]}
+
+    @property
     def velocity(self) -> Array:
         """Present velocity qd (rows, nv)."""
         if self._velocity is None:
@@ -154,7 +169,8 @@ class Runner:
             qd = found["qd"][:, :kept]
         if buffer is not None:
             buffer.used += kept
-        return Records(np.array(marks[:kept], dtype=int) * self.h, q, qd, found["u"][:, :kept], None)
+        u, friction = (found[name][:, :kept] if name in found else None for name in ("u", "friction"))
+        return Records(np.array(marks[:kept], dtype=int) * self.h, q, qd, u, None, friction)  # type: ignore[arg-type]
 
     def run(
         self,

@@ -9,7 +9,7 @@ rule of Hamilton's equations. Momenta p (nv,) are M qd, in the axes of qd.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,13 @@ from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import bias_force
 from sixd.engine.functions import Function
+from sixd.forces.elements import Applied
 from sixd.model.system import System
-from sixd.simulation.problem import Problem
+from sixd.simulation.problem import NOTHING, Problem
 from sixd.spatial.dual import duals, gradient
 from sixd.spatial.scalar import Array, Scalar, where
 
+Holding = Callable[[System, Array], Applied]
 MOST = 60  # iterations; each reduces the error by a factor of about h |v|
 # largest change of v when iterations no longer shrink it: energy of the change over that of the motion
 TOLERANCE = 1e-20
@@ -46,15 +48,28 @@ MOMENTUM = Function("momentum", momentum, ("q", "qd"), named=False, judged=False
 VELOCITY = Function("velocity", velocity, ("q", "p"), {"p": ("nv",)}, named=False, judged=False)
 
 
-def ends(problem: Problem, t: Scalar, h: Scalar, q: Array, v: Array, u: Array, constants: Mapping[str, Any]) -> Any:
-    """Return (p0, p1, p·v, rates of u): the momenta at both ends of the step with velocity v from q, and 2 T."""
+def ends(
+    problem: Problem,
+    t: Scalar,
+    h: Scalar,
+    q: Array,
+    v: Array,
+    u: Array,
+    constants: Mapping[str, Any],
+    held: Holding | None = None,
+) -> Any:
+    """Return (p0, p1, p·v, rates of u): the momenta at both ends of the step with velocity v from q, and 2 T.
+
+    ``held`` gives further forces in a configuration.
+    """
     system = problem.system_with(constants)
     middle, end = system.integrate_row(q, v * (h / 2)), system.integrate_row(q, v * h)
     p = momentum(system, middle, v)
     time = t + h / 2
     if problem.nu:  # states of force elements by the explicit midpoint rule
         u = u + problem.total_force(system, time, middle, v, u, constants)[2] * (h / 2)
-    tau, f_ext, rate = problem.total_force(system, time, middle, v, u, constants)
+    more = NOTHING if held is None else held(system, middle)
+    tau, f_ext, rate = problem.total_force(system, time, middle, v, u, constants, more)
     force = {} if f_ext is None else {"f_ext": f_ext}
 
     # derivative of L in q, and forces: (dM/dt) v - h + tau, minus the part that turns with the axes of v
@@ -93,6 +108,7 @@ def iterate(
     p: Array,
     u: Array,
     constants: Mapping[str, Any],
+    held: Holding | None = None,
 ) -> tuple[Array, Scalar, Scalar]:
     """Return (v, left, done): the next guess of the velocity, the energy of its change, and 1 if that has not shrunk.
 
@@ -100,7 +116,7 @@ def iterate(
     so that it does not depend on its neighbours.
     """
     system = problem.system_with(constants)
-    p0, _, _, _ = ends(problem, t, h, q, v, u, constants)
+    p0, _, _, _ = ends(problem, t, h, q, v, u, constants, held)
     metric = mass_metric(system, system.integrate_row(q, v * (h / 2)))
     residual = p - p0
     change = metric.solve(residual)
@@ -113,11 +129,19 @@ def iterate(
 
 
 def finish(
-    problem: Problem, v: Array, left: Scalar, t: Scalar, h: Scalar, q: Array, u: Array, constants: Mapping[str, Any]
+    problem: Problem,
+    v: Array,
+    left: Scalar,
+    t: Scalar,
+    h: Scalar,
+    q: Array,
+    u: Array,
+    constants: Mapping[str, Any],
+    held: Holding | None = None,
 ) -> tuple[Array, Array, Array]:
     """Return (q, p, u) at the end of the step; NaN if the iterations have not converged."""
     system = problem.system_with(constants)
-    _, p1, energy, rate = ends(problem, t, h, q, v, u, constants)
+    _, p1, energy, rate = ends(problem, t, h, q, v, u, constants, held)
     end = system.integrate_row(q, v * h)
     tolerance = COARSE_TOLERANCE if problem.limits is COARSE else TOLERANCE
     good = left <= (energy + FLOOR / TOLERANCE) * tolerance

@@ -33,7 +33,7 @@ _LARGE = {"float64": 1e300, "float32": 1e37}  # sums of squares up to this are o
 def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Recipe:
     """Return the recipe ``(q, qd), (h, start, constants…) -> (q, qd)`` of one step; ``recipe`` is that of a rollout.
 
-    The problem has no parameters, and its force elements have no states.
+    The problem has no parameters, and its force elements have no states, but for rigid ones, which begin with zeros.
     """
     system = problem.system
     nq, nv = system.nq, system.nv

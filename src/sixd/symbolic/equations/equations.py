@@ -304,6 +304,10 @@ class Equations(System):
         """g (nv,)."""
         return self.evaluate(list(self.g), q)
 
+    def passive_force_row(self, q: Array, qd: Array) -> Array:
+        """b (nv,); of a system given by energies g + b, since its springs are part of g."""
+        return self.evaluate(list(self.b if self.model is not None else self.g + self.b), q, qd)
+
     def bias_force_row(self, q: Array, qd: Array) -> Array:
         """h (nv,)."""
         return self.evaluate(list(self.h), q, qd)
