@@ -68,11 +68,8 @@ from sixd.errors import (
 from sixd.forces.elements import Applied, Force
 from sixd.forces.ground import Ground
 from sixd.forces.joint_limits import JointLimits
-<<<<<<< HEAD
 from sixd.forces.rigid_ground import RigidGround
-=======
 from sixd.forces.rigid_limits import RigidLimits
->>>>>>> main
 from sixd.forces.spring_damper import SpringDamper
 from sixd.io import from_dh, load, to_urdf
 from sixd.model import (
@@ -163,11 +160,8 @@ __all__ = [
     "Prismatic",
     "RackAndPinion",
     "Revolute",
-<<<<<<< HEAD
     "RigidGround",
-=======
     "RigidLimits",
->>>>>>> main
     "Rolling",
     "RollingSphere",
     "ScalarTypeError",

@@ -170,20 +170,28 @@ class ImpulseSolver:
         return np.array(new), np.array(total)
 
     def _heights(self) -> Program:
-        """Return the program (p, z, done, U, φ, pressed) -> (p, z, done) of one sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
+        """Return the program (p, z, done, U, φ, pressed, reach) -> (p, z, done) of one sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
 
-        Of points that are ``pressed`` φ + (U z)_n = 0.
+        Of points that are ``pressed`` φ + (U z)_n = 0. Joint rows stay within ``reach`` (2m,), from below and above.
         """
-        k = self.k
+        k, m = self.k, self.m
+        shapes: dict[str, tuple[int, ...]] = {"p": (k + m,), "z": (self.rows.nv,), "done": (), "U": (self.rows.size,)}
+        shapes |= {"phi": (k,), "pressed": (k,), "reach": (2 * m,)}
 
-        def sweep(p: Array, z: Array, done: Any, entries: Array, phi: Array, pressed: Array) -> Any:
+        def sweep(p: Array, z: Array, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array) -> Any:
             U, pushes, collected = self.rows.rows(entries), list(p), list(z)
             largest: Any = 0
-            for i in range(k):
-                row = U[3 * i]
+            for i in range(k + m):
+                row = U[3 * i] if i < k else U[2 * k + i]
                 response = sum(a * a for a in row.values())
-                step = -(phi[i] + _product(row, collected)) / where(response > 0, response, 1)
-                step = where(pressed[i] > 0, step, maximum(-pushes[i], step))
+                scale = 1 / where(response > 0, response, 1)
+                if i < k:
+                    step = -(phi[i] + _product(row, collected)) * scale
+                    step = where(pressed[i] > 0, step, maximum(-pushes[i], step))
+                else:
+                    here = _product(row, collected)
+                    free = here - response * pushes[i]
+                    step = (minimum(maximum(free, -reach[2 * (i - k)]), reach[2 * (i - k) + 1]) - here) * scale
                 pushes[i] = pushes[i] + step
                 for j, a in row.items():
                     collected[j] = collected[j] + a * step
@@ -195,15 +203,15 @@ class ImpulseSolver:
                 where(before, 1, where(largest >= CLOSE[self.dtype], 0, 1)),
             )
 
-        shapes = {"p": (k,), "z": (self.rows.nv,), "done": (), "U": (self.rows.size,), "phi": (k,), "pressed": (k,)}
         return trace(sweep, shapes, self.dtype)
 
-    def onto_ground(self, stages: Stages, U: Array, phi: Array, pressed: Array, z: Array) -> Array:
+    def onto_ground(self, stages: Stages, U: Array, phi: Array, pressed: Array, reach: Array, z: Array) -> Array:
         """Return z (nv,) of the displacement after which no point at the heights phi (k,) is below the ground.
 
         z before is a displacement that takes place anyway; points that are ``pressed`` (k,) end on the ground.
         """
-        _, z, _ = stages(self.heights, np.zeros(self.k), z, 0.0, U, phi, pressed, most=_HEIGHT_SWEEPS)
+        given = (np.zeros(self.k + self.m), z, 0.0)
+        _, z, _ = stages(self.heights, *given, U, phi, pressed, reach, most=_HEIGHT_SWEEPS)
         return z
 
 

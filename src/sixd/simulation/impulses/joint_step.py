@@ -110,7 +110,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         q1, v1, u1 = take(stages, t, h, q, qd, u, constants, l * per, known)
 
         # 3. turn
-        turn = _turning(v, v_e + at_rows(held.change), l, W, F, h)
+        turn = turning(v, v_e + at_rows(held.change), l, W, F, h)
 
         # 4. correct
         bounds = bounds._replace(lo=turn.lo - l, hi=turn.hi - l)
@@ -141,7 +141,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             u1 = limits.recorded(u1, stop * per)
 
         q2, v2 = project(stages, t + h, q2, v2, constants)
-        return steps + 1, _kept(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total * per).tau
+        return steps + 1, kept_at_rest(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total * per).tau
 
     return step
 
@@ -155,7 +155,7 @@ def _guess(impulse: Array, bounds: Bounds) -> Array:
     return np.array([where(x >= hi[i], 1, where(x <= lo[i], -1, 0)) for i, x in enumerate(impulse)])
 
 
-class _Turn(NamedTuple):
+class Turn(NamedTuple):
     """When [s] rows come to rest within a step, 0 if they do not; friction s F until then, and bounds for that."""
 
     t1: Array
@@ -164,7 +164,7 @@ class _Turn(NamedTuple):
     hi: Array
 
 
-def _turning(v: Array, v_after: Array, l: Array, W: Array, F: Array, h: Any) -> _Turn:
+def turning(v: Array, v_after: Array, l: Array, W: Array, F: Array, h: Any) -> Turn:
     """Return the rows that turn, from their velocities before and after impulses l, all (k,)."""
     k = range(len(v))
     s = np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
@@ -174,7 +174,7 @@ def _turning(v: Array, v_after: Array, l: Array, W: Array, F: Array, h: Any) -> 
     cap = F * (h - t1 * 2)
     lo = np.array([where(turns[i] & (s[i] < 0), -cap[i], -F[i] * h) for i in k])
     hi = np.array([where(turns[i] & (s[i] > 0), cap[i], F[i] * h) for i in k])
-    return _Turn(t1, s * F, lo, hi)
+    return Turn(t1, s * F, lo, hi)
 
 
 def _exact(own: list[int], v: Array, found: Solution, bounds: Bounds, rest: Array) -> Array:
@@ -191,7 +191,7 @@ def _exact(own: list[int], v: Array, found: Solution, bounds: Bounds, rest: Arra
     return np.array(out)
 
 
-def _kept(rows: JointRows, q: Array, qd: Array, q2: Array, v2: Array) -> Array:
+def kept_at_rest(rows: JointRows, q: Array, qd: Array, q2: Array, v2: Array) -> Array:
     """Return q2 with the coordinates of q where a joint was and stays at rest."""
     out = list(q2)
     for iq, iv in rows.joints:

@@ -19,13 +19,13 @@ _DAMPING = 1e-9
 
 
 class Slip(NamedTuple):
-    """The slip of a point: c and c s (3,) for ``cone.py``, and the friction's moment (2,) about its mean time [N s²].
-
-    The latter moves the configuration, since friction was not constant over the step.
+    """The slip of a point: c and c s (3,) for ``cone.py``, and what moves the configuration since friction was not
+    constant: its moment (2,) [N s²] where the point stops; 1 where it turns back, see :func:`turned_moment`.
     """
 
     shift: list[Any]
     moment: list[Any]
+    turns: Any
 
 
 def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> Slip:
@@ -34,7 +34,7 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
     B (2, 2) is its own tangential response, l (3,) the impulse that was held.
     """
     if not mu:
-        return Slip([0, 0, 0], [0, 0])
+        return Slip([0, 0, 0], [0, 0], 0)
     speed = _size(v)
     scale = 1 / where(speed > 0, speed, 1)
     s = [v[0] * scale, v[1] * scale]
@@ -53,12 +53,15 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
     # whether it sticks at the end is decided with all of its friction
     used = where(sticks, 0, where(held, part, 0))
 
-    # turning back: friction -μ x_n s for the part, then the rest; stopping: followed
-    back = [more[r] * part * (h / 2) for r in range(2)]
     stop = _stopping(B, v, w, l, most, h)
     slides = held & (speed > 0)
-    moment = [where(sticks & slides, stop[r], where(turns, back[r], 0)) for r in range(2)]
-    return Slip([used, s[0] * used, s[1] * used], moment)
+    moment = [where(sticks & slides, stop[r], 0) for r in range(2)]
+    return Slip([used, s[0] * used, s[1] * used], moment, where(sticks, 0, where(turns, 1, 0)))
+
+
+def turned_moment(x: Any, shift: Any, turns: Any, mu: float, h: Any) -> list[Any]:
+    """Return the moment (2,) of the total impulse x (3,) of a point that turns back: friction -μ x_n s, then the rest."""
+    return [-(shift[r] * x[0] * mu + shift[0] * x[r]) * turns * (h / 2) for r in (1, 2)]
 
 
 def _stopping(B: Any, v: Any, w: Any, l: Any, most: Any, h: Any) -> list[Any]:

@@ -30,12 +30,14 @@ class SparseRows:
         """Number of entries of U."""
         return sum(map(len, self.pattern))
 
-    def data(self, system: System, q: Array, J: Array, together: int) -> tuple[Array, Array, Array]:
-        """Return the entries of U, those of L, and the roots of the weights (nv,) of the metric.
+    def data(
+        self, system: System, q: Array, metric: Metric, J: Array, together: int
+    ) -> tuple[Array, Array, Array]:
+        """Return the entries of U, those of L, and the roots of the weights (nv,) of a metric.
 
         Of the first ``together`` rows three each belong to one point, and have the same entries.
         """
-        metric, rows = impulse_rows(system, q, J, self.limits)
+        rows = impulse_rows(system, q, metric, J, self.limits)
         root = np.array([sqrt(w) for w in metric.weight])
         U = rows * root
         pattern = [[j for j, x in enumerate(row) if not _vanishes(x)] for row in U]
@@ -52,6 +54,10 @@ class SparseRows:
             found.append(dict(zip(js, entries[first : first + len(js)], strict=True)))
             first += len(js)
         return found
+
+    def diagonal(self, entries: Array, first: int) -> Array:
+        """Return the responses of the rows from ``first`` on to their own impulses."""
+        return np.array([sum(a * a for a in row.values()) for row in self.rows(entries)[first:]])
 
     def collected(self, entries: Array, impulse: Array) -> Array:
         """Return z (nv,) of impulses (n,)."""
