@@ -22,6 +22,7 @@ from sixd.spatial.scalar import maximum, minimum, sqrt, where
 # in some direction, as in a plane mechanism, has a singular one. What is solved does not change
 DAMPING = {"float64": 1e-9, "float32": 1e-5}
 _STEEP = 0.01  # least part of the normal response that friction leaves (Painlevé's paradox lies below 0)
+_NEVER = 1e20  # rad/s or m/s: rows without a limit have a larger one
 _NEWTON = 2  # iterations for the direction of slip
 
 Block = Any  # (3, 3): the response of a point's velocity to its own impulse
@@ -153,6 +154,14 @@ def row_impulse(B: Any, u: Any, x: Any, bounds: Any) -> Any:
         (low - free) / safe,
         where(most < 0, hi, where(least <= 0, -free / safe, where(least < high, lo, (high - free) / safe))),
     )
+
+
+def on_graph(x: Any, bounds: Any) -> Any:
+    """Return the impulse moved within lo and hi, unless the row has a limit on that side."""
+    lo, hi, low, high = bounds
+    upper = where(low > -_NEVER, maximum(x, hi), hi)
+    lower = where(high < _NEVER, minimum(x, lo), lo)
+    return where(x > hi, upper, where(x < lo, lower, x))
 
 
 def linear_row(B: Any, u: Any, x: Any, bounds: Any, soft: Any) -> tuple[Any, Any]:
