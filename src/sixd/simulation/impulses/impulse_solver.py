@@ -21,9 +21,9 @@ from sixd.trace.stages import Stages
 
 FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5}  # m/s: changes of the points' velocities in a sweep
-# and of joint rows, 1e-8 rad/s or m/s: where joints that stick and feet that stick hold the same mechanism, impulses
-# wander on by about as much for thousands of sweeps
-_COARSER = 0.01
+# and of joint rows, 1e-6 rad/s or m/s: where joints that stick and feet that stick hold the same mechanism, impulses
+# wander on by 1e-8 and more for thousands of sweeps
+_COARSER = 1e-4
 CLOSE = {"float64": 1e-9, "float32": 1e-6}  # m: changes of heights in a sweep
 # part of the mean of a point's own response by which a law that fixes a velocity is softened where it is linearized:
 # x = x0 - u/soft. Repeated, it fixes the velocity, also where impulses are redundant
@@ -75,21 +75,20 @@ class ImpulseSolver:
             graphs = bounds[0] if bounds else np.zeros(0)
             blocks = [self._block(U[3 * i : 3 * i + 3]) for i in range(k)]
             x1, z1 = self._newton(U, blocks, b, x, z, slide, graphs, soft)
+            alone = soft >= _SOFTEST
+            x1, z1 = where(alone, x, x1), where(alone, z, z1)
             x1, z1, size = self._sweep(U, blocks, b, x1, z1, slide, graphs)
             found = where(size >= TOLERANCE[self.dtype], 0, 1)
             better = size < best * _PROGRESS
             count1 = where(better, 0, count + 1)
-            stuck = count1 >= _PATIENCE
-            back = stuck & (soft < _SOFTEST)  # else it goes on from where it is, and begins again
-            fresh = stuck & (soft >= _SOFTEST)
-            softer = where(better, maximum(soft / _SOFTER, SOFT[self.dtype]), soft)
+            back = where(alone, 0, where(count1 >= _PATIENCE, 1, 0)) > 0
             results = (
                 where(back, kept, x1),
                 where(back, self.rows.collected(entries, kept), z1),
-                where(better | fresh, x1, kept),
-                where(better | fresh, size, best),
-                where(stuck, 0, count1),
-                where(back, soft * _SOFTER, where(fresh, SOFT[self.dtype], softer)),
+                where(better, x1, kept),
+                where(better, size, best),
+                where(back, 0, count1),
+                where(back, soft * _SOFTER, soft),
             )
             before = done > 0
             # what is found is returned as it is
