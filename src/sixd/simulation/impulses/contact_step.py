@@ -157,7 +157,17 @@ class ContactStep:
             pressed.append(where(bounce > 0, 0, 1) if point.restitution else 1)
         slide, moment = (np.array([x for slip in slips for x in part(slip)]) for part in (_shift, _moments))
         turns = np.array([slip.turns for slip in slips])
-        return np.array(b), z, slide, moment, turns, _times(strikes, held, h * self.lag), np.array(pressed)
+        return np.array(b), z, slide, moment, turns, self._times(strikes, slips, held, h), np.array(pressed)
+
+    def _times(self, strikes: list[Strike], slips: list[Slip], held: Array, h: Any) -> Array:
+        """Return the times (3k,) since the impulses change: held ones do by strikes of others, if there are any."""
+        total = sum(x.weight for x in strikes[1:]) + strikes[0].weight
+        mean = sum(x.weight * x.since for x in strikes) / where(total > 0, total, 1)
+        found: list[Any] = []
+        for strike, slip, on in zip(strikes, slips, held, strict=True):
+            own = where(slip.bends > 0, h * max(self.lag, 0.5), h * self.lag)
+            found += [where(on > 0, where(total > 0, mean, own), strike.since)] * 3
+        return np.array(found)
 
     def _moment(
         self, h: Any, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array, since: Array
@@ -208,14 +218,6 @@ def _shift(slip: Slip) -> list[Any]:
 
 def _moments(slip: Slip) -> list[Any]:
     return [0, *slip.moment]
-
-
-def _times(strikes: list[Strike], held: Array, lag: Any) -> Array:
-    """Return the times (3k,) since the impulses change: those that are held do by strikes of others, if there are any."""
-    total = sum(x.weight for x in strikes[1:]) + strikes[0].weight
-    mean = sum(x.weight * x.since for x in strikes) / where(total > 0, total, 1)
-    each = [where(on > 0, where(total > 0, mean, lag), x.since) for x, on in zip(strikes, held, strict=True)]
-    return np.repeat(np.array(each), 3)
 
 
 def contact_step(problem: Problem, method: str, dtype: str, project: Callable[..., Any]) -> Callable[..., Any]:
