@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from sixd.forces.elements import tree_of
+from sixd.model.joints.quaternion import Free
 from sixd.simulation.impulses.cone import in_cone
 from sixd.simulation.impulses.contact_joints import ContactJoints
 from sixd.simulation.impulses.contact_rows import ContactRows
@@ -28,6 +30,7 @@ from sixd.simulation.impulses.impulse_solver import FAR, ImpulseSolver
 from sixd.simulation.impulses.slip_paths import Slip, slip_path, turned_moment
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
+from sixd.spatial.rotation import quaternion_to_rotation
 from sixd.spatial.scalar import Array, maximum, minimum, sqrt, where
 from sixd.trace.program import trace
 from sixd.trace.stages import Stages
@@ -47,6 +50,9 @@ class ContactStep:
         self.points, self.sparse = self.rows.points, self.rows.sparse
         self.k, self.n = self.rows.k, 3 * self.rows.k + self.rows.m
         self.system = problem.system
+        tree = tree_of("RigidGround", problem.system)
+        names = [name for name in problem.system.joint_names if isinstance(tree.joint(name).joint, Free)]
+        self.free = [(problem.system.q_slice(name), problem.system.v_slice(name)) for name in names]
         friction = [point.friction for point in self.points.points]
         self.solve = ImpulseSolver(self.sparse, friction, self.rows.m, self.points.sweeps, dtype)
         self.take = base_step(self.rows.problem, method, dtype, Hold(self.n, self.rows.applied))
@@ -183,9 +189,16 @@ class ContactStep:
     def _moved(
         self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array
     ) -> tuple[Array, Array]:
-        """Return the state at the end of the step."""
-        q = self.system.integrate_row(q, self.sparse.change(L, root, shift))
-        return q, qd + self.sparse.change(L, root, z)
+        """Return the state at the end of the step.
+
+        The linear velocity of a free body is in its axes: where these turn, it turns back, and momentum is conserved.
+        """
+        after = self.system.integrate_row(q, self.sparse.change(L, root, shift))
+        v = list(qd + self.sparse.change(L, root, z))
+        for iq, iv in self.free:
+            R, R_after = (quaternion_to_rotation(x[iq][:4]) for x in (q, after))
+            v[iv.start + 3 : iv.stop] = R_after.T @ (R @ np.array(v[iv.start + 3 : iv.stop]))
+        return after, np.array(v)
 
 
 class Strike:
