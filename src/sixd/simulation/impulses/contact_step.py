@@ -37,6 +37,9 @@ from sixd.trace.stages import Stages
 
 # of h g: points that approach the ground faster are struck, slower ones are held (and those above it by less than h² g)
 _HELD = 1.0
+# of h² g: points that are closer touch the ground. Where more touch than it takes to carry a body, heights that differ by
+# rounding would let some of them lift off
+_TOUCHES = {"float64": 1e-3, "float32": 0.1}
 _BOUNCING = 2.0  # of h g: slower strikes do not bounce
 _SMOOTH = 0.25  # largest relative change of a force that is extrapolated
 _NONE = np.zeros(3)
@@ -120,8 +123,9 @@ class ContactStep:
         guess = points.to_axes(np.array([u[j] for j in points.entries])) * h
         b, held = list(v + slope * h), []
         for i in range(self.k):
-            gap = maximum(phi[i], 0) * per
-            on = (phi[i] < g * h * h * _HELD) & (v[3 * i] + gap >= -(g * h) * _HELD)
+            near = g * h * h * _HELD
+            gap = maximum(phi[i] - near * _TOUCHES[self.dtype], 0) * per
+            on = (phi[i] < near) & (v[3 * i] + gap >= -(g * h) * _HELD)
             b[3 * i] = b[3 * i] + where(on, gap, FAR)
             guess[_own(i)] = where(on, guess[_own(i)], 0)
             held.append(where(on, 1, 0))

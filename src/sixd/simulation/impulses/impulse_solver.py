@@ -33,7 +33,7 @@ _SOFT_JOINTS = 1e-4  # beside joint rows, whose impulses and those of the points
 _SOFTEST = 0.9e-2
 _SOFTER = 100.0
 # for the configuration, whose errors are small and are removed in the next steps too
-_HEIGHT_SWEEPS = 6
+_HEIGHT_SWEEPS = 12
 _PATIENCE = 3  # iterations without progress
 _PROGRESS = 0.5  # a step of Newton's method is kept if the sweep after it changes less than this part of the one before
 
