@@ -52,7 +52,9 @@ class ContactJoints:
             since = self.limits.since(gaps, w, slow, h)
         return _flat(bounds), turn.t1, turn.braked, since
 
-    def moment(self, h: Any, lag: Any, x: Array, l: Array, bounds: Array, t1: Array, braked: Array, since: Array) -> Any:
+    def moment(
+        self, h: Any, lag: Any, x: Array, l: Array, bounds: Array, t1: Array, braked: Array, since: Array
+    ) -> Any:
         """Return what the impulses x (m,) move by, beyond those that were held, as a moment (m,) about the end."""
         stop = self._stops(x, bounds)
         friction = x - stop
@@ -71,7 +73,7 @@ class ContactJoints:
 
     def finished(
         self, system: System, per: Any, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array
-    ) -> tuple[Array, Array, Array, Array]:
+    ) -> tuple[Any, ...]:
         """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits."""
         stop, out = self._stops(x, bounds), list(v2)
         for i, j in enumerate(self.rows.freedoms):
