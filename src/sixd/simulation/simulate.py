@@ -17,7 +17,7 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.forces.elements import RigidForce
 from sixd.model.system import System
 from sixd.simulation.collect import collect
-from sixd.simulation.diagnostics import friction_warning, step_warning, warn
+from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, step_warning, warn
 from sixd.simulation.known_steps import NO_FORCES, begin, find
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
@@ -25,6 +25,7 @@ from sixd.simulation.setup import Setup, make_setup, positive, require_countable
 from sixd.simulation.stepping.adaptive import ADAPTIVE, integrate_adaptively
 from sixd.simulation.stepping.compiled_steps import FIXED_STEP
 from sixd.simulation.stepping.fixed import STEP, RecordBuffer, Runner
+from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.spatial.scalar import Array, is_number
 from sixd.trajectory.trajectory import Trajectory
 
@@ -207,6 +208,21 @@ def step(
     *_, last = runner.run(np.array([1]), lambda done: None)
     q, qd = (x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
     return q, qd
+
+
+def automatic_method(
+    system: System, q: Any, qd: Any, duration: float, *, dt: float = STEP, controller: Any = None
+) -> tuple[str, str]:
+    """Return "rk4", or "implicit" and the reason, if the step is beyond RK4's limit at the start."""
+    where = "simulate"
+    setup = make_setup(
+        where, system, q, qd, controller=controller, sample_time=None, f_ext=None, forces=(), parameters=None,
+        constraints=PROJECTED, stabilisation=0.0, seed=None,
+    )  # fmt: skip
+    _, h, _ = _grid(where, positive(where, "duration", duration, "s"), dt, setup)
+    runner = Runner(setup, "rk4", h)
+    limit = limit_at_start(runner)
+    return ("rk4", "") if limit is None else (IMPLICIT, excess(runner, limit))
 
 
 def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, float, float]:
