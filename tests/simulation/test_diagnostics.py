@@ -66,7 +66,7 @@ def test_limits_of_steps_are_the_known_ones(method, rate, frequency, limit):
             assert float(steps[0].split(mode)[1].split()[0]) == pytest.approx(1000, rel=1e-2)
             advised = float(steps[0].split("dt ≤ ")[1].split(",")[0])
             assert 0.9 * limit * 0.9 <= advised <= 0.9 * limit
-            assert steps[0].endswith(', or method="stiff".')
+            assert steps[0].endswith(', or method="implicit".')
     h = 0.88 * limit
     decayed, _ = warned(model, [0.1], [1.0], 300 * h, dt=h, **options)
     assert np.abs(decayed.qd[-1]).max() < 500  # it started with 100 m/s or less, which euler measures roughly
@@ -247,7 +247,7 @@ def test_the_joint_that_went_first_is_named():
     fast = motion.t[int(np.argmax(np.abs(motion.qd).max(axis=1) > 1e3))]
     assert f"the motion is not finite from t = {lost:g} s on, joint 'finger' first, beyond 1000 rad/s" in text
     assert f"at t = {fast:g} s: the step is too long for method 'rk4', whose limit by joint 'finger' is " in text
-    assert 'Use dt ≤ 2.5e-05, or method="stiff". trajectory.failed counts them.' in text
+    assert 'Use dt ≤ 2.5e-05, or method="implicit". trajectory.failed counts them.' in text
 
 
 def test_finite_but_huge_is_reported_too():
