@@ -13,8 +13,8 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PICTURES = Path(__file__).parents[1] / "docs"
 SECTIONS = (
-    "batch", "sizes", "single", "steps", "constrained", "rollouts", "threads", "start", "operations", "growth",
-    "equations",
+    "batch", "sizes", "single", "steps", "constrained", "rollouts", "nonsmooth", "threads", "start", "operations",
+    "growth", "equations",
 )  # fmt: skip
 FUNCTIONS = ("rnea", "aba", "crba", "jacobian")
 SIZES = (1, 16, 256, 4096, 100_000)
@@ -58,6 +58,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         closed_form,
         constrained,
         growth,
+        nonsmooth,
         operations,
         rollouts,
         single,
@@ -89,6 +90,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     measures: dict[str, Callable[[Session], None]] = {
         "batch": batches.measure, "sizes": batches.measure_sizes, "single": single.measure,
         "steps": steps.measure, "constrained": constrained.measure, "rollouts": rollouts.measure,
+        "nonsmooth": nonsmooth.measure,
         "threads": threads.measure,
         "operations": operations.measure, "growth": growth.measure,
         "start": startup.measure, "equations": closed_form.measure,

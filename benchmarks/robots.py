@@ -1,4 +1,4 @@
-"""The robots of the benchmarks: four files of example-robot-data, and chains of any length.
+"""The robots of the benchmarks: files of example-robot-data, and chains of any length.
 
 Only sixd is imported, so that a fresh process can load a robot without the other programs.
 """
@@ -25,6 +25,7 @@ _FILES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "anymal": ("anymal_b_simple_description/robots/anymal.urdf", "LF_SHANK", ()),
     "talos": ("talos_data/robots/talos_reduced.urdf", "arm_left_7_link", ()),
+    "go2": ("go2_description/urdf/go2.urdf", "FL_foot", ()),  # for rigid contact alone
 }
 ALL = (("ur5", False), ("panda", False), ("anymal", False), ("talos", False), ("anymal", True), ("talos", True))
 NAMES = tuple(_FILES)
@@ -49,7 +50,7 @@ class Robot:
 
 
 def load(name: str, floating: bool = False) -> Robot:
-    """One of the four robots; the panda has both fingers locked."""
+    """One of the robots; the panda has both fingers locked."""
     file, frame, locked = _FILES[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sixd.ModelWarning)

@@ -20,6 +20,8 @@ _OPERATIONS = {
 _SINGLE = {"kernel": 0.3, "public": 0.6}
 _SMALL = {"ur5": (0.16, 0.22), "panda": (0.19, 0.25), "talos": (0.17, 0.20)}  # kernel and public function, RNEA
 _FEW = {"16": 2.0, "256": 1.2}  # rows, and the time of each as a multiple of that in a large batch
+_FRICTION = {"panda": 1.6, "talos": 2.0}  # a step of rk4 with friction over one without
+_CONTACT = {4: 2.0, 16: 8.0}  # points, and a step of a row [µs]
 _START = (
     ("cold RNEA of an arm", 0.5, [("rnea", "ur5", "cold"), ("rnea", "panda", "cold")]),
     ("cold ABA of talos", 3.0, [("aba", "talos", "cold")]),
@@ -42,7 +44,8 @@ class Target(NamedTuple):
 def show(session: Session) -> bool:
     """Add the table of targets; return whether all were measured and reached."""
     targets = [*_batches(session), *_singles(session), *_starts(session), *_growth(session), *_threads(session)]
-    targets += [*_operations(session), *_constrained(session), *_rollouts(session), *_equations(session)]
+    targets += [*_operations(session), *_constrained(session), *_rollouts(session), *_nonsmooth(session)]
+    targets += _equations(session)
     session.report.heading("Targets")
     if session.quick:
         session.report.paragraph(f"Only {session.rounds} rounds: a trial, whose verdicts mean little.")
@@ -157,6 +160,21 @@ def _rollouts(session: Session) -> list[Target]:
     for robot in ("ur5", "panda"):
         value = _of_batch(session, ("rollouts", robot), "MuJoCo", "rk4")
         found.append(_at_least(f"rk4 rollouts of {robot}, times MuJoCo's rollout", 25.0, value))
+    return found
+
+
+def _nonsmooth(session: Session) -> list[Target]:
+    found = []
+    for robot, most in _FRICTION.items():
+        value = _of_batch(session, ("nonsmooth", robot), "friction", "rk4")
+        found.append(_at_most(f"rk4 with dry friction of {robot} / without", most, value))
+    for robot in ("ur5", "panda"):
+        value = _of_batch(session, ("nonsmooth", robot), "implicit", "rk4")
+        found.append(_at_most(f"implicit steps of {robot} / rk4", 1.0, value))
+    for points, most in _CONTACT.items():
+        time = session.measured.get(("nonsmooth", f"go2, {points} points", "rigid"))
+        value = None if time is None else 1e-3 * time
+        found.append(_at_most(f"rigid contact of go2 on {points} points, a step", most, value, "µs"))
     return found
 
 

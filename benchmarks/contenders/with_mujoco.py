@@ -7,6 +7,7 @@ matrix, RNE) for RNEA; ``mj_forward`` (kinematics, mass matrix and its factors, 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -39,10 +40,47 @@ def model_of(robot: Robot) -> Any:
 
 def fresh_model_of(robot: Robot) -> Any:
     """The same mechanism, through URDF text; links that do not move against each other are one body."""
-    bare = dataclasses.replace(robot.model, visuals=())
+    return _without_extras(mujoco.MjModel.from_xml_string(_text(robot.model)))
+
+
+def rubbing_model_of(model: sixd.Model) -> Any:
+    """The same mechanism with its frictionloss, by Euler's method, without limits and contacts."""
+    theirs = mujoco.MjModel.from_xml_string(_text(model))
+    for word in ("LIMIT", "CONTACT"):
+        theirs.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{word}")
+    return theirs
+
+
+def standing_model_of(model: sixd.Model, points: Mapping[str, Array], friction: float) -> Any:
+    """The same mechanism, with its springs and dampers, on a plane z = 0: balls (k, 4) of frames, elliptic cones."""
+    spec = mujoco.MjSpec.from_string(_text(model))
+    for geom in list(spec.geoms):
+        spec.delete(geom)
+    touch = {"condim": 3, "friction": [friction, 0, 0]}
+    spec.worldbody.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_PLANE, size=[10, 10, 1], contype=0, conaffinity=1, priority=1, **touch
+    )
+    for name, balls in points.items():
+        frame = model.frames[name]
+        for *center, radius in balls:
+            at = frame.pose[:3, :3] @ center + frame.pose[:3, 3]
+            size = [radius, 0, 0]
+            spec.body(model.body_names[frame.body - 1]).add_geom(
+                type=mujoco.mjtGeom.mjGEOM_SPHERE, size=size, pos=at, contype=1, conaffinity=0, mass=0, **touch
+            )
+    theirs = spec.compile()
+    theirs.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
+    # URDF has no springs; entries 7 … of q and 6 … of qd are the joints', in sixd's order
+    theirs.jnt_stiffness[1:], theirs.qpos_spring[7:] = model.stiffness[6:], model.rest[7:]
+    return theirs
+
+
+def _text(model: sixd.Model) -> str:
+    bare = dataclasses.replace(model, visuals=(), stiffness=np.zeros(model.nv))
     head, start, rest = sixd.to_urdf(bare).partition("<robot ")
     tag, end, body = rest.partition(">")
-    return _without_extras(mujoco.MjModel.from_xml_string(head + start + tag + end + _OPTIONS + body))
+    return head + start + tag + end + _OPTIONS + body
 
 
 def single(name: str, task: Task, robot: Robot, states: States) -> Contender:

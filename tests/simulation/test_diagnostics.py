@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy as sp
+from numpy.testing import assert_array_equal
 
 import sixd
 from sixd.simulation import diagnostics
@@ -191,47 +192,46 @@ def rod(friction=0.1):
     return builder.build()
 
 
-@pytest.mark.parametrize(
-    ("method", "what"),
-    [
-        ("rk4", "an explicit step cannot stick"),
-        ("euler", "an explicit step cannot stick"),
-        ("midpoint", "its iterations find no solution where a joint sticks"),
-        ("adaptive", "it takes ever shorter steps where a joint sticks"),
-        ("stiff", "it takes ever shorter steps where a joint sticks"),
-    ],
-)
-def test_dry_friction_is_reported(method, what):
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit", "adaptive", "stiff"])
+def test_dry_friction_while_sliding_needs_no_warning(method):
     motion, texts = warned(rod(), [0.0], [5.0], 5e-4, dt=1e-4, method=method)
-    assert len(texts) == 1
-    assert texts[0].startswith(
-        f"simulate: 'rod' has dry friction at 'rod', which method {method!r} gets wrong near rest: {what}"
-    )
-    assert motion.qd[-1, 0] == pytest.approx(5 - 0.1 / 2e-5 * 5e-4, abs=1e-9)  # it still moves, so all is well
+    assert texts == []
+    assert motion.qd[-1, 0] == pytest.approx(5 - 0.1 / 2e-5 * 5e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "stiff"])
+def test_adaptive_methods_refuse_joints_that_stick(method):
+    """At the start, and where one comes to rest; the error names a method that does it."""
+    with pytest.raises(sixd.ScalarTypeError, match="joint 'rod' has dry friction and starts at rest.*method=\"rk4\""):
+        sixd.simulate(rod(), [[0.0], [0.0]], [[5.0], [0.0]], 1e-3, method=method)
+    with pytest.raises(sixd.ScalarTypeError, match=r"comes to rest at t = 0\.001 s: method .* Use method=\"rk4\""):
+        sixd.simulate(rod(), [0.0], [5.0], 2e-3, method=method)
 
 
 def test_where_friction_may_be():
-    """In parameters, symbols, equations; not where it is zero. It does not disturb the check of the step."""
-    still = rod(0.0)
-    rubs = {"friction": [[0.0], [0.1]]}
-    assert "has dry friction" in warned(still, [0.0], [5.0], 1e-3, parameters=rubs)[1][0]
-    assert warned(rod(), [0.0], [5.0], 1e-3, parameters={"friction": [0.0]})[1] == []
+    """In parameters, symbols, equations. It does not disturb the check of the step."""
+    stops = 0.1 / 2e-5 * 1e-3
+    found = sixd.simulate(rod(0.0), [0.0], [stops], 2e-3, parameters={"friction": [[0.0], [0.1]]}).qd[:, -1, 0]
+    assert_array_equal(found, [stops, 0])
     symbol = sp.Symbol("f", real=True)
     for value in (0.0, 0.1):
-        _, texts = warned(rod(symbol), [0.0], [5.0], 1e-3, parameters={"f": value})
-        assert len(texts) == (value > 0)
+        found = sixd.simulate(rod(symbol), [0.0], [stops], 2e-3, parameters={"f": value}).qd[-1, 0]
+        assert found == (0.0 if value else stops)
     x, v, m = sp.Symbol("x", real=True), sp.Symbol("xd", real=True), 2
     dry = sixd.lagrange(m * v**2 / 2, 0, [x], qd=[v], dissipation=sp.Abs(v) / 10)
-    assert "has dry friction at 'x'" in warned(dry, [0.0], [5.0], 1e-3)[1][0]
+    motion, texts = warned(dry, [0.0], [0.05], 2.0)
+    assert texts == []
+    assert motion.qd[-1, 0] == 0
+    assert motion.q[-1, 0] == pytest.approx(0.025, abs=1e-12)
+    y, w = sp.Symbol("y", real=True), sp.Symbol("yd", real=True)
+    crossed = sixd.lagrange(v**2 + w**2, 0, [x, y], qd=[v, w], dissipation=sp.Abs(v + w))
+    assert "on 'x', 'y' jump with the sign of a velocity" in warned(crossed, [0.0, 0.0], [1.0, 1.0], 1e-3)[1][0]
     wet = sixd.lagrange(m * v**2 / 2, 0, [x], qd=[v], dissipation=5000 * v**2)
     assert "mode mostly of joint 'x' decays at 5e+03 1/s" in warned(wet, [0.0], [5.0], 1e-3)[1][0]
     # at rest, with a soft controller and with a hard one
     arm = replace(cart(), friction=np.array([1.0]))
-    assert len(warned(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -20 * qd)[1]) == 1
-    assert len(warned(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -1e4 * qd)[1]) == 2
-    with pytest.warns(sixd.SimulationWarning, match="^ensemble: 'rod' has dry friction at 'rod'") as caught:
-        sixd.ensemble(rod(), [0.0], [5.0], 1e-3, count=4, processes=1, chunk=1)
-    assert len(caught) == 1
+    assert len(warned(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -20 * qd)[1]) == 0
+    assert len(warned(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -1e4 * qd)[1]) == 1
 
 
 # divergence ---------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 Let f be the rows (freedoms with friction or limits), F their friction, W = (M⁻¹)_{:,f}, and a0 the acceleration
 without friction at the start (q, v) of a step of length h:
 
-1. predict: v_e = v + h a0, and impulses l on the rows by their graphs with bounds ±h F (``active_set.py``);
+1. predict: v_e = v + h a0, and impulses l on the rows by their graphs with bounds ±h F (``active_set.py``). For
+   "implicit" v_e and W are those of linearised forces (``predictions.py``): with M⁻¹ alone joints stick too early;
 2. hold: the base step of any method with the force l/h held. Its first stage is a0 + W l/h;
 3. turn: a joint that comes to rest after t1 = h v / (v - v⁻), where v⁻ is its velocity if it were braked all the time,
    is braked by friction until then, and pushed the other way after: the bound on that side is ±F (h - 2 t1);
@@ -19,17 +20,16 @@ moved back in the mass metric. There W is that of the end of the step, since the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.crba import crba
 from sixd.simulation.impulses.active_set import SLACK, ActiveSet, Bounds, Solution
-from sixd.simulation.impulses.joint_rows import DAMPING, JointRows
+from sixd.simulation.impulses.joint_rows import JointRows
 from sixd.simulation.impulses.limit_rows import LimitRows
-from sixd.simulation.impulses.responses import DenseResponse, SparseResponse
+from sixd.simulation.impulses.predictions import make_prediction
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
 from sixd.spatial.scalar import Array, absolute, where
@@ -41,19 +41,15 @@ BOUNCE = 2  # times the change of speed in a step: slower strikes do not bounce
 
 
 class JointSolver:
-    """The programs that predict and correct the impulses on joint rows."""
+    """The programs that predict and correct the impulses on joint rows; the first is from ``predictions.py``."""
 
-    def __init__(self, problem: Problem, rows: JointRows, dtype: str) -> None:
+    def __init__(self, problem: Problem, rows: JointRows, method: str, dtype: str) -> None:
         self.problem = replace(problem, has_friction=False)
         self.rows, self.dtype = rows, dtype
-        system = problem.system
-        dense = DenseResponse(rows.k, system.nv)
-        choices: list[Any] = [dense]
-        if not rows.is_singular:
-            choices.append(SparseResponse(rows.freedoms, tuple(system.dof_parent)))
+        self.prediction = make_prediction(self.problem, rows, method, dtype)
         best: tuple[int, Any, Program, ActiveSet] | None = None
-        for response in choices:
-            first = self._first(response)
+        for response in self.prediction.responses:
+            first = self.prediction.first(response)
             solve = ActiveSet(response, rows.k, bool(rows.limits), dtype)
             cost = first.operations + _USUAL * solve.program.operations
             if best is None or cost < best[0]:
@@ -61,29 +57,7 @@ class JointSolver:
         assert best is not None
         _, self.response, self.first, self.solve = best
         if rows.limits:
-            self.last, self.respond = self._last(), self._respond()
-
-    def _first(self, response: Any) -> Program:
-        """Return the program (t, q, qd, u) -> (a0, rates of u, friction, followers' rows of J, data…)."""
-        problem, rows = self.problem, self.rows
-        system = problem.system
-        shapes = {"t": (), "q": (system.nq,), "qd": (system.nv,), "u": (problem.nu,)}
-
-        def first(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Any:
-            qdd, rate = problem.acceleration(t, q, qd, u, constants)
-            system = problem.system_with(constants)
-            followers = rows.jacobian(system, q)[len(rows.freedoms) :]
-            return qdd, rate, rows.friction(q, constants), followers, *self._data(response, q, constants)
-
-        return problem.traced(first, shapes, self.dtype)
-
-    def _last(self) -> Program:
-        """Return the program (q) -> (data…) at the end of a step."""
-
-        def last(q: Array, constants: Mapping[str, Any]) -> Any:
-            return tuple(self._data(self.response, q, constants))
-
-        return self.problem.traced(last, {"q": (self.problem.system.nq,)}, self.dtype)
+            self.last, self.respond = self.prediction.last(self.response), self._respond()
 
     def _respond(self) -> Program:
         """Return the program (data…, impulses) -> change of the velocity."""
@@ -96,17 +70,10 @@ class JointSolver:
 
         return trace(respond, shapes, self.dtype)
 
-    def _data(self, response: Any, q: Array, constants: Mapping[str, Any]) -> list[Array]:
-        system = self.problem.system_with(constants)
-        if isinstance(response, SparseResponse):
-            return response.data(system.apply("mass_matrix", crba, q))
-        damping = DAMPING[self.dtype] if self.rows.is_singular else 0.0
-        return response.data(self.rows.jacobian(system, q), self.rows.columns(system, q), damping)
-
 
 def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, project: Callable[..., Any]) -> Any:
     """Return the step (stages, steps, q, qd, u, unsolved, friction, h, start, *constants) -> its next state."""
-    solver = JointSolver(problem, rows, dtype)
+    solver = JointSolver(problem, rows, method, dtype)
     system, own = solver.problem.system, list(rows.freedoms)
     take = base_step(solver.problem, method, dtype, Hold(rows.k, rows.apply))
     part = 1 if method == "euler" else 0.5  # of the change of velocity in a step that moves the configuration
@@ -117,12 +84,13 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         *constants: Any,
     ) -> Any:  # fmt: skip
         t = start + steps * h
-        a0, rate, F, followers, *data = stages(solver.first, t, q, qd, u, *constants)
+        per = 1 / where(h > 0, h, 1)  # the check of a step's limit takes steps of length 0
+        ends, begins, F, followers, *data = stages(solver.first, t, h, q, qd, u, *constants)
 
         def at_rows(x: Array) -> Array:
             return np.concatenate([x[own], followers @ x]) if rows.followers else x[own]
 
-        v, v_e = at_rows(qd), at_rows(qd + a0 * h)
+        v, v_e = at_rows(qd), at_rows(ends)
         W = solver.response.diagonal(data)
         scale = W * F * h
 
@@ -131,13 +99,14 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         guess = np.array([where(x > 0, -1, where(x < 0, 1, 0)) for x in v])
         if limits is not None:
             slow = absolute(v_e - v) * BOUNCE
-            bounds = limits.persisting(bounds, limits.gaps(q), v, slow, h)
+            bounds = limits.persisting(bounds, limits.gaps(q), v, slow, per)
             guess = limits.guess(bounds, v_e, guess)
         held = solver.solve(stages, data, v_e, scale, bounds, guess)
         l = held.impulse
 
         # 2. hold
-        q1, v1, u1 = take(stages, t, h, q, qd, u, constants, l / h, (a0 + held.change / h, rate))
+        known = solver.prediction.known(begins, held.change * per)
+        q1, v1, u1 = take(stages, t, h, q, qd, u, constants, l * per, known)
 
         # 3. turn
         turn = _turning(v, v_e + at_rows(held.change), l, W, F, h)
@@ -157,9 +126,9 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         q2 = system.integrate_row(q1, np.array(moves))
 
         if limits is not None:  # strikes
-            data, gaps = _several(stages(solver.last, q2, *constants)), limits.gaps(q2)
+            data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
             before = at_rows(v2)
-            bounds = limits.striking(Bounds(turn.lo - total, turn.hi - total), gaps, before, slow, h)
+            bounds = limits.striking(Bounds(turn.lo - total, turn.hi - total), gaps, before, slow, per)
             found = solver.solve(stages, data, before, scale, bounds, limits.guess(bounds, before, found.state))
             v2 = _exact(own, v2 + found.change, found, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, found)
@@ -168,10 +137,10 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             back = solver.solve(stages, data, np.zeros(rows.k), scale, limits.inside(gaps), np.ones(rows.k))
             q2 = limits.clipped(system.integrate_row(q2, back.change))
             total, unsolved = total + found.impulse - stop, unsolved + 2 - back.done - found.done
-            u1 = limits.recorded(u1, stop / h)
+            u1 = limits.recorded(u1, stop * per)
 
         q2, v2 = project(stages, t + h, q2, v2, constants)
-        return steps + 1, _kept(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total / h).tau
+        return steps + 1, _kept(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total * per).tau
 
     return step
 
@@ -210,10 +179,6 @@ def _exact(own: list[int], v: Array, found: Solution, bounds: Bounds, rest: Arra
         if bounds.low is not None and bounds.high is not None:
             out[j] = where(state > 1.5, bounds.low[i], where(state < -1.5, bounds.high[i], out[j]))
     return np.array(out)
-
-
-def _several(x: Any) -> list[Array]:
-    return list(x) if isinstance(x, tuple) else [x]
 
 
 def _kept(rows: JointRows, q: Array, qd: Array, q2: Array, v2: Array) -> Array:

@@ -14,7 +14,7 @@ from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 
 
 class LimitRows:
-    """Rigid limits of joint rows: what the graphs of the rows are at each point of a step."""
+    """Rigid limits of joint rows: what the graphs of the rows are at each point of a step; ``per`` is 1/h."""
 
     def __init__(self, problem: Problem, rows: JointRows, dtype: str) -> None:
         self.rows = [rows.limits.get(j) for j in rows.freedoms]
@@ -45,18 +45,18 @@ class LimitRows:
         return Bounds(none, none, -gaps[0], gaps[1])
 
     @staticmethod
-    def persisting(bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, h: Any) -> Bounds:
+    def persisting(bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, per: Any) -> Bounds:
         """Return the bounds with the limits that no row strikes within this step at its present speed v (k,)."""
-        low, high = (maximum(gap, 0) / h for gap in gaps)
+        low, high = (maximum(gap, 0) * per for gap in gaps)
         k = range(len(v))
         low = np.array([where(v[i] + low[i] < -slow[i], -FAR, -low[i]) for i in k])
         high = np.array([where(high[i] - v[i] < -slow[i], FAR, high[i]) for i in k])
         return Bounds(bounds.lo, bounds.hi, low, high)
 
-    def striking(self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, h: Any) -> Bounds:
+    def striking(self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, per: Any) -> Bounds:
         """Return the bounds with all limits: rows that arrive with the velocity v (k,) bounce, or stop."""
         e, lo, hi = self.restitution, list(bounds.lo), list(bounds.hi)
-        low, high = ([*(maximum(gap, 0) / h)] for gap in gaps)
+        low, high = ([*(maximum(gap, 0) * per)] for gap in gaps)
         for i in range(len(v)):
             touches, strikes = gaps[0][i] <= self.near, v[i] < -slow[i]
             low[i] = where(strikes, where(touches, v[i] * -e, -FAR), -low[i])

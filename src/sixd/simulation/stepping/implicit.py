@@ -149,8 +149,12 @@ def _linear(system: System, M: Array, found: Slopes, g: Scalar) -> _Linear:
         if system.constraints:
             A = _symmetric_part(A)
     A = _clean(A)
-    is_symmetric = all(_same(A[i, j], A[j, i]) for i in range(len(A)) for j in range(i))
-    return _Linear(M, K, G, P, Q, factors(A, is_symmetric=is_symmetric), N)
+    return _Linear(M, K, G, P, Q, factors(A, is_symmetric=is_symmetric(A)), N)
+
+
+def is_symmetric(A: Array) -> bool:
+    """Whether entries on both sides of the diagonal are one number, or one node of a trace."""
+    return all(_same(A[i, j], A[j, i]) for i in range(len(A)) for j in range(i))
 
 
 def _stage(
@@ -199,7 +203,7 @@ def implicit_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
         options = {} if f_ext is None else {"f_ext": f_ext}
         b = tau - system.apply("bias_force", bias_force, q, qd, **options)
         if system.constraints:
-            c = row_targets(system, q, qd, t, _strength(problem))
+            c = row_targets(system, q, qd, t, strength(problem))
         return solved(system, t, h, q, qd, u, b, rate, c, constants)
 
     def begin_known(
@@ -257,7 +261,8 @@ def implicit_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
     return take
 
 
-def _strength(problem: Problem) -> float:
+def strength(problem: Problem) -> float:
+    """Return the rate [1/s] of Baumgarte's terms, 0 if there are none."""
     return problem.stabilisation if problem.constraints == STABILISED else 0.0
 
 

@@ -1,0 +1,170 @@
+"""Rollouts with dry friction, implicit steps and rigid contact, beside rk4 without them and ``mujoco.rollout``."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import mujoco.rollout
+import numpy as np
+
+import sixd
+from benchmarks import robots
+from benchmarks.agreement import require_agreement
+from benchmarks.contenders import with_mujoco
+from benchmarks.report import progress
+from benchmarks.session import Session, cell, ratio
+from benchmarks.tasks import Array, States, random_states
+from sixd.cli.timing import Contender
+
+STEPS, DT = 25, 1e-3
+MUJOCO_ROWS = 128  # its steps take up to 100 times as long
+FRICTION = {"ur5": 0.5, "panda": 0.5, "talos": None}  # [N m] of each joint; None: that of the file
+GROUND_FRICTION = 0.8
+# of another method or of softer contacts, at speeds of some rad/s: they stop a wrong kernel
+_LOOSE = {"implicit": 0.05, "MuJoCo": 0.1}
+
+
+def measure(session: Session) -> None:
+    """A table for friction and implicit steps, one for rigid contact."""
+    report = session.report
+    report.heading("Dry friction, implicit steps, rigid contact, one thread")
+    report.paragraph(
+        f"Nanoseconds per step of one row: {session.rows} rows, {STEPS} steps of {1e3 * DT:g} ms, the last recorded, "
+        "constant forces. 'rk4' is the same robot without friction. MuJoCo: `mujoco.rollout` with one thread, Euler's "
+        f"method and its default solver, on {MUJOCO_ROWS} of the rows, with frictionloss or contacts of its default "
+        "softness and elliptic cones."
+    )
+    _joints(session)
+    _contact(session)
+
+
+def _joints(session: Session) -> None:
+    head = (
+        "robot", "nv", "rk4", "with friction", "ratio", "implicit", "ratio", "implicit with friction", "MuJoCo",
+        "MuJoCo / rk4 with friction",
+    )  # fmt: skip
+    rows = []
+    for name, friction in FRICTION.items():
+        if name not in {robot for robot, _ in session.robot_names}:
+            continue
+        progress(f"dry friction of the {name}")
+        robot = robots.load(name)
+        bare = robot.model
+        rough = robot.with_friction.friction if friction is None and robot.with_friction else friction
+        rubs = dataclasses.replace(bare, friction=np.broadcast_to(rough, bare.nv).astype(float))
+        states = random_states(bare, session.rows)
+        states["tau"] = 0.1 * states["tau"]
+        without = [_ours("rk4", bare, states), _ours("implicit", bare, states, method="implicit")]
+        require_agreement(without, _end(bare, states), f"steps of the {name}")
+        contenders = [
+            _ours("friction", rubs, states),
+            _ours("implicit friction", rubs, states, method="implicit"),
+            _mujoco(bare, with_mujoco.rubbing_model_of(rubs), states),
+        ]
+        require_agreement(contenders, _end(rubs, states), f"steps with friction of the {name}")
+        timings = session.time(("nonsmooth", name), [*without, *contenders])
+        rk4, friction_time, implicit, theirs = (timings[k].median for k in ("rk4", "friction", "implicit", "MuJoCo"))
+        cells = {k: cell(t) for k, t in timings.items()}
+        rows.append([
+            name, str(bare.nv), cells["rk4"], cells["friction"], ratio(friction_time, rk4), cells["implicit"],
+            ratio(implicit, rk4), cells["implicit friction"], cells["MuJoCo"], ratio(theirs, friction_time),
+        ])  # fmt: skip
+    session.report.table(head, rows)
+
+
+def _contact(session: Session) -> None:
+    progress("rigid contact of the go2")
+    go2, stance = _go2()
+    rng = np.random.default_rng(7)
+    rows = min(session.rows, 1024)
+    states = {
+        "q": np.tile(stance, (rows, 1)), "qd": 0.1 * rng.standard_normal((rows, go2.nv)),
+        "qdd": np.zeros((rows, go2.nv)), "tau": np.zeros((rows, go2.nv)),
+    }  # fmt: skip
+    lines = []
+    free = _ours("rk4, in the air", go2, states)
+    for count in (4, 16):
+        points = _points(count)
+        ground = sixd.RigidGround(points, friction=GROUND_FRICTION)
+        contenders = [
+            _ours("rigid", go2, states, forces=ground),
+            _mujoco(go2, with_mujoco.standing_model_of(go2, points, GROUND_FRICTION), states),
+        ]
+        require_agreement(contenders, _end(go2, states, forces=ground), f"the go2 on {count} points")
+        timings = session.time(("nonsmooth", f"go2, {count} points"), [*contenders, free])
+        rigid, theirs, air = (timings[k] for k in ("rigid", "MuJoCo", "rk4, in the air"))
+        lines.append([
+            f"go2 on {count} points", str(go2.nv), cell(air), cell(rigid), ratio(rigid.median, air.median),
+            cell(theirs), ratio(theirs.median, rigid.median),
+        ])  # fmt: skip
+    session.report.paragraph(
+        f"The go2 stands on its feet, joints on springs and dampers, and begins with random velocities; {rows} rows. "
+        "4 points: a ball a foot; 16: four small balls a foot."
+    )
+    session.report.table(("robot", "nv", "rk4, in the air", "rigid contact", "ratio", "MuJoCo", "ratio"), lines)
+
+
+def _go2() -> tuple[sixd.Model, Array]:
+    """The go2 with springs of 60 N m/rad and dampers of 2 N m s/rad in its legs, and its stance on z = 0."""
+    model = robots.load("go2", True).model
+    q = model.neutral()
+    q[7:] = np.tile((0.0, 0.8, -1.6), 4)
+    foot = np.asarray(sixd.pose(model, q, "FL_foot"))
+    q[6] += 0.022 - foot[2, 3]
+    legs = np.arange(model.nv) >= 6
+    return dataclasses.replace(model, rest=q.copy(), stiffness=60.0 * legs, damping=2.0 * legs), q
+
+
+def _points(count: int) -> dict[str, Array]:
+    """Balls (k, 4) of the feet: one each, or four each, at one height when the go2 stands."""
+    if count == 4:
+        return {f"{leg}_foot": np.array([[0, 0, 0, 0.022]]) for leg in ("FL", "FR", "RL", "RR")}
+    corners = np.array([(x, y, -0.017) for x in (-0.01, 0.01) for y in (-0.01, 0.01)])
+    c, s = np.cos(0.8), np.sin(0.8)  # shanks lean by 0.8 rad
+    turn = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+    balls = np.column_stack([corners @ turn.T, np.full(4, 0.005)])
+    return {f"{leg}_foot": balls for leg in ("FL", "FR", "RL", "RR")}
+
+
+def _ours(name: str, model: sixd.Model, states: States, **options: Any) -> Contender:
+    names: dict[str, Any] = {
+        "simulate": sixd.simulate, "model": model, **states,
+        "options": {"dt": DT, "record_every": STEPS, "progress": False, **options},
+    }  # fmt: skip
+    statement = f"simulate(model, q, qd, {STEPS * DT!r}, controller=tau, **options)"
+
+    def result() -> Array:
+        motion = eval(statement, names)
+        return np.concatenate([motion.q[:, -1], motion.qd[:, -1]], axis=1)
+
+    return Contender(name, statement, names, STEPS * len(states["q"]), result, _LOOSE.get(name.split()[0], 1e-9))
+
+
+def _end(model: sixd.Model, states: States, **options: Any) -> Array:
+    found = _ours("rk4", model, states, **options).result
+    assert found is not None
+    return found()
+
+
+def _mujoco(model: sixd.Model, theirs: Any, states: States) -> Contender:
+    """One ``MjData``, so one thread."""
+    theirs.opt.timestep = DT
+    given = [states[name][:MUJOCO_ROWS] for name in ("q", "qd", "qdd", "tau")]
+    q, qd, _, tau = sixd.interop.to_mujoco(model, *given, mujoco_model=theirs)
+    names: dict[str, Any] = {
+        "rollout": mujoco.rollout.rollout, "model": theirs, "data": mujoco.MjData(theirs),
+        "start": np.ascontiguousarray(np.concatenate([np.zeros((len(q), 1)), q, qd], axis=1)),
+        "forces": np.ascontiguousarray(np.broadcast_to(tau[:, None], (len(q), STEPS, theirs.nv))),
+        "spec": int(mujoco.mjtState.mjSTATE_QFRC_APPLIED),
+        "state": np.zeros((len(q), STEPS, 1 + theirs.nq + theirs.nv)),
+    }  # fmt: skip
+    statement = "rollout(model, data, start, forces, control_spec=spec, state=state)"
+
+    def result() -> Array:
+        exec(statement, names)
+        end = names["state"][:, -1, 1:]
+        found = sixd.interop.from_mujoco(model, end[:, : theirs.nq], end[:, theirs.nq :], mujoco_model=theirs)
+        return np.concatenate(found, axis=1)
+
+    return Contender("MuJoCo", statement, names, STEPS * len(q), result, _LOOSE["MuJoCo"])

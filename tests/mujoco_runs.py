@@ -1,0 +1,96 @@
+"""Runs of MuJoCo with dry friction and with hard contact, as close to Coulomb's law as its settings allow."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+import sixd
+from peers import mujoco
+
+OPTIONS = '<mujoco><compiler fusestatic="true" discardvisual="true" balanceinertia="false"/></mujoco>'
+
+
+def mujoco_model(model, dt):
+    """The mechanism through URDF text, without limits and collisions; 200 iterations, to the last bit."""
+    bare = dataclasses.replace(model, visuals=())
+    head, start, rest = sixd.to_urdf(bare).partition("<robot ")
+    tag, end, body = rest.partition(">")
+    found = mujoco.MjModel.from_xml_string(head + start + tag + end + OPTIONS + body)
+    return tight(found, dt)
+
+
+def tight(theirs, dt):
+    """Set the solver: Euler's method with steps of dt, constraints nearly rigid, solved to the last bit."""
+    theirs.opt.timestep, theirs.opt.integrator = dt, mujoco.mjtIntegrator.mjINT_EULER
+    theirs.opt.iterations, theirs.opt.tolerance = 200, 0.0
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
+    theirs.dof_solref[:] = 2 * dt, 1.0
+    theirs.dof_solimp[:, :2] = 0.99999
+    return theirs
+
+
+def friction_run(model, q, qd, duration, dt):
+    """States (r, nq), (r, nv) of MuJoCo's run with frictionloss at every ms."""
+    theirs = mujoco_model(model, dt)
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    return run(model, theirs, q, qd, duration, dt)
+
+
+def run(model, theirs, q, qd, duration, dt, control=None):
+    """States at every ms; ``control(t, data) -> qfrc_applied`` is called at every step."""
+    data = mujoco.MjData(theirs)
+    data.qpos, data.qvel = sixd.interop.to_mujoco(
+        model, np.asarray(q, float), np.asarray(qd, float), mujoco_model=theirs
+    )
+    every, steps = round(1e-3 / dt), round(duration / dt)
+    positions, velocities = [data.qpos.copy()], [data.qvel.copy()]
+    for k in range(steps):
+        if control is not None:
+            data.qfrc_applied = control(k * dt, data)
+        mujoco.mj_step(theirs, data)
+        if (k + 1) % every == 0:
+            positions.append(data.qpos.copy())
+            velocities.append(data.qvel.copy())
+    return sixd.interop.from_mujoco(model, np.array(positions), np.array(velocities), mujoco_model=theirs)
+
+
+def ground_model(model, balls, friction, dt):
+    """The mechanism on a plane z = 0: balls (frame -> (x, y, z, radius)) with hard contact.
+
+    Coulomb's law as nearly as MuJoCo has it: elliptic cones, contacts of dimension 3, solref (2 dt, 1) and solimp
+    0.99999 (a contact stops within a step), impratio 10 (tangents are ten times as hard as normals).
+    """
+    bare = dataclasses.replace(model, visuals=())
+    head, start, rest = sixd.to_urdf(bare).partition("<robot ")
+    tag, end, body = rest.partition(">")
+    spec = mujoco.MjSpec.from_string(head + start + tag + end + OPTIONS + body)
+    hard = {
+        "condim": 3, "friction": [friction, 0, 0], "solref": [2 * dt, 1], "solimp": [0.99999, 0.99999, 1e-3, 0.5, 2],
+    }  # fmt: skip
+    for geom in list(spec.geoms):
+        spec.delete(geom)
+    spec.worldbody.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_PLANE, size=[10, 10, 1], contype=0, conaffinity=1, priority=1, **hard
+    )
+    for frame, (x, y, z, radius) in balls.items():
+        at = model.frames[frame]
+        center = at.pose[:3, :3] @ (x, y, z) + at.pose[:3, 3]
+        carrier = spec.body(model.body_names[at.body - 1])
+        carrier.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], pos=center, contype=1, conaffinity=0, mass=0,
+            **hard,
+        )  # fmt: skip
+    theirs = tight(spec.compile(), dt)
+    theirs.opt.cone, theirs.opt.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
+    return theirs
+
+
+def leg_pd(q, kp=60.0, kd=2.0):
+    """``nonsmooth.go2_pd`` for ``run``: joints in the order of the file, after a free base."""
+
+    def control(t, data):
+        return np.concatenate([np.zeros(6), kp * (q[7:] - data.qpos[7:]) - kd * data.qvel[6:]])
+
+    return control

@@ -1,0 +1,142 @@
+"""Small mechanisms with dry friction or rigid contact whose motions are known exactly, and these motions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import sixd
+
+G = 9.81
+SLIDER = {"mass": 1.0, "stiffness": 100.0, "friction": 1.0}
+
+
+def rod(inertia=2e-5, friction=0.1):
+    """A rod on a hinge with dry friction [N m], without gravity: it stops after I v/F, v²I/(2F) further on."""
+    builder = sixd.ModelBuilder("rod", gravity=(0, 0, 0))
+    builder.add_body(
+        "rod", "world", sixd.Revolute("z"), inertia=sixd.Inertia(1e-3, (0, 0, 0), [inertia] * 3), friction=friction
+    )
+    return builder.build()
+
+
+def stuck_pendulum():
+    """A pendulum whose weight, at most 4.9 N m, is less than the friction in its hinge, 6 N m."""
+    builder = sixd.ModelBuilder("stuck pendulum")
+    inertia = sixd.Inertia(1.0, (0, 0, -0.5), (0.01, 0.01, 0.01))
+    builder.add_body("link", "world", sixd.Revolute("y"), inertia=inertia, friction=6.0)
+    return builder.build()
+
+
+def slider(stiffness=0.0):
+    """A mass of 1 kg on a rail along x with friction of 1 N, and a spring [N/m] to x = 0."""
+    builder = sixd.ModelBuilder("slider", gravity=(0, 0, 0))
+    options = {"stiffness": stiffness} if stiffness else {}
+    builder.add_body(
+        "mass", "world", sixd.Prismatic("x"), inertia=sixd.point(SLIDER["mass"]), friction=SLIDER["friction"], **options
+    )
+    return builder.build()
+
+
+def oscillator_motion(t, x0=0.105):
+    """Position and velocity (n,) of the slider on its spring, let go at x0 > 0 at rest.
+
+    Each half period π/ω is a cosine about ±F/k, whose amplitude is 2F/k smaller than the one before; it rests from the
+    first turning point on at which the spring is weaker than friction.
+    """
+    rate, offset = np.sqrt(SLIDER["stiffness"] / SLIDER["mass"]), SLIDER["friction"] / SLIDER["stiffness"]
+    half, turn, begin = np.pi / rate, x0, 0.0
+    t = np.asarray(t, float)
+    x, v = np.full(t.shape, np.nan), np.zeros(t.shape)
+    while abs(turn) > offset:
+        center = np.sign(turn) * offset
+        inside = t >= begin
+        phase = rate * (t[inside] - begin)
+        x[inside] = center + (turn - center) * np.cos(phase)
+        v[inside] = -(turn - center) * rate * np.sin(phase)
+        turn, begin = 2 * center - turn, begin + half
+    x[t >= begin], v[t >= begin] = turn, 0.0
+    return x, v
+
+
+def belt_force(speed):
+    """The spring's force on a mass that lies on a belt of this speed, in the frame of the belt, as a controller.
+
+    q is the position relative to the belt, so that friction acts on q̇; the mass is at q + speed t.
+    """
+
+    def law(t, q, qd):
+        return (q + speed * t) * -SLIDER["stiffness"]
+
+    return law
+
+
+def belt_motion(t, speed):
+    """Position and velocity (n,) relative to the belt of a mass that starts at rest on it, its spring slack.
+
+    It rides along until k x = F, at x = F/k, and slips from then on: ẍ = F - k x. When its speed next reaches that of
+    the belt, after a period 2π/ω, it begins again to slip at once, as the spring's force is F at this moment.
+    """
+    rate, reach = np.sqrt(SLIDER["stiffness"] / SLIDER["mass"]), SLIDER["friction"] / SLIDER["stiffness"]
+    t = np.asarray(t, float)
+    later = np.maximum(0.0, t - reach / speed)
+    x = speed / rate * np.sin(rate * later) - speed * later
+    v = speed * np.cos(rate * later) - speed
+    return x, v
+
+
+def free_body(inertia, name="body"):
+    """One body on a free joint, under gravity."""
+    builder = sixd.ModelBuilder(name)
+    builder.add_body(name, "world", sixd.Free(), inertia=inertia)
+    return builder.build()
+
+
+def lying_box(size=(0.2, 0.2, 0.1), mass=1.0):
+    """A box on a free joint, its lower corners (4, 3), and its configuration flat on z = 0."""
+    x, y, z = np.asarray(size) / 2
+    corners = [(i * x, j * y, -z) for i in (-1, 1) for j in (-1, 1)]
+    return free_body(sixd.box(*size, mass=mass), "box"), corners, np.array([1.0, 0, 0, 0, 0, 0, z])
+
+
+def on_slope(angle, height):
+    """The normal (3,) of a plane through the origin that falls towards +x, and q (7,) of a body flat on it."""
+    normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
+    return normal, np.concatenate([[np.cos(angle / 2), 0, np.sin(angle / 2), 0], normal * height])
+
+
+def velocity_of_origin(model, q, qd, frame):
+    """(…, 3) velocity of a frame's origin in world axes."""
+    return np.asarray(sixd.velocity(model, q, qd, frame, expressed_in="aligned"))[..., 3:]
+
+
+LEGS = ("FL", "FR", "RL", "RR")
+FOOT_RADIUS = 0.022  # of the go2 [m]
+
+
+def go2_feet():
+    """The four feet of the go2 as balls (frame -> (x, y, z, radius)), for ``sixd.Ground`` and ``sixd.RigidGround``."""
+    return {f"{leg}_foot": (0.0, 0.0, 0.0, FOOT_RADIUS) for leg in LEGS}
+
+
+def go2_stance(model, above=0.0, thigh=0.8, calf=-1.6):
+    """A configuration with bent legs whose lowest foot is this high over z = 0 [m]."""
+    q = model.neutral()
+    for leg in LEGS:
+        q[model.q_slice(f"{leg}_thigh_joint")], q[model.q_slice(f"{leg}_calf_joint")] = thigh, calf
+    feet = [np.asarray(sixd.pose(model, q, f"{leg}_foot"))[2, 3] for leg in LEGS]
+    base = model.q_slice(model.joint_names[0])
+    q[base.stop - 1] += above + FOOT_RADIUS - min(feet)
+    return q
+
+
+def go2_pd(model, q, kp=60.0, kd=2.0):
+    """A PD law on the legs that keeps them as in q; the base is free."""
+    gains = np.ones(model.nv)
+    gains[model.v_slice(model.joint_names[0])] = 0.0
+    return sixd.controllers.PD(q, kp * gains, kd * gains, model=model)
+
+
+def deepest_foot(model, q):
+    """How far (m) the lowest foot is below z = 0 at any of the configurations (…, nq)."""
+    low = [np.asarray(sixd.pose(model, q, f"{leg}_foot"))[..., 2, 3].min() - FOOT_RADIUS for leg in LEGS]
+    return max(0.0, -min(low))

@@ -1,0 +1,105 @@
+"""Rigid contact: motions known exactly, impacts, energy, and MuJoCo's hard contacts."""
+
+import numpy as np
+import pytest
+
+import mujoco_runs
+import nonsmooth
+import robots
+import sixd
+
+G = nonsmooth.G
+GO2 = robots.ROBOTS / "go2_description/urdf/go2.urdf"
+BALL = nonsmooth.free_body(sixd.sphere(0.1, mass=1.0), "ball")
+
+
+def ball_ground(**options):
+    return sixd.RigidGround({"ball": (0, 0, 0, 0.1)}, **options)
+
+
+@pytest.mark.parametrize(("speed", "friction"), [(1.0, 0.5), (1.3, 0.7)])
+def test_a_box_slides_to_rest(speed, friction):
+    """It slides by v²/(2 μ g), and then rests."""
+    box, corners, q = nonsmooth.lying_box()
+    ground = sixd.RigidGround({"box": corners}, friction=friction)
+    motion = sixd.simulate(box, q, [0, 0, 0, speed, 0, 0], 0.5, forces=ground)
+    # where it stops is known to the deceleration in a part of a step, a h²/8 = 9e-7 m
+    assert abs(motion.q[-1, 4] - speed**2 / (2 * friction * G)) <= 1e-6
+    assert np.abs(motion.qd[-1]).max() < 1e-12
+    assert (nonsmooth.lying_box()[2][6] - motion.q[:, 6]).max() <= 1e-6
+
+
+def test_a_sphere_from_sliding_to_rolling():
+    """Friction turns it until it rolls, at 5/7 of its speed; from then on nothing changes."""
+    motion = sixd.simulate(BALL, [1, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 1.0, 0, 0], 0.6, forces=ball_ground(friction=0.3))
+    speed = nonsmooth.velocity_of_origin(BALL, motion.q, motion.qd, "ball")[:, 0]
+    rolls = 2 / (7 * 0.3 * G)
+    assert np.abs(speed[motion.t > rolls + 1e-3] - 5 / 7).max() <= 1e-7
+    slides = motion.t < rolls
+    assert np.abs(motion.q[slides, 4] - (motion.t - 0.3 * G * motion.t**2 / 2)[slides]).max() <= 1e-7
+    assert (0.1 - motion.q[:, 6]).max() <= 1e-6
+
+
+@pytest.mark.parametrize("factor", [0.999, 1.001])
+def test_a_box_on_a_slope(factor):
+    """Below the angle of friction it stays, above it slides at g (sin α - μ cos α)."""
+    angle = np.arctan(factor * 0.5)
+    box, corners, _ = nonsmooth.lying_box()
+    normal, q = nonsmooth.on_slope(angle, 0.05)
+    ground = sixd.RigidGround({"box": corners}, friction=0.5, normal=normal)
+    motion = sixd.simulate(box, q, None, 1.0, forces=ground)
+    went = motion.q[:, 4:] - motion.q[0, 4:]
+    acceleration = max(0.0, G * (np.sin(angle) - 0.5 * np.cos(angle)))
+    expected = acceleration * motion.t**2 / 2
+    # with the quaternion of the slope rounded, its corners differ from the plane by 1e-17 m; contacts are solved to 1e-10
+    assert np.abs(went @ [np.cos(angle), 0, -np.sin(angle)] - expected).max() <= 1e-6
+    assert np.abs(went @ normal).max() <= 1e-6
+
+
+def test_bounces():
+    """A ball with e = 0.8 rises to 0.64 of its height, again and again."""
+    motion = sixd.simulate(BALL, [1, 0, 0, 0, 0, 0, 1.1], None, 2.0, forces=ball_ground(restitution=0.8))
+    height, first = motion.q[:, 6] - 0.1, np.sqrt(2 / G)
+    begin, hop = first, 1.6 * first
+    for peak in (0.64, 0.64**2):
+        inside = (motion.t > begin) & (motion.t < min(begin + hop, 2.0))
+        assert abs(height[inside].max() - peak) <= 1e-3 * peak  # an impact lies within a step: h v of height
+        begin, hop = begin + hop, 0.8 * hop
+    assert height.min() >= -1e-6
+
+
+# a quadruped --------------------------------------------------------------------------------------
+
+
+def dropped(h, duration=1.0, above=0.05):
+    model = robots.quiet_load(GO2, floating_base=True)
+    q = nonsmooth.go2_stance(model, above)
+    ground = sixd.RigidGround(nonsmooth.go2_feet(), friction=0.8)
+    law = nonsmooth.go2_pd(model, q)
+    every = round(1e-3 / h)
+    return model, q, sixd.simulate(model, q, None, duration, dt=h, record_every=every, controller=law, forces=ground)
+
+
+def test_a_quadruped_lands():
+    """A go2 dropped by 5 cm under PD control: steps of 1 ms against steps of 0.1 ms."""
+    model, _, motion = dropped(1e-3, 2.0)
+    _, _, fine = dropped(1e-4, 2.0)
+    assert np.abs(motion.q - fine.q).max() <= 1e-4
+    assert nonsmooth.deepest_foot(model, motion.q) <= 1e-6
+
+
+@pytest.mark.long
+def test_a_quadruped_beside_mujoco():
+    """MuJoCo's contacts are soft and its cone is relaxed, by the order of its step of 0.1 ms."""
+    model, q, motion = dropped(1e-4)
+    theirs = mujoco_runs.ground_model(model, nonsmooth.go2_feet(), 0.8, 1e-4)
+    found = mujoco_runs.run(model, theirs, q, np.zeros(model.nv), 1.0, 1e-4, mujoco_runs.leg_pd(q))[0]
+    assert np.abs(motion.q - found).max() <= 5e-4
+
+
+def test_a_passive_fall_gains_no_energy():
+    """A go2 without control folds up on its feet; no step gains 1e-5 J."""
+    model = robots.quiet_load(GO2, floating_base=True)
+    ground = sixd.RigidGround(nonsmooth.go2_feet(), friction=0.8)
+    motion = sixd.simulate(model, nonsmooth.go2_stance(model, 0.1), None, 2.0, forces=ground)
+    assert np.diff(motion.energy).max() <= 1e-5
