@@ -236,7 +236,7 @@ def implicit_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
         c = None
         if system.constraints:  # A a2 to second order; a2 itself may be large, and A has turned since q
             rows = constraint_jacobian(system, q) + constraint_jacobian(system, q2)
-            c = row_targets(system, q2, v2, t + h, _strength(problem)) - rows @ k1
+            c = row_targets(system, q2, v2, t + h, strength(problem)) - rows @ k1
         velocity = v2 - moving * 2
         k2, ku2 = _stage(problem, system, linear, g, q, linear.M @ change, velocity, rate2 - ku1 * 2, c)
         half = h / 2
