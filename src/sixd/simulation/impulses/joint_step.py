@@ -101,7 +101,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             slow = absolute(v_e - v) * BOUNCE
             bounds = limits.persisting(bounds, limits.gaps(q), v, slow, per)
             guess = limits.guess(bounds, v_e, guess)
-        held = solver.solve(stages, data, v_e, scale, bounds, guess)
+        held = solver.solve(stages, data, v_e, bounds, guess)
         l = held.impulse
 
         # 2. hold
@@ -113,7 +113,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
 
         # 4. correct
         bounds = bounds._replace(lo=turn.lo - l, hi=turn.hi - l)
-        found = solver.solve(stages, data, at_rows(v1), scale, bounds, held.state)
+        found = solver.solve(stages, data, at_rows(v1), bounds, held.state)
         v2 = _exact(own, v1 + found.change, found, bounds, scale * SLACK[dtype])
         total, unsolved = l + found.impulse, sum(stages.counts, unsolved + 2 - held.done - found.done)
 
@@ -129,12 +129,12 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
             before = at_rows(v2)
             bounds = limits.striking(Bounds(turn.lo - total, turn.hi - total), gaps, before, slow, per)
-            found = solver.solve(stages, data, before, scale, bounds, limits.guess(bounds, before, found.state))
+            found = solver.solve(stages, data, before, bounds, limits.guess(bounds, before, found.state))
             v2 = _exact(own, v2 + found.change, found, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, found)
             late = stages(solver.respond, *data, stop * limits.since(gaps, before, slow, h))
             q2, gaps = system.integrate_row(q2, late), limits.moved(gaps, at_rows(late))
-            back = solver.solve(stages, data, np.zeros(rows.k), scale, limits.inside(gaps), np.ones(rows.k))
+            back = solver.solve(stages, data, np.zeros(rows.k), limits.inside(gaps), np.ones(rows.k))
             q2 = limits.clipped(system.integrate_row(q2, back.change))
             total, unsolved = total + found.impulse - stop, unsolved + 2 - back.done - found.done
             u1 = limits.recorded(u1, stop * per)
