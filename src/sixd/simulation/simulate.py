@@ -68,8 +68,10 @@ def simulate(
         intervals.
     method : "rk4", fourth order, on the group for quaternions; "euler", semi-implicit, first order, and not symplectic
         when M depends on q; "midpoint", implicit, second order, symplectic: no drift of energy over long times, but no
-        constraints, and no dry friction at rest, where the implicit equation has no solution; "adaptive", SciPy's
-        DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol`` and ``atol``.
+        constraints, and no dry friction at rest, where the implicit equation has no solution; "implicit",
+        linearly implicit (ROS2-W), second order, L-stable, for hard springs, dampers and gains: forces are linearised
+        by exact derivatives, except those held between samples, and where none has a slope it is Heun's method;
+        "adaptive", SciPy's DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol`` and ``atol``.
     controller : constant forces (…, nv), or a function ``controller(t, q, qd) -> tau (nv,)`` of one state. Written with
         NumPy's operators and the functions of ``sixd.spatial`` it becomes part of the compiled step; it must then
         depend on its arguments alone. With ``sample_time`` [s] it is called with numbers, at every sample of each row,
@@ -160,9 +162,9 @@ def step(
 ) -> tuple[Array, Array]:
     """Return the state (q, qd) one step of dt [s] later, of one row or of a batch; arguments as for ``sixd.simulate``.
 
-    ``method`` has fixed steps: "rk4", "euler" or "midpoint". One row takes a few microseconds, except at the first
-    call with a system, a method and these kinds of forces, which compiles. Arrays, dt and t may change from call to
-    call.
+    ``method`` has fixed steps: "rk4", "euler", "midpoint" or "implicit". One row takes a few microseconds, except at
+    the first call with a system, a method and these kinds of forces, which compiles. Arrays, dt and t may change from
+    call to call.
 
     A function, as controller or f_ext or held by one, is traced at its first step with a system, method and dtype: the
     values of variables that it closes over, and of globals, are fixed from then on, as by ``sixd.compile``. Make a new
