@@ -12,8 +12,9 @@ K belong to the entries of qd),
 dispersion problems", *SIAM J. Sci. Comput.* 20 (1999)]. It is of second order with any D and K (a W-method): they
 decide about stability. They are exact derivatives of the trace, of damping and springs of joints, force elements,
 traced controllers and functions f_ext. Gravity and inertia, forces given as numbers, those held between samples, and
-those in ``Hold`` are not linearised. With D = K = 0 it is Heun's method. States u of force elements are part of the
-same linear system, and eliminated from it.
+those in ``Hold`` are not linearised. With D = K = 0 it is Heun's method (in v; the second stage is at a configuration
+of second order). States u of force elements are part of the same linear system, and eliminated from it. Under
+constraints, A k = b + Gᵀμ with the rows G k given; there D and K are their symmetric parts.
 
 For other steps, at trace time:
 
