@@ -39,6 +39,7 @@ from sixd.spatial.scalar import Array, Scalar, absolute, maximum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
+_SLIDES = 0.999  # part of the largest friction: a joint slid
 _USUAL = 4  # iterations in a step: two solutions, of two each in a vector of rows
 BOUNCE = 2  # times the change of speed in a step: slower strikes do not bounce
 
@@ -128,7 +129,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
     limits = LimitRows(problem, rows, dtype) if rows.limits else None
 
     def step(
-        stages: Stages, steps: Any, q: Array, qd: Array, u: Array, unsolved: Any, _: Array, h: Any, start: Any,
+        stages: Stages, steps: Any, q: Array, qd: Array, u: Array, unsolved: Any, friction: Array, h: Any, start: Any,
         *constants: Any,
     ) -> Any:  # fmt: skip
         t = start + steps * h
@@ -144,7 +145,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
 
         # 1. predict
         bounds = Bounds(-F * h, F * h)
-        guess = _guess(-v_e / W, bounds)
+        guess = _guess(-v_e / W, bounds, friction[own], F)
         if limits is not None:
             slow = absolute(v_e - v) * BOUNCE
             bounds = limits.persisting(bounds, limits.gaps(q), v, slow, per)
@@ -191,13 +192,21 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
     return step
 
 
-def _guess(impulse: Array, bounds: Bounds) -> Array:
-    """Return the states of rows (k,) whose impulses would stop them alone.
+def _guess(impulse: Array, bounds: Bounds, before: Array, F: Array) -> Array:
+    """Return a guess of the states of rows (k,): those of the last step, by its friction ``before``, if there is any.
 
-    By the sign of their velocities instead it takes twice as many iterations (panda 3.0 and 1.5 on average).
+    Otherwise by the impulses that would stop each row alone: by the sign of its velocity it takes twice as many
+    iterations (panda 3.0 and 1.5 on average).
     """
-    lo, hi = bounds.lo, bounds.hi
-    return np.array([where(x >= hi[i], 1, where(x <= lo[i], -1, 0)) for i, x in enumerate(impulse)])
+    lo, hi, found = bounds.lo, bounds.hi, []
+    for i, x in enumerate(impulse):
+        new = where(x >= hi[i], 1, where(x <= lo[i], -1, 0))
+        if i < len(before):
+            f, most = before[i], F[i] * _SLIDES
+            slid = where(f >= most, 1, where(f <= -most, -1, 0))
+            new = where((F[i] > 0) & (absolute(f) > 0), slid, new)
+        found.append(new)
+    return np.array(found)
 
 
 def _signs(v: Array) -> Array:
