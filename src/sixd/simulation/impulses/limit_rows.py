@@ -102,7 +102,7 @@ class LimitRows:
                 continue
             j, least, most = x
             out[j] = minimum(maximum(out[j], least), most)
-            if bounds is not None and state is not None:
+            if bounds is not None and bounds.low is not None and bounds.high is not None and state is not None:
                 if np.isfinite(least):
                     out[j] = where((state[i] > 1.5) & (absolute(bounds.low[i]) <= 0), least, out[j])
                 if np.isfinite(most):
