@@ -14,23 +14,26 @@ Row i has the velocity v = v_e + W l after impulses l, and its impulse follows f
 For dry friction alone this is min ½ lᵀW l + lᵀv_e with lo ≤ l ≤ hi. Given the states, half of the unknowns are known
 and the rest solve a linear system; states that the solution contradicts change all at once (J. J. Júdice, F. M. Pires,
 "A block principal pivoting algorithm for large-scale strictly monotone linear complementarity problems", *Computers &
-Operations Research* 21, 1994), or, after ``PATIENCE`` iterations without progress, only the last of them (Murty's
-rule), which cannot cycle. One to three iterations are usual; projected Gauss–Seidel took up to 860.
+Operations Research* 21, 1994); after ``PATIENCE`` iterations without progress only the one that is contradicted most;
+after ``LONGER`` only the last (Murty's rule), which cannot cycle. One to three iterations are usual; projected
+Gauss–Seidel took up to 860. Of random problems of 20 rows with conditions up to 1e4, Murty's rule alone took up to 282,
+the largest contradiction first up to 77.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sixd.spatial.scalar import Array, Scalar, absolute, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
-MOST = 40  # iterations: at most 8 in 99.9 % of states
-PATIENCE = 3
+MOST = 200  # iterations: at most 8 in 99.9 % of the states of robots
+PATIENCE, LONGER = 3, 60
 FAR = 1e30  # a velocity that is never reached: of a row without a limit
 # a row slides as long as its velocity has the wrong sign by less than this part of what friction can change it by: at
 # the edge between sticking and sliding rounding decides otherwise, again and again
@@ -77,7 +80,7 @@ def iteration(response: Any, k: int, has_limits: bool, dtype: str) -> Program:
     extra = dict(response.carried)
     shapes: dict[str, tuple[int, ...]] = {"state": (k,), "best": (), "patience": (), **extra, "done": ()}
     count = len(shapes)
-    shapes |= {**response.shapes, "v_e": (k,), "scale": (k,), "lo": (k,), "hi": (k,)}
+    shapes |= {**response.shapes, "v_e": (k,), "diagonal": (k,), "lo": (k,), "hi": (k,)}
     if has_limits:
         shapes |= {"low": (k,), "high": (k,)}
     slack = SLACK[dtype]
@@ -103,8 +106,9 @@ def iteration(response: Any, k: int, has_limits: bool, dtype: str) -> Program:
 
         # what the solution says
         new: list[Any] = []
+        wrong_by: list[Any] = []
         for i in range(k):
-            margin = given["scale"][i] * slack
+            margin = given["diagonal"][i] * (hi[i] - lo[i]) * slack
             sticks = where(l[i] > hi[i], 1, where(l[i] < lo[i], -1, 0))
             upper: Any = where(v[i] > margin, 0, 1)
             lower: Any = where(v[i] < -margin, 0, -1)
@@ -118,16 +122,21 @@ def iteration(response: Any, k: int, has_limits: bool, dtype: str) -> Program:
                 leans = where(state[i] > 0, where(l[i] < hi[i], 1, 2), where(l[i] > lo[i], -1, -2))
                 sticks = where(far[i], leans, sticks)
             new.append(where(free[i], sticks, where(state[i] > 0, upper, lower)))
+            # in units of velocity: how far an impulse is beyond its bounds, or a velocity beyond rest
+            beyond = maximum(maximum(l[i] - hi[i], lo[i] - l[i]), 0) * given["diagonal"][i]
+            wrong_by.append(where(free[i], beyond, absolute(v[i])))
         wrong = [where(absolute(new[i] - state[i]) > 0.5, 1, 0) for i in range(k)]
         total = sum(wrong[1:], wrong[0])
-        better = total < given["best"]
-        together = better | (given["patience"] > 0)
+        better, patience = total < given["best"], given["patience"]
+        together = better | (patience > 0)
+        most = reduce(maximum, [where(wrong[i] > 0, x, -1) for i, x in enumerate(wrong_by)])
         later: Any = 0  # contradictions in rows after this one
         for i in reversed(range(k)):
-            new[i] = where(together, new[i], where(later > 0, state[i], new[i]))
+            alone = where(patience > -LONGER, where(wrong_by[i] < most, 1, 0), later)
+            new[i] = where(together, new[i], where(alone > 0, state[i], new[i]))
             later = later + wrong[i]
         best = where(better, total, given["best"])
-        patience = where(better, PATIENCE, given["patience"] - 1)
+        patience = where(better, PATIENCE, patience - 1)
         results = [np.array(new), best, patience, l, *more]
         kept = [where(before, given[name], x) for name, x in zip(shapes, results, strict=False)]
         return (*kept, where(before, 1, where(total < 0.5, 1, 0)))
@@ -144,17 +153,12 @@ class ActiveSet:
         self.response, self.k = response, k
         self.program = iteration(response, k, has_limits, dtype)
 
-    def __call__(
-        self, stages: Stages, data: Sequence[Array], v_e: Array, scale: Array, bounds: Bounds, state: Array
-    ) -> Solution:
-        """Return the solution for rows with the velocities v_e (k,), from a guess of their states.
-
-        ``scale`` (k,) is by how much friction can change each velocity.
-        """
+    def __call__(self, stages: Stages, data: Sequence[Array], v_e: Array, bounds: Bounds, state: Array) -> Solution:
+        """Return the solution for rows with the velocities v_e (k,), from a guess of their states."""
         carried = [np.zeros(shape) for shape in self.response.carried.values()]
         given = (state, float(self.k + 1), float(PATIENCE), *carried, 0.0)
         read = data[: len(self.response.shapes)]
-        results = stages(self.program, *given, *read, v_e, scale, *bounds.arrays, most=MOST)
+        results = stages(self.program, *given, *read, v_e, self.response.diagonal(data), *bounds.arrays, most=MOST)
         state, _, _, *found, done = results
         return Solution(found[0], self.response.change(data, found), state, done)
 

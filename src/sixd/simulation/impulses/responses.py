@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.constrained.dynamics import Metric
 from sixd.model.sparsity import ltdl
 from sixd.spatial.scalar import Array, Scalar, where
 
@@ -124,7 +125,10 @@ def _lu(W: Array, b: Array, free: Sequence[Any]) -> Array:
 
 @dataclass(frozen=True)
 class SparseResponse:
-    """The mass matrix with the sparsity of the tree; each row is a freedom. The data are M's entries, and W_ii (k,)."""
+    """The mass matrix with the sparsity of the tree; each row is a freedom.
+
+    The data are M's entries, W_ii (k,), and the entries of the factors LᵀDL, with 1/D on the diagonal.
+    """
 
     freedoms: tuple[int, ...]
     parent: tuple[int, ...]
@@ -156,16 +160,18 @@ class SparseResponse:
 
     def data(self, M: Array) -> list[Array]:
         """Return the data from the mass matrix (nv, nv)."""
-        # the diagonal of M⁻¹ from the roots to the leaves: Z = D⁻¹ - L⁻ᵀ… on the pattern of L (Takahashi's equations)
         L, D = ltdl(M, self.parent)
+        weight = [1 / d for d in D]
+        # the entries of M⁻¹ on the pattern of L, from the roots to the leaves (Takahashi's equations)
         Z: dict[tuple[int, int], Any] = {}
         for i in range(len(D)):
             path = self._branch(i)
             for j in path:
                 Z[i, j] = Z[j, i] = -sum(L[i, m] * Z[m, j] for m in path)
-            Z[i, i] = 1 / D[i] - sum(L[i, m] * Z[m, i] for m in path)
+            Z[i, i] = weight[i] - sum(L[i, m] * Z[m, i] for m in path)
         diagonal = [Z[i, i] for i in self.freedoms]
-        return [np.array([M[entry] for entry in self._entries]), np.array(diagonal)]
+        factors = [weight[i] if i == j else L[i, j] for i, j in self._entries]
+        return [np.array([M[entry] for entry in self._entries]), np.array(diagonal), np.array(factors)]
 
     def diagonal(self, data: Sequence[Array]) -> Array:
         """Return W_ii (k,)."""
@@ -215,8 +221,18 @@ class SparseResponse:
     @property
     def data_shapes(self) -> Shapes:
         """Names and shapes of all data."""
-        return {**self.shapes, "diagonal": (self.k,)}
+        return {**self.shapes, "diagonal": (self.k,), "factors": (len(self._entries),)}
 
     def respond(self, data: Sequence[Array], impulse: Array) -> Array:
         """Return the change of the velocity (nv,) by given impulses (k,)."""
-        return self.solve(data, [False] * self.k, np.zeros(self.k, dtype=int), impulse)[2]
+        n = len(self.parent)
+        L, weight = np.zeros((n, n), dtype=object), np.zeros(n, dtype=object)
+        for (i, j), x in zip(self._entries, data[2], strict=True):
+            if i == j:
+                weight[i] = x
+            else:
+                L[i, j] = x
+        b: list[Any] = [0] * n
+        for i, x in zip(self.freedoms, impulse, strict=True):
+            b[i] = x
+        return Metric(L, weight, tuple(tuple(self._branch(i)) for i in range(n))).solve(np.array(b))
