@@ -34,7 +34,8 @@ def build():
         for y, side in ((0.1, "left"), (-0.1, "right")):
             leg, out = f"{front} {side}", np.sign(y)
             hip, knee = sixd.placement((x, y, 0)), sixd.placement((0, 0.05 * out, 0))
-            builder.add_body(f"{leg} hip", "trunk", sixd.Revolute("x"), placement=hip, inertia=sixd.sphere(0.04, mass=0.6))
+            motor = sixd.sphere(0.04, mass=0.6)
+            builder.add_body(f"{leg} hip", "trunk", sixd.Revolute("x"), placement=hip, inertia=motor)
             builder.add_body(f"{leg} thigh", f"{leg} hip", sixd.Revolute("y"), placement=knee, inertia=thigh)
             below = sixd.placement((0, 0, -THIGH))
             builder.add_body(f"{leg} shank", f"{leg} thigh", sixd.Revolute("y"), placement=below, inertia=shank)

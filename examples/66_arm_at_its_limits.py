@@ -6,8 +6,8 @@ impulse is (1 + e) v/(M⁻¹)ᵢᵢ. A joint that leans on it needs the force th
 
 First a pendulum that falls on a stop, by hand: it arrives with the speed of energy, leaves with e of it, and swings to
 a height of e². Then an arm with limits on all joints and dry friction in them, let go: it falls, strikes, slides, and
-comes to rest, on some of its stops, and stays there to the bit. ``sixd.JointLimits`` would do it with springs, which
-give way, and need to be damped."""
+comes to rest, on some of its stops, and stays there to the bit. ``sixd.JointLimits`` would do it with springs, which give
+way, and need dampers."""
 
 import dataclasses
 
@@ -36,7 +36,7 @@ for restitution in (0.0, E):
         assert abs(rise / fall - E**2) < 1e-3
     else:
         torque, leaning = motion.internal[-1, 0], G / 2 * np.sin(STOP)
-        print(f"   rests at {angle[-1]!r} rad, held by {torque:.9f} N m; m g l/2 sin q = {leaning:.9f}")
+        print(f"   rests at {float(angle[-1])!r} rad, held by {torque:.9f} N m; m g l/2 sin q = {leaning:.9f}")
         assert rate[-1] == 0
         assert abs(angle[-1] - STOP) < 1e-12
         assert abs(torque - leaning) < 1e-9
@@ -52,7 +52,9 @@ for name, motion in (("rigid stops", stops), ("springs", springs)):
     at = int((np.abs(motion.qd) > 0).any(axis=1).sum())
     print(f"\n{name}: at most {max(0.0, beyond):.1e} rad beyond the limits, moving for {motion.t[at - 1]:.3f} s")
     print("   at the end:", motion.q[-1].round(4))
-leaning = [n for n, a, low, high in zip(arm.joint_names, stops.q[-1], arm.lower, arm.upper, strict=True) if a in (low, high)]
-print(f"on their stops, to the bit: {', '.join(leaning) or 'none'}")
+at_stop = (stops.q[-1] == arm.lower) | (stops.q[-1] == arm.upper)
+leaning = [name for name, at in zip(arm.joint_names, at_stop, strict=True) if at]
+print(f"on their stops, to the bit: {', '.join(leaning)}")
+assert leaning
 assert np.maximum(stops.q - arm.upper, arm.lower - stops.q).max() <= 1e-12
 assert np.diff(stops.energy).max() < 1e-6

@@ -31,7 +31,8 @@ def measure(session: Session) -> None:
     report.heading("Dry friction, implicit steps, rigid contact, one thread")
     report.paragraph(
         f"Nanoseconds per step of one row: {session.rows} rows, {STEPS} steps of {1e3 * DT:g} ms, the last recorded, "
-        "constant forces. 'rk4' is the same robot without friction. MuJoCo: `mujoco.rollout` with one thread, Euler's "
+        "constant forces. 'rk4' is the same robot without friction; 'damped' has springs and "
+        "dampers in its joints. MuJoCo: `mujoco.rollout` with one thread, Euler's "
         f"method and its default solver, on {MUJOCO_ROWS} of the rows, with frictionloss or contacts of its default "
         "softness and elliptic cones."
     )
@@ -41,8 +42,8 @@ def measure(session: Session) -> None:
 
 def _joints(session: Session) -> None:
     head = (
-        "robot", "nv", "rk4", "with friction", "ratio", "implicit", "ratio", "implicit with friction", "MuJoCo",
-        "MuJoCo / rk4 with friction",
+        "robot", "nv", "rk4", "with friction", "ratio", "rk4, damped", "implicit, damped", "ratio",
+        "implicit with friction", "MuJoCo with friction", "MuJoCo / rk4 with friction",
     )  # fmt: skip
     rows = []
     for name, friction in FRICTION.items():
@@ -55,20 +56,26 @@ def _joints(session: Session) -> None:
         rubs = dataclasses.replace(bare, friction=np.broadcast_to(rough, bare.nv).astype(float))
         states = random_states(bare, session.rows)
         states["tau"] = 0.1 * states["tau"]
-        without = [_ours("rk4", bare, states), _ours("implicit", bare, states, method="implicit")]
-        require_agreement(without, _end(bare, states), f"steps of the {name}")
+        soft = dataclasses.replace(bare, damping=np.full(bare.nv, 1e-3), stiffness=np.full(bare.nv, 1e-2))
+        damped = [_ours("damped", soft, states), _ours("implicit", soft, states, method="implicit")]
+        require_agreement(damped, _end(soft, states), f"steps with damping of the {name}")
         contenders = [
+            _ours("rk4", bare, states),
+            *damped,
             _ours("friction", rubs, states),
             _ours("implicit friction", rubs, states, method="implicit"),
             _mujoco(bare, with_mujoco.rubbing_model_of(rubs), states),
         ]
-        require_agreement(contenders, _end(rubs, states), f"steps with friction of the {name}")
-        timings = session.time(("nonsmooth", name), [*without, *contenders])
-        rk4, friction_time, implicit, theirs = (timings[k].median for k in ("rk4", "friction", "implicit", "MuJoCo"))
+        require_agreement(contenders[3:], _end(rubs, states), f"steps with friction of the {name}")
+        timings = session.time(("nonsmooth", name), contenders)
+        rk4, soft_time, friction_time, implicit, theirs = (
+            timings[k].median for k in ("rk4", "damped", "friction", "implicit", "MuJoCo")
+        )
         cells = {k: cell(t) for k, t in timings.items()}
         rows.append([
-            name, str(bare.nv), cells["rk4"], cells["friction"], ratio(friction_time, rk4), cells["implicit"],
-            ratio(implicit, rk4), cells["implicit friction"], cells["MuJoCo"], ratio(theirs, friction_time),
+            name, str(bare.nv), cells["rk4"], cells["friction"], ratio(friction_time, rk4), cells["damped"],
+            cells["implicit"], ratio(implicit, soft_time), cells["implicit friction"], cells["MuJoCo"],
+            ratio(theirs, friction_time),
         ])  # fmt: skip
     session.report.table(head, rows)
 
