@@ -21,7 +21,7 @@ import sixd
 from sixd.spatial import maximum, minimum
 
 THIGH, SHANK, FOOT, G = 0.22, 0.22, 0.02, 9.81
-TRUNK = np.array([0.5, 0.2, 0.1])
+TRUNK = np.array([0.5, 0.2, 0.16])
 
 
 def build():
@@ -56,7 +56,7 @@ def stance(thigh, knee, height):
     return q
 
 
-folded = stance(1.25, -2.5, TRUNK[2] / 2)
+folded = stance(1.55, -2.9, TRUNK[2] / 2)
 tall = THIGH * np.cos(0.7) + SHANK * np.cos(0.7) + FOOT
 standing = stance(0.7, -1.4, tall)
 # folded legs must not reach below the belly

@@ -6,8 +6,8 @@ impulse is (1 + e) v/(M⁻¹)ᵢᵢ. A joint that leans on it needs the force th
 
 First a pendulum that falls on a stop, by hand: it arrives with the speed of energy, leaves with e of it, and swings to
 a height of e². Then an arm with limits on all joints and dry friction in them, let go: it falls, strikes, slides, and
-comes to rest, on some of its stops, and stays there to the bit. ``sixd.JointLimits`` would do it with springs, which give
-way, and need dampers."""
+comes to rest, on some of its stops, and stays there to the bit. ``sixd.JointLimits`` has springs and dampers instead:
+the arm goes beyond its limits by as much as they give way."""
 
 import dataclasses
 
