@@ -229,11 +229,11 @@ def contact() -> str:
         Panel("It rocks, or topples", "tilt of a box on its edge [°]", (0, 2.5), (-20, 95), (0, 1, 2), (0, 30, 60, 90),
               "time [s]", [
             Line(rocking.t, np.degrees(box["tilt"](rocking)[0]), BLUE, "let go at 13°", (52, 128)),
-            Line(falling.t, np.degrees(box["tilt"](falling)[0]), ORANGE, "at 22.2°", (140, 60)),
+            Line(falling.t, np.degrees(box["tilt"](falling)[0]), ORANGE, "let go at 22.2°", (112, 56)),
         ]),
         Panel("It stands up", "normal forces on a quadruped [N]", (0, 2), (0, 300), (0, 0.5, 1, 1.5, 2),
               (0, 100, 200, 300), "time [s]", [
-            Line(t, forces[:, 4:, 2].sum(axis=1), ORANGE, "belly", (6, 108)),
+            Line(t, forces[:, 4:, 2].sum(axis=1), ORANGE, "belly", (1, 78)),
             Line(t, forces[:, :4, 2].sum(axis=1), BLUE, "feet", (150, 82)),
         ]),
     ]  # fmt: skip
