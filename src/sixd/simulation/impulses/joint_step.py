@@ -10,9 +10,9 @@ without friction at the start (q, v) of a step of length h:
    is braked by friction until then, and pushed the other way after: the bound on that side is ±F (h - 2 t1);
 4. correct: impulses δ by the graphs at the end, so that l + δ is within the bounds; v = v' + W δ. Joints that stick
    have v = 0 exactly;
-5. the configuration moves on by W ((h/2) δ - (t1/2) (l + δ ± h F)): the second term is the difference between the
-   displacements by friction as it acts, ∓F until t1, and by its mean force. A joint that was and stays at rest keeps q
-   bit for bit.
+5. the configuration moves on by (h/2) W δ, and that of joints that turn by -(v (h - t1) + v⁺ t1)/2, the difference
+   between straight lines v → v⁺ and v → 0 → v⁺; the others follow in the mass metric. A joint that was and stays at
+   rest keeps q bit for bit.
 
 Rigid limits that a joint leans on take part in 1 and 4. A joint that is beyond a limit by d at the end of the step has
 struck it a time d/|v| ago: impulses change the velocity, and the configuration by as much in that time; what is left is
@@ -33,7 +33,7 @@ from sixd.simulation.impulses.limit_rows import LimitRows
 from sixd.simulation.impulses.predictions import make_prediction
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
-from sixd.spatial.scalar import Array, absolute, where
+from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
@@ -57,19 +57,40 @@ class JointSolver:
                 best = cost, response, first, solve
         assert best is not None
         _, self.response, self.first, self.solve = best
+        self.brake = self._program(self._braked, {"v": (rows.k,), "state": (rows.k,)})
+        self.displace = self._program(
+            self._displaced, {"t1": (rows.k,), "v": (rows.k,), "wanted": (rows.k,), "moment": (rows.k,)}
+        )
         if rows.limits:
-            self.last, self.respond = self.prediction.last(self.response), self._respond()
+            self.last, self.respond = (
+                self.prediction.last(self.response),
+                self._program(self.response.respond, {"impulse": (rows.k,)}),
+            )
 
-    def _respond(self) -> Program:
-        """Return the program (data…, impulses) -> change of the velocity."""
-        response, k = self.response, self.rows.k
-        shapes = {**response.data_shapes, "impulse": (k,)}
+    def _program(self, function: Callable[..., Any], shapes: dict[str, tuple[int, ...]]) -> Program:
+        """Return the program of ``function(data, *arrays)`` on the data of the response and further arrays."""
+        given = self.response.data_shapes
 
-        def respond(*arrays: Any) -> Array:
-            *data, impulse = arrays
-            return response.respond(data, impulse)
+        def on_arrays(*arrays: Any) -> Any:
+            return function(arrays[: len(given)], *arrays[len(given) :])
 
-        return trace(respond, shapes, self.dtype)
+        return trace(on_arrays, {**given, **shapes}, self.dtype)
+
+    def _braked(self, data: Any, v: Array, state: Array) -> Array:
+        """Return by how much impulses change the velocity (k,) of their own rows, while rows that rest stay at rest.
+
+        With W_ii instead, as if joints that stick were free, reversals cost an error of first order.
+        """
+        rests = [(absolute(v[i]) <= 0) & (state[i] * state[i] < 0.5) for i in range(self.rows.k)]
+        return self.response.locked_diagonal(data, rests)
+
+    def _displaced(self, data: Any, t1: Array, v: Array, wanted: Array, moment: Array) -> Array:
+        """Return the displacement (nv,) by which rows that turn (t1 > 0) move as wanted, and others follow."""
+        k = range(self.rows.k)
+        stops = [(t1[i] > 0) & (absolute(v[i]) <= 0) for i in k]
+        given = np.array([where(stops[i], 0, where(t1[i] > 0, moment[i], 0)) for i in k])
+        l, _, *more = self.response.solve(data, stops, wanted, given)
+        return self.response.change(data, [l, *more])
 
 
 def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, project: Callable[..., Any]) -> Any:
@@ -110,7 +131,9 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         q1, v1, u1 = take(stages, t, h, q, qd, u, constants, l * per, known)
 
         # 3. turn
-        turn = _turning(v, v_e + at_rows(held.change), l, W, F, h)
+        s = np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
+        more = (s * F * h + l) * -stages(solver.brake, *data, v, held.state)
+        turn = _turning(v, v_e + at_rows(held.change) + more, at_rows(v1) + more, F, h)
 
         # 4. correct
         bounds = bounds._replace(lo=turn.lo - l, hi=turn.hi - l)
@@ -119,12 +142,11 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         total, unsolved = l + found.impulse, sum(stages.counts, unsolved + 2 - held.done - found.done)
 
         # 5. the configuration
-        late = found.impulse * (h * part) - (total + turn.braked * h) * turn.t1 * 0.5
-        if part != 0.5:
-            late = late - np.array(
-                [where(x > 0, y, 0) for x, y in zip(turn.t1, total * (h * (part - 0.5)), strict=True)]
-            )
-        q2 = system.integrate_row(q1, solver.response.respond(data, late))
+        straight = (v * (1 - part) + at_rows(v2) * part) * h
+        bent = (v * turn.t1 + at_rows(v2) * (h - turn.t1)) / 2
+        moment = (total + s * F * h) * turn.t1 * -0.5 - total * (h * (part - 0.5))
+        turned = stages(solver.displace, *data, turn.t1, at_rows(v2), bent - straight, moment)
+        q2 = system.integrate_row(q1, found.change * (h * part) + turned)
 
         if limits is not None:  # strikes
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
@@ -156,25 +178,33 @@ def _guess(impulse: Array, bounds: Bounds) -> Array:
 
 
 class _Turn(NamedTuple):
-    """When [s] rows come to rest within a step, 0 if they do not; friction s F until then, and bounds for that."""
+    """When [s] rows come to rest within a step, 0 if they do not; and the bounds of their impulses for that."""
 
     t1: Array
-    braked: Array
     lo: Array
     hi: Array
 
 
-def _turning(v: Array, v_after: Array, l: Array, W: Array, F: Array, h: Any) -> _Turn:
-    """Return the rows that turn, from their velocities before and after impulses l, all (k,)."""
+def _turning(v: Array, early: Array, end: Array, F: Array, h: Any) -> _Turn:
+    """Return the rows that turn, from their velocities (k,) before the step and after it if they were braked all along.
+
+    ``early`` is the velocity at the end by the slope of the beginning, ``end`` that by the base step: between them v(t)
+    is a parabola.
+    """
     k = range(len(v))
-    s = np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
-    braked = v_after - (s * F * h + l) * W
-    turns = [v[i] * braked[i] < 0 for i in k]
-    t1 = np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - braked[i], 1), 0) for i in k])
+    turns = [v[i] * end[i] < 0 for i in k]
+
+    def time(mean: Array) -> Array:
+        """Return when v has fallen to 0, with the mean slope up to there."""
+        return np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - mean[i], 1), 0) for i in k])
+
+    t1 = time(end)
+    t1 = time(early + (end - early) * (t1 / where(h > 0, h, 1)))
+    t1 = np.array([minimum(maximum(x, 0), h) for x in t1])
     cap = F * (h - t1 * 2)
-    lo = np.array([where(turns[i] & (s[i] < 0), -cap[i], -F[i] * h) for i in k])
-    hi = np.array([where(turns[i] & (s[i] > 0), cap[i], F[i] * h) for i in k])
-    return _Turn(t1, s * F, lo, hi)
+    lo = np.array([where(turns[i] & (v[i] < 0), -cap[i], -F[i] * h) for i in k])
+    hi = np.array([where(turns[i] & (v[i] > 0), cap[i], F[i] * h) for i in k])
+    return _Turn(t1, lo, hi)
 
 
 def _exact(own: list[int], v: Array, found: Solution, bounds: Bounds, rest: Array) -> Array:
