@@ -5,9 +5,10 @@ without friction at the start (q, v) of a step of length h:
 
 1. predict: v_e = v + h a0, and impulses l on the rows by their graphs with bounds ±h F (``active_set.py``). For
    "implicit" v_e and W are those of linearised forces (``predictions.py``): with M⁻¹ alone joints stick too early;
-2. hold: the base step of any method with the force l/h held. Its first stage is a0 + W l/h;
-3. turn: a joint that comes to rest after t1 = h v / (v - v⁻), where v⁻ is its velocity if it were braked all the time,
-   is braked by friction until then, and pushed the other way after: the bound on that side is ±F (h - 2 t1);
+2. turn: a joint that comes to rest after t1 = h v / (v - v⁻), where v⁻ is its velocity if it were braked all the time,
+   is braked by friction until then, and pushed the other way after: the bound on that side is ±F (h - 2 t1). Where a
+   joint turns, predict again;
+3. hold: the base step of any method with the force l/h held. Its first stage is a0 + W l/h;
 4. correct: impulses δ by the graphs at the end, so that l + δ is within the bounds; v = v' + W δ. Joints that stick
    have v = 0 exactly;
 5. the configuration moves on by (h/2) W δ, and that of joints that turn by -(v (h - t1) + v⁺ t1)/2, the difference
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +35,7 @@ from sixd.simulation.impulses.limit_rows import LimitRows
 from sixd.simulation.impulses.predictions import make_prediction
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
-from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
@@ -57,40 +59,67 @@ class JointSolver:
                 best = cost, response, first, solve
         assert best is not None
         _, self.response, self.first, self.solve = best
-        self.brake = self._program(self._braked, {"v": (rows.k,), "state": (rows.k,)})
-        self.displace = self._program(
-            self._displaced, {"t1": (rows.k,), "v": (rows.k,), "wanted": (rows.k,), "moment": (rows.k,)}
-        )
+        k, nv, given = (rows.k,), (problem.system.nv,), self.response.data_shapes
+        self.brake = trace(self._braked, {"own": k, "may": (), "v": k, "state": k, **given}, dtype)
+        turned = {"still": nv, "t1": k, "v": k, "wanted": k, "moment": k}
+        self.displace = trace(self._displaced, {**turned, **given}, dtype)
         if rows.limits:
-            self.last, self.respond = (
-                self.prediction.last(self.response),
-                self._program(self.response.respond, {"impulse": (rows.k,)}),
-            )
+            self.last = self.prediction.last(self.response)
+            self.respond = trace(lambda l, *data: self.response.respond(data, l), {"impulse": k, **given}, dtype)
 
-    def _program(self, function: Callable[..., Any], shapes: dict[str, tuple[int, ...]]) -> Program:
-        """Return the program of ``function(data, *arrays)`` on the data of the response and further arrays."""
-        given = self.response.data_shapes
+    def turn(self, stages: Stages, data: Any, v: Array, after: Array, F: Array, h: Any, held: Solution) -> Turn:
+        """Return the rows that turn, from their velocities (k,) before the step and after it with held impulses.
 
-        def on_arrays(*arrays: Any) -> Any:
-            return function(arrays[: len(given)], *arrays[len(given) :])
-
-        return trace(on_arrays, {**given, **shapes}, self.dtype)
-
-    def _braked(self, data: Any, v: Array, state: Array) -> Array:
-        """Return by how much impulses change the velocity (k,) of their own rows, while rows that rest stay at rest.
-
-        With W_ii instead, as if joints that stick were free, reversals cost an error of first order.
+        A row that turns is braked until t1: with W_ii its velocity after braking all along is ``after`` less what
+        friction takes. The response W_ii is that while joints that rest stay at rest: as if they were free, reversals
+        would cost an error of first order.
         """
-        rests = [(absolute(v[i]) <= 0) & (state[i] * state[i] < 0.5) for i in range(self.rows.k)]
-        return self.response.locked_diagonal(data, rests)
+        k, W = range(self.rows.k), self.response.diagonal(data)
+        more = _signs(v) * F * h + held.impulse
+        may = reduce(maximum, [where(v[i] * (after[i] - more[i] * W[i]) < 0, 1, 0) for i in k])
+        W = stages(self.brake, W, may, v, held.state, *data, when=may)
+        braked = after - more * W
+        turns = [v[i] * braked[i] < 0 for i in k]
+        t1 = np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - braked[i], 1), 0) for i in k])
+        cap = F * (h - t1 * 2)
+        lo = np.array([where(turns[i] & (v[i] < 0), -cap[i], -F[i] * h) for i in k])
+        hi = np.array([where(turns[i] & (v[i] > 0), cap[i], F[i] * h) for i in k])
+        return Turn(reduce(maximum, [where(x > 0, 1, 0) for x in t1]), t1, lo, hi)
 
-    def _displaced(self, data: Any, t1: Array, v: Array, wanted: Array, moment: Array) -> Array:
-        """Return the displacement (nv,) by which rows that turn (t1 > 0) move as wanted, and others follow."""
+    def _braked(self, W: Array, may: Scalar, v: Array, state: Array, *data: Array) -> Array:
+        """Return W_ii (k,) with the rows locked that rest and stick."""
+        rests = [(absolute(v[i]) <= 0) & (state[i] * state[i] < 0.5) for i in range(self.rows.k)]
+        return where(may > 0, self.response.locked_diagonal(data, rests), W)
+
+    def bend(
+        self, stages: Stages, data: Any, v: Array, after: Array, turn: Turn, total: Array, F: Array, h: Any, part: float
+    ) -> Array:
+        """Return the displacement (nv,) by which turning rows differ from straight lines of velocity v -> after (k,).
+
+        Joints that come to rest move as computed, and others follow in the mass metric. The impulses ``total`` (k,) of
+        joints that turn and go on have other moments: friction acts one way until t1, and the other way after.
+        """
+        straight, bent = (v * (1 - part) + after * part) * h, (v * turn.t1 + after * (h - turn.t1)) / 2
+        moment = (total + _signs(v) * F * h) * turn.t1 * -0.5 - total * (h * (part - 0.5))
+        still = np.zeros(self.rows.problem.system.nv)
+        return stages(self.displace, still, turn.t1, after, bent - straight, moment, *data, when=turn.any)
+
+    def _displaced(self, still: Array, t1: Array, v: Array, wanted: Array, moment: Array, *data: Array) -> Array:
         k = range(self.rows.k)
         stops = [(t1[i] > 0) & (absolute(v[i]) <= 0) for i in k]
         given = np.array([where(stops[i], 0, where(t1[i] > 0, moment[i], 0)) for i in k])
         l, _, *more = self.response.solve(data, stops, wanted, given)
-        return self.response.change(data, [l, *more])
+        turns = reduce(maximum, t1) > 0
+        return where(turns, self.response.change(data, [l, *more]), still)
+
+
+class Turn(NamedTuple):
+    """When [s] rows come to rest within a step, 0 if they do not; 1 if any does; the bounds of their impulses."""
+
+    any: Scalar
+    t1: Array
+    lo: Array
+    hi: Array
 
 
 def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, project: Callable[..., Any]) -> Any:
@@ -124,16 +153,16 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             bounds = limits.persisting(bounds, limits.gaps(q), v, slow, per)
             guess = limits.guess(bounds, v_e, guess)
         held = solver.solve(stages, data, v_e, bounds, guess)
+
+        # 2. turn
+        turn = solver.turn(stages, data, v, v_e + at_rows(held.change), F, h, held)
+        bounds = bounds._replace(lo=turn.lo, hi=turn.hi)
+        held = solver.solve(stages, data, v_e, bounds, held.state, turn.any, held)
         l = held.impulse
 
-        # 2. hold
+        # 3. hold
         known = solver.prediction.known(begins, held.change * per)
         q1, v1, u1 = take(stages, t, h, q, qd, u, constants, l * per, known)
-
-        # 3. turn
-        s = np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
-        more = (s * F * h + l) * -stages(solver.brake, *data, v, held.state)
-        turn = _turning(v, v_e + at_rows(held.change) + more, at_rows(v1) + more, F, h)
 
         # 4. correct
         bounds = bounds._replace(lo=turn.lo - l, hi=turn.hi - l)
@@ -142,11 +171,8 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         total, unsolved = l + found.impulse, sum(stages.counts, unsolved + 2 - held.done - found.done)
 
         # 5. the configuration
-        straight = (v * (1 - part) + at_rows(v2) * part) * h
-        bent = (v * turn.t1 + at_rows(v2) * (h - turn.t1)) / 2
-        moment = (total + s * F * h) * turn.t1 * -0.5 - total * (h * (part - 0.5))
-        turned = stages(solver.displace, *data, turn.t1, at_rows(v2), bent - straight, moment)
-        q2 = system.integrate_row(q1, found.change * (h * part) + turned)
+        moves = found.change * (h * part) + solver.bend(stages, data, v, at_rows(v2), turn, total, F, h, part)
+        q2 = system.integrate_row(q1, moves)
 
         if limits is not None:  # strikes
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
@@ -155,7 +181,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             found = solver.solve(stages, data, before, bounds, limits.guess(bounds, before, found.state))
             v2 = _exact(own, v2 + found.change, found, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, found)
-            late = stages(solver.respond, *data, stop * limits.since(gaps, before, slow, h))
+            late = stages(solver.respond, stop * limits.since(gaps, before, slow, h), *data)
             q2, gaps = system.integrate_row(q2, late), limits.moved(gaps, at_rows(late))
             back = solver.solve(stages, data, np.zeros(rows.k), limits.inside(gaps), np.ones(rows.k))
             q2 = limits.clipped(system.integrate_row(q2, back.change))
@@ -177,34 +203,8 @@ def _guess(impulse: Array, bounds: Bounds) -> Array:
     return np.array([where(x >= hi[i], 1, where(x <= lo[i], -1, 0)) for i, x in enumerate(impulse)])
 
 
-class _Turn(NamedTuple):
-    """When [s] rows come to rest within a step, 0 if they do not; and the bounds of their impulses for that."""
-
-    t1: Array
-    lo: Array
-    hi: Array
-
-
-def _turning(v: Array, early: Array, end: Array, F: Array, h: Any) -> _Turn:
-    """Return the rows that turn, from their velocities (k,) before the step and after it if they were braked all along.
-
-    ``early`` is the velocity at the end by the slope of the beginning, ``end`` that by the base step: between them v(t)
-    is a parabola.
-    """
-    k = range(len(v))
-    turns = [v[i] * end[i] < 0 for i in k]
-
-    def time(mean: Array) -> Array:
-        """Return when v has fallen to 0, with the mean slope up to there."""
-        return np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - mean[i], 1), 0) for i in k])
-
-    t1 = time(end)
-    t1 = time(early + (end - early) * (t1 / where(h > 0, h, 1)))
-    t1 = np.array([minimum(maximum(x, 0), h) for x in t1])
-    cap = F * (h - t1 * 2)
-    lo = np.array([where(turns[i] & (v[i] < 0), -cap[i], -F[i] * h) for i in k])
-    hi = np.array([where(turns[i] & (v[i] > 0), cap[i], F[i] * h) for i in k])
-    return _Turn(t1, lo, hi)
+def _signs(v: Array) -> Array:
+    return np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
 
 
 def _exact(own: list[int], v: Array, found: Solution, bounds: Bounds, rest: Array) -> Array:
