@@ -68,6 +68,7 @@ from sixd.errors import (
 from sixd.forces.elements import Applied, Force
 from sixd.forces.ground import Ground
 from sixd.forces.joint_limits import JointLimits
+from sixd.forces.rigid_ground import RigidGround
 from sixd.forces.rigid_limits import RigidLimits
 from sixd.forces.spring_damper import SpringDamper
 from sixd.io import from_dh, load, to_urdf
@@ -159,6 +160,7 @@ __all__ = [
     "Prismatic",
     "RackAndPinion",
     "Revolute",
+    "RigidGround",
     "RigidLimits",
     "Rolling",
     "RollingSphere",

@@ -2,7 +2,7 @@
 
 The ground deforms along its normal and, under each point, along its tangents; the tangential deformation u is an
 internal state, so that a point at rest on a slope stays there. The law is Featherstone's (his simulation software,
-``gcontact``). Rigid contact and impacts are not offered.
+``gcontact``). Contact without deformation is ``rigid_ground.py``.
 """
 
 from __future__ import annotations
@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from sixd.algorithms import kinematics
-from sixd.errors import ModelError, ShapeError
+from sixd.errors import ModelError
+from sixd.forces.contact_points import plane_axes, read_points, require_moving, shape_points
 from sixd.forces.elements import ZERO_WRENCH, Applied, Force, finite_number, finite_vector, nonnegative, tree_of
-from sixd.model.model import Model
-from sixd.model.parts import Shape
 from sixd.model.system import System
 from sixd.spatial.rotation import skew, unit_vector
-from sixd.spatial.scalar import Array, Scalar, maximum, require_scalars, sqrt, where
+from sixd.spatial.scalar import Array, Scalar, maximum, sqrt, where
 from sixd.spatial.transform import force_at_point
 
 
@@ -102,7 +100,7 @@ class Ground(Force):
     Contact is stiff. A mass m on a point at depth d is a spring k = 1.5 K √d: explicit steps must be below about
     h = 0.1 √(m/k), see ``time_step``, and below D/K, the time in which the ground under a free point relaxes (2 ms
     by default). For larger steps take less stiffness and accept more depth, or method="implicit".
-    Rigid contact and impacts are not offered: a blow takes time, its rebound follows from D.
+    A blow takes time, and its rebound follows from D; blows without duration are those of ``sixd.RigidGround``.
 
     >>> import sixd
     >>> ball = sixd.ModelBuilder("ball")
@@ -132,12 +130,12 @@ class Ground(Force):
         normal = unit_vector(finite_vector("Ground", "normal", self.normal, 3), name="Ground: normal")
         object.__setattr__(self, "normal", tuple(normal.tolist()))
         if self.points is not None:
-            object.__setattr__(self, "points", _read_points(self.points))
+            object.__setattr__(self, "points", read_points("Ground", self.points))
 
     @classmethod
     def of(cls, model: System, *, rim: int = 8, **options: Any) -> Ground:
         """Return the ground under the model's visual shapes, with ``rim`` points on each rim of a cylinder."""
-        return cls(_shape_points(tree_of("Ground", model), rim), **options)
+        return cls(shape_points("Ground", tree_of("Ground", model), rim), **options)
 
     def time_step(self, mass: float, *, speed: float = 0.0, gravity: float = 9.81) -> float:
         """Return a time step [s] for explicit methods: a tenth of √(m/k), and at most D/(4K) beside friction.
@@ -161,10 +159,7 @@ class Ground(Force):
 
     def size(self, model: System) -> int:
         """Return two entries a point, none without friction; raise unless all frames are of moving bodies."""
-        tree = tree_of("Ground", model)
-        for name in self._points(model):
-            if tree.frame(name, "Ground").body == 0:
-                raise ModelError(f"Ground: frame {name!r} is fixed in the world, expected one of a moving body.")
+        require_moving("Ground", model, self._points(model))
         return 2 * sum(len(points) for points in self._points(model).values()) if self.friction else 0
 
     def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
@@ -205,82 +200,9 @@ class Ground(Force):
 
     def _points(self, model: System) -> Mapping[str, Array]:
         """Return name -> (k, 4), positions and radii."""
-        return _shape_points(tree_of("Ground", model)) if self.points is None else self.points
+        return shape_points("Ground", tree_of("Ground", model)) if self.points is None else self.points
 
     @cached_property
     def _axes(self) -> tuple[Array, Array]:
-        """Return the normal (3,), and two tangents (2, 3), of which the first is x where that lies in the plane."""
-        n = np.array(self.normal)
-        along = np.eye(3)[0 if abs(n[0]) < 0.9 else 1]
-        first = unit_vector(along - n * (n @ along))
-        return n, np.array([first, np.cross(n, first)]) + 0.0  # no -0
-
-
-def _read_points(points: Any) -> dict[str, Array]:
-    """Return name -> (k, 4), read-only; points without a radius get 0."""
-    if not isinstance(points, Mapping):
-        raise ModelError(f"Ground: points is a {type(points).__name__}, expected {{frame: points (k, 3)}}.")
-    table: dict[str, Array] = {}
-    for name, value in points.items():
-        require_scalars(f"Ground: points of {name!r}", value)
-        array = np.atleast_2d(np.asarray(value))
-        if array.ndim != 2 or array.shape[1] not in (3, 4) or not len(array):
-            raise ShapeError(
-                f"Ground: points of {name!r} have shape {np.shape(value)}, expected (k, 3), or (k, 4) with radii."
-            )
-        if array.dtype == object or not np.isfinite(array).all() or (array[:, 3:] < 0).any():
-            raise ModelError(f"Ground: points of {name!r} are {value!r}, expected finite numbers, radii at least 0.")
-        table[name] = np.concatenate([array, np.zeros((len(array), 4 - array.shape[1]))], axis=1)
-        table[name].flags.writeable = False
-    if not table:
-        raise ModelError("Ground: points is empty, expected {frame: points (k, 3)}.")
-    return table
-
-
-# points of shapes ------------------------------------------------------------------------------
-
-
-def _shape_points(model: Model, rim: int = 8) -> dict[str, Array]:
-    """Return name of a joint's frame -> (k, 4), positions in it and radii [m]: the contact points of the boxes,
-    cylinders, cones, spheres, capsules and ellipsoids among the visuals of the body that the joint carries.
-
-    ``rim`` is the number of points on each rim of a cylinder or cone. An ellipsoid gives the ends of its axes.
-    """
-    if isinstance(rim, bool) or not isinstance(rim, (int, np.integer)) or rim < 3:
-        raise ModelError(f"Ground: rim is {rim!r}, expected a whole number of at least 3.")
-    table: dict[str, list[Array]] = {}
-    for visual in model.visuals:
-        points = _local_points(visual.shape, int(rim))
-        if visual.body and len(points):
-            # poses of shapes are given in the joint's frame, which every body has under this name
-            name = f"joint:{model.joint_names[visual.body - 1]}"
-            T = np.asarray(visual.pose, dtype=float)
-            positions = points[:, :3] @ T[:3, :3].T + T[:3, 3]
-            table.setdefault(name, []).append(np.concatenate([positions, points[:, 3:]], axis=1))
-    if not table:
-        raise ModelError(
-            f"Ground: model {model.name!r} has no boxes, cylinders, spheres or capsules on its moving bodies to take "
-            f"points from, expected some. Give points={{frame: (k, 3)}}."
-        )
-    return {name: np.unique(np.concatenate(parts).round(12), axis=0) for name, parts in table.items()}
-
-
-def _local_points(shape: Shape, rim: int) -> Array:
-    """Return the points (k, 4), positions and radii, in the shape's own axes."""
-    size, kind = shape.size, shape.kind
-    angles = 2 * np.pi * np.arange(rim) / rim
-    rows: list[Any] = []
-    if kind == "box":
-        rows = [(*corner, 0) for corner in product(*((-a / 2, a / 2) for a in size))]
-    elif kind == "cylinder":
-        rows = [(size[0] * np.cos(a), size[0] * np.sin(a), z, 0) for z in (-size[1] / 2, size[1] / 2) for a in angles]
-    elif kind == "cone":
-        rows = [(size[0] * np.cos(a), size[0] * np.sin(a), -size[1] / 4, 0) for a in angles]
-        rows.append((0, 0, 3 * size[1] / 4, 0))
-    elif kind == "sphere":
-        rows = [(0, 0, 0, size[0])]
-    elif kind == "capsule":
-        rows = [(0, 0, z, size[0]) for z in (-size[1] / 2, size[1] / 2)]
-    elif kind == "ellipsoid":
-        rows = [(*end, 0) for a, axis in zip(size, np.eye(3), strict=True) for end in (axis * a, axis * -a)]
-    return np.array(rows, dtype=float).reshape(-1, 4)
+        """Return the normal (3,), and two tangents (2, 3)."""
+        return plane_axes(self.normal)

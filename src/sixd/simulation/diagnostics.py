@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.errors import SimulationWarning
+from sixd.forces.rigid_ground import RigidGround
 from sixd.model.system import System
 from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordinates
 from sixd.simulation.setup import Setup
@@ -83,6 +84,7 @@ def limit_at_start(runner: Runner) -> Limit | None:
     setup = runner.setup
     if not setup.rows or not _has_slopes(setup):
         return None
+    runner = without_contact(runner)
     return step_limit(
         runner,
         some_rows(setup.rows),
@@ -93,12 +95,26 @@ def limit_at_start(runner: Runner) -> Limit | None:
 def _has_slopes(setup: Setup) -> bool:
     """Return whether forces other than gravity and inertia may depend on q or qd."""
     problem = setup.problem
-    if problem.law is not None or problem.f_ext is not None or problem.forces:
+    if problem.law is not None or problem.f_ext is not None:
+        return True
+    if any(not isinstance(force, RigidGround) for force in problem.forces):
         return True
     model = tree_behind(problem.system)
     if model is None or "damping" in problem.parameters or model.symbols:
         return True
     return bool(np.any(model.damping) or np.any(model.stiffness))
+
+
+def without_contact(runner: Runner) -> Runner:
+    """Return the runner, or one of the same state without rigid ground: impulses of contact have no slopes."""
+    setup, problem = runner.setup, runner.setup.problem
+    kept = [i for i, force in enumerate(problem.forces) if not isinstance(force, RigidGround)]
+    if len(kept) == len(problem.forces):
+        return runner
+    parts = np.split(setup.u, np.cumsum(problem.sizes)[:-1], axis=1)
+    u = np.concatenate([setup.u[:, :0], *(parts[i] for i in kept)], axis=1)
+    smooth = replace(problem, forces=tuple(problem.forces[i] for i in kept))
+    return Runner(replace(setup, problem=smooth, u=u), runner.method, runner.h, runner.start)
 
 
 def excess(runner: Runner, limit: Limit) -> str:
@@ -200,7 +216,7 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
     if runner is not None and first.record and _has_slopes(runner.setup):
         has_friction = bool(friction_joints(runner.setup))
         for record in dict.fromkeys([0, first.record - 1]):
-            there = _restarted_at(runner, found, first.row, record)
+            there = without_contact(_restarted_at(runner, found, first.row, record))
             limit = step_limit(there, np.array([0]), has_friction=has_friction)
             if limit is not None:
                 name = _joint_of(runner.setup.problem.system, limit.freedom)

@@ -182,6 +182,23 @@ def projections(system: System, q: Array, *, limits: Limits = EXACT) -> tuple[Ar
     return P, P.T
 
 
+def impulse_rows(system: System, q: Array, metric: Metric, J: Array, limits: Limits = EXACT) -> Array:
+    """U (m, nv) with J W Jᵀ = U diag(w) Uᵀ for rows J (m, nv); W is the response to impulses in a metric.
+
+    W = M⁻¹ if that is the metric, or under constraints the response of velocities that keep A qd: impulses Jᵀl change
+    qd by ``metric.raised((U.T @ l) * metric.weight)``. NaN beyond the limits.
+    """
+    rows = [metric.lower(row) for row in J]
+    if not system.constraints:
+        return np.array(rows)
+    A, rank = constraint_jacobian(system, q), _rank_for("impulse_rows", system, q)
+    u = [metric.lower(A[j]) for j in range(len(A)) if j not in rank.vanishing]
+    basis = _basis(u, [0] * len(u), metric.weight, rank, limits)
+    for v, inverse in zip(basis.v, basis.inverse, strict=True):  # remove the part along the constraints
+        rows = [row - v * (inner(v, row, metric.weight) * inverse) for row in rows]
+    return _marked(basis, np.array(rows))
+
+
 def _above(metric: Metric, j: int) -> list[int]:
     return [i for i in range(len(metric.branch)) if j in metric.branch[i]]
 

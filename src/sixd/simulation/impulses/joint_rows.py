@@ -78,11 +78,11 @@ class JointRows:
             tau[i] = x
         return Applied(np.array(tau))
 
-    def columns(self, system: System, q: Array) -> Array:
+    def columns(self, system: System, q: Array, by_recursion: bool = True) -> Array:
         """Return the responses M⁻¹Jᵀ (nv, k) of the velocity to impulses; constraints take their part of them."""
-        J = self.jacobian(system, q)
-        solve = partial(solve_columns, system, q) if isinstance(system, Model) else mass_metric(system, q).solve
-        columns = solve(J.T)
+        is_tree = by_recursion and isinstance(system, Model)
+        solve = partial(solve_columns, system, q) if is_tree else mass_metric(system, q).solve
+        columns = solve(self.jacobian(system, q).T)
         if not system.constraints:
             return columns
         A, limits = constraint_jacobian(system, q), self.problem.limits

@@ -39,6 +39,7 @@ from sixd.spatial.scalar import Array, Scalar, absolute, maximum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
+_SLIDES = 0.999  # part of the largest friction: a joint slid
 _USUAL = 4  # iterations in a step: two solutions, of two each in a vector of rows
 BOUNCE = 2  # times the change of speed in a step: slower strikes do not bounce
 
@@ -67,24 +68,21 @@ class JointSolver:
             self.last = self.prediction.last(self.response)
             self.respond = trace(lambda l, *data: self.response.respond(data, l), {"impulse": k, **given}, dtype)
 
-    def turn(self, stages: Stages, data: Any, v: Array, after: Array, F: Array, h: Any, held: Solution) -> Turn:
-        """Return the rows that turn, from their velocities (k,) before the step and after it with held impulses.
+    def turn(
+        self, stages: Stages, data: Any, v: Array, after: Array, F: Array, h: Any, held: Solution
+    ) -> tuple[Turn, Scalar]:
+        """Return the rows that turn, from their velocities (k,) before the step and after it with held impulses; and 1
+        if any does.
 
-        A row that turns is braked until t1: with W_ii its velocity after braking all along is ``after`` less what
-        friction takes. The response W_ii is that while joints that rest stay at rest: as if they were free, reversals
-        would cost an error of first order.
+        W_ii is that while joints that rest stay at rest: as if they were free, reversals would cost an error of first
+        order.
         """
         k, W = range(self.rows.k), self.response.diagonal(data)
-        more = _signs(v) * F * h + held.impulse
-        may = reduce(maximum, [where(v[i] * (after[i] - more[i] * W[i]) < 0, 1, 0) for i in k])
+        at_most = turning(v, after, held.impulse, W, F, h).t1
+        may = reduce(maximum, [where(x > 0, 1, 0) for x in at_most])
         W = stages(self.brake, W, may, v, held.state, *data, when=may)
-        braked = after - more * W
-        turns = [v[i] * braked[i] < 0 for i in k]
-        t1 = np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - braked[i], 1), 0) for i in k])
-        cap = F * (h - t1 * 2)
-        lo = np.array([where(turns[i] & (v[i] < 0), -cap[i], -F[i] * h) for i in k])
-        hi = np.array([where(turns[i] & (v[i] > 0), cap[i], F[i] * h) for i in k])
-        return Turn(reduce(maximum, [where(x > 0, 1, 0) for x in t1]), t1, lo, hi)
+        turn = turning(v, after, held.impulse, W, F, h)
+        return turn, reduce(maximum, [where(turn.t1[i] > 0, 1, 0) for i in k])
 
     def _braked(self, W: Array, may: Scalar, v: Array, state: Array, *data: Array) -> Array:
         """Return W_ii (k,) with the rows locked that rest and stick."""
@@ -92,7 +90,16 @@ class JointSolver:
         return where(may > 0, self.response.locked_diagonal(data, rests), W)
 
     def bend(
-        self, stages: Stages, data: Any, v: Array, after: Array, turn: Turn, total: Array, F: Array, h: Any, part: float
+        self,
+        stages: Stages,
+        data: Any,
+        v: Array,
+        after: Array,
+        turn: Turn,
+        total: Array,
+        h: Any,
+        part: float,
+        when: Any,
     ) -> Array:
         """Return the displacement (nv,) by which turning rows differ from straight lines of velocity v -> after (k,).
 
@@ -100,9 +107,9 @@ class JointSolver:
         joints that turn and go on have other moments: friction acts one way until t1, and the other way after.
         """
         straight, bent = (v * (1 - part) + after * part) * h, (v * turn.t1 + after * (h - turn.t1)) / 2
-        moment = (total + _signs(v) * F * h) * turn.t1 * -0.5 - total * (h * (part - 0.5))
+        moment = (total + turn.braked * h) * turn.t1 * -0.5 - total * (h * (part - 0.5))
         still = np.zeros(self.rows.problem.system.nv)
-        return stages(self.displace, still, turn.t1, after, bent - straight, moment, *data, when=turn.any)
+        return stages(self.displace, still, turn.t1, after, bent - straight, moment, *data, when=when)
 
     def _displaced(self, still: Array, t1: Array, v: Array, wanted: Array, moment: Array, *data: Array) -> Array:
         k = range(self.rows.k)
@@ -111,15 +118,6 @@ class JointSolver:
         l, _, *more = self.response.solve(data, stops, wanted, given)
         turns = reduce(maximum, t1) > 0
         return where(turns, self.response.change(data, [l, *more]), still)
-
-
-class Turn(NamedTuple):
-    """When [s] rows come to rest within a step, 0 if they do not; 1 if any does; the bounds of their impulses."""
-
-    any: Scalar
-    t1: Array
-    lo: Array
-    hi: Array
 
 
 def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, project: Callable[..., Any]) -> Any:
@@ -131,7 +129,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
     limits = LimitRows(problem, rows, dtype) if rows.limits else None
 
     def step(
-        stages: Stages, steps: Any, q: Array, qd: Array, u: Array, unsolved: Any, _: Array, h: Any, start: Any,
+        stages: Stages, steps: Any, q: Array, qd: Array, u: Array, unsolved: Any, friction: Array, h: Any, start: Any,
         *constants: Any,
     ) -> Any:  # fmt: skip
         t = start + steps * h
@@ -147,7 +145,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
 
         # 1. predict
         bounds = Bounds(-F * h, F * h)
-        guess = _guess(-v_e / W, bounds)
+        guess = _guess(-v_e / W, bounds, friction[own], F)
         if limits is not None:
             slow = absolute(v_e - v) * BOUNCE
             bounds = limits.persisting(bounds, limits.gaps(q), v, slow, per)
@@ -155,9 +153,9 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         held = solver.solve(stages, data, v_e, bounds, guess)
 
         # 2. turn
-        turn = solver.turn(stages, data, v, v_e + at_rows(held.change), F, h, held)
+        turn, turns = solver.turn(stages, data, v, v_e + at_rows(held.change), F, h, held)
         bounds = bounds._replace(lo=turn.lo, hi=turn.hi)
-        held = solver.solve(stages, data, v_e, bounds, held.state, turn.any, held)
+        held = solver.solve(stages, data, v_e, bounds, held.state, turns, held)
         l = held.impulse
 
         # 3. hold
@@ -171,7 +169,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         total, unsolved = l + found.impulse, sum(stages.counts, unsolved + 2 - held.done - found.done)
 
         # 5. the configuration
-        moves = found.change * (h * part) + solver.bend(stages, data, v, at_rows(v2), turn, total, F, h, part)
+        moves = found.change * (h * part) + solver.bend(stages, data, v, at_rows(v2), turn, total, h, part, turns)
         q2 = system.integrate_row(q1, moves)
 
         if limits is not None:  # strikes
@@ -189,22 +187,51 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             u1 = limits.recorded(u1, stop * per)
 
         q2, v2 = project(stages, t + h, q2, v2, constants)
-        return steps + 1, _kept(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total * per).tau
+        return steps + 1, kept_at_rest(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total * per).tau
 
     return step
 
 
-def _guess(impulse: Array, bounds: Bounds) -> Array:
-    """Return the states of rows (k,) whose impulses would stop them alone.
+def _guess(impulse: Array, bounds: Bounds, before: Array, F: Array) -> Array:
+    """Return a guess of the states of rows (k,): those of the last step, by its friction ``before``, if there is any.
 
-    By the sign of their velocities instead it takes twice as many iterations (panda 3.0 and 1.5 on average).
+    Otherwise by the impulses that would stop each row alone: by the sign of its velocity it takes twice as many
+    iterations (panda 3.0 and 1.5 on average).
     """
-    lo, hi = bounds.lo, bounds.hi
-    return np.array([where(x >= hi[i], 1, where(x <= lo[i], -1, 0)) for i, x in enumerate(impulse)])
+    lo, hi, found = bounds.lo, bounds.hi, []
+    for i, x in enumerate(impulse):
+        new = where(x >= hi[i], 1, where(x <= lo[i], -1, 0))
+        if i < len(before):
+            f, most = before[i], F[i] * _SLIDES
+            slid = where(f >= most, 1, where(f <= -most, -1, 0))
+            new = where((F[i] > 0) & (absolute(f) > 0), slid, new)
+        found.append(new)
+    return np.array(found)
 
 
 def _signs(v: Array) -> Array:
     return np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
+
+
+class Turn(NamedTuple):
+    """When [s] rows come to rest within a step, 0 if they do not; friction until then; the bounds of their impulses."""
+
+    t1: Array
+    braked: Array
+    lo: Array
+    hi: Array
+
+
+def turning(v: Array, after: Array, l: Array, W: Array, F: Array, h: Any) -> Turn:
+    """Return the rows that turn, from their velocities before and after impulses l, and their responses W, all (k,)."""
+    k, braked = range(len(v)), _signs(v) * F
+    end = after - (braked * h + l) * W
+    turns = [v[i] * end[i] < 0 for i in k]
+    t1 = np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - end[i], 1), 0) for i in k])
+    cap = F * (h - t1 * 2)
+    lo = np.array([where(turns[i] & (v[i] < 0), -cap[i], -F[i] * h) for i in k])
+    hi = np.array([where(turns[i] & (v[i] > 0), cap[i], F[i] * h) for i in k])
+    return Turn(t1, braked, lo, hi)
 
 
 def _exact(own: list[int], v: Array, found: Solution, bounds: Bounds, rest: Array) -> Array:
@@ -221,7 +248,7 @@ def _exact(own: list[int], v: Array, found: Solution, bounds: Bounds, rest: Arra
     return np.array(out)
 
 
-def _kept(rows: JointRows, q: Array, qd: Array, q2: Array, v2: Array) -> Array:
+def kept_at_rest(rows: JointRows, q: Array, qd: Array, q2: Array, v2: Array) -> Array:
     """Return q2 with the coordinates of q where a joint was and stays at rest."""
     out = list(q2)
     for iq, iv in rows.joints:

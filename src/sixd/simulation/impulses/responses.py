@@ -28,6 +28,7 @@ class DenseResponse:
     k: int
     nv: int
     is_symmetric: bool = True
+    by_recursion: bool = True  # the columns are computed by recursions over the bodies, not by the factors of M
 
     @property
     def shapes(self) -> Shapes:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
+from sixd.forces.rigid_ground import RigidGround
 from sixd.locks import Lock
 from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
+from sixd.simulation.impulses.contact_step import contact_step
 from sixd.simulation.impulses.joint_rows import joint_rows
 from sixd.simulation.impulses.joint_step import joint_step
 from sixd.simulation.problem import Problem
@@ -80,18 +82,20 @@ def code_of(
 
 def has_momenta(problem: Problem, method: str) -> bool:
     """Return whether the state has momenta instead of velocities."""
-    return method == MIDPOINT and joint_rows(problem) is None
+    return method == MIDPOINT and joint_rows(problem) is None and not has_contact(problem)
 
 
 def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
     """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u.
 
-    With impulses on joint rows also the number of solutions that were not found, and the mean forces of friction; with
+    With impulses also the number of solutions that were not found, and on joint rows the mean forces of friction; with
     "implicit" the number of steps whose matrix was not positive definite.
     """
     nv, rows = problem.system.nv, joint_rows(problem)
     moving = {"p": (nv,), "v": (nv,)} if has_momenta(problem, method) else {"qd": (nv,)}
-    more: dict[str, tuple[int, ...]] = {UNSOLVED: ()} if rows is not None or method == IMPLICIT else {}
+    more: dict[str, tuple[int, ...]] = {}
+    if rows is not None or method == IMPLICIT or has_contact(problem):
+        more = {UNSOLVED: ()}
     more |= {} if rows is None else {"friction": (nv,)}
     return {"steps": (), "q": (problem.system.nq,), **moving, "u": (problem.nu,), **more}
 
@@ -100,7 +104,9 @@ def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe
     """The recipe of one step; its constants are the step's length, the time at step 0, and those of the problem."""
     constants = {"h": (), "start": (), **problem.inputs}
     rows = joint_rows(problem)
-    if rows is not None:
+    if has_contact(problem):
+        step = contact_step(problem, method, dtype, projection(problem, dtype))
+    elif rows is not None:
         step = joint_step(problem, rows, method, dtype, projection(problem, dtype))
     else:
         step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
@@ -118,6 +124,11 @@ def _explicit_step(problem: Problem, method: str, dtype: str) -> Callable[..., A
         return steps + 1, q, qd, u, *(sum(stages.counts, x) for x in unsolved)
 
     return step
+
+
+def has_contact(problem: Problem) -> bool:
+    """Return whether there is rigid ground among the forces."""
+    return any(isinstance(force, RigidGround) for force in problem.forces)
 
 
 def projection(problem: Problem, dtype: str) -> Callable[..., tuple[Array, Array]]:

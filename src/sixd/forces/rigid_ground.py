@@ -1,0 +1,116 @@
+"""Rigid ground: a plane that points of bodies cannot enter, with Coulomb's friction and impacts.
+
+Its forces do not follow from a state: a fixed-step method finds the impulses of each step (``simulation/impulses``).
+Here are its numbers and its points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from sixd.algorithms import kinematics
+from sixd.errors import ModelError
+from sixd.forces.contact_points import plane_axes, read_points, require_moving, shape_points
+from sixd.forces.elements import RigidForce, finite_number, finite_vector, nonnegative, tree_of
+from sixd.model.system import System
+from sixd.spatial.rotation import unit_vector
+from sixd.spatial.scalar import Array, Scalar
+
+_NAME = "RigidGround"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RigidGround(RigidForce):
+    """A rigid plane under points of bodies: they stick, slip, strike and bounce, and never sink in.
+
+    Parameters
+    ----------
+    points : name of a frame or body -> its points (k, 3), or one (3,), in that frame [m]. A fourth number is the radius
+        of a ball about the point, whose lowest point touches the ground. None: corners of boxes, rims of cylinders,
+        balls of spheres and capsules among the model's visual shapes.
+    friction : coefficient μ of Coulomb's law: a point that sticks has ‖ft‖ ≤ μ fn, one that slips ft = -μ fn v/‖v‖.
+    restitution : e in [0, 1]: a point that strikes the ground with the speed v leaves it with e v. Below
+        v = 2 h g nothing bounces (h the step, g gravity, at least 1 m/s²).
+    normal, height : the plane {x : normal · x = height}; ``normal`` (3,) points out of the ground. A mechanism that
+        moves in the xy-plane stands on normal=(0, 1, 0).
+    sweeps : the most iterations over all points in a step. They end earlier, when no velocity changes by more than
+        1e-10 m/s (float32: 1e-5); steps that reach the limit are counted in ``facts["unsolved"]``.
+
+    Notes
+    -----
+    For fixed steps: "rk4", "euler" and others, in ``sixd.simulate``, ``sixd.step`` and ``sixd.ensemble``.
+    Points that touch the ground at the beginning of a step (φ < h² g above it, not approaching faster than h g) get
+    impulses that are held over the step; points that reach it within the step are struck at that time. The step ends
+    with φ ≥ 0 and with Coulomb's law for the total impulse.
+
+    Internal state: the mean force on each point over the last step, (3,) in world axes [N], strikes included. It is the
+    first guess of the next step, and what ``Trajectory.contacts`` returns.
+
+    >>> import sixd
+    >>> ball = sixd.ModelBuilder("ball")
+    >>> ball.add_body("ball", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=1.0))
+    >>> ground = sixd.RigidGround({"ball": (0, 0, 0, 0.1)}, friction=0.5)
+    >>> motion = sixd.simulate(ball.build(), [1, 0, 0, 0, 0, 0, 0.1], None, 0.1, forces=ground)
+    >>> (name, points, forces), = motion.contacts()
+    >>> name, forces[-1].round(6).tolist()
+    ('RigidGround', [[0.0, 0.0, 9.81]])
+    """
+
+    points: Mapping[str, Any] | None = None
+    _: KW_ONLY
+    friction: float = 0.8
+    restitution: float = 0.0
+    normal: Any = (0.0, 0.0, 1.0)
+    height: float = 0.0
+    sweeps: int = 20
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "friction", nonnegative(_NAME, "friction", self.friction))
+        restitution = nonnegative(_NAME, "restitution", self.restitution)
+        if restitution > 1:
+            raise ModelError(f"{_NAME}: restitution is {self.restitution!r}, expected a number from 0 to 1.")
+        object.__setattr__(self, "restitution", restitution)
+        object.__setattr__(self, "height", finite_number(_NAME, "height", self.height, "m"))
+        normal = unit_vector(finite_vector(_NAME, "normal", self.normal, 3), name=f"{_NAME}: normal")
+        object.__setattr__(self, "normal", tuple(normal.tolist()))
+        sweeps = self.sweeps
+        if isinstance(sweeps, bool) or not isinstance(sweeps, (int, np.integer)) or sweeps < 1:
+            raise ModelError(f"{_NAME}: sweeps is {sweeps!r}, expected a whole number of at least 1.")
+        object.__setattr__(self, "sweeps", int(sweeps))
+        if self.points is not None:
+            object.__setattr__(self, "points", read_points(_NAME, self.points))
+
+    @classmethod
+    def of(cls, model: System, *, rim: int = 8, **options: Any) -> RigidGround:
+        """Return the ground under the model's visual shapes, with ``rim`` points on each rim of a cylinder."""
+        return cls(shape_points(_NAME, tree_of(_NAME, model), rim), **options)
+
+    def size(self, model: System) -> int:
+        """Return three entries a point; raise unless all frames are of moving bodies."""
+        table = self.points_of(model)
+        require_moving(_NAME, model, table)
+        return 3 * sum(len(points) for points in table.values())
+
+    def contacts(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> tuple[Array, Array]:
+        """Return points (k, 3) [m] and the ground's mean forces on them over the last step (k, 3) [N], world axes."""
+        n, _ = self.axes
+        positions: list[Array] = []
+        for name, points in self.points_of(model).items():
+            T = model.apply("pose", kinematics.pose, np.asarray(q), frame=name)
+            positions += [T[:3, 3] + (T[:3, :3] @ point[:3] - n * point[3]) for point in points]
+        return np.array(positions), np.asarray(u).reshape(-1, 3)
+
+    def points_of(self, model: System) -> Mapping[str, Array]:
+        """Return name of a frame -> (k, 4), positions in it and radii [m]."""
+        return shape_points(_NAME, tree_of(_NAME, model)) if self.points is None else self.points
+
+    @cached_property
+    def axes(self) -> tuple[Array, Array]:
+        """Return the normal (3,), and two tangents (2, 3)."""
+        return plane_axes(self.normal)

@@ -1,0 +1,110 @@
+"""The rows of a step with rigid contact: those of points over the ground, then joint rows; and what is known of them.
+
+Programs of the start and of the end of a step: heights, velocities, and the response to impulses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.constrained.dynamics import Metric, mass_metric, row_targets, solve_on_rows
+from sixd.algorithms.rnea import bias_force
+from sixd.forces.elements import Applied
+from sixd.model.sparsity import factors, ltdl, reciprocal
+from sixd.model.system import System
+from sixd.simulation.impulses.ground_points import GroundPoints
+from sixd.simulation.impulses.joint_rows import joint_rows
+from sixd.simulation.impulses.sparse_rows import SparseRows
+from sixd.simulation.problem import Problem
+from sixd.simulation.stepping.implicit import IMPLICIT, is_symmetric, slopes, strength
+from sixd.spatial.scalar import Array, Scalar, is_number, maximum, sqrt
+
+_LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
+
+Constants = Mapping[str, Any]
+
+
+class ContactRows:
+    """The rows of a problem: ``points`` (three each), and ``joints`` with dry friction or rigid limits, if any."""
+
+    def __init__(self, problem: Problem, method: str, dtype: str) -> None:
+        self.problem, self.is_implicit, self.dtype = replace(problem, has_friction=False), method == IMPLICIT, dtype
+        system = problem.system
+        self.points = GroundPoints(system, problem.forces, problem.sizes)
+        self.joints = joint_rows(problem)
+        self.k, self.m = len(self.points), 0 if self.joints is None else self.joints.k
+        self.sparse = SparseRows(system.nv, problem.limits)
+        shapes: dict[str, tuple[int, ...]] = {"q": (system.nq,), "qd": (system.nv,)}
+        before = {"t": (), "h": (), **shapes, "u": (problem.nu,)}
+        self.first = self.problem.traced(self._first, before, dtype)
+        self.last = self.problem.traced(self._last, shapes, dtype)
+
+    def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
+        """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities of the rows (n,) and
+        their rates, friction (m,), the size of gravity, and the response of the rows."""
+        system = self.problem.system_with(constants)
+        metric = mass_metric(system, q)
+        if self.is_implicit:
+            a, rate, metric = self._implicit(system, metric, t, h, q, qd, u, constants)
+        elif system.constraints:
+            a, rate = self.problem.acceleration(t, q, qd, u, constants)
+        else:  # with the factors of M: 0.6 times the operations of the articulated-body algorithm beside them (go2)
+            tau, f_ext, rate = self.problem.total_force(system, t, q, qd, u, constants)
+            force = {} if f_ext is None else {"f_ext": f_ext}
+            a = metric.solve(tau - system.apply("bias_force", bias_force, q, qd, **force))
+        J = self.jacobian(system, q)
+        # the rates of followers' rows lack their curvature: it is small, and the end of the step corrects it
+        slope = np.concatenate([self.points.accelerations(system, q, qd, a), J[3 * self.k :] @ a])
+        friction = np.zeros(0) if self.joints is None else self.joints.friction(q, constants)
+        known = self.points.heights(system, q), J @ qd, slope, friction, _gravity(system)
+        return a, rate, *known, *self.sparse.data(system, q, metric, J, 3 * self.k)
+
+    def _last(self, q: Array, qd: Array, constants: Constants) -> Any:
+        """Return the heights (k,), the velocities of the rows (n,), and their response."""
+        system = self.problem.system_with(constants)
+        J = self.jacobian(system, q)
+        response = self.sparse.data(system, q, mass_metric(system, q), J, 3 * self.k)
+        return self.points.heights(system, q), J @ qd, *response
+
+    def _implicit(
+        self, system: System, metric: Metric, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
+    ) -> tuple[Array, Array, Metric]:
+        """Return the mean acceleration A⁻¹(M a0 - hKv) with A = M + hD + h²K, the rates of u, and the metric of A.
+
+        Of the latter the symmetric part with the zeros of the tree: all of it for damping and PD control.
+        """
+        problem = self.problem
+        tau, f_ext, rate = problem.total_force(system, t, q, qd, u, constants)
+        force = {} if f_ext is None else {"f_ext": f_ext}
+        M, D, K = slopes(problem, t, q, qd, u, constants)
+        A = M + D * h + K * (h * h)
+        b = tau - system.apply("bias_force", bias_force, q, qd, **force) - K @ qd * h
+        found = factors(A, is_symmetric=is_symmetric(A))
+        if system.constraints:
+            c = row_targets(system, q, qd, t, strength(problem))
+            a = solve_on_rows(system, q, Metric(found.L, found.weight, found.pattern), b, c, problem.limits)
+        else:
+            a = found.solve(b)
+        L, pivots = ltdl((A + A.T) / 2, system.dof_parent)
+        return a, rate, Metric(L, np.array([reciprocal(x) for x in pivots]), metric.branch)
+
+    def jacobian(self, system: System, q: Array) -> Array:
+        """Return J (n, nv): the rows' velocities are J qd."""
+        J = self.points.rows(system, q)
+        return J if self.joints is None else np.concatenate([J, self.joints.jacobian(system, q)])
+
+    def applied(self, system: System, q: Array, force: Array) -> Applied:
+        """Return the effect of forces (n,) on the rows."""
+        found = self.points.applied(system, q, force[: 3 * self.k])
+        return found if self.joints is None else found._replace(tau=self.joints.apply(system, q, force[3 * self.k :]).tau)
+
+
+def _gravity(system: Any) -> Any:
+    """Return the size of gravity [m/s²], at least ``_LEAST_GRAVITY``."""
+    gravity = getattr(system, "model", system).gravity
+    size = sqrt(gravity @ gravity)
+    return max(size, _LEAST_GRAVITY) if is_number(size) else maximum(size, _LEAST_GRAVITY)

@@ -1,0 +1,261 @@
+"""All impulses of a step: Newton's method on the laws of points and joint rows, and block Gauss–Seidel, in turn.
+
+An iteration linearizes all laws where it is, x = r - D u with u = b + U z and z = Uᵀx, solves
+for the change of z, with a matrix 1 + Uᵀ D U that has the zeros of the tree, and then sweeps once over all points and rows, each
+solved exactly. Where the sweep changes less than the one before, both are kept; otherwise both are taken back, and the
+next iteration linearizes more softly, which shortens its step. Gauss–Seidel alone needs thousands of sweeps where impulses are redundant, as
+of a box on four corners that is about to slide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.simulation.impulses.cone import in_cone, linear_point, linear_row, on_graph, point_impulse, row_impulse
+from sixd.simulation.impulses.sparse_rows import SparseRows
+from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
+from sixd.trace.program import Program, trace
+from sixd.trace.stages import Stages
+
+FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
+TOLERANCE = {"float64": 1e-10, "float32": 1e-5}  # m/s: changes of the points' velocities in a sweep
+# and of joint rows, 1e-8 rad/s or m/s: where joints that stick and feet that stick hold the same mechanism, impulses
+# wander on by about as much for thousands of sweeps
+_COARSER = 0.01
+CLOSE = {"float64": 1e-9, "float32": 1e-6}  # m: changes of heights in a sweep
+# part of the mean of a point's own response by which a law that fixes a velocity is softened where it is linearized:
+# x = x0 - u/soft. Repeated, it fixes the velocity, also where impulses are redundant
+SOFT = {"float64": 1e-8, "float32": 1e-3}
+_SOFTEST = 1e-2
+_SOFTER = 100.0
+# for the configuration, whose errors are small and are removed in the next steps too
+_HEIGHT_SWEEPS = 6
+_PATIENCE = 3  # iterations without progress
+_PROGRESS = 0.5  # a step of Newton's method is kept if the sweep after it changes less than this part of the one before
+
+
+class ImpulseSolver:
+    """The solver of some points with coefficients of friction, and m joint rows, as calls within a recipe."""
+
+    def __init__(self, rows: SparseRows, friction: list[float], m: int, most: int, dtype: str) -> None:
+        self.rows, self.friction, self.m, self.most, self.dtype = rows, friction, m, most, dtype
+        self.k = len(friction)
+        self.n = 3 * self.k + m
+        self.program = self._iteration()
+        self.heights = self._heights()
+
+    def __call__(
+        self, stages: Stages, U: Array, b: Array, x: Array, slide: Array, bounds: Array | None
+    ) -> tuple[Array, Array, Any]:
+        """Return impulses (n,), z (nv,), and 1 if they were found; from a guess x (n,) of them.
+
+        b (n,) are the velocities without impulses, slide (3k,) the c and c s of the points, bounds (4m,) the graphs of
+        joint rows.
+        """
+        z = self.rows.collected(U, x)
+        more = () if bounds is None else (bounds,)
+        given = (x, z, x, FAR, 0.0, SOFT[self.dtype], 0.0)
+        x, z, *_, done = stages(self.program, *given, U, b, slide, *more, most=self.most)
+        return x, z, done
+
+    def _iteration(self) -> Program:
+        n, k = self.n, self.k
+        shapes: dict[str, tuple[int, ...]] = {"x": (n,), "z": (self.rows.nv,), "kept": (n,), "best": (), "count": ()}
+        shapes |= {"soft": (), "done": (), "U": (self.rows.size,), "b": (n,), "slide": (3 * k,)}
+        if self.m:
+            shapes["bounds"] = (4 * self.m,)
+
+        def once(
+            x: Array, z: Array, kept: Array, best: Any, count: Any, soft: Any, done: Any, entries: Array, b: Array,
+            slide: Array, *bounds: Array,
+        ) -> Any:  # fmt: skip
+            U = self.rows.rows(entries)
+            graphs = bounds[0] if bounds else np.zeros(0)
+            blocks = [self._block(U[3 * i : 3 * i + 3]) for i in range(k)]
+            x1, z1 = self._newton(U, blocks, b, x, z, slide, graphs, soft)
+            x1, z1, size = self._sweep(U, blocks, b, x1, z1, slide, graphs)
+            found = where(size >= TOLERANCE[self.dtype], 0, 1)
+            better = size < best * _PROGRESS
+            count1 = where(better, 0, count + 1)
+            stuck = count1 >= _PATIENCE
+            back = stuck & (soft < _SOFTEST)  # else it goes on from where it is, and begins again
+            fresh = stuck & (soft >= _SOFTEST)
+            softer = where(better, maximum(soft / _SOFTER, SOFT[self.dtype]), soft)
+            results = (
+                where(back, kept, x1),
+                where(back, self.rows.collected(entries, kept), z1),
+                where(better | fresh, x1, kept),
+                where(better | fresh, size, best),
+                where(stuck, 0, count1),
+                where(back, soft * _SOFTER, where(fresh, SOFT[self.dtype], softer)),
+            )
+            before = done > 0
+            # what is found is returned as it is
+            results = (where(found > 0, x1, results[0]), where(found > 0, z1, results[1]), *results[2:])
+            old = (x, z, kept, best, count, soft)
+            return (*(where(before, a, c) for a, c in zip(old, results, strict=True)), where(before, 1, found))
+
+        return trace(once, shapes, self.dtype)
+
+    @staticmethod
+    def _block(rows: list[dict[int, Any]]) -> list[list[Any]]:
+        """Return the response (3, 3) of a point to its own impulse."""
+        return [[sum(a * other[j] for j, a in row.items()) for other in rows] for row in rows]
+
+    def _sweep(
+        self, U: Any, blocks: Any, b: Array, x: Array, z: Array, slide: Array, graphs: Array
+    ) -> tuple[Array, Array, Any]:
+        """Return (x, z) after each point and row was solved in turn, and the largest change of a velocity."""
+        x, z = list(x), list(z)  # type: ignore[assignment]
+        largest: Any = 0
+        for i, mu in enumerate(self.friction):
+            own = slice(3 * i, 3 * i + 3)
+            rows, B = U[own], blocks[i]
+            u = [b[3 * i + r] + _product(row, z) for r, row in enumerate(rows)]
+            new = point_impulse(B, u, x[own], mu, slide[own], self.dtype)
+            steps = [new[r] - x[3 * i + r] for r in range(3)]
+            for j in rows[0]:
+                z[j] = z[j] + sum(row[j] * s for row, s in zip(rows, steps, strict=True))
+            for r in range(3):
+                largest = maximum(largest, absolute(steps[r] * B[r][r]))
+                x[3 * i + r] = new[r]
+        for i in range(self.m):
+            at = 3 * self.k + i
+            row = U[at]
+            B = sum(a * a for a in row.values())
+            new = row_impulse(B, b[at] + _product(row, z), x[at], graphs[4 * i : 4 * i + 4])
+            step = new - x[at]
+            for j, a in row.items():
+                z[j] = z[j] + a * step
+            largest = maximum(largest, absolute(step * B) * _COARSER)
+            x[at] = new
+        return np.array(x), np.array(z), largest
+
+    def _newton(
+        self, U: Any, blocks: Any, b: Array, x: Array, z: Array, slide: Array, graphs: Array, soft: Any
+    ) -> tuple[Array, Array]:
+        """Return (x, z) after a step of Newton's method, within the cones.
+
+        In increments: (1 + Uᵀ D U) dz = Uᵀ ρ with the residual ρ = r - D u - x, and dx = ρ - D U dz. Whole impulses from
+        whole velocities would lose the digits that the stiff D has.
+        """
+        nv = self.rows.nv
+        A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
+        right: list[Any] = [0] * nv
+        laws: list[tuple[list[dict[int, Any]], list[Any], list[list[Any]]]] = []
+        for i, mu in enumerate(self.friction):
+            own = slice(3 * i, 3 * i + 3)
+            rows = U[own]
+            u = [b[3 * i + r] + _product(row, z) for r, row in enumerate(rows)]
+            r, D = linear_point(blocks[i], u, x[own], mu, slide[own], self.dtype, soft)
+            laws.append((rows, _residual(r, D, u, x[own]), D))
+        for i in range(self.m):
+            at = 3 * self.k + i
+            row = U[at]
+            B = sum(a * a for a in row.values())
+            u = [b[at] + _product(row, z)]
+            one, slope = linear_row(B, u[0], x[at], graphs[4 * i : 4 * i + 4], soft)
+            laws.append(([row], _residual([one], [[slope]], u, x[at : at + 1]), [[slope]]))
+        for rows, residual, D in laws:
+            _add_law(A, right, rows, residual, D)
+        dz = _solved(A, right)
+        steps: list[Any] = []
+        for rows, residual, D in laws:
+            du = [_product(row, dz) for row in rows]
+            steps += _residual(residual, D, du, [0] * len(du))
+        new = [a + d for a, d in zip(x, steps, strict=True)]
+        for i, mu in enumerate(self.friction):
+            own = slice(3 * i, 3 * i + 3)
+            new[own] = in_cone(new[own], mu, slide[own])
+        for i in range(self.m):
+            new[3 * self.k + i] = on_graph(new[3 * self.k + i], graphs[4 * i : 4 * i + 4])
+        total: list[Any] = [0] * nv
+        for row, value in zip(U, new, strict=True):
+            for j, a in row.items():
+                total[j] = total[j] + a * value
+        return np.array(new), np.array(total)
+
+    def _heights(self) -> Program:
+        """Return the program (p, z, done, U, φ, pressed, reach) -> (p, z, done) of one sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
+
+        Of points that are ``pressed`` φ + (U z)_n = 0. Joint rows stay within ``reach`` (2m,), from below and above.
+        """
+        k, m = self.k, self.m
+        shapes: dict[str, tuple[int, ...]] = {"p": (k + m,), "z": (self.rows.nv,), "done": (), "U": (self.rows.size,)}
+        shapes |= {"phi": (k,), "pressed": (k,), "reach": (2 * m,)}
+
+        def sweep(p: Array, z: Array, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array) -> Any:
+            U, pushes, collected = self.rows.rows(entries), list(p), list(z)
+            largest: Any = 0
+            for i in range(k + m):
+                row = U[3 * i] if i < k else U[2 * k + i]
+                response = sum(a * a for a in row.values())
+                scale = 1 / where(response > 0, response, 1)
+                if i < k:
+                    step = -(phi[i] + _product(row, collected)) * scale
+                    step = where(pressed[i] > 0, step, maximum(-pushes[i], step))
+                else:
+                    here = _product(row, collected)
+                    free = here - response * pushes[i]
+                    step = (minimum(maximum(free, -reach[2 * (i - k)]), reach[2 * (i - k) + 1]) - here) * scale
+                pushes[i] = pushes[i] + step
+                for j, a in row.items():
+                    collected[j] = collected[j] + a * step
+                largest = maximum(largest, absolute(step * response))
+            before = done > 0
+            return (
+                where(before, p, np.array(pushes)),
+                where(before, z, np.array(collected)),
+                where(before, 1, where(largest >= CLOSE[self.dtype], 0, 1)),
+            )
+
+        return trace(sweep, shapes, self.dtype)
+
+    def onto_ground(self, stages: Stages, U: Array, phi: Array, pressed: Array, reach: Array, z: Array) -> Array:
+        """Return z (nv,) of the displacement after which no point at the heights phi (k,) is below the ground.
+
+        z before is a displacement that takes place anyway; points that are ``pressed`` (k,) end on the ground.
+        """
+        given = (np.zeros(self.k + self.m), z, 0.0)
+        _, z, _ = stages(self.heights, *given, U, phi, pressed, reach, most=_HEIGHT_SWEEPS)
+        return z
+
+
+def _product(row: dict[int, Any], z: Any) -> Any:
+    return sum(a * z[j] for j, a in row.items())
+
+
+def _residual(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[Any]:
+    """Return r - D u - x."""
+    n = range(len(u))
+    return [r[a] - sum(D[a][c] * u[c] for c in n) - x[a] for a in n]
+
+
+def _add_law(A: Any, right: list[Any], rows: list[dict[int, Any]], residual: list[Any], D: list[list[Any]]) -> None:
+    """Add Uᵀ D U to A and Uᵀ ρ to the right side, for the rows of one law."""
+    n = range(len(rows))
+    for j in rows[0]:
+        left = [sum(rows[a][j] * D[a][c] for a in n) for c in n]
+        right[j] = right[j] + sum(rows[a][j] * residual[a] for a in n)
+        for m in rows[0]:
+            A[j, m] = A.get((j, m), 0) + sum(left[c] * rows[c][m] for c in n)
+
+
+def _solved(A: dict[tuple[int, int], Any], right: list[Any]) -> Array:
+    """Return A⁻¹ right, from the leaves to the root: of a tree's pattern nothing fills in."""
+    n = len(right)
+    y = list(right)
+    for i in reversed(range(n)):
+        inverse = 1 / A[i, i]
+        across = [j for j in range(i) if (i, j) in A]
+        for j in (j for j in range(i) if (j, i) in A):
+            factor = A[j, i] * inverse
+            for m in across:
+                A[j, m] = A.get((j, m), 0) - factor * A[i, m]
+            y[j] = y[j] - factor * y[i]
+    z: list[Any] = []
+    for i in range(n):
+        z.append((y[i] - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) / A[i, i])
+    return np.array(z)
