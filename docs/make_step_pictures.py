@@ -233,7 +233,7 @@ def contact() -> str:
         ]),
         Panel("It stands up", "normal forces on a quadruped [N]", (0, 2), (0, 300), (0, 0.5, 1, 1.5, 2),
               (0, 100, 200, 300), "time [s]", [
-            Line(t, forces[:, 4:, 2].sum(axis=1), ORANGE, "belly", (1, 78)),
+            Line(t, forces[:, 4:, 2].sum(axis=1), ORANGE, "belly", (37, 118)),
             Line(t, forces[:, :4, 2].sum(axis=1), BLUE, "feet", (150, 82)),
         ]),
     ]  # fmt: skip
