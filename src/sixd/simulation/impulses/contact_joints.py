@@ -52,9 +52,7 @@ class ContactJoints:
             since = self.limits.since(gaps, w, slow, h)
         return _flat(bounds), turn.t1, turn.braked, since
 
-    def moment(
-        self, h: Any, lag: Any, x: Array, l: Array, bounds: Array, t1: Array, braked: Array, since: Array
-    ) -> Any:
+    def moment(self, h: Any, lag: Any, x: Array, l: Array, bounds: Array, t1: Array, braked: Array, since: Array) -> Any:
         """Return what the impulses x (m,) move by, beyond those that were held, as a moment (m,) about the end."""
         stop = self._stops(x, bounds)
         friction = x - stop

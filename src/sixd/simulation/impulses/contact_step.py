@@ -170,7 +170,9 @@ class ContactStep:
                 moved[3 * i + 1], moved[3 * i + 2] = moved[3 * i + 1] + more[0], moved[3 * i + 2] + more[1]
         return moved
 
-    def _moved(self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array) -> tuple[Array, Array]:
+    def _moved(
+        self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array
+    ) -> tuple[Array, Array]:
         """Return the state at the end of the step."""
         q = self.system.integrate_row(q, self.sparse.change(L, root, shift))
         return q, qd + self.sparse.change(L, root, z)

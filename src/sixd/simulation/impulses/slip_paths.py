@@ -47,7 +47,9 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
     along, end = e[0] * s[0] + e[1] * s[1], _size(e)
     turns = held & (along < 0) & (speed > 0)
     both = speed + end
-    part = where(turns, speed / where(turns, speed - along, 1), minimum(0.5, speed / where(both > 0, both, 1)))
+    part = where(
+        turns, speed / where(turns, speed - along, 1), minimum(0.5, speed / where(both > 0, both, 1))
+    )
     # whether it sticks at the end is decided with all of its friction
     used = where(sticks, 0, where(held, part, 0))
 

@@ -30,7 +30,9 @@ class SparseRows:
         """Number of entries of U."""
         return sum(map(len, self.pattern))
 
-    def data(self, system: System, q: Array, metric: Metric, J: Array, together: int) -> tuple[Array, Array, Array]:
+    def data(
+        self, system: System, q: Array, metric: Metric, J: Array, together: int
+    ) -> tuple[Array, Array, Array]:
         """Return the entries of U, those of L, and the roots of the weights (nv,) of a metric.
 
         Of the first ``together`` rows three each belong to one point, and have the same entries.
