@@ -68,10 +68,10 @@ def simulate(
         intervals.
     method : "rk4", fourth order, on the group for quaternions; "euler", semi-implicit, first order, and not symplectic
         when M depends on q; "midpoint", implicit, second order, symplectic: no drift of energy over long times, but no
-        constraints, and no dry friction at rest, where the implicit equation has no solution; "implicit",
-        linearly implicit (ROS2-W), second order, L-stable, for hard springs, dampers and gains: forces are linearised
-        by exact derivatives, except those held between samples, and where none has a slope it is Heun's method;
-        "adaptive", SciPy's DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol`` and ``atol``.
+        constraints; "implicit", linearly implicit (ROS2-W), second order, L-stable, for hard springs, dampers and
+        gains: forces are linearised by exact derivatives, except those held between samples, and where none has a slope
+        it is Heun's method; "adaptive", SciPy's DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol``
+        and ``atol``. By all but these two joints with dry friction stick, and rigid contact is possible.
     controller : constant forces (…, nv), or a function ``controller(t, q, qd) -> tau (nv,)`` of one state. Written with
         NumPy's operators and the functions of ``sixd.spatial`` it becomes part of the compiled step; it must then
         depend on its arguments alone. With ``sample_time`` [s] it is called with numbers, at every sample of each row,
@@ -79,8 +79,8 @@ def simulate(
         batch has a copy. An argument named ``rng`` gets a random generator made from ``seed``, one for each row.
         Ready-made controllers are in ``sixd.controllers``.
     f_ext : constant (…, nb, 6), or a function (t, q, qd) -> (nb, 6), compiled as a controller is.
-    forces : elements such as ``sixd.Ground`` (compliant contact with friction) and ``sixd.JointLimits``. Rigid contact
-        and impacts are not offered.
+    forces : elements such as ``sixd.Ground`` (compliant contact with friction) and ``sixd.JointLimits``, or the rigid
+        ones, ``sixd.RigidGround`` and ``sixd.RigidLimits``.
     parameters : name -> (…, core) array, per row: "inertia", "gravity", "damping" … as in ``sixd.compile``, or symbols.
     constraints : "projected" projects the state onto the constraints after each step; "stabilised" adds Baumgarte's
         terms, by which errors decay at the rate ``stabilisation`` [1/s].
@@ -94,12 +94,13 @@ def simulate(
 
     Returns
     -------
-    ``Trajectory``: t (r,), q (…, r, nq), qd (…, r, nv), tau, energy, constraint_error. Rows that fail (a singular
-    state, an iteration that does not converge) are NaN from there on, and a ``SimulationWarning`` names the joint that
-    diverged first and when. Warnings are also given of dry friction, which no method gets right near rest, and of a
-    step beyond 90 % of the stability limit of its method at the start (by damping, stiffness, force elements and a
-    traced controller; of a batch some rows are examined). Interrupted by Ctrl-C it returns the computed part, with a
-    warning, and ``interrupted`` is True.
+    ``Trajectory``: t (r,), q (…, r, nq), qd (…, r, nv), tau, friction, energy, constraint_error. Rows that fail (a
+    singular state, an iteration that does not converge) are NaN from there on, and a ``SimulationWarning`` names the
+    joint that diverged first and when. A warning is also given of a step beyond 90 % of the stability limit of its
+    method at the start (by damping, stiffness, force elements and a traced controller; of a batch some rows are
+    examined). ``facts["unsolved"]`` counts, by row, problems of impulses (friction, limits, contact) that were not
+    solved to the end, and implicit steps without a positive pivot. Interrupted by Ctrl-C it returns the computed part,
+    with a warning, and ``interrupted`` is True.
 
     Notes
     -----

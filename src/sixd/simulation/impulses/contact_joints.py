@@ -48,11 +48,12 @@ class ContactJoints:
         bounds, since = Bounds(turn.lo, turn.hi), np.zeros(self.m)
         if self.limits is not None:
             gaps, slow = self.limits.gaps(q), self._slow(v, v_e)
-            bounds = self.limits.striking(bounds, gaps, w, slow, per)
-            since = self.limits.since(gaps, w, slow, h)
+            bounds, since = self.limits.striking(bounds, gaps, v, w, slow, per, h)
         return _flat(bounds), turn.t1, turn.braked, since
 
-    def moment(self, h: Any, lag: Any, x: Array, l: Array, bounds: Array, t1: Array, braked: Array, since: Array) -> Any:
+    def moment(
+        self, h: Any, lag: Any, x: Array, l: Array, bounds: Array, t1: Array, braked: Array, since: Array
+    ) -> Any:
         """Return what the impulses x (m,) move by, beyond those that were held, as a moment (m,) about the end."""
         stop = self._stops(x, bounds)
         friction = x - stop

@@ -175,19 +175,23 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         if limits is not None:  # strikes
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
             before = at_rows(v2)
-            bounds = limits.striking(Bounds(turn.lo - total, turn.hi - total), gaps, before, slow, per)
+            bounds = Bounds(turn.lo - total, turn.hi - total)
+            bounds, since = limits.striking(bounds, gaps, v, before, slow, per, h)
             found = solver.solve(stages, data, before, bounds, limits.guess(bounds, before, found.state))
             v2 = _exact(own, v2 + found.change, found, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, found)
-            late = stages(solver.respond, stop * limits.since(gaps, before, slow, h), *data)
+            late = stages(solver.respond, stop * since, *data)
             q2, gaps = system.integrate_row(q2, late), limits.moved(gaps, at_rows(late))
             back = solver.solve(stages, data, np.zeros(rows.k), limits.inside(gaps), np.ones(rows.k))
-            q2 = limits.clipped(system.integrate_row(q2, back.change))
+            q2 = system.integrate_row(q2, back.change)
             total, unsolved = total + found.impulse - stop, unsolved + 2 - back.done - found.done
             u1 = limits.recorded(u1, stop * per)
 
         q2, v2 = project(stages, t + h, q2, v2, constants)
-        return steps + 1, kept_at_rest(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total * per).tau
+        q2 = kept_at_rest(rows, q, qd, q2, v2)
+        if limits is not None:
+            q2 = limits.clipped(q2, bounds, found.state)
+        return steps + 1, q2, v2, u1, unsolved, rows.apply(system, q, total * per).tau
 
     return step
 

@@ -110,7 +110,7 @@ class Prediction:
 
     def data(self, response: Any, system: System, q: Array, M: Array | None) -> list[Array]:
         """Return the data of the response."""
-        if isinstance(response, SparseResponse):
+        if M is not None:
             return response.data(M)
         columns = self.rows.columns(system, q, response.by_recursion)
         return response.data(self.rows.jacobian(system, q), columns, self.damping)
