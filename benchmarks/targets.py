@@ -169,8 +169,8 @@ def _nonsmooth(session: Session) -> list[Target]:
         value = _of_batch(session, ("nonsmooth", robot), "friction", "rk4")
         found.append(_at_most(f"rk4 with dry friction of {robot} / without", most, value))
     for robot in ("ur5", "panda"):
-        value = _of_batch(session, ("nonsmooth", robot), "implicit", "rk4")
-        found.append(_at_most(f"implicit steps of {robot} / rk4", 1.0, value))
+        value = _of_batch(session, ("nonsmooth", robot), "implicit", "damped")
+        found.append(_at_most(f"implicit steps of {robot} with damping / rk4", 1.0, value))
     for points, most in _CONTACT.items():
         time = session.measured.get(("nonsmooth", f"go2, {points} points", "rigid"))
         value = None if time is None else 1e-3 * time

@@ -58,7 +58,14 @@ def test_snippets_run(file, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("how_it_works", 20), ("equations", 12), ("constraints", 10), ("simulation", 20)]
+    ("name", "least"),
+    [
+        ("how_it_works", 20),
+        ("equations", 12),
+        ("constraints", 10),
+        ("simulation", 20),
+        ("friction_stiffness_contact", 10),
+    ],
 )
 def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):
     """The Python of a guide runs in order in one namespace; a block in another language is what was printed."""

@@ -176,7 +176,7 @@ def test_many_zeros_in_outputs(monkeypatch, rng):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint"])
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
 def test_rollouts(method, dtype, monkeypatch, rng):
     q0, v0 = rng.normal(size=(2, 11, 3)).astype(dtype)
 

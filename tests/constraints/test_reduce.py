@@ -1,5 +1,7 @@
 """Models in independent coordinates: every function agrees with the whole model at the lifted state."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -270,6 +272,18 @@ def test_without_explicit_constraints_it_is_the_model():
 def test_circles_and_doubles(constraints, message):
     with pytest.raises(sixd.ModelError, match=message):
         constrained(sixd.zoo.planar(3), *constraints).reduce()
+
+
+def test_parts_of_the_bias_force(rng):
+    """Passive forces and those of f_ext are what they add to the bias force."""
+    model = tree()
+    none = dict.fromkeys(("damping", "friction", "stiffness"), np.zeros(model.nv))
+    bare = dataclasses.replace(model, **none).reduce()
+    reduced = model.reduce()
+    y, yd, f = reduced.random_configuration(rng), rng.uniform(-1, 1, reduced.nv), rng.uniform(-1, 1, (model.nb, 6))
+    bias = sixd.bias_force(bare, y, yd)
+    close(reduced.passive_force_row(y, yd), sixd.bias_force(reduced, y, yd) - bias)
+    close(reduced.joint_force_row(y, f), bias - sixd.bias_force(bare, y, yd, f_ext=f))
 
 
 def test_functions_that_make_no_sense():

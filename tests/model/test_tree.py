@@ -8,6 +8,7 @@ import sixd
 from sixd import ModelError
 from sixd.model.sparsity import (
     expand_parent,
+    factors,
     ltdl,
     ltl,
     multiply_h,
@@ -129,8 +130,8 @@ def test_dof_parent_is_the_pattern_of_the_mass_matrix(seed):
     model = sixd.zoo.random_tree(seed, passive=False)
     M = sixd.mass_matrix(model, model.random_configuration(seed))
     assert not M[~support(model.dof_parent)].any()
-    factors = ltdl(M, model.dof_parent)
-    assert close(solve_factored(*factors, model.dof_parent, np.eye(model.nv)) @ M, np.eye(model.nv), 1e-10)
+    found = ltdl(M, model.dof_parent)
+    assert close(solve_factored(*found, model.dof_parent, np.eye(model.nv)) @ M, np.eye(model.nv), 1e-10)
 
 
 # factors ----------------------------------------------------------------------------------------------
@@ -153,6 +154,29 @@ def test_factors(seed):
     # an independent factor: Cholesky of the matrix read from its last row
     flipped = np.linalg.cholesky(H[::-1, ::-1])[::-1, ::-1].T
     assert close(L, flipped)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_factors_of_matrices_with_zeros(seed):
+    """U D L = A with and without symmetry; the pattern of a tree does not fill in, others do where they must."""
+    parent, rng = random_parent(seed), np.random.default_rng(seed)
+    H, pattern = random_matrix(seed, parent), support(parent)
+    skewed = H + rng.uniform(-0.1, 0.1, H.shape) * pattern
+    crossed = skewed.copy()
+    crossed[0, -1] = crossed[3, 5] = 0.2
+    x = rng.standard_normal(len(H))
+    for A, is_symmetric, is_tree in ((H, True, True), (H, False, True), (skewed, False, True), (crossed, False, False)):
+        entries = np.where(A == 0, 0, A.astype(object))
+        found = factors(entries, is_symmetric=is_symmetric)
+        U, d, L = (np.array(part, dtype=float) for part in found[:3])
+        assert close(U @ np.diag(d) @ L, A, 1e-10)
+        assert close(np.array(found.solve(x), dtype=float), np.linalg.solve(A, x), 1e-10)
+        if is_tree:
+            assert not U[~pattern].any()
+            assert not L[~pattern].any()
+        assert all(L[i, j] for i, row in enumerate(found.pattern) for j in row)
+    triangle = np.tril(H) + np.triu(np.full_like(H, np.nan), 1)
+    assert close(np.array(factors(triangle, is_symmetric=True).solve(x), dtype=float), np.linalg.solve(H, x), 1e-10)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

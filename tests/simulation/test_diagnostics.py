@@ -50,6 +50,18 @@ LIMITS = [  # method, rate, frequency, limit of h times 1000
 ]
 
 
+@pytest.mark.parametrize(
+    ("method", "rate", "frequency", "size"),
+    [("rk4", 1000.0, 0.0, 2.5), ("rk4", 0.0, 1000.0, 2.6), ("euler", 1000.0, 0.0, 1.8), ("euler", 0.0, 1000.0, 1.8)],
+)
+def test_steps_that_are_always_reported(method, rate, frequency, size):
+    """Round numbers beyond which users can count on the warning, which names the joint and the method that helps."""
+    h = 1.0005 * size / 1000
+    _, (text,) = warned(cart(rate, frequency), [0.1], [1.0], h, dt=h, method=method)
+    assert "joint 'cart'" in text
+    assert text.endswith('method="implicit".')
+
+
 @pytest.mark.parametrize(("method", "rate", "frequency", "limit"), LIMITS)
 def test_limits_of_steps_are_the_known_ones(method, rate, frequency, limit):
     """Reported from 90 % of the limit on; the advised step is below that, and beyond the limit the motion grows."""
@@ -67,7 +79,7 @@ def test_limits_of_steps_are_the_known_ones(method, rate, frequency, limit):
             assert float(steps[0].split(mode)[1].split()[0]) == pytest.approx(1000, rel=1e-2)
             advised = float(steps[0].split("dt ≤ ")[1].split(",")[0])
             assert 0.9 * limit * 0.9 <= advised <= 0.9 * limit
-            assert steps[0].endswith(', or method="stiff".')
+            assert steps[0].endswith(', or method="implicit".')
     h = 0.88 * limit
     decayed, _ = warned(model, [0.1], [1.0], 300 * h, dt=h, **options)
     assert np.abs(decayed.qd[-1]).max() < 500  # it started with 100 m/s or less, which euler measures roughly
@@ -113,7 +125,7 @@ def test_the_joint_of_the_mode_is_named():
     assert texts == []
     _, texts = warned(model, q, None, 1e-3, controller=law(0.1))
     assert "mostly of joint 'finger' decays at 1e+05 1/s" in texts[0]
-    assert "Use dt ≤ 2.5e-05" in texts[0]
+    assert "Use dt ≤ 2.4e-05" in texts[0]
     assert warned(model, q, None, 1e-3, dt=1e-3, controller=law(1e-6))[1] == []
     assert warned(sixd.zoo.pendulum(), [np.pi], None, 0.2, dt=0.1, controller=lambda t, q, qd: q * 30)[1] == []
 
@@ -247,7 +259,7 @@ def test_the_joint_that_went_first_is_named():
     fast = motion.t[int(np.argmax(np.abs(motion.qd).max(axis=1) > 1e3))]
     assert f"the motion is not finite from t = {lost:g} s on, joint 'finger' first, beyond 1000 rad/s" in text
     assert f"at t = {fast:g} s: the step is too long for method 'rk4', whose limit by joint 'finger' is " in text
-    assert 'Use dt ≤ 2.5e-05, or method="stiff". trajectory.failed counts them.' in text
+    assert 'Use dt ≤ 2.4e-05, or method="implicit". trajectory.failed counts them.' in text
 
 
 def test_finite_but_huge_is_reported_too():

@@ -126,6 +126,7 @@ def test_any_chunks_and_simulate_itself():
 
 SAMPLES = {
     "midpoint": (ARM, {"method": "midpoint", "controller": [0.1, 0.2]}),
+    "implicit": (ARM, {"method": "implicit", "controller": law}),
     "controller": (ARM, {"controller": sixd.controllers.ComputedTorque(ARM, [0.1, 0.2], 10.0, 2.0)}),
     "adaptive": (ARM, {"method": "adaptive", "dt": 0.02, "rtol": 1e-6}),
     "force elements": (ARM, {"forces": sixd.SpringDamper("world", "rod2", 10.0, 1.0, 0.5, point_a=(1, 0, 0))}),

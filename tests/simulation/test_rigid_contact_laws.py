@@ -98,8 +98,9 @@ def test_a_quadruped_beside_mujoco():
 
 
 def test_a_passive_fall_gains_no_energy():
-    """A go2 without control folds up on its feet; no step gains 1e-5 J."""
+    """A go2 without control folds up, on its feet and its trunk; no step gains 1e-5 J."""
     model = robots.quiet_load(GO2, floating_base=True)
-    ground = sixd.RigidGround(nonsmooth.go2_feet(), friction=0.8)
+    trunk = {"base": [(x, y, -0.06) for x in (-0.19, 0.19) for y in (-0.06, 0.06)]}
+    ground = sixd.RigidGround({**nonsmooth.go2_feet(), **trunk}, friction=0.8)
     motion = sixd.simulate(model, nonsmooth.go2_stance(model, 0.1), None, 2.0, forces=ground)
     assert np.diff(motion.energy).max() <= 1e-5

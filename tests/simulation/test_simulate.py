@@ -51,7 +51,7 @@ def test_orders_on_every_joint(kind, rng):
     model = smooth(samples.single_joint(kind))
     q, qd = start(model, rng)
     ends = {}
-    for method, order, n in (("euler", 1, 64), ("midpoint", 2, 32), ("rk4", 4, 8)):
+    for method, order, n in (("euler", 1, 64), ("midpoint", 2, 32), ("implicit", 2, 32), ("rk4", 4, 8)):
         ends[method] = [sixd.simulate(model, q, qd, 0.4, dt=0.4 / k, method=method)[-1] for k in (n, 2 * n, 4 * n)]
         steps = [distance(model, a, b) for a, b in zip(ends[method], ends[method][1:], strict=False)]
         assert_allclose(np.log2(steps[0] / steps[1]), order, atol=0.2)
@@ -261,7 +261,7 @@ def _parameters(model):
     return np.array([row(I) for I in model.inertia[1:]])
 
 
-@pytest.mark.parametrize("method", ["rk4", "midpoint"])
+@pytest.mark.parametrize("method", ["rk4", "midpoint", "implicit"])
 @pytest.mark.parametrize("name", ["m", "h", "p", "t", "steps"])
 def test_symbols_per_row_whatever_they_are_called(name, method):
     """Also by names that the step uses itself; a symbol may be given in place of its name."""
@@ -683,7 +683,7 @@ def test_many_records(rng):
 # rows that fail ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "adaptive", "stiff"])
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit", "adaptive", "stiff"])
 def test_bad_rows_stay_alone(method, rng):
     """NaN and infinity in states: these rows are NaN, reported and counted, the others untouched."""
     q = np.linspace(0.1, 1, 11)[:, None]
@@ -698,7 +698,7 @@ def test_bad_rows_stay_alone(method, rng):
     assert not (np.isfinite(motion.q[bad, 1:]) & np.isfinite(motion.qd[bad, 1:])).any()
 
 
-@pytest.mark.parametrize("method", ["rk4", "midpoint", "adaptive", "stiff"])
+@pytest.mark.parametrize("method", ["rk4", "midpoint", "implicit", "adaptive", "stiff"])
 def test_no_mass_and_no_number(method):
     """A joint that moves no mass is named; a controller that gives NaN is reported; no hanging, no traceback."""
     builder = sixd.ModelBuilder("massless")
@@ -724,7 +724,7 @@ def test_a_motion_that_explodes_is_reported():
     assert np.isfinite(motion.q[:first]).all()
 
 
-@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "adaptive", "stiff"])
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit", "adaptive", "stiff"])
 def test_no_rows_at_all(method):
     motion = sixd.simulate(PENDULUM, np.zeros((0, 1)), None, 0.01, method=method, dt=1e-3)
     assert motion.q.shape == (0, 11, 1)

@@ -81,7 +81,7 @@ def test_record_every(value):
         ({"duration": 1.0, "dt": 1e-12}, r"these are 1e\+12 records, expected at most 1e\+09. Give a longer dt"),
         ({"duration": 1.0, "dt": 1e-12, "method": "adaptive"}, r"these are 1e\+12 records"),
         ({"q": np.float32([0.5]), "duration": 1e5, "record_every": 10**6}, "100000000 steps, expected at most 16777216 in float32"),
-        ({"method": "foo"}, "method: no choice named 'foo'. There are: 'euler', 'rk4', 'midpoint', 'adaptive', 'stiff'"),
+        ({"method": "foo"}, "method: no choice named 'foo'. There are: 'euler', 'rk4', 'midpoint', 'implicit', 'adaptive', 'stiff'"),
         ({"method": 3}, "method: no choice named 3"),
         ({"constraints": "x"}, "constraints: no choice named 'x'. There are: 'projected', 'stabilised'"),
         ({"stabilisation": -1}, r"stabilisation is -1, expected a finite number of at least 0 \[1/s\]"),

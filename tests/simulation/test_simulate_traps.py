@@ -232,7 +232,7 @@ def test_a_time_that_is_none(t):
 # the rest ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["rk4", "midpoint", "adaptive", "stiff"])
+@pytest.mark.parametrize("method", ["rk4", "midpoint", "implicit", "adaptive", "stiff"])
 def test_symbols_as_parameters(method):
     symbols = sp.symbols("m1 m2 I1 I2 r1 r2 L1 g", positive=True)
     numbers = (1.0, 0.7, 0.1, 0.05, 0.5, 0.3, 1.0, 9.81)
@@ -266,7 +266,7 @@ def test_long_work_is_announced(monkeypatch):
         sixd.simulate(sixd.zoo.planar(3), None, None, 0.002, controller=lambda t, q, qd: q * 0.123456)
 
 
-@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "adaptive"])
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit", "adaptive"])
 def test_functions_that_change_their_arguments(method):
     """A law that works in place gives the motion of one that does not, and so do f_ext and force elements."""
 

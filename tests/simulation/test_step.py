@@ -20,7 +20,7 @@ from sixd.simulation.setup import make_setup
 from sixd.simulation.stepping.fixed import Runner
 from sixd.spatial import cos, sin, sqrt
 
-METHODS = ("rk4", "euler", "midpoint")
+METHODS = ("rk4", "euler", "midpoint", "implicit")
 ARM = sixd.zoo.planar(2)
 H = 0.01
 

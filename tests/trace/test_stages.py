@@ -179,6 +179,7 @@ def problems():
         "rk4": (Problem("test", tree), "rk4"),
         "euler, forces": (Problem("test", tree, has_tau=True, has_f_ext=True), "euler"),
         "midpoint, gravity": (Problem("test", samples.single_joint("spherical"), parameters=("gravity",)), "midpoint"),
+        "implicit": (Problem("test", tree, has_tau=True), "implicit"),
         "projected": (Problem("test", four_bar), "rk4"),
         "stabilised": (Problem("test", four_bar, constraints=STABILISED, stabilisation=20.0), "rk4"),
     }
@@ -204,7 +205,7 @@ def test_reference_and_compiled_code_agree(name, rng):
     }
     if method == "midpoint":
         given["p"] = np.einsum("bij,bj->bi", sixd.mass_matrix(system, q), v)
-    state = [given[n] for n in state_shapes(problem, method)]
+    state = [given.get(n, np.zeros((rows, *shape))) for n, shape in state_shapes(problem, method).items()]
     constants = [np.full(1, 1e-3), np.zeros(1)]
     constants += [rng.uniform(-1, 1, (rows, *shape)) for shape in problem.constants.values()]
     found = rollout(problem, method, "float64")(np.array([4]), state, constants)

@@ -9,7 +9,9 @@ import sixd
 from arithmetic import ARITHMETIC
 from samples import KINDS, single_joint
 from sixd.algorithms.rnea import rnea
+from sixd.spatial import maximum, sqrt
 from sixd.trace import Graph, Slot, jacobian, jvp, make_program, sparsity, vjp
+from sixd.trace.derivative import directional
 
 SMOOTH = [name for name in ARITHMETIC if name not in ("where ==", "where !=", "sign")]
 
@@ -84,3 +86,24 @@ def test_second_derivatives(rng):
     at = rng.normal(size=3)
     expected = np.array(sp.hessian(expression, symbols).subs(dict(zip(symbols, at, strict=True))), dtype=float)
     assert_allclose(evaluate(x, H, at), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_directions_are_products_with_the_jacobian(rng):
+    """Several at once, of numbers and of nodes; zeros by structure are the int 0."""
+    x = inputs_of(3)
+    outputs = [x[0] * x[1] + x[2].sin(), x[1] * 3]
+    directions = np.array([[1, 0, 0], [0, x[0], 0], [0.5, 0, x[2]]], dtype=object)
+    found = directional(outputs, x, directions)
+    assert [type(found[1, k]) is int and found[1, k] == 0 for k in range(3)] == [True, False, True]
+    v = rng.uniform(0.3, 2.5, 3)
+    J = evaluate(x, jacobian(outputs, x), v)
+    expected = J @ np.array([[1, 0, 0], [0, v[0], 0], [0.5, 0, v[2]]]).T
+    assert_allclose(evaluate(x, found, v), expected, atol=1e-14)
+
+
+def test_infinite_slopes_count_as_zero():
+    """√max(0, x) times something: flat where x ≤ 0, not NaN."""
+    x = inputs_of(1)
+    found = directional([sqrt(maximum(0, x[0])) * (x[0] + 1)], x, np.eye(1, dtype=int))
+    for value, slope in ((-1.0, 0.0), (0.0, 0.0), (4.0, 2 + 5 / 4)):
+        assert_allclose(evaluate(x, found, np.array([value]))[0, 0], slope, atol=1e-15)

@@ -211,7 +211,7 @@ def recipe_key(recipe: Recipe, dtype: str) -> str:
         if id(work.program) not in numbers:
             numbers[id(work.program)] = len(numbers)
             lines.append(graph_text(work.program))
-        lines.append(repr((numbers[id(work.program)], work.inputs, work.outputs, work.most)).encode())
+        lines.append(repr((numbers[id(work.program)], work.inputs, work.outputs, work.most, work.when)).encode())
     return disk.digest(dtype, *lines)
 
 

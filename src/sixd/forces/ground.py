@@ -99,7 +99,7 @@ class Ground(Force):
 
     Contact is stiff. A mass m on a point at depth d is a spring k = 1.5 K √d: explicit steps must be below about
     h = 0.1 √(m/k), see ``time_step``, and below D/K, the time in which the ground under a free point relaxes (2 ms
-    by default). For larger steps take less stiffness and accept more depth, or an implicit method.
+    by default). For larger steps take less stiffness and accept more depth, or method="implicit".
     A blow takes time, and its rebound follows from D; blows without duration are those of ``sixd.RigidGround``.
 
     >>> import sixd

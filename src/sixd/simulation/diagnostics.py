@@ -19,6 +19,7 @@ from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordin
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import Runner
+from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.simulation.stepping.stability import MARGIN, Limit, some_rows, step_limit
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of, tree_behind
@@ -53,10 +54,16 @@ def friction_warning(setup: Setup, method: str) -> str | None:
 
 
 def unsolved_warning(found: Trajectory) -> str | None:
-    """Return how many problems of impulses were not solved to the end."""
+    """Return how many problems of impulses were not solved to the end, or of linearly implicit steps."""
     count = int(np.sum(found.facts.get("unsolved", 0)))
     if not count:
         return None
+    if found.facts["method"] == IMPLICIT:
+        return (
+            f"in {count} steps the matrix M + γh D + γ²h² K was not positive definite, or impulses (friction, limits, "
+            f"contact) were not solved to the end: forces drive the motion that they should resist, and grow faster "
+            f'than a step of this length can follow. facts["unsolved"] counts them by row. A shorter dt helps.'
+        )
     return (
         f"{count} problems of impulses (friction, limits, contact) were not solved to the end, and their steps go on "
         f'with the last iterate; facts["unsolved"] counts them by row. A shorter dt helps.'
@@ -68,16 +75,21 @@ def unsolved_warning(found: Trajectory) -> str | None:
 
 def step_warning(runner: Runner) -> str | None:
     """Return how far the step is beyond its limit at the start; costs nothing where no force has a slope."""
+    limit = limit_at_start(runner)
+    return None if limit is None else f"{excess(runner, limit)}. {_remedy(runner, limit)}"
+
+
+def limit_at_start(runner: Runner) -> Limit | None:
+    """Return the limit that the step of a runner is beyond at the start, if it is."""
     setup = runner.setup
     if not setup.rows or not _has_slopes(setup):
         return None
     runner = without_contact(runner)
-    limit = step_limit(
+    return step_limit(
         runner,
         some_rows(setup.rows),
         has_friction=bool(friction_joints(setup) or jumping_coordinates(setup.problem.system)),
     )
-    return None if limit is None else f"{_excess(runner, limit)}. {_remedy(runner, limit)}"
 
 
 def _has_slopes(setup: Setup) -> bool:
@@ -105,7 +117,7 @@ def without_contact(runner: Runner) -> Runner:
     return Runner(replace(setup, problem=smooth, u=u), runner.method, runner.h, runner.start)
 
 
-def _excess(runner: Runner, limit: Limit) -> str:
+def excess(runner: Runner, limit: Limit) -> str:
     """Return a text that compares the step with its limit, and names the mode."""
     kind = "oscillates" if abs(limit.mode.imag) > abs(limit.mode.real) else "decays"
     unit = "rad/s" if kind == "oscillates" else "1/s"
@@ -120,9 +132,8 @@ def _excess(runner: Runner, limit: Limit) -> str:
 
 
 def _remedy(runner: Runner, limit: Limit) -> str:
-    """Return a text with the advised step."""
-    stiff = "" if runner.setup.sampled is not None else ', or method="stiff"'
-    return f"Use dt ≤ {_below(limit.step * MARGIN)}{stiff}."
+    """Return a text with the advised step; the limit is never due to forces held between samples."""
+    return f'Use dt ≤ {_below(limit.step * MARGIN)}, or method="implicit".'
 
 
 def _below(x: float) -> str:
@@ -213,6 +224,12 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
                     f"the step is too long for method {runner.method!r}, whose limit by joint {name!r} is "
                     f"{limit.step:.3g} s. {_remedy(runner, limit)}"
                 )
+    if runner is not None and runner.setup.sampled is not None:
+        return (
+            "forces held between samples that are too hard (a shorter sample_time or lower gains help, or a controller "
+            'that can be traced, without sample_time, and method="implicit"), a force that is not finite, or a '
+            "singular state."
+        )
     hint = "a step that is too long, a force that is not finite, a singular state, or constraints in a dead centre."
     if found.facts["method"] == MIDPOINT:
         return f"iterations that do not converge (a shorter dt helps), or {hint}"

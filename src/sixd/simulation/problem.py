@@ -163,8 +163,8 @@ class Problem:
                 f_ext = more if f_ext is None else f_ext + more
             rates.append(self._shaped(f"rate of {name}", found.rate, (size,)))
         if not self.has_friction and isinstance(system, Equations):
-            force = dry_friction(system).coefficients  # it is among their own forces b
-            tau = tau + system.evaluate(force, q) * np.array([sign(x) for x in qd])
+            own = dry_friction(system).coefficients  # it is among their own forces b
+            tau = tau + system.evaluate(own, q) * np.array([sign(x) for x in qd])
         if held.tau is not None:
             tau = tau + held.tau
         if held.f_ext is not None:

@@ -155,6 +155,8 @@ def _arrays(
         arrays[name] = rows.reshape((math.prod(shape), *core))
         if not is_state and not np.isfinite(rows).all():  # NaN in a state stays in its row
             raise ScalarTypeError(f"{where}: {name} holds NaN or infinity, expected finite numbers.")
+    if "friction" in parameters and (arrays["friction"] < 0).any():
+        raise ScalarTypeError(f"{where}: parameters: friction is negative in some entry, expected at least 0.")
     if constant is not None:
         arrays["tau"] = arrays.pop("controller")
     return arrays, batch, dtype

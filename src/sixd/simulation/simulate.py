@@ -17,7 +17,7 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.forces.elements import RigidForce
 from sixd.model.system import System
 from sixd.simulation.collect import collect
-from sixd.simulation.diagnostics import friction_warning, step_warning, warn
+from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, step_warning, warn
 from sixd.simulation.known_steps import NO_FORCES, begin, find
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
@@ -25,6 +25,7 @@ from sixd.simulation.setup import Setup, make_setup, positive, require_countable
 from sixd.simulation.stepping.adaptive import ADAPTIVE, integrate_adaptively
 from sixd.simulation.stepping.compiled_steps import FIXED_STEP
 from sixd.simulation.stepping.fixed import STEP, RecordBuffer, Runner
+from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.spatial.scalar import Array, is_number
 from sixd.trajectory.trajectory import Trajectory
 
@@ -67,8 +68,10 @@ def simulate(
         intervals.
     method : "rk4", fourth order, on the group for quaternions; "euler", semi-implicit, first order, and not symplectic
         when M depends on q; "midpoint", implicit, second order, symplectic: no drift of energy over long times, but no
-        constraints, and no dry friction at rest, where the implicit equation has no solution; "adaptive", SciPy's
-        DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol`` and ``atol``.
+        constraints; "implicit", linearly implicit (ROS2-W), second order, L-stable, for hard springs, dampers and
+        gains: forces are linearised by exact derivatives, except those held between samples, and where none has a slope
+        it is Heun's method; "adaptive", SciPy's DOP853 of order 8, "stiff", SciPy's Radau of order 5, both to ``rtol``
+        and ``atol``. By all but these two joints with dry friction stick, and rigid contact is possible.
     controller : constant forces (…, nv), or a function ``controller(t, q, qd) -> tau (nv,)`` of one state. Written with
         NumPy's operators and the functions of ``sixd.spatial`` it becomes part of the compiled step; it must then
         depend on its arguments alone. With ``sample_time`` [s] it is called with numbers, at every sample of each row,
@@ -76,8 +79,8 @@ def simulate(
         batch has a copy. An argument named ``rng`` gets a random generator made from ``seed``, one for each row.
         Ready-made controllers are in ``sixd.controllers``.
     f_ext : constant (…, nb, 6), or a function (t, q, qd) -> (nb, 6), compiled as a controller is.
-    forces : elements such as ``sixd.Ground`` (compliant contact with friction) and ``sixd.JointLimits``. Rigid contact
-        and impacts are not offered.
+    forces : elements such as ``sixd.Ground`` (compliant contact with friction) and ``sixd.JointLimits``, or the rigid
+        ones, ``sixd.RigidGround`` and ``sixd.RigidLimits``.
     parameters : name -> (…, core) array, per row: "inertia", "gravity", "damping" … as in ``sixd.compile``, or symbols.
     constraints : "projected" projects the state onto the constraints after each step; "stabilised" adds Baumgarte's
         terms, by which errors decay at the rate ``stabilisation`` [1/s].
@@ -91,12 +94,13 @@ def simulate(
 
     Returns
     -------
-    ``Trajectory``: t (r,), q (…, r, nq), qd (…, r, nv), tau, energy, constraint_error. Rows that fail (a singular
-    state, an iteration that does not converge) are NaN from there on, and a ``SimulationWarning`` names the joint that
-    diverged first and when. Warnings are also given of dry friction, which no method gets right near rest, and of a
-    step beyond 90 % of the stability limit of its method at the start (by damping, stiffness, force elements and a
-    traced controller; of a batch some rows are examined). Interrupted by Ctrl-C it returns the computed part, with a
-    warning, and ``interrupted`` is True.
+    ``Trajectory``: t (r,), q (…, r, nq), qd (…, r, nv), tau, friction, energy, constraint_error. Rows that fail (a
+    singular state, an iteration that does not converge) are NaN from there on, and a ``SimulationWarning`` names the
+    joint that diverged first and when. A warning is also given of a step beyond 90 % of the stability limit of its
+    method at the start (by damping, stiffness, force elements and a traced controller; of a batch some rows are
+    examined). ``facts["unsolved"]`` counts, by row, problems of impulses (friction, limits, contact) that were not
+    solved to the end, and implicit steps without a positive pivot. Interrupted by Ctrl-C it returns the computed part,
+    with a warning, and ``interrupted`` is True.
 
     Notes
     -----
@@ -159,9 +163,9 @@ def step(
 ) -> tuple[Array, Array]:
     """Return the state (q, qd) one step of dt [s] later, of one row or of a batch; arguments as for ``sixd.simulate``.
 
-    ``method`` has fixed steps: "rk4", "euler" or "midpoint". One row takes a few microseconds, except at the first
-    call with a system, a method and these kinds of forces, which compiles. Arrays, dt and t may change from call to
-    call.
+    ``method`` has fixed steps: "rk4", "euler", "midpoint" or "implicit". One row takes a few microseconds, except at
+    the first call with a system, a method and these kinds of forces, which compiles. Arrays, dt and t may change from
+    call to call.
 
     A function, as controller or f_ext or held by one, is traced at its first step with a system, method and dtype: the
     values of variables that it closes over, and of globals, are fixed from then on, as by ``sixd.compile``. Make a new
@@ -207,6 +211,21 @@ def step(
     *_, last = runner.run(np.array([1]), lambda done: None)
     q, qd = (x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
     return q, qd
+
+
+def automatic_method(
+    system: System, q: Any, qd: Any, duration: float, *, dt: float = STEP, controller: Any = None
+) -> tuple[str, str]:
+    """Return "rk4", or "implicit" and the reason, if the step is beyond RK4's limit at the start."""
+    where = "simulate"
+    setup = make_setup(
+        where, system, q, qd, controller=controller, sample_time=None, f_ext=None, forces=(), parameters=None,
+        constraints=PROJECTED, stabilisation=0.0, seed=None,
+    )  # fmt: skip
+    _, h, _ = _grid(where, positive(where, "duration", duration, "s"), dt, setup)
+    runner = Runner(setup, "rk4", h)
+    limit = limit_at_start(runner)
+    return ("rk4", "") if limit is None else (IMPLICIT, excess(runner, limit))
 
 
 def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, float, float]:

@@ -28,13 +28,16 @@ class Work:
     """One call of a program: the names of the arrays in memory that it reads and writes, in its order.
 
     With ``most`` above 1 the call is repeated: the outputs replace as many of the first inputs, until the last output,
-    a scalar, is 1 in every row, but at most ``most`` times.
+    a scalar, is 1 in every row, but at most ``most`` times. ``when``, if any, names a scalar: where that is 0 in every
+    row, the call is left out, and the outputs are the first inputs. So the program leaves these as they are in a row
+    where it is 0.
     """
 
     program: Program
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     most: int = 1
+    when: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +87,15 @@ class Stages:
         self.counts: list[Any] = []  # scalars that count what failed in the step, for the step to sum up
         self.known: dict[Any, str] = {}  # the name of an array in memory, by its shape and the indices of its nodes
 
-    def __call__(self, program: Program, *arrays: Any, most: int = 1) -> Any:
-        """The results of a call; see :class:`Work` for ``most``."""
+    def __call__(self, program: Program, *arrays: Any, most: int = 1, when: Any = None) -> Any:
+        """The results of a call; see :class:`Work` for ``most`` and ``when``, which is a scalar here."""
         if len(arrays) != len(program.inputs):
             raise TraceError(f"stages: got {len(arrays)} arrays, expected {len(program.inputs)}.")
-        inputs = self.store(dict(zip((s.name for s in program.inputs), arrays, strict=True)))
+        given = dict(zip((s.name for s in program.inputs), arrays, strict=True))
+        stored = self.store(given if when is None else {**given, "when": when})
+        inputs = stored[: len(given)]
         names = [self._new(slot.shape) for slot in program.outputs]
-        self.works.append(Work(program, inputs, tuple(names), most))
+        self.works.append(Work(program, inputs, tuple(names), most, "".join(stored[len(given) :])))
         results = [self.input(name, slot.shape) for name, slot in zip(names, program.outputs, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 

@@ -22,9 +22,10 @@ from sixd.cli.usage import from_option, seconds_option, unknown, wrong_call
 from sixd.errors import ScalarTypeError
 from sixd.model import Model
 from sixd.model.joints import Free
-from sixd.simulation.simulate import METHODS
+from sixd.simulation.simulate import METHODS, automatic_method
 from sixd.spatial.scalar import Array
 
+AUTOMATIC = "auto"
 FILES = ("output", "html", "plot")
 CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
 _FAR = 3.0  # rad or m
@@ -52,9 +53,10 @@ _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not repo
 )
 @click.option(
     "--method",
-    type=click.Choice(METHODS),
-    default="rk4",
-    help="euler (first order), rk4, midpoint (keeps energy for long), adaptive, stiff.",
+    type=click.Choice((AUTOMATIC, *METHODS)),
+    default=AUTOMATIC,
+    help="euler (first order), rk4, midpoint (keeps energy for long), implicit (hard springs and dampers, high gains), "
+    "adaptive, stiff; auto: rk4, or implicit where the step is too long for rk4.",
 )
 @click.option(
     "--q",
@@ -106,7 +108,12 @@ def simulate(source: RobotSource, **options: Any) -> int:
     if controller is not None:
         print_notes(_held_bases(model))
     began = perf_counter()
-    stepping = {"dt": options["dt"], "method": options["method"], "record_every": every}
+    method, dt = options["method"], options["dt"]
+    if method == AUTOMATIC:
+        method, reason = automatic_method(model, begin.q, begin.qd, options["duration"], dt=dt, controller=controller)
+        if reason:
+            print_notes([f"method {method!r} was chosen, since {reason}."])
+    stepping = {"dt": dt, "method": method, "record_every": every}
     motion = sixd.simulate(model, begin.q, begin.qd, options["duration"], controller=controller, **stepping)
     facts = summary(model, motion, perf_counter() - began, driven=controller is not None, seed=begin.seed)
     facts["files"] = save(model, motion, {name: options[name] for name in FILES})

@@ -122,15 +122,25 @@ class Works:
     def work(self, work: Work) -> None:
         """Append a call."""
         inputs, outputs = ([self.start[n] for n in names] for names in (work.inputs, work.outputs))
-        if work.most == 1:
+        if work.most == 1 and not work.when:
             self._call(work, inputs, outputs)
             return
-        # the outputs hold the iterated values; the program writes beyond the memory, and its results are copied back
         code, sizes = self.code, [self.count[n] for n in work.outputs]
-        before, again, after = code.block, code.label("again"), code.label("after")
+        again, after = code.label("again"), code.label("after")
         self._move(inputs, outputs, sizes)
-        code.do(f"br label %{again}")
+        before = code.block
+        if work.when:
+            needed = code.any(self.get(self.start[work.when]).compare("une", 0.0))
+            code.do(f"br {needed}, label %{again}, label %{after}")
+        else:
+            code.do(f"br label %{again}")
         code.begin(again)
+        if work.most == 1:
+            self._call(work, inputs, outputs)
+            code.do(f"br label %{after}")
+            code.begin(after)
+            return
+        # the outputs hold the iterated values; the program writes beyond the memory, and its results are copied back
         turn = code.emit(WORD, f"phi i64 [ 0, %{before} ], [ %{again}_next, %{again} ]")
         spare = [self.spare + sum(sizes[:k]) for k in range(len(sizes))]
         self._call(work, [*outputs, *inputs[len(outputs) :]], spare)

@@ -48,8 +48,7 @@ class ContactJoints:
         bounds, since = Bounds(turn.lo, turn.hi), np.zeros(self.m)
         if self.limits is not None:
             gaps, slow = self.limits.gaps(q), self._slow(v, v_e)
-            bounds = self.limits.striking(bounds, gaps, w, slow, per)
-            since = self.limits.since(gaps, w, slow, h)
+            bounds, since = self.limits.striking(bounds, gaps, v, w, slow, per, h)
         return _flat(bounds), turn.t1, turn.braked, since
 
     def moment(

@@ -22,7 +22,7 @@ the largest contradiction first up to 77.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
@@ -55,12 +55,16 @@ class Bounds(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Impulses (k,), the change of the velocity (nv,), states (k,), and 1 if all rows agree with their states."""
+    """Impulses (k,), the change of the velocity (nv,), states (k,), and 1 if all rows agree with their states.
+
+    ``found`` are the response's own results.
+    """
 
     impulse: Array
     change: Array
     state: Array
     done: Scalar
+    found: tuple[Array, ...]
 
 
 class Response(Protocol):
@@ -153,14 +157,28 @@ class ActiveSet:
         self.response, self.k = response, k
         self.program = iteration(response, k, has_limits, dtype)
 
-    def __call__(self, stages: Stages, data: Sequence[Array], v_e: Array, bounds: Bounds, state: Array) -> Solution:
-        """Return the solution for rows with the velocities v_e (k,), from a guess of their states."""
-        carried = [np.zeros(shape) for shape in self.response.carried.values()]
-        given = (state, float(self.k + 1), float(PATIENCE), *carried, 0.0)
+    def __call__(
+        self,
+        stages: Stages,
+        data: Sequence[Array],
+        v_e: Array,
+        bounds: Bounds,
+        state: Array,
+        when: Any = None,
+        known: Solution | None = None,
+    ) -> Solution:
+        """Return the solution for rows with the velocities v_e (k,), from a guess of their states.
+
+        Where the scalar ``when`` is 0, it is the solution ``known``.
+        """
+        if known is None:
+            found, done = [np.zeros(shape) for shape in self.response.carried.values()], 0.0
+        else:
+            found, done = list(known.found), where(when > 0, 0, 1)
+        given = (state, float(self.k + 1), float(PATIENCE), *found, done)
         read = data[: len(self.response.shapes)]
-        results = stages(self.program, *given, *read, v_e, self.response.diagonal(data), *bounds.arrays, most=MOST)
-        state, _, _, *found, done = results
-        return Solution(found[0], self.response.change(data, found), state, done)
-
-
-Solve = Callable[..., Solution]
+        rest = (*read, v_e, self.response.diagonal(data), *bounds.arrays)
+        state, _, _, *found, done = stages(self.program, *given, *rest, most=MOST, when=when)
+        if known is not None:
+            done = where(when > 0, done, known.done)
+        return Solution(found[0], self.response.change(data, found), state, done, tuple(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,11 +78,13 @@ class JointRows:
             tau[i] = x
         return Applied(np.array(tau))
 
-    def columns(self, system: System, q: Array) -> Array:
+    def columns(self, system: System, q: Array, by_recursion: bool = True) -> Array:
         """Return the responses M⁻¹Jᵀ (nv, k) of the velocity to impulses; constraints take their part of them."""
         J = self.jacobian(system, q)
-        solve = partial(solve_columns, system, q) if isinstance(system, Model) else mass_metric(system, q).solve
-        columns = solve(J.T)
+        if by_recursion and isinstance(system, Model):
+            columns = solve_columns(system, q, J.T)
+        else:
+            columns = mass_metric(system, q).solve(J.T)
         if not system.constraints:
             return columns
         A, limits = constraint_jacobian(system, q), self.problem.limits
@@ -97,7 +99,7 @@ class JointRows:
         system = self.problem.system
         if isinstance(system, Equations):
             return [(slice(i, i + 1), slice(i, i + 1)) for i in self.freedoms] if system.nq == system.nv else []
-        found = [(system.q_slice(name), system.v_slice(name)) for name in system.joint_names]  # type: ignore[attr-defined]
+        found = [(system.q_slice(name), system.v_slice(name)) for name in system.joint_names]
         return [(iq, iv) for iq, iv in found if set(range(system.nv)[iv]) <= set(self.freedoms) and iv.stop > iv.start]
 
 
@@ -174,7 +176,7 @@ def friction_joints(setup: Setup) -> dict[str, slice]:
     freedoms, _ = _rows_of(system, [not is_zero(x) for x in friction])
     if isinstance(system, Equations):
         return {str(system.q[i]): slice(i, i + 1) for i in freedoms}
-    every = {name: system.v_slice(name) for name in system.joint_names}  # type: ignore[attr-defined]
+    every = {name: system.v_slice(name) for name in system.joint_names}
     return {name: iv for name, iv in every.items() if set(range(system.nv)[iv]) & set(freedoms)}
 
 

@@ -5,14 +5,15 @@ without friction at the start (q, v) of a step of length h:
 
 1. predict: v_e = v + h a0, and impulses l on the rows by their graphs with bounds ±h F (``active_set.py``). For
    "implicit" v_e and W are those of linearised forces (``predictions.py``): with M⁻¹ alone joints stick too early;
-2. hold: the base step of any method with the force l/h held. Its first stage is a0 + W l/h;
-3. turn: a joint that comes to rest after t1 = h v / (v - v⁻), where v⁻ is its velocity if it were braked all the time,
-   is braked by friction until then, and pushed the other way after: the bound on that side is ±F (h - 2 t1);
+2. turn: a joint that comes to rest after t1 = h v / (v - v⁻), where v⁻ is its velocity if it were braked all the time,
+   is braked by friction until then, and pushed the other way after: the bound on that side is ±F (h - 2 t1). Where a
+   joint turns, predict again;
+3. hold: the base step of any method with the force l/h held. Its first stage is a0 + W l/h;
 4. correct: impulses δ by the graphs at the end, so that l + δ is within the bounds; v = v' + W δ. Joints that stick
    have v = 0 exactly;
-5. the configuration moves on by W ((h/2) δ - (t1/2) (l + δ ± h F)): the second term is the difference between the
-   displacements by friction as it acts, ∓F until t1, and by its mean force. A joint that was and stays at rest keeps q
-   bit for bit.
+5. the configuration moves on by (h/2) W δ, and that of joints that turn by -(v (h - t1) + v⁺ t1)/2, the difference
+   between straight lines v → v⁺ and v → 0 → v⁺; the others follow in the mass metric. A joint that was and stays at
+   rest keeps q bit for bit.
 
 Rigid limits that a joint leans on take part in 1 and 4. A joint that is beyond a limit by d at the end of the step has
 struck it a time d/|v| ago: impulses change the velocity, and the configuration by as much in that time; what is left is
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,10 +35,11 @@ from sixd.simulation.impulses.limit_rows import LimitRows
 from sixd.simulation.impulses.predictions import make_prediction
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
-from sixd.spatial.scalar import Array, absolute, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
+_SLIDES = 0.999  # part of the largest friction: a joint slid
 _USUAL = 4  # iterations in a step: two solutions, of two each in a vector of rows
 BOUNCE = 2  # times the change of speed in a step: slower strikes do not bounce
 
@@ -57,19 +60,64 @@ class JointSolver:
                 best = cost, response, first, solve
         assert best is not None
         _, self.response, self.first, self.solve = best
+        k, nv, given = (rows.k,), (problem.system.nv,), self.response.data_shapes
+        self.brake = trace(self._braked, {"own": k, "may": (), "v": k, "state": k, **given}, dtype)
+        turned = {"still": nv, "t1": k, "v": k, "wanted": k, "moment": k}
+        self.displace = trace(self._displaced, {**turned, **given}, dtype)
         if rows.limits:
-            self.last, self.respond = self.prediction.last(self.response), self._respond()
+            self.last = self.prediction.last(self.response)
+            self.respond = trace(lambda l, *data: self.response.respond(data, l), {"impulse": k, **given}, dtype)
 
-    def _respond(self) -> Program:
-        """Return the program (data…, impulses) -> change of the velocity."""
-        response, k = self.response, self.rows.k
-        shapes = {**response.data_shapes, "impulse": (k,)}
+    def turn(
+        self, stages: Stages, data: Any, v: Array, after: Array, F: Array, h: Any, held: Solution
+    ) -> tuple[Turn, Scalar]:
+        """Return the rows that turn, from their velocities (k,) before the step and after it with held impulses; and 1
+        if any does.
 
-        def respond(*arrays: Any) -> Array:
-            *data, impulse = arrays
-            return response.respond(data, impulse)
+        W_ii is that while joints that rest stay at rest: as if they were free, reversals would cost an error of first
+        order.
+        """
+        k, W = range(self.rows.k), self.response.diagonal(data)
+        at_most = turning(v, after, held.impulse, W, F, h).t1
+        may = reduce(maximum, [where(x > 0, 1, 0) for x in at_most])
+        W = stages(self.brake, W, may, v, held.state, *data, when=may)
+        turn = turning(v, after, held.impulse, W, F, h)
+        return turn, reduce(maximum, [where(turn.t1[i] > 0, 1, 0) for i in k])
 
-        return trace(respond, shapes, self.dtype)
+    def _braked(self, W: Array, may: Scalar, v: Array, state: Array, *data: Array) -> Array:
+        """Return W_ii (k,) with the rows locked that rest and stick."""
+        rests = [(absolute(v[i]) <= 0) & (state[i] * state[i] < 0.5) for i in range(self.rows.k)]
+        return where(may > 0, self.response.locked_diagonal(data, rests), W)
+
+    def bend(
+        self,
+        stages: Stages,
+        data: Any,
+        v: Array,
+        after: Array,
+        turn: Turn,
+        total: Array,
+        h: Any,
+        part: float,
+        when: Any,
+    ) -> Array:
+        """Return the displacement (nv,) by which turning rows differ from straight lines of velocity v -> after (k,).
+
+        Joints that come to rest move as computed, and others follow in the mass metric. The impulses ``total`` (k,) of
+        joints that turn and go on have other moments: friction acts one way until t1, and the other way after.
+        """
+        straight, bent = (v * (1 - part) + after * part) * h, (v * turn.t1 + after * (h - turn.t1)) / 2
+        moment = (total + turn.braked * h) * turn.t1 * -0.5 - total * (h * (part - 0.5))
+        still = np.zeros(self.rows.problem.system.nv)
+        return stages(self.displace, still, turn.t1, after, bent - straight, moment, *data, when=when)
+
+    def _displaced(self, still: Array, t1: Array, v: Array, wanted: Array, moment: Array, *data: Array) -> Array:
+        k = range(self.rows.k)
+        stops = [(t1[i] > 0) & (absolute(v[i]) <= 0) for i in k]
+        given = np.array([where(stops[i], 0, where(t1[i] > 0, moment[i], 0)) for i in k])
+        l, _, *more = self.response.solve(data, stops, wanted, given)
+        turns = reduce(maximum, t1) > 0
+        return where(turns, self.response.change(data, [l, *more]), still)
 
 
 def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, project: Callable[..., Any]) -> Any:
@@ -81,7 +129,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
     limits = LimitRows(problem, rows, dtype) if rows.limits else None
 
     def step(
-        stages: Stages, steps: Any, q: Array, qd: Array, u: Array, unsolved: Any, _: Array, h: Any, start: Any,
+        stages: Stages, steps: Any, q: Array, qd: Array, u: Array, unsolved: Any, friction: Array, h: Any, start: Any,
         *constants: Any,
     ) -> Any:  # fmt: skip
         t = start + steps * h
@@ -97,20 +145,22 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
 
         # 1. predict
         bounds = Bounds(-F * h, F * h)
-        guess = _guess(-v_e / W, bounds)
+        guess = _guess(-v_e / W, bounds, friction[own], F)
         if limits is not None:
             slow = absolute(v_e - v) * BOUNCE
             bounds = limits.persisting(bounds, limits.gaps(q), v, slow, per)
             guess = limits.guess(bounds, v_e, guess)
         held = solver.solve(stages, data, v_e, bounds, guess)
+
+        # 2. turn
+        turn, turns = solver.turn(stages, data, v, v_e + at_rows(held.change), F, h, held)
+        bounds = bounds._replace(lo=turn.lo, hi=turn.hi)
+        held = solver.solve(stages, data, v_e, bounds, held.state, turns, held)
         l = held.impulse
 
-        # 2. hold
+        # 3. hold
         known = solver.prediction.known(begins, held.change * per)
         q1, v1, u1 = take(stages, t, h, q, qd, u, constants, l * per, known)
-
-        # 3. turn
-        turn = turning(v, v_e + at_rows(held.change), l, W, F, h)
 
         # 4. correct
         bounds = bounds._replace(lo=turn.lo - l, hi=turn.hi - l)
@@ -119,44 +169,56 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         total, unsolved = l + found.impulse, sum(stages.counts, unsolved + 2 - held.done - found.done)
 
         # 5. the configuration
-        late = found.impulse * (h * part) - (total + turn.braked * h) * turn.t1 * 0.5
-        if part != 0.5:
-            late = late - np.array(
-                [where(x > 0, y, 0) for x, y in zip(turn.t1, total * (h * (part - 0.5)), strict=True)]
-            )
-        q2 = system.integrate_row(q1, solver.response.respond(data, late))
+        moves = found.change * (h * part) + solver.bend(stages, data, v, at_rows(v2), turn, total, h, part, turns)
+        q2 = system.integrate_row(q1, moves)
 
         if limits is not None:  # strikes
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
             before = at_rows(v2)
-            bounds = limits.striking(Bounds(turn.lo - total, turn.hi - total), gaps, before, slow, per)
+            bounds = Bounds(turn.lo - total, turn.hi - total)
+            bounds, since = limits.striking(bounds, gaps, v, before, slow, per, h)
             found = solver.solve(stages, data, before, bounds, limits.guess(bounds, before, found.state))
             v2 = _exact(own, v2 + found.change, found, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, found)
-            late = stages(solver.respond, *data, stop * limits.since(gaps, before, slow, h))
+            late = stages(solver.respond, stop * since, *data)
             q2, gaps = system.integrate_row(q2, late), limits.moved(gaps, at_rows(late))
             back = solver.solve(stages, data, np.zeros(rows.k), limits.inside(gaps), np.ones(rows.k))
-            q2 = limits.clipped(system.integrate_row(q2, back.change))
+            q2 = system.integrate_row(q2, back.change)
             total, unsolved = total + found.impulse - stop, unsolved + 2 - back.done - found.done
             u1 = limits.recorded(u1, stop * per)
 
         q2, v2 = project(stages, t + h, q2, v2, constants)
-        return steps + 1, kept_at_rest(rows, q, qd, q2, v2), v2, u1, unsolved, rows.apply(system, q, total * per).tau
+        q2 = kept_at_rest(rows, q, qd, q2, v2)
+        if limits is not None:
+            q2 = limits.clipped(q2, bounds, found.state)
+        return steps + 1, q2, v2, u1, unsolved, rows.apply(system, q, total * per).tau
 
     return step
 
 
-def _guess(impulse: Array, bounds: Bounds) -> Array:
-    """Return the states of rows (k,) whose impulses would stop them alone.
+def _guess(impulse: Array, bounds: Bounds, before: Array, F: Array) -> Array:
+    """Return a guess of the states of rows (k,): those of the last step, by its friction ``before``, if there is any.
 
-    By the sign of their velocities instead it takes twice as many iterations (panda 3.0 and 1.5 on average).
+    Otherwise by the impulses that would stop each row alone: by the sign of its velocity it takes twice as many
+    iterations (panda 3.0 and 1.5 on average).
     """
-    lo, hi = bounds.lo, bounds.hi
-    return np.array([where(x >= hi[i], 1, where(x <= lo[i], -1, 0)) for i, x in enumerate(impulse)])
+    lo, hi, found = bounds.lo, bounds.hi, []
+    for i, x in enumerate(impulse):
+        new = where(x >= hi[i], 1, where(x <= lo[i], -1, 0))
+        if i < len(before):
+            f, most = before[i], F[i] * _SLIDES
+            slid = where(f >= most, 1, where(f <= -most, -1, 0))
+            new = where((F[i] > 0) & (absolute(f) > 0), slid, new)
+        found.append(new)
+    return np.array(found)
+
+
+def _signs(v: Array) -> Array:
+    return np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
 
 
 class Turn(NamedTuple):
-    """When [s] rows come to rest within a step, 0 if they do not; friction s F until then, and bounds for that."""
+    """When [s] rows come to rest within a step, 0 if they do not; friction until then; the bounds of their impulses."""
 
     t1: Array
     braked: Array
@@ -164,17 +226,16 @@ class Turn(NamedTuple):
     hi: Array
 
 
-def turning(v: Array, v_after: Array, l: Array, W: Array, F: Array, h: Any) -> Turn:
-    """Return the rows that turn, from their velocities before and after impulses l, all (k,)."""
-    k = range(len(v))
-    s = np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
-    braked = v_after - (s * F * h + l) * W
-    turns = [v[i] * braked[i] < 0 for i in k]
-    t1 = np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - braked[i], 1), 0) for i in k])
+def turning(v: Array, after: Array, l: Array, W: Array, F: Array, h: Any) -> Turn:
+    """Return the rows that turn, from their velocities before and after impulses l, and their responses W, all (k,)."""
+    k, braked = range(len(v)), _signs(v) * F
+    end = after - (braked * h + l) * W
+    turns = [v[i] * end[i] < 0 for i in k]
+    t1 = np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - end[i], 1), 0) for i in k])
     cap = F * (h - t1 * 2)
-    lo = np.array([where(turns[i] & (s[i] < 0), -cap[i], -F[i] * h) for i in k])
-    hi = np.array([where(turns[i] & (s[i] > 0), cap[i], F[i] * h) for i in k])
-    return Turn(t1, s * F, lo, hi)
+    lo = np.array([where(turns[i] & (v[i] < 0), -cap[i], -F[i] * h) for i in k])
+    hi = np.array([where(turns[i] & (v[i] > 0), cap[i], F[i] * h) for i in k])
+    return Turn(t1, braked, lo, hi)
 
 
 def _exact(own: list[int], v: Array, found: Solution, bounds: Bounds, rest: Array) -> Array:

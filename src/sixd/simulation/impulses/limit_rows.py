@@ -9,6 +9,7 @@ import numpy as np
 from sixd.forces.rigid_limits import RigidLimits
 from sixd.simulation.impulses.active_set import FAR, Bounds, Solution
 from sixd.simulation.impulses.joint_rows import JointRows
+from sixd.simulation.impulses.strikes import Strike
 from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 
@@ -44,37 +45,39 @@ class LimitRows:
         none = np.zeros(len(gaps[0]))
         return Bounds(none, none, -gaps[0], gaps[1])
 
-    @staticmethod
-    def persisting(bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, per: Any) -> Bounds:
+    def persisting(self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, per: Any) -> Bounds:
         """Return the bounds with the limits that no row strikes within this step at its present speed v (k,)."""
-        low, high = (maximum(gap, 0) * per for gap in gaps)
+        low, high = (self._speeds(gap, per) for gap in gaps)
         k = range(len(v))
         low = np.array([where(v[i] + low[i] < -slow[i], -FAR, -low[i]) for i in k])
         high = np.array([where(high[i] - v[i] < -slow[i], FAR, high[i]) for i in k])
         return Bounds(bounds.lo, bounds.hi, low, high)
 
-    def striking(self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, per: Any) -> Bounds:
-        """Return the bounds with all limits: rows that arrive with the velocity v (k,) bounce, or stop."""
+    def _speeds(self, gap: Array, per: Any) -> Array:
+        """Return the speeds (k,) by which rows reach a limit at the end of a step; 0 of those that are there."""
+        return np.array([where(x <= self.near, 0, x * per) for x in gap])
+
+    def striking(
+        self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, w: Array, slow: Array, per: Any, h: Any
+    ) -> tuple[Bounds, Array]:
+        """Return the bounds with all limits, and the times (k,) [s] since rows struck one.
+
+        v and w (k,) are the velocities before and at the end of the step: rows that strike bounce, or stop.
+        """
         e, lo, hi = self.restitution, list(bounds.lo), list(bounds.hi)
-        low, high = ([*(maximum(gap, 0) * per)] for gap in gaps)
+        low, high = ([*self._speeds(gap, per)] for gap in gaps)
+        since: list[Any] = []
         for i in range(len(v)):
-            touches, strikes = gaps[0][i] <= self.near, v[i] < -slow[i]
-            low[i] = where(strikes, where(touches, v[i] * -e, -FAR), -low[i])
-            touches, strikes = gaps[1][i] <= self.near, v[i] > slow[i]
-            high[i] = where(strikes, where(touches, v[i] * -e, FAR), high[i])
+            below, above = (
+                Strike(absolute(s * w[i]) <= slow[i], gap[i] - self.near, s * v[i], s * w[i], per, h)
+                for s, gap in zip((1, -1), gaps, strict=True)
+            )
+            low[i] = where(w[i] < -slow[i], where(below.happens, below.rebound(e, slow[i]), -FAR), -low[i])
+            high[i] = where(w[i] > slow[i], where(above.happens, -above.rebound(e, slow[i]), FAR), high[i])
+            since.append(where(w[i] < 0, below.since, above.since))
             # after a bounce friction is against the motion that begins
             lo[i], hi[i] = where(high[i] < 0, hi[i], lo[i]), where(low[i] > 0, lo[i], hi[i])
-        return Bounds(np.array(lo), np.array(hi), np.array(low), np.array(high))
-
-    @staticmethod
-    def since(gaps: tuple[Array, Array], v: Array, slow: Array, h: Any) -> Array:
-        """Return the time (k,) [s] since rows that arrive with the velocity v (k,) struck a limit, 0 for others."""
-        found: list[Any] = []
-        for i, x in enumerate(v):
-            depth = maximum(-minimum(gaps[0][i], gaps[1][i]), 0)
-            fast = absolute(x) > slow[i]
-            found.append(where(fast, minimum(depth / where(fast, absolute(x), 1), h), 0))
-        return np.array(found)
+        return Bounds(np.array(lo), np.array(hi), np.array(low), np.array(high)), np.array(since)
 
     @staticmethod
     def guess(bounds: Bounds, v: Array, state: Array) -> Array:
@@ -91,12 +94,19 @@ class LimitRows:
         above = [where(state[i] > 1.5, l[i] - bounds.hi[i], 0) for i in range(len(l))]
         return np.array([where(state[i] < -1.5, l[i] - bounds.lo[i], x) for i, x in enumerate(above)])
 
-    def clipped(self, q: Array) -> Array:
-        """Return q (nq,) within the limits; rounding may leave it beyond."""
+    def clipped(self, q: Array, bounds: Bounds | None = None, state: Array | None = None) -> Array:
+        """Return q (nq,) within the limits, which rounding may leave; and at them where rows lean on them."""
         out = list(q)
-        for x in self.rows:
-            if x is not None:
-                out[x[0]] = minimum(maximum(out[x[0]], x[1]), x[2])
+        for i, x in enumerate(self.rows):
+            if x is None:
+                continue
+            j, least, most = x
+            out[j] = minimum(maximum(out[j], least), most)
+            if bounds is not None and bounds.low is not None and bounds.high is not None and state is not None:
+                if np.isfinite(least):
+                    out[j] = where((state[i] > 1.5) & (absolute(bounds.low[i]) <= 0), least, out[j])
+                if np.isfinite(most):
+                    out[j] = where((state[i] < -1.5) & (absolute(bounds.high[i]) <= 0), most, out[j])
         return np.array(out)
 
     def recorded(self, u: Array, force: Array) -> Array:

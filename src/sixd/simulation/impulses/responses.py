@@ -28,6 +28,7 @@ class DenseResponse:
     k: int
     nv: int
     is_symmetric: bool = True
+    by_recursion: bool = True  # the columns are computed by recursions over the bodies, not by the factors of M
 
     @property
     def shapes(self) -> Shapes:
@@ -55,17 +56,36 @@ class DenseResponse:
         """Return W_ii (k,)."""
         return np.array([data[0][self._entries.index((i, i))] for i in range(self.k)])
 
-    def solve(self, data: Sequence[Array], free: Sequence[Any], wanted: Array, given: Array) -> tuple[Array, ...]:
-        """Return the impulses (k,) and the changes of the rows' velocities (k,)."""
-        k, W = self.k, np.zeros((self.k, self.k), dtype=object)
+    def _matrix(self, data: Sequence[Array]) -> Array:
+        W = np.zeros((self.k, self.k), dtype=object)
         for (i, j), x in zip(self._entries, data[0], strict=True):
             W[i, j] = x
             if self.is_symmetric:
                 W[j, i] = x
+        return W
+
+    def solve(self, data: Sequence[Array], free: Sequence[Any], wanted: Array, given: Array) -> tuple[Array, ...]:
+        """Return the impulses (k,) and the changes of the rows' velocities (k,)."""
+        k, W = self.k, self._matrix(data)
         b = wanted - W @ given
         impulse = given + (_ldl if self.is_symmetric else _lu)(W, b, free)
         change = W @ impulse
         return impulse, np.array([where(free[i], wanted[i], change[i]) for i in range(k)])
+
+    def locked_diagonal(self, data: Sequence[Array], locked: Sequence[Any]) -> Array:
+        """Return by how much impulses change the velocities of their own rows (k,) while some rows are locked."""
+        # minus the response to the impulses that lock these rows
+        k, W = self.k, self._matrix(data)
+        L, r = _ldl_factors(W, locked)
+        found: list[Any] = []
+        for i in range(k):
+            y: list[Any] = []
+            total = W[i, i]
+            for m in range(k):
+                y.append(W[m, i] - sum(L[m][j] * y[j] for j in range(m)))
+                total = total - y[m] * y[m] * r[m]
+            found.append(total)
+        return np.array(found)
 
     def change(self, data: Sequence[Array], found: Sequence[Array]) -> Array:
         """Return the change of the velocity (nv,)."""
@@ -85,9 +105,9 @@ def _reciprocal(d: Scalar, counts: Any) -> Scalar:
     return where(counts, 1 / d, 0)
 
 
-def _ldl(W: Array, b: Array, free: Sequence[Any]) -> Array:
-    """Return x (k,), 0 except in free rows, with (W x)ᵢ = bᵢ there, by LDLᵀ."""
-    n = len(b)
+def _ldl_factors(W: Array, free: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
+    """Return L and the reciprocals of the pivots, 0 except in free rows, of W = LDLᵀ; the lower triangle is read."""
+    n = len(W)
     L: list[list[Any]] = [[0] * n for _ in range(n)]
     r: list[Any] = []
     C: list[list[Any]] = [[0] * n for _ in range(n)]  # L times its pivots
@@ -96,6 +116,13 @@ def _ldl(W: Array, b: Array, free: Sequence[Any]) -> Array:
         for i in range(j + 1, n):
             C[i][j] = W[i, j] - sum(C[i][m] * L[j][m] for m in range(j))
             L[i][j] = C[i][j] * r[j]
+    return L, r
+
+
+def _ldl(W: Array, b: Array, free: Sequence[Any]) -> Array:
+    """Return x (k,), 0 except in free rows, with (W x)ᵢ = bᵢ there, by LDLᵀ."""
+    n = len(b)
+    L, r = _ldl_factors(W, free)
     y: list[Any] = []
     for i in range(n):
         y.append(b[i] - sum(L[i][m] * y[m] for m in range(i)))
@@ -162,20 +189,19 @@ class SparseResponse:
         """Return the data from the mass matrix (nv, nv)."""
         L, D = ltdl(M, self.parent)
         weight = [1 / d for d in D]
-        # the entries of M⁻¹ on the pattern of L, from the roots to the leaves (Takahashi's equations)
-        Z: dict[tuple[int, int], Any] = {}
-        for i in range(len(D)):
-            path = self._branch(i)
-            for j in path:
-                Z[i, j] = Z[j, i] = -sum(L[i, m] * Z[m, j] for m in path)
-            Z[i, i] = weight[i] - sum(L[i, m] * Z[m, i] for m in path)
-        diagonal = [Z[i, i] for i in self.freedoms]
+        diagonal = self._inverse_diagonal(L, weight)
         factors = [weight[i] if i == j else L[i, j] for i, j in self._entries]
-        return [np.array([M[entry] for entry in self._entries]), np.array(diagonal), np.array(factors)]
+        return [np.array([M[entry] for entry in self._entries]), diagonal, np.array(factors)]
 
     def diagonal(self, data: Sequence[Array]) -> Array:
         """Return W_ii (k,)."""
         return data[1]
+
+    def locked_diagonal(self, data: Sequence[Array], locked: Sequence[Any]) -> Array:
+        """Return by how much impulses change the velocities of their own rows (k,) while some rows are locked."""
+        M = dict(zip(self._entries, data[0], strict=True))
+        A, r = self._factors(M, [0] * len(self.parent), locked)
+        return self._inverse_diagonal(A, r)
 
     def solve(self, data: Sequence[Array], free: Sequence[Any], wanted: Array, given: Array) -> tuple[Array, ...]:
         """Return the impulses (k,), the changes of the rows' velocities (k,), and that of the whole velocity (nv,)."""
@@ -186,10 +212,20 @@ class SparseResponse:
         for i, k in rows.items():
             x[i], b[i] = where(free[k], wanted[k], 0), given[k]
         b = [b[i] - y for i, y in enumerate(self._times(M, x))]
-        # factors of the rows and columns that are not free
-        A = dict(M)
-        r: list[Any] = [0] * n
-        for i in reversed(range(n)):
+        A, r = self._factors(M, b, free)
+        rest: list[Any] = []
+        for i in range(n):
+            rest.append(b[i] * r[i] - sum(A[i, j] * rest[j] for j in self._branch(i)))
+        change = [x[i] + rest[i] for i in range(n)]
+        force = self._times(M, change)
+        impulse = [where(free[k], force[i], given[k]) for i, k in rows.items()]
+        return np.array(impulse), np.array([change[i] for i in rows]), np.array(change)
+
+    def _factors(self, M: dict[tuple[int, int], Any], b: list[Any], free: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """Return L and 1/D of M = LᵀDL without the rows and columns that are free, and replace b by L⁻ᵀb."""
+        rows, A = dict(zip(self.freedoms, range(self.k), strict=True)), dict(M)
+        r: list[Any] = [0] * len(self.parent)
+        for i in reversed(range(len(r))):
             path = self._branch(i)
             r[i] = where(free[rows[i]], 0, 1 / A[i, i]) if i in rows else 1 / A[i, i]
             for at, j in enumerate(path):
@@ -198,13 +234,20 @@ class SparseResponse:
                     A[j, m] = A[j, m] - a * A[i, m]
                 b[j] = b[j] - a * b[i]
                 A[i, j] = a
-        rest: list[Any] = []
-        for i in range(n):
-            rest.append(b[i] * r[i] - sum(A[i, j] * rest[j] for j in self._branch(i)))
-        change = [x[i] + rest[i] for i in range(n)]
-        force = self._times(M, change)
-        impulse = [where(free[k], force[i], given[k]) for i, k in rows.items()]
-        return np.array(impulse), np.array([change[i] for i in rows]), np.array(change)
+        return A, r
+
+    def _inverse_diagonal(self, L: Any, weight: Sequence[Any]) -> Array:
+        """Return the entries (k,) of the diagonal of (LᵀDL)⁻¹ that belong to rows; ``weight`` is 1/D.
+
+        The entries on the pattern of L from the roots to the leaves (Takahashi's equations).
+        """
+        Z: dict[tuple[int, int], Any] = {}
+        for i in range(len(weight)):
+            path = self._branch(i)
+            for j in path:
+                Z[i, j] = Z[j, i] = -sum(L[i, m] * Z[m, j] for m in path)
+            Z[i, i] = weight[i] - sum(L[i, m] * Z[m, i] for m in path)
+        return np.array([Z[i, i] for i in self.freedoms])
 
     def _times(self, M: dict[tuple[int, int], Any], x: Sequence[Any]) -> list[Any]:
         y: list[Any] = [0] * len(x)

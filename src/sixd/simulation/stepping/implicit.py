@@ -12,8 +12,9 @@ K belong to the entries of qd),
 dispersion problems", *SIAM J. Sci. Comput.* 20 (1999)]. It is of second order with any D and K (a W-method): they
 decide about stability. They are exact derivatives of the trace, of damping and springs of joints, force elements,
 traced controllers and functions f_ext. Gravity and inertia, forces given as numbers, those held between samples, and
-those in ``Hold`` are not linearised. With D = K = 0 it is Heun's method. States u of force elements are part of the
-same linear system, and eliminated from it.
+those in ``Hold`` are not linearised. With D = K = 0 it is Heun's method (in v; the second stage is at a configuration
+of second order). States u of force elements are part of the same linear system, and eliminated from it. Under
+constraints, A k = b + Gᵀμ with the rows G k given; there D and K are their symmetric parts.
 
 For other steps, at trace time:
 
@@ -233,7 +234,10 @@ def implicit_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
         q2, v2, u2 = system.integrate_row(q, moving * h), qd + k1 * h, u + ku1 * h
         a2, rate2 = problem.acceleration(t + h, q2, v2, u2, constants, applied(system, q2, force))
         change = a2 - k1 * 2
-        c = constraint_jacobian(system, q) @ change if system.constraints else None
+        c = None
+        if system.constraints:  # A a2 to second order; a2 itself may be large, and A has turned since q
+            rows = constraint_jacobian(system, q) + constraint_jacobian(system, q2)
+            c = row_targets(system, q2, v2, t + h, strength(problem)) - rows @ k1
         velocity = v2 - moving * 2
         k2, ku2 = _stage(problem, system, linear, g, q, linear.M @ change, velocity, rate2 - ku1 * 2, c)
         half = h / 2

@@ -1,0 +1,31 @@
+"""Strikes: rows that reach a rigid limit, or the ground, within a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sixd.spatial.scalar import maximum, minimum, sqrt, where
+
+
+class Strike:
+    """A row that reaches an obstacle within a step, under constant acceleration: how long ago, and how fast.
+
+    ``after`` is its distance at the end of the step, below 0 beyond the obstacle, v and w its velocities before and
+    after the step, ``per`` is 1/h. Rows that are ``held`` there do not strike it.
+    """
+
+    def __init__(self, held: Any, after: Any, v: Any, w: Any, per: Any, h: Any) -> None:
+        self.slope = (w - v) * per
+        root = sqrt(maximum(w * w - self.slope * after * 2, 0))
+        falls = w - root
+        self.happens = where(held, 0, where(after <= 0, 1, 0)) > 0
+        self.since = where(self.happens, minimum(maximum(after * 2 / where(falls < 0, falls, -1), 0), h), 0)
+        self.speed = maximum(self.slope * self.since - w, 0)
+        self.weight = where(self.happens, maximum(-w, 0), 0)
+
+    def rebound(self, restitution: float, least: Any) -> Any:
+        """Return the velocity at the end of the step after bouncing; 0 if it does not bounce."""
+        if not restitution:
+            return 0
+        back = maximum(self.speed * restitution + self.slope * self.since, 0)
+        return where(self.happens & (self.speed > least), back, 0)

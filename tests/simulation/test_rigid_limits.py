@@ -1,0 +1,128 @@
+"""Rigid limits: joints that lean on them, strike them and bounce, with and without dry friction."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import sympy
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sixd
+
+METHODS = ("rk4", "euler", "midpoint", "implicit")
+H, G = 1e-3, 9.81
+
+
+def elevator(friction=0.0, lower=0.0, upper=np.inf):
+    """A mass of 1 kg on a vertical rail."""
+    builder = sixd.ModelBuilder("elevator")
+    joint = sixd.Prismatic("z")
+    builder.add_body("cab", "world", joint, inertia=sixd.point(1.0), friction=friction, limits=(lower, upper))
+    return builder.build()
+
+
+def elbow(friction=0.0):
+    """A double pendulum with a limited elbow."""
+    model = sixd.zoo.get("double_pendulum")
+    limits = {"lower": np.array([-np.inf, -0.4]), "upper": np.array([np.inf, 0.9])}
+    return dataclasses.replace(model, **limits, friction=np.full(2, friction))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("method", METHODS)
+def test_it_falls_and_rests(method, dtype):
+    """It stops at the limit when it gets there, and stays; the stop carries the weight."""
+    motion = sixd.simulate(elevator(), dtype([0.5]), dtype([0.0]), 1.0, dt=H, method=method, forces=sixd.RigidLimits())
+    assert motion.q.min() == 0
+    assert_array_equal(motion.q[-1], 0)
+    assert_array_equal(motion.qd[-1], 0)
+    landed = motion.t[int(np.argmax(motion.q[:, 0] == 0))]
+    assert abs(landed - np.sqrt(2 * 0.5 / G)) <= 3 * H
+    assert_allclose(motion.internal[-1, 0], G, rtol=1e-6 if dtype is np.float32 else 1e-12)
+    assert motion.facts["unsolved"] == 0
+
+
+@pytest.mark.parametrize("restitution", [0.3, 0.8, 1.0])
+def test_it_bounces(restitution):
+    """The height of the first bounce is e² times that of the fall: strikes are found within a step."""
+    motion = sixd.simulate(elevator(), [0.5], None, 1.0, dt=H, forces=sixd.RigidLimits(restitution))
+    first = int(np.argmax(np.diff(motion.qd[:, 0]) > 0.5))
+    top = motion.q[first : first + int(2 * restitution * np.sqrt(2 * 0.5 / G) / H), 0].max()
+    assert_allclose(top, restitution**2 * 0.5, rtol=2e-6 / restitution**2)  # it is highest between two records
+    assert motion.q.min() >= 0
+    assert np.diff(motion.energy).max() < 1e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_friction_and_limit_of_one_joint(method):
+    """Pushed against the limit it leans with what friction leaves; pulled away it holds until friction gives way."""
+    model = elevator(friction=4.0)
+    limits = sixd.RigidLimits()
+    rests = sixd.simulate(model, [0.0], None, 0.1, dt=H, method=method, forces=limits)
+    assert_array_equal(rests.q, 0)
+    assert_allclose(rests.internal[-1, 0] + rests.friction[-1, 0], G, atol=1e-9)
+    for pull, moves in ((G + 3.9, False), (G + 4.1, True)):
+        motion = sixd.simulate(model, [0.0], None, 0.1, dt=H, method=method, forces=limits, controller=[pull])
+        assert (motion.q[-1, 0] > 0) == moves
+    assert_allclose(motion.q[-1, 0], 0.5 * 0.1 * 0.1**2, rtol=0.03 if method == "euler" else 1e-6)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+@pytest.mark.parametrize("method", METHODS)
+def test_an_elbow_stays_within_its_limits(method, friction):
+    model = elbow(friction)
+    motion = sixd.simulate(model, [1.2, 0.8], None, 2.0, dt=H, method=method, forces=sixd.RigidLimits())
+    assert motion.q[:, 1].min() >= -0.4
+    assert motion.q[:, 1].max() <= 0.9
+    # what the method gains by itself, without limits
+    free = sixd.simulate(dataclasses.replace(model, friction=np.zeros(2)), [1.2, 0.8], None, 2.0, dt=H, method=method)
+    assert np.diff(motion.energy).max() <= max(2 * np.abs(np.diff(free.energy)).max(), 1e-7)
+    assert motion.energy[-1] < motion.energy[0] - 0.1
+
+
+def test_shorter_steps_come_closer():
+    """A strike is found within its step, to first order in what follows from it."""
+    runs = [sixd.simulate(elbow(0.2), [1.2, 0.8], None, 0.6, dt=h, forces=sixd.RigidLimits()).q[-1] for h in (2e-3, 1e-3, 2.5e-4, 2.5e-5)]  # fmt: skip
+    errors = [np.abs(x - runs[-1]).max() for x in runs[:-1]]
+    assert errors[1] < 5e-3
+    assert errors[2] < errors[0]
+
+
+def test_rows_and_single_steps():
+    model, limits = elbow(0.3), sixd.RigidLimits(0.5)
+    q, qd = np.array([[1.2, 0.8], [0.3, 0.899], [-1.0, -0.4]]), np.array([[0, 0], [1.0, 5.0], [0.5, -2.0]])
+    together = sixd.simulate(model, q, qd, 0.2, dt=H, forces=limits)
+    for i in range(3):
+        assert_array_equal(sixd.simulate(model, q[i], qd[i], 0.2, dt=H, forces=limits).q, together.q[i])
+        one = sixd.step(model, q[i], qd[i], H, forces=limits)
+        assert_array_equal(one[1], together.qd[i, 1])
+    assert_array_equal(sixd.step(model, q, qd, H, forces=limits)[0], together.q[:, 1])
+
+
+def test_a_start_beyond_a_limit_is_moved_back():
+    motion = sixd.simulate(elevator(), [-0.2], None, 0.01, dt=H, forces=sixd.RigidLimits())
+    assert_array_equal(motion.q[1:], 0)
+
+
+def test_every_arm_of_the_zoo_lies_down(rng):
+    """On their limits, without a motor."""
+    for name in ("panda_arm", "ur_arm"):
+        arm = dataclasses.replace(sixd.zoo.get(name), friction=np.full(sixd.zoo.get(name).nv, 0.2))
+        motion = sixd.simulate(arm, arm.random_configuration(rng), None, 1.0, dt=H, forces=sixd.RigidLimits())
+        assert (motion.q >= arm.lower).all()
+        assert (motion.q <= arm.upper).all()
+        assert motion.facts["unsolved"] == 0
+
+
+def test_what_is_refused():
+    for wrong in (-0.1, 1.1, np.nan, "hard", True, None):
+        with pytest.raises(sixd.ModelError, match=r"RigidLimits: restitution is .*, expected a number from 0 to 1"):
+            sixd.RigidLimits(wrong)
+    with pytest.raises(sixd.ModelError, match="expected the lower one first"):
+        sixd.simulate(dataclasses.replace(elevator(), lower=np.array([1.0]), upper=np.array([0.0])), None, None, 0.1, forces=sixd.RigidLimits())  # fmt: skip
+    with pytest.raises(sixd.ScalarTypeError, match=r"RigidLimits acts by impulses.*method=\"rk4\""):
+        sixd.simulate(elevator(), [0.5], None, 0.1, method="adaptive", forces=sixd.RigidLimits())
+    x, v = sympy.symbols("x v", real=True)
+    weight = sixd.lagrange(v**2, x, [x], qd=[v])
+    with pytest.raises(sixd.ModelError, match=r"expected a sixd\.Model"):
+        sixd.simulate(weight, [0.0], [0.0], 0.1, forces=sixd.RigidLimits())
