@@ -351,6 +351,20 @@ def test_a_light_foot_under_a_hard_spring(stiffness, damping, dt):
     assert_allclose(motion.q[-1, 1], 10 * 9.81 / stiffness, rtol=1e-7)
 
 
+@pytest.mark.parametrize("stiffness", [1e4, 1e6])
+@pytest.mark.parametrize("dt", [1e-3, 1e-2])
+def test_a_spring_between_two_branches(stiffness, dt):
+    """Its slopes are where the mass matrix has zeros: 10 kg rest on a spring on 0.1 kg on the ground."""
+    builder = sixd.ModelBuilder("two masses")
+    builder.add_body("below", "world", sixd.Prismatic("z"), inertia=sixd.point(0.1))
+    at = sixd.placement((0, 0, 0.5))
+    builder.add_body("above", "world", sixd.Prismatic("z"), placement=at, inertia=sixd.point(10.0))
+    forces = RigidGround({"below": (0, 0, 0)}), sixd.SpringDamper("below", "above", stiffness, stiffness / 50, 0.5)
+    motion = sixd.simulate(builder.build(), None, None, 3.0, dt=dt, method="implicit", forces=forces)
+    assert_allclose(motion.q[-1], [0, -10 * G / stiffness], atol=1e-9)
+    assert motion.facts["unsolved"] == 0
+
+
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])
 @pytest.mark.parametrize("stiffness", [10.0, 1000.0])
 def test_a_box_that_sticks_does_not_creep_by_implicit_steps(stiffness, dt):

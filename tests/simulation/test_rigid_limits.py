@@ -141,6 +141,10 @@ def test_what_is_refused():
     for wrong in (-0.1, 1.1, np.nan, "hard", True, None):
         with pytest.raises(sixd.ModelError, match=r"RigidLimits: restitution is .*, expected a number from 0 to 1"):
             sixd.RigidLimits(wrong)
+    with pytest.raises(sixd.ModelError, match="forces holds 2 RigidLimits, expected one"):
+        sixd.simulate(elevator(), [0.5], None, 0.1, forces=(sixd.RigidLimits(0.3), sixd.RigidLimits()))
+    with pytest.raises(sixd.ScalarTypeError, match="forces holds 'stops', expected elements"):
+        sixd.simulate(elevator(), [0.5], None, 0.1, forces="stops")
     with pytest.raises(sixd.ModelError, match="expected the lower one first"):
         sixd.simulate(dataclasses.replace(elevator(), lower=np.array([1.0]), upper=np.array([0.0])), None, None, 0.1, forces=sixd.RigidLimits())  # fmt: skip
     with pytest.raises(sixd.ScalarTypeError, match=r"RigidLimits acts by impulses.*method=\"rk4\""):

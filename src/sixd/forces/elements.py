@@ -118,7 +118,7 @@ def nonnegative(where: str, name: str, value: Any, unit: str = "") -> float:
 
 def elements(where: str, forces: Any) -> tuple[Force, ...]:
     """Return the given force elements, or the only one, as a tuple."""
-    every = tuple(forces) if isinstance(forces, Iterable) else (forces,)
+    every = tuple(forces) if isinstance(forces, Iterable) and not isinstance(forces, str) else (forces,)
     for force in every:
         if not isinstance(force, Force):
             raise ScalarTypeError(f"{where}: forces holds {force!r}, expected elements such as sixd.Ground(…).")

@@ -15,7 +15,6 @@ import numpy as np
 from sixd.errors import SimulationWarning
 from sixd.forces.rigid_ground import RigidGround
 from sixd.model.system import System
-from sixd.simulation.contact.ground_points import GroundPoints
 from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordinates
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
@@ -60,6 +59,8 @@ def start_warning(setup: Setup) -> str | None:
     problem = setup.problem
     if problem.parameters or not any(isinstance(force, RigidGround) for force in problem.forces):
         return None
+    from sixd.simulation.contact.ground_points import GroundPoints
+
     points = GroundPoints(problem.system, problem.forces, problem.sizes)
     lowest, frame = 0.0, ""
     for row in some_rows(setup.rows) if setup.rows else ():

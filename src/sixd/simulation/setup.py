@@ -15,11 +15,12 @@ import numpy as np
 from sixd.algorithms.constrained.least_norm import COARSE, EXACT
 from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
 from sixd.algorithms.singular import singular_joints
+from sixd.constraints.reduced_model import Reduced
 from sixd.engine.evaluate import require_regular
 from sixd.engine.functions import Function
 from sixd.engine.kernel import batched
 from sixd.engine.parameters import parameter_shape
-from sixd.errors import AssemblyError, ScalarTypeError, unknown_name
+from sixd.errors import AssemblyError, ModelError, ScalarTypeError, unknown_name
 from sixd.forces.elements import elements
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
@@ -189,6 +190,7 @@ def _parameters(where: str, parameters: Any) -> dict[str, Any]:
 def _require_start(setup: Setup, t: float) -> None:
     """Raise if the mass matrix is singular, or if the start violates the constraints at the time t."""
     system, problem = setup.problem.system, setup.problem
+    _require_friction(setup)
     names = singular_joints(system) if isinstance(system, Model) and not problem.parameters else ()
     if names:
         require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
@@ -198,6 +200,24 @@ def _require_start(setup: Setup, t: float) -> None:
         error, rate = errors(setup.q, setup.qd, times, *(setup.constants[name] for name in problem.parameters))
         _require_small(setup, "q", error, 1.0, "sixd.assemble(model, q)")
         _require_small(setup, "qd", rate, np.abs(setup.qd).max(axis=-1), "sixd.assemble(model, q, qd)")
+
+
+def _require_friction(setup: Setup) -> None:
+    """Raise if a joint's friction is negative in the first row; symbols have their numbers there."""
+    problem = setup.problem
+    if not setup.rows or not isinstance(problem.system, (Model, Reduced)):
+        return
+    system: Any = problem.system
+    if problem.parameters and system.symbols:
+        system = problem.system_with({name: setup.constants[name][0] for name in problem.parameters})
+    tree = system.model if isinstance(system, Reduced) else system
+    for i in tree.bodies if "friction" not in problem.parameters else ():
+        for x in tree.friction[tree.iv[i]]:
+            if is_number(x) and x < 0:
+                raise ModelError(
+                    f"{problem.where}: joint {tree.joint_names[i - 1]!r} of {tree.name!r} has friction {x:g}, expected "
+                    f"at least 0: it would drive the joint. Use dataclasses.replace, or correct the model's file."
+                )
 
 
 def _constraint_errors(system: System, q: Array, qd: Array, t: Scalar) -> tuple[Array, Array]:

@@ -14,13 +14,13 @@ import numpy as np
 from sixd.algorithms.constrained.dynamics import Metric, mass_metric, row_targets, solve_on_rows
 from sixd.algorithms.rnea import bias_force
 from sixd.forces.elements import Applied
-from sixd.model.sparsity import ltdl, reciprocal
+from sixd.model.sparsity import factors
 from sixd.model.system import System
 from sixd.simulation.contact.ground_points import GroundPoints
 from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.simulation.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
-from sixd.simulation.stepping.implicit import IMPLICIT, slopes, strength
+from sixd.simulation.stepping.implicit import IMPLICIT, slopes, strength, symmetric_part
 from sixd.spatial.scalar import Array, Scalar, is_number, maximum, sqrt
 
 _LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
@@ -46,7 +46,12 @@ class ContactRows:
             "u": (problem.nu,),
         }
         self.first = self.problem.traced(self._first, shapes, dtype)
+        layout = self.sparse.layout
         self.last = self.problem.traced(self._last, shapes, dtype)
+        if self.sparse.layout != layout:  # other entries vanish at the end than at the start
+            self.sparse.fix(layout, self.sparse.layout)
+            self.first = self.problem.traced(self._first, shapes, dtype)
+            self.last = self.problem.traced(self._last, shapes, dtype)
 
     def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
         """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities of the rows (n,) and
@@ -83,7 +88,7 @@ class ContactRows:
         J, metric = self.jacobian(system, q), mass_metric(system, q)
         if self.is_implicit:
             M, D, K = slopes(self.problem, t, q, qd, u, constants)
-            metric = _symmetric(M + D * h + K * (h * h), system, metric)
+            metric = _symmetric(M + D * h + K * (h * h))
         response = self.sparse.data(system, q, metric, J, 3 * self.k)
         return self.points.heights(system, q), J @ qd, *response
 
@@ -92,8 +97,8 @@ class ContactRows:
     ) -> tuple[Array, Array, Metric]:
         """Return the mean acceleration A⁻¹(M a0 - hKv) with A = M + hD + h²K, the rates of u, and the metric of A.
 
-        Of A the symmetric part with the zeros of the tree: all of it for damping and PD control. Were it another in the
-        acceleration than in the metric, impulses would not balance forces, and what sticks would creep.
+        Of A the symmetric part: all of it for damping and PD control. Were it another in the acceleration than in the
+        metric, impulses would not balance forces, and what sticks would creep.
         """
         problem = self.problem
         tau, f_ext, rate = problem.total_force(system, t, q, qd, u, constants)
@@ -101,7 +106,7 @@ class ContactRows:
         M, D, K = slopes(problem, t, q, qd, u, constants)
         A = M + D * h + K * (h * h)
         b = tau - system.apply("bias_force", bias_force, q, qd, **force) - K @ qd * h
-        metric = _symmetric(A, system, metric)
+        metric = _symmetric(A)
         if system.constraints:
             c = row_targets(system, q, qd, t, strength(problem))
             a = solve_on_rows(system, q, metric, b, c, problem.limits)
@@ -122,10 +127,10 @@ class ContactRows:
         )
 
 
-def _symmetric(A: Array, system: System, metric: Metric) -> Metric:
-    """Return the metric of the symmetric part of A with the zeros of the tree."""
-    L, pivots = ltdl((A + A.T) / 2, system.dof_parent)
-    return Metric(L, np.array([reciprocal(x) for x in pivots]), metric.branch)
+def _symmetric(A: Array) -> Metric:
+    """Return the metric of the symmetric part of A, with its own zeros: a spring may join bodies of two branches."""
+    found = factors(symmetric_part(A), is_symmetric=True)
+    return Metric(found.L, found.weight, found.pattern)
 
 
 def _gravity(system: Any) -> Any:

@@ -24,6 +24,19 @@ class SparseRows:
         self.nv, self.limits = nv, limits
         self.pattern: list[list[int]] = []  # of each row of U
         self.branch: tuple[tuple[int, ...], ...] = ()
+        self.fixed: Any = None
+
+    @property
+    def layout(self) -> tuple[list[list[int]], tuple[tuple[int, ...], ...]]:
+        """The patterns of U and L."""
+        return self.pattern, self.branch
+
+    def fix(self, *layouts: tuple[list[list[int]], tuple[tuple[int, ...], ...]]) -> None:
+        """Use from now on the patterns that contain all of these."""
+        patterns, branches = zip(*layouts, strict=True)
+        pattern = [sorted(set().union(*rows)) for rows in zip(*patterns, strict=True)]
+        branch = tuple(tuple(sorted(set().union(*rows), reverse=True)) for rows in zip(*branches, strict=True))
+        self.fixed = pattern, branch
 
     @property
     def size(self) -> int:
@@ -41,9 +54,9 @@ class SparseRows:
         pattern = [[j for j, x in enumerate(row) if not _vanishes(x)] for row in U]
         for i in range(0, together, 3):
             pattern[i : i + 3] = [sorted({*pattern[i], *pattern[i + 1], *pattern[i + 2]})] * 3
-        self.pattern, self.branch = pattern, metric.branch
+        self.pattern, self.branch = (pattern, metric.branch) if self.fixed is None else self.fixed
         L = [metric.L[i, j] for i in range(self.nv) for j in self.branch[i]]
-        return np.array([U[i, j] for i, js in enumerate(pattern) for j in js]), np.array(L), root
+        return np.array([U[i, j] for i, js in enumerate(self.pattern) for j in js]), np.array(L), root
 
     def rows(self, entries: Array) -> list[dict[int, Any]]:
         """Return the rows of U as maps from columns to entries."""

@@ -21,7 +21,7 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import Setup
-from sixd.spatial.scalar import Array, absolute, is_number, is_zero
+from sixd.spatial.scalar import Array, absolute, is_zero
 from sixd.symbolic.equations.dry_friction import dry_friction
 from sixd.symbolic.equations.equations import Equations
 
@@ -122,29 +122,20 @@ def joint_rows(problem: Problem) -> JointRows | None:
 def _find_rows(problem: Problem) -> JointRows | None:
     system = problem.system
     may_be_any = "friction" in problem.parameters
-    if not may_be_any and isinstance(system, (Model, Reduced)):
-        _require_friction(problem.where, system.model if isinstance(system, Reduced) else system)
     has_friction = [problem.sticks and (may_be_any or not is_zero(x)) for x in _own_friction(system)]
     freedoms, followers = _rows_of(system, has_friction)
     limits: dict[int, tuple[int, float, float]] = {}
-    for force in problem.forces:
-        if isinstance(force, RigidLimits):
-            limits = {j: (i, low, high) for i, j, low, high in limited_coordinates(system)}
+    stops = [force for force in problem.forces if isinstance(force, RigidLimits)]
+    if len(stops) > 1:
+        raise ModelError(
+            f"{problem.where}: forces holds {len(stops)} RigidLimits, expected one: joints have one limit."
+        )
+    if stops:
+        limits = {j: (i, low, high) for i, j, low, high in limited_coordinates(system)}
     freedoms = sorted({*freedoms, *limits})
     if not freedoms and not followers:
         return None
     return JointRows(problem, tuple(freedoms), tuple(followers), limits)
-
-
-def _require_friction(where: str, tree: Any) -> None:
-    """Raise if a joint's friction is a negative number."""
-    for i in tree.bodies:
-        for x in tree.friction[tree.iv[i]]:
-            if is_number(x) and x < 0:
-                raise ModelError(
-                    f"{where}: joint {tree.joint_names[i - 1]!r} of {tree.name!r} has friction {x:g}, expected at "
-                    f"least 0: it would drive the joint. Give another by dataclasses.replace, or in the model's file."
-                )
 
 
 def _own_friction(system: System) -> Any:

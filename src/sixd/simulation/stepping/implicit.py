@@ -100,11 +100,12 @@ def all_slopes(
     by_u = directional(outputs, list(u), np.eye(nu, dtype=int))
     found = Slopes(by_qd[:nv], by_q[:nv], by_u[:nv], by_qd[nv:], by_q[nv:], by_u[nv:])
     if system.constraints:  # the least-norm solution takes a symmetric matrix
-        found = found._replace(D=_symmetric_part(found.D), K=_symmetric_part(found.K))
+        found = found._replace(D=symmetric_part(found.D), K=symmetric_part(found.K))
     return found
 
 
-def _symmetric_part(A: Array) -> Array:
+def symmetric_part(A: Array) -> Array:
+    """Return (A + Aᵀ)/2, with the int 0 for entries that are zero by structure."""
     mean = [x if _same(x, y) else (x + y) / 2 for x, y in zip(A.ravel(), A.T.ravel(), strict=True)]
     return _clean(object_array(mean, A.shape))
 
@@ -148,7 +149,7 @@ def _linear(system: System, M: Array, found: Slopes, g: Scalar) -> _Linear:
         moved = np.array([N.solve(column) for column in (P + Q * g).T]).T
         A = A - G @ moved * (g * g)
         if system.constraints:
-            A = _symmetric_part(A)
+            A = symmetric_part(A)
     A = _clean(A)
     return _Linear(M, K, G, P, Q, factors(A, is_symmetric=is_symmetric(A)), N)
 
