@@ -59,7 +59,7 @@ class RigidGround(RigidForce):
     >>> motion = sixd.simulate(ball.build(), [1, 0, 0, 0, 0, 0, 0.1], None, 0.1, forces=ground)
     >>> (name, points, forces), = motion.contacts()
     >>> name, forces[-1].round(6).tolist()
-    ('RigidGround', [[0.0, 0.0, 9.81]])
+    ('rigidground', [[0.0, 0.0, 9.81]])
     """
 
     points: Mapping[str, Any] | None = None

@@ -19,8 +19,9 @@ from typing import Any
 from sixd.spatial.scalar import maximum, minimum, sqrt, where
 
 # part of the mean of a point's own block that is added to its diagonal where that is inverted: a point that cannot move
-# in some direction, as in a plane mechanism, has a singular one. What is solved does not change
-DAMPING = {"float64": 1e-9, "float32": 1e-5}
+# in some direction, as in a plane mechanism, has a singular one. What is
+# solved does not change; rounding is divided by it
+DAMPING = {"float64": 1e-7, "float32": 1e-3}
 _STEEP = 0.01  # least part of the normal response that friction leaves (Painlevé's paradox lies below 0)
 _NEVER = 1e20  # rad/s or m/s: rows without a limit have a larger one
 _NEWTON = 2  # iterations for the direction of slip

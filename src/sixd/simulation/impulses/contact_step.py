@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from sixd.forces.elements import tree_of
+from sixd.model.joints.quaternion import Free
 from sixd.simulation.impulses.cone import in_cone
 from sixd.simulation.impulses.contact_joints import ContactJoints
 from sixd.simulation.impulses.contact_rows import ContactRows
@@ -28,12 +30,16 @@ from sixd.simulation.impulses.impulse_solver import FAR, ImpulseSolver
 from sixd.simulation.impulses.slip_paths import Slip, slip_path, turned_moment
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
+from sixd.spatial.rotation import quaternion_to_rotation
 from sixd.spatial.scalar import Array, maximum, minimum, sqrt, where
 from sixd.trace.program import trace
 from sixd.trace.stages import Stages
 
 # of h g: points that approach the ground faster are struck, slower ones are held (and those above it by less than h² g)
 _HELD = 1.0
+# of h² g: points that are closer touch the ground. Where more touch than it takes to carry a body, heights that differ by
+# rounding would let some of them lift off
+_TOUCHES = {"float64": 1e-3, "float32": 0.1}
 _BOUNCING = 2.0  # of h g: slower strikes do not bounce
 _SMOOTH = 0.25  # largest relative change of a force that is extrapolated
 _NONE = np.zeros(3)
@@ -47,6 +53,9 @@ class ContactStep:
         self.points, self.sparse = self.rows.points, self.rows.sparse
         self.k, self.n = self.rows.k, 3 * self.rows.k + self.rows.m
         self.system = problem.system
+        tree = tree_of("RigidGround", problem.system)
+        names = [name for name in problem.system.joint_names if isinstance(tree.joint(name).joint, Free)]
+        self.free = [(problem.system.q_slice(name), problem.system.v_slice(name)) for name in names]
         friction = [point.friction for point in self.points.points]
         self.solve = ImpulseSolver(self.sparse, friction, self.rows.m, self.points.sweeps, dtype)
         self.take = base_step(self.rows.problem, method, dtype, Hold(self.n, self.rows.applied))
@@ -114,8 +123,9 @@ class ContactStep:
         guess = points.to_axes(np.array([u[j] for j in points.entries])) * h
         b, held = list(v + slope * h), []
         for i in range(self.k):
-            gap = maximum(phi[i], 0) * per
-            on = (phi[i] < g * h * h * _HELD) & (v[3 * i] + gap >= -(g * h) * _HELD)
+            near = g * h * h * _HELD
+            gap = maximum(phi[i] - near * _TOUCHES[self.dtype], 0) * per
+            on = (phi[i] < near) & (v[3 * i] + gap >= -(g * h) * _HELD)
             b[3 * i] = b[3 * i] + where(on, gap, FAR)
             guess[_own(i)] = where(on, guess[_own(i)], 0)
             held.append(where(on, 1, 0))
@@ -157,7 +167,17 @@ class ContactStep:
             pressed.append(where(bounce > 0, 0, 1) if point.restitution else 1)
         slide, moment = (np.array([x for slip in slips for x in part(slip)]) for part in (_shift, _moments))
         turns = np.array([slip.turns for slip in slips])
-        return np.array(b), z, slide, moment, turns, _times(strikes, held, h * self.lag), np.array(pressed)
+        return np.array(b), z, slide, moment, turns, self._times(strikes, slips, held, h), np.array(pressed)
+
+    def _times(self, strikes: list[Strike], slips: list[Slip], held: Array, h: Any) -> Array:
+        """Return the times (3k,) since the impulses change: held ones do by strikes of others, if there are any."""
+        total = sum(x.weight for x in strikes[1:]) + strikes[0].weight
+        mean = sum(x.weight * x.since for x in strikes) / where(total > 0, total, 1)
+        found: list[Any] = []
+        for strike, slip, on in zip(strikes, slips, held, strict=True):
+            own = where(slip.bends > 0, h * max(self.lag, 0.5), h * self.lag)
+            found += [where(on > 0, where(total > 0, mean, own), strike.since)] * 3
+        return np.array(found)
 
     def _moment(
         self, h: Any, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array, since: Array
@@ -173,9 +193,16 @@ class ContactStep:
     def _moved(
         self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array
     ) -> tuple[Array, Array]:
-        """Return the state at the end of the step."""
-        q = self.system.integrate_row(q, self.sparse.change(L, root, shift))
-        return q, qd + self.sparse.change(L, root, z)
+        """Return the state at the end of the step.
+
+        The linear velocity of a free body is in its axes: where these turn, it turns back, and momentum is conserved.
+        """
+        after = self.system.integrate_row(q, self.sparse.change(L, root, shift))
+        v = list(qd + self.sparse.change(L, root, z))
+        for iq, iv in self.free:
+            R, R_after = (quaternion_to_rotation(x[iq][:4]) for x in (q, after))
+            v[iv.start + 3 : iv.stop] = R_after.T @ (R @ np.array(v[iv.start + 3 : iv.stop]))
+        return after, np.array(v)
 
 
 class Strike:
@@ -208,14 +235,6 @@ def _shift(slip: Slip) -> list[Any]:
 
 def _moments(slip: Slip) -> list[Any]:
     return [0, *slip.moment]
-
-
-def _times(strikes: list[Strike], held: Array, lag: Any) -> Array:
-    """Return the times (3k,) since the impulses change: those that are held do by strikes of others, if there are any."""
-    total = sum(x.weight for x in strikes[1:]) + strikes[0].weight
-    mean = sum(x.weight * x.since for x in strikes) / where(total > 0, total, 1)
-    each = [where(on > 0, where(total > 0, mean, lag), x.since) for x, on in zip(strikes, held, strict=True)]
-    return np.repeat(np.array(each), 3)
 
 
 def contact_step(problem: Problem, method: str, dtype: str, project: Callable[..., Any]) -> Callable[..., Any]:

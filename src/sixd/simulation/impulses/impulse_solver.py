@@ -21,17 +21,19 @@ from sixd.trace.stages import Stages
 
 FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5}  # m/s: changes of the points' velocities in a sweep
-# and of joint rows, 1e-8 rad/s or m/s: where joints that stick and feet that stick hold the same mechanism, impulses
-# wander on by about as much for thousands of sweeps
+# beside joint rows, of points, and for rows this part counts (1e-5 rad/s): where joints that stick and feet that stick
+# hold the same mechanism, impulses wander on by 1e-6 rad/s for thousands of sweeps
+TOLERANCE_OF_JOINTS = {"float64": 1e-7, "float32": 1e-4}
 _COARSER = 0.01
 CLOSE = {"float64": 1e-9, "float32": 1e-6}  # m: changes of heights in a sweep
 # part of the mean of a point's own response by which a law that fixes a velocity is softened where it is linearized:
 # x = x0 - u/soft. Repeated, it fixes the velocity, also where impulses are redundant
 SOFT = {"float64": 1e-8, "float32": 1e-3}
-_SOFTEST = 1e-2
+_SOFT_JOINTS = 1e-4  # beside joint rows, whose impulses and those of the points are often redundant
+_SOFTEST = 0.9e-2
 _SOFTER = 100.0
 # for the configuration, whose errors are small and are removed in the next steps too
-_HEIGHT_SWEEPS = 6
+_HEIGHT_SWEEPS = 12
 _PATIENCE = 3  # iterations without progress
 _PROGRESS = 0.5  # a step of Newton's method is kept if the sweep after it changes less than this part of the one before
 
@@ -42,6 +44,8 @@ class ImpulseSolver:
     def __init__(self, rows: SparseRows, friction: list[float], m: int, most: int, dtype: str) -> None:
         self.rows, self.friction, self.m, self.most, self.dtype = rows, friction, m, most, dtype
         self.k = len(friction)
+        self.tolerance = (TOLERANCE_OF_JOINTS if m else TOLERANCE)[dtype]
+        self.soft = max(SOFT[dtype], _SOFT_JOINTS) if m else SOFT[dtype]
         self.n = 3 * self.k + m
         self.program = self._iteration()
         self.heights = self._heights()
@@ -56,7 +60,7 @@ class ImpulseSolver:
         """
         z = self.rows.collected(U, x)
         more = () if bounds is None else (bounds,)
-        given = (x, z, x, FAR, 0.0, SOFT[self.dtype], 0.0)
+        given = (x, z, x, FAR, 0.0, self.soft, 0.0)
         x, z, *_, done = stages(self.program, *given, U, b, slide, *more, most=self.most)
         return x, z, done
 
@@ -75,21 +79,20 @@ class ImpulseSolver:
             graphs = bounds[0] if bounds else np.zeros(0)
             blocks = [self._block(U[3 * i : 3 * i + 3]) for i in range(k)]
             x1, z1 = self._newton(U, blocks, b, x, z, slide, graphs, soft)
+            alone = soft >= _SOFTEST
+            x1, z1 = where(alone, x, x1), where(alone, z, z1)
             x1, z1, size = self._sweep(U, blocks, b, x1, z1, slide, graphs)
-            found = where(size >= TOLERANCE[self.dtype], 0, 1)
+            found = where(size >= self.tolerance, 0, 1)
             better = size < best * _PROGRESS
             count1 = where(better, 0, count + 1)
-            stuck = count1 >= _PATIENCE
-            back = stuck & (soft < _SOFTEST)  # else it goes on from where it is, and begins again
-            fresh = stuck & (soft >= _SOFTEST)
-            softer = where(better, maximum(soft / _SOFTER, SOFT[self.dtype]), soft)
+            back = where(alone, 0, where(count1 >= _PATIENCE, 1, 0)) > 0
             results = (
                 where(back, kept, x1),
                 where(back, self.rows.collected(entries, kept), z1),
-                where(better | fresh, x1, kept),
-                where(better | fresh, size, best),
-                where(stuck, 0, count1),
-                where(back, soft * _SOFTER, where(fresh, SOFT[self.dtype], softer)),
+                where(better, x1, kept),
+                where(better, size, best),
+                where(back, 0, count1),
+                where(back, soft * _SOFTER, soft),
             )
             before = done > 0
             # what is found is returned as it is

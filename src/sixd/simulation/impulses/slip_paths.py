@@ -21,11 +21,14 @@ _DAMPING = 1e-9
 class Slip(NamedTuple):
     """The slip of a point: c and c s (3,) for ``cone.py``, and what moves the configuration since friction was not
     constant: its moment (2,) [N s²] where the point stops; 1 where it turns back, see :func:`turned_moment`.
+
+    ``bends``: 1 in both cases, where the change of the held impulse counts as constant.
     """
 
     shift: list[Any]
     moment: list[Any]
     turns: Any
+    bends: Any
 
 
 def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> Slip:
@@ -34,7 +37,7 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
     B (2, 2) is its own tangential response, l (3,) the impulse that was held.
     """
     if not mu:
-        return Slip([0, 0, 0], [0, 0], 0)
+        return Slip([0, 0, 0], [0, 0], 0, 0)
     speed = _size(v)
     scale = 1 / where(speed > 0, speed, 1)
     s = [v[0] * scale, v[1] * scale]
@@ -56,7 +59,8 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
     stop = _stopping(B, v, w, l, most, h)
     slides = held & (speed > 0)
     moment = [where(sticks & slides, stop[r], 0) for r in range(2)]
-    return Slip([used, s[0] * used, s[1] * used], moment, where(sticks, 0, where(turns, 1, 0)))
+    back = where(sticks, 0, where(turns, 1, 0))
+    return Slip([used, s[0] * used, s[1] * used], moment, back, where(sticks & slides, 1, back))
 
 
 def turned_moment(x: Any, shift: Any, turns: Any, mu: float, h: Any) -> list[Any]:

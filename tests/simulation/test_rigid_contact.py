@@ -1,0 +1,323 @@
+"""Steps with rigid contact: laws that hold at every record, on bodies, arms, loops; batches, dtypes, files, the viewer."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import nonsmooth
+import sixd
+from sixd import RigidGround
+
+G = nonsmooth.G
+CORNERS = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.05, 0.05)]
+BOX = nonsmooth.free_body(sixd.box(0.2, 0.2, 0.1, mass=1.5), "box")
+BALL = nonsmooth.free_body(sixd.sphere(0.1, mass=1.0), "ball")
+ON_BALL = {"ball": (0, 0, 0, 0.1)}
+
+
+def thrown(rng, rows=None):
+    """Random states of the box above the ground, moving and turning."""
+    size = () if rows is None else (rows,)
+    turn = rng.normal(size=(*size, 4))
+    turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
+    at = np.concatenate([rng.uniform(-1, 1, (*size, 2)), rng.uniform(0.2, 0.4, (*size, 1))], axis=-1)
+    return np.concatenate([turn, at], axis=-1), rng.normal(scale=2.0, size=(*size, 6))
+
+
+def tumbling(rng, **options):
+    q, qd = thrown(rng)
+    ground = RigidGround({"box": CORNERS}, **options)
+    return sixd.simulate(BOX, q, qd, 1.5, forces=ground), ground
+
+
+def world_velocity(motion):
+    return nonsmooth.velocity_of_origin(BOX, motion.q, motion.qd, "box")
+
+
+# laws ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.6])
+@pytest.mark.parametrize("friction", [0.0, 0.4])
+def test_a_tumbling_box_obeys_the_laws(restitution, friction, rng):
+    """Newton's law for its centre, Coulomb's cone, no pull, no force in the air, no depth."""
+    motion, _ = tumbling(rng, restitution=restitution, friction=friction)
+    ((name, points, forces),) = motion.contacts()
+    assert name == "rigidground"
+    h = motion.facts["dt"]
+    change = np.diff(world_velocity(motion), axis=0)
+    impulse = forces[1:].sum(axis=1) * h - [0, 0, 1.5 * G * h]
+    np.testing.assert_allclose(1.5 * change, impulse, atol=2e-9)  # velocities turn with the body: RK4's own error
+    normal, tangent = forces[..., 2], np.linalg.norm(forces[..., :2], axis=-1)
+    assert normal.min() >= 0
+    assert (tangent <= friction * normal * (1 + 1e-9)).all()
+    assert points[..., 2].min() >= -1e-6
+    air = (points[:-1, :, 2] > 1e-5) & (points[1:, :, 2] > 1e-5)  # before and after a step
+    quick = np.abs(np.diff(points[..., 2], axis=0)) > 1e-5  # but it may have bounced within it
+    assert (normal[1:][air & ~quick] == 0).all()
+    assert motion.facts["unsolved"] <= 3
+
+
+def test_impacts_take_energy(rng):
+    """No step gains more than RK4's own error and what it takes to lie flat, 1e-5 J of some 10 J."""
+    for e in (0.0, 0.5):
+        motion, _ = tumbling(rng, restitution=e, friction=0.5)
+        assert np.diff(motion.energy).max() < 1e-5
+        assert motion.energy[-1] < 0.3 * motion.energy[0]
+
+
+def test_an_elastic_ball_keeps_its_energy():
+    """e = 1: bounces within steps are made at their times, and return the speed."""
+    ground = RigidGround(ON_BALL, restitution=1.0, friction=0.0)
+    motion = sixd.simulate(BALL, [1, 0, 0, 0, 0, 0, 0.6], [0, 0, 0, 0.7, 0, 0], 3.0, forces=ground)
+    np.testing.assert_allclose(motion.energy, motion.energy[0], rtol=1e-9)  # of ten bounces
+    assert motion.q[:, 6].min() >= 0.1
+    close = np.abs(motion.q[:, 4] - 0.7 * motion.t).max()
+    assert close < 1e-12
+
+
+def test_a_slope_is_a_turned_world():
+    """A plane with another normal under turned gravity gives the turned motion."""
+    angle = 0.3
+    q = np.array([1.0, 0, 0, 0, 0, 0, 0.05])
+    qd = np.array([0, 0, 0.5, 0.4, 0.3, 0])
+    flat = BOX.with_gravity((G * np.sin(angle), 0, -G * np.cos(angle)))
+    # on three points: how four or more share a load, and so the friction's moment, is not determined
+    tripod = [(0.1, 0.0, -0.05), (-0.1, 0.1, -0.05), (-0.1, -0.1, -0.05)]
+    ground = RigidGround({"box": tripod}, friction=0.6)
+    one = sixd.simulate(flat, q, qd, 0.5, forces=ground)
+    normal, tilted = nonsmooth.on_slope(angle, 0.05)
+    two = sixd.simulate(BOX, tilted, qd, 0.5, forces=dataclasses.replace(ground, normal=normal))
+    np.testing.assert_allclose(two.qd, one.qd, atol=1e-9)  # contacts are solved to 1e-10 m/s
+    height = RigidGround({"box": tripod}, friction=0.6, height=0.7)
+    three = sixd.simulate(flat, q + [0, 0, 0, 0, 0, 0, 0.7], qd, 0.5, forces=height)
+    np.testing.assert_allclose(three.qd, one.qd, atol=1e-9)
+
+
+def test_a_point_turns_back_on_a_slope():
+    """Thrown up a slope steeper than friction it stops within a step and slides back: v = v0 - a1 t, then a2 t."""
+    angle, mu, speed = 0.6, 0.3, 0.5037
+    model = BALL.with_gravity((-G * np.sin(angle), 0, -G * np.cos(angle)))
+    # a ball whose point of contact is its centre does not roll
+    ground = RigidGround({"ball": (0, 0, 0)}, friction=mu)
+    motion = sixd.simulate(model, [1, 0, 0, 0, 0, 0, 0], [0, 0, 0, speed, 0, 0], 0.3, forces=ground)
+    up, down = (G * (np.sin(angle) + s * mu * np.cos(angle)) for s in (1, -1))
+    t, stop = motion.t, speed / up
+    later = np.maximum(t - stop, 0)
+    early = np.minimum(t, stop)
+    x = speed * early - up * early**2 / 2 - down * later**2 / 2
+    np.testing.assert_allclose(motion.q[:, 4], x, atol=1e-9)
+    np.testing.assert_allclose(motion.qd[:, 3], speed - up * early - down * later, atol=1e-9)
+
+
+def test_friction_turns_with_the_sliding_point():
+    """A puck that slides across a slope: order 2, since friction follows the velocity within a step."""
+    model = BALL.with_gravity((3.0, 0, -G))
+    ground = RigidGround({"ball": (0, 0, 0)}, friction=0.25)
+    runs = [
+        sixd.simulate(model, [1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1.0, 0], 0.4, dt=h, forces=ground).q[-1]
+        for h in (4e-3, 2e-3, 1e-3, 1e-4)
+    ]
+    errors = [np.abs(x - runs[-1]).max() for x in runs[:-1]]
+    assert errors[2] < 2e-6
+    assert errors[0] / errors[2] > 12  # 16 for order 2
+
+
+# systems ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
+def test_every_method_of_fixed_steps(method):
+    """A box dropped flat lies still, at its height."""
+    ground = RigidGround({"box": CORNERS})
+    motion = sixd.simulate(BOX, [1, 0, 0, 0, 0, 0, 0.15], [0, 0, 0, 0.5, 0, 0], 0.6, method=method, forces=ground)
+    assert np.abs(motion.qd[-1]).max() < 1e-9
+    assert abs(motion.q[-1, 6] - 0.05) < 1e-9
+    np.testing.assert_allclose(motion.contacts()[0][2][-1].sum(axis=0), [0, 0, 1.5 * G], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_all_joint_types(seed, rng):
+    """A random tree with points on every body: finite, above the ground, forces within the cone."""
+    model = sixd.zoo.random_tree(seed)
+    points = {name: rng.normal(scale=0.2, size=(1, 3)) for name in model.body_names[-3:]}
+    q = model.random_configuration(rng)
+    poses = {name: np.asarray(sixd.pose(model, q, name)) for name in points}
+    low = min((poses[name][:3, :3] @ x[0] + poses[name][:3, 3])[2] for name, x in points.items())
+    ground = RigidGround(points, friction=0.5, height=low - 0.02)
+    push = np.array([[0, 0, 0, 0, 0, -20.0]] * model.nb)
+    motion = sixd.simulate(model, q, None, 0.5, forces=ground, f_ext=push)
+    ((_, at, forces),) = motion.contacts()
+    assert np.isfinite(motion.q).all()
+    assert (at[..., 2] - ground.height).min() > -1e-6
+    assert (np.linalg.norm(forces[..., :2], axis=-1) <= 0.5 * forces[..., 2] * (1 + 1e-9)).all()
+    assert forces[..., 2].max() > 0
+
+
+def test_an_arm_rests_on_the_ground():
+    """A pendulum that falls onto a table: fixed base, singular in y; it lies there with m g l/2 = F l."""
+    rod = sixd.ModelBuilder("rod")
+    rod.add_body("rod", "world", sixd.Revolute("y"), inertia=sixd.Inertia(1.0, (0.5, 0, 0), (1e-3, 0.09, 0.09)))
+    model = rod.build()
+    motion = sixd.simulate(model, [-0.5], None, 1.0, forces=RigidGround({"rod": (1.0, 0, 0)}, height=-0.2))
+    assert abs(np.sin(motion.q[-1, 0]) - 0.2) < 1e-9
+    assert abs(motion.qd[-1, 0]) < 1e-9
+    force = motion.contacts()[0][2][-1, 0]
+    # the friction at the tip carries a part of the moment: together they balance the weight
+    x, z = np.cos(motion.q[-1, 0]), -np.sin(motion.q[-1, 0])
+    assert abs(force[2] * x - force[0] * z - G * 0.5 * x) < 1e-6
+
+
+def test_reduced_models_and_loops(rng):
+    """A mechanism with dependent joints, in reduced coordinates and with constraints, has the same contact."""
+    model = sixd.zoo.double_elbow().with_gravity((0, -G, 0))
+    reduced = model.reduce()
+    ground = RigidGround({"lower": [(1.0, 0, 0)]}, normal=(0, 1, 0), height=0.8, friction=0.3)
+    y = np.array([0.3, 0.2])
+    one = sixd.simulate(reduced, y, None, 0.6, forces=ground)
+    q, qd = reduced.lift(y, np.zeros(2))
+    two = sixd.simulate(model, q, qd, 0.6, forces=ground)
+    # constraints are projected after each step; the contact's second-order errors differ
+    np.testing.assert_allclose(two.q, np.asarray(reduced.lift(one.q)), atol=2e-4)
+    for motion in (one, two):
+        ((_, points, forces),) = motion.contacts()
+        assert (points[..., 1] - 0.8).min() > -1e-6
+        assert forces[..., 1].max() > 0
+    assert two.constraint_error.max() < 1e-9
+
+
+def test_dry_friction_and_limits_beside_contact():
+    """A cart with friction under a ball joint's arm … rests: joints stick exactly while points stick."""
+    builder = sixd.ModelBuilder("crane")
+    builder.add_body("slider", "world", sixd.Prismatic("z"), inertia=sixd.box(0.1, 0.1, 0.1, mass=1.0), friction=2.0)
+    builder.add_body("arm", "slider", sixd.Revolute("y"), inertia=sixd.Inertia(0.5, (0.2, 0, 0), (1e-3, 0.02, 0.02)), friction=0.3, limits=(-1.0, 0.6))
+    model = builder.build()
+    ground = RigidGround({"arm": (0.4, 0, 0), "slider": (0, 0, -0.05)}, friction=0.5)
+    motion = sixd.simulate(model, [0.4, 0.0], [0.0, 2.0], 1.0, forces=(ground, sixd.RigidLimits()))
+    assert (motion.qd[-1] == 0).all()
+    assert motion.q[-1].tolist() == motion.q[-50].tolist()
+    ((_, points, _),) = motion.contacts()
+    assert points[..., 2].min() > -1e-6
+    assert (motion.q[:, 1] <= 0.6).all()
+    assert motion.friction is not None
+    assert np.abs(motion.friction[:, 0]).max() <= 2.0 + 1e-9
+    assert np.abs(motion.friction[:, 1]).max() <= 0.3 + 1e-9
+
+
+# rows, dtypes, steps ------------------------------------------------------------------------------
+
+
+def test_a_row_does_not_depend_on_its_batch(rng):
+    q, qd = thrown(rng, 11)
+    q[3, 4] = np.nan
+    ground = RigidGround({"box": CORNERS}, restitution=0.3, friction=0.5)
+    with pytest.warns(sixd.SimulationWarning):
+        motion = sixd.simulate(BOX, q, qd, 0.6, forces=ground)
+    assert motion.failed == 1
+    assert len(motion.facts["unsolved"]) == 11
+    for k in (0, 2, 4, 10):
+        alone = sixd.simulate(BOX, q[k], qd[k], 0.6, forces=ground)
+        assert np.array_equal(alone.q, motion.q[k])
+        assert np.array_equal(alone.qd, motion.qd[k])
+        assert np.array_equal(alone.internal, motion.internal[k])
+
+
+def test_single_precision(rng):
+    """A box that slides to rest in float32, to the digits it has."""
+    box, corners, q = nonsmooth.lying_box()
+    ground = RigidGround({"box": corners}, friction=0.5)
+    motion = sixd.simulate(box, q.astype(np.float32), np.float32([0, 0, 0, 1, 0, 0]), 0.5, forces=ground)
+    assert motion.q.dtype == np.float32
+    assert abs(motion.q[-1, 4] - 1 / G) < 2e-4
+    assert np.abs(motion.qd[-1]).max() < 1e-4
+    assert np.abs(motion.q[:, 6] - q[6]).max() < 1e-5
+
+
+def test_a_step_is_the_first_of_a_simulation(rng):
+    """To the bit, for one row and for a batch; the second begins without a guess."""
+    ground = RigidGround({"box": CORNERS}, restitution=0.3, friction=0.5)
+    q, qd = thrown(rng, 5)
+    q[:, 6] = 0.05
+    q[:, :4] = [1, 0, 0, 0]
+    motion = sixd.simulate(BOX, q, qd, 2e-3, dt=1e-3, forces=ground)
+    for _ in range(2):  # compiled, then known
+        found = sixd.step(BOX, q, qd, 1e-3, forces=ground)
+        assert np.array_equal(found[0], motion.q[:, 1])
+        assert np.array_equal(found[1], motion.qd[:, 1])
+        one = sixd.step(BOX, q[1], qd[1], 1e-3, forces=ground)
+        assert np.array_equal(one[0], motion.q[1, 1])
+    second = sixd.step(BOX, *found, 1e-3, forces=ground)
+    np.testing.assert_allclose(second[1], motion.qd[:, 2], atol=1e-3)  # held forces are extrapolated in a simulation
+
+
+def test_parameters_and_controllers(rng):
+    """Gravity per row, and a traced controller."""
+    ground = RigidGround(ON_BALL, friction=0.5)
+    gravity = np.array([[0, 0, -9.81], [0, 0, -1.62]])
+    motion = sixd.simulate(
+        BALL, [1, 0, 0, 0, 0, 0, 0.1], None, 0.2, forces=ground, parameters={"gravity": gravity},
+        controller=lambda t, q, qd: np.array([0, 0, 0, 0, 0, -0.5]),
+    )  # fmt: skip
+    np.testing.assert_allclose(motion.contacts()[0][2][:, -1, 0, 2], [10.31, 2.12], atol=1e-6)
+
+
+def test_ensembles_and_files(rng, tmp_path):
+    ground = RigidGround({"box": CORNERS}, friction=0.5)
+    q, qd = thrown(rng, 4)
+    motion = sixd.simulate(BOX, q, qd, 0.3, forces=ground)
+    many = sixd.ensemble(BOX, q, qd, 0.3, forces=ground, processes=1)
+    assert np.array_equal(many.q, motion.q)
+    assert np.array_equal(many.contacts()[0][2], motion.contacts()[0][2])
+    for suffix in ("npz", "csv"):
+        motion.save(tmp_path / f"motion.{suffix}")
+        again = sixd.Trajectory.load(tmp_path / f"motion.{suffix}", BOX, forces=ground)
+        assert np.array_equal(again.contacts()[0][2], motion.contacts()[0][2])
+    halves = sixd.Trajectory.concatenate([motion[:150], motion[149:]])
+    assert np.array_equal(halves.contacts()[0][2], motion.contacts()[0][2])
+
+
+def test_arrows_in_the_viewer(rng):
+    """The page has the points and forces of the contacts."""
+    from sixd.viewer.scene.motions import Motion, _contacts
+
+    ground = RigidGround({"box": CORNERS}, friction=0.5)
+    motion = sixd.simulate(BOX, [1, 0, 0, 0, 0, 0, 0.05], None, 0.1, forces=ground)
+    found = _contacts(Motion("m", motion.t, motion.q, motion), np.arange(len(motion)), np.eye(3))
+    assert found is not None
+    assert found["count"] == len(CORNERS)
+
+
+def test_several_grounds():
+    """A ball in a wedge of two planes rests on both, without friction: each carries m g / (2 cos a)."""
+    a = np.pi / 4
+    planes = [RigidGround(ON_BALL, friction=0.0, normal=(s * np.sin(a), 0, np.cos(a))) for s in (1, -1)]
+    at = 0.1 / np.cos(a)
+    motion = sixd.simulate(BALL, [1, 0, 0, 0, 0, 0, at + 0.05], None, 0.8, forces=planes)
+    assert abs(motion.q[-1, 6] - at) < 1e-8
+    names = [name for name, _, _ in motion.contacts()]
+    assert len(set(names)) == 2
+    for _, _, forces in motion.contacts():
+        assert abs(np.linalg.norm(forces[-1, 0]) - G / (2 * np.cos(a))) < 1e-5
+
+
+def test_without_gravity():
+    """In space: a box pressed onto a wall by a force stays there, one that strikes it bounces."""
+    space = BOX.with_gravity((0, 0, 0))
+    ground = RigidGround({"box": CORNERS}, restitution=0.5)
+    pressed = sixd.simulate(
+        space, [1, 0, 0, 0, 0, 0, 0.05], None, 0.2, forces=ground, f_ext=np.array([[0, 0, 0, 0, 0, -3.0]])
+    )
+    assert np.abs(pressed.q[-1] - pressed.q[0]).max() < 1e-9
+    struck = sixd.simulate(space, [1, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 0, 0, -1.0], 0.2, forces=ground)
+    np.testing.assert_allclose(struck.qd[-1], [0, 0, 0, 0, 0, 0.5], atol=1e-9)
+    np.testing.assert_allclose(struck.q[-1, 6], 0.05 + 0.5 * (0.2 - 0.05), atol=1e-9)
+
+
+def test_unsolved_steps_are_counted(rng):
+    """One sweep is not enough for a box that lands on its corners: counted, finite."""
+    q, qd = thrown(rng)
+    with pytest.warns(sixd.SimulationWarning, match="not solved to the end"):
+        motion = sixd.simulate(BOX, q, qd, 1.0, forces=RigidGround({"box": CORNERS}, sweeps=1))
+    assert motion.facts["unsolved"] > 0
+    assert np.isfinite(motion.q).all()
