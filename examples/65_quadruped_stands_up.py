@@ -13,7 +13,6 @@ the light legs a damper of 8 N m s/rad makes modes that decay at 7,300/s, for wh
 """
 
 import sys
-import warnings
 
 import numpy as np
 
@@ -91,10 +90,5 @@ print(f"from 1.2 s on feet move by at most {slip:.0e} m a step; lowest point of 
 assert slip < 1e-6
 assert points[..., 2].min() > -1e-6
 
-# the same with explicit steps: too long for these gains
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    sixd.simulate(dog, folded, None, 0.01, controller=law, forces=ground)
-print("rk4 instead:", str(caught[0].message)[:130], "…")
 if len(sys.argv) > 1:
     print("written:", sixd.view(dog, motion[::10], open_browser=False).save_html(sys.argv[1]))
