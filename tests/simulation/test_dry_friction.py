@@ -122,6 +122,11 @@ def test_the_friction_of_each_row(rng):
         sixd.simulate(bare, q, qd, 0.05, parameters={"friction": -table})
 
 
+def test_negative_friction_is_refused():
+    with pytest.raises(sixd.ModelError, match=r"joint 'rod' of 'rod' has friction -0\.1, expected at least 0"):
+        sixd.simulate(nonsmooth.rod(friction=-0.1), [0.0], [1.0], 0.1)
+
+
 def test_equations_and_model_agree(rng):
     """Equations of motion know dry friction by the sign of a velocity in them."""
     model = nonsmooth.stuck_pendulum()

@@ -91,7 +91,7 @@ def test_a_slope_is_a_turned_world():
     two = sixd.simulate(BOX, tilted, qd, 0.5, forces=dataclasses.replace(ground, normal=normal))
     np.testing.assert_allclose(two.qd, one.qd, atol=1e-9)  # contacts are solved to 1e-10 m/s
     height = RigidGround({"box": tripod}, friction=0.6, height=0.7)
-    three = sixd.simulate(flat, q + [0, 0, 0, 0, 0, 0, 0.7], qd, 0.5, forces=height)
+    three = sixd.simulate(flat, q + np.array([0, 0, 0, 0, 0, 0, 0.7]), qd, 0.5, forces=height)
     np.testing.assert_allclose(three.qd, one.qd, atol=1e-9)
 
 
@@ -191,7 +191,14 @@ def test_dry_friction_and_limits_beside_contact():
     """A cart with friction under a ball joint's arm … rests: joints stick exactly while points stick."""
     builder = sixd.ModelBuilder("crane")
     builder.add_body("slider", "world", sixd.Prismatic("z"), inertia=sixd.box(0.1, 0.1, 0.1, mass=1.0), friction=2.0)
-    builder.add_body("arm", "slider", sixd.Revolute("y"), inertia=sixd.Inertia(0.5, (0.2, 0, 0), (1e-3, 0.02, 0.02)), friction=0.3, limits=(-1.0, 0.6))
+    builder.add_body(
+        "arm",
+        "slider",
+        sixd.Revolute("y"),
+        inertia=sixd.Inertia(0.5, (0.2, 0, 0), (1e-3, 0.02, 0.02)),
+        friction=0.3,
+        limits=(-1.0, 0.6),
+    )
     model = builder.build()
     ground = RigidGround({"arm": (0.4, 0, 0), "slider": (0, 0, -0.05)}, friction=0.5)
     motion = sixd.simulate(model, [0.4, 0.0], [0.0, 2.0], 1.0, forces=(ground, sixd.RigidLimits()))

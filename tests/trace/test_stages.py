@@ -123,6 +123,36 @@ def test_repeated_program_ends_row_by_row():
         assert_allclose(found[0], (first + a / first) / 2, rtol=1e-14)
 
 
+@pytest.mark.parametrize("most", [1, 30])
+def test_a_call_that_is_left_out(most):
+    """Where the flag is 0 in every row of a vector; rows beside others that need the call stay as they are."""
+    once = trace(lambda x, flag: where(flag > 0, x / 2, x), {"x": (), "flag": ()})
+
+    def halve(x, done, flag):
+        less = where(flag > 0, x / 2, x)
+        return where(done > 0, x, less), where(done > 0, 1, where(flag > 0, where(less < 1, 1, 0), 1))
+
+    repeated = trace(halve, {"x": (), "done": (), "flag": ()})
+
+    def step(stages, x, flag):
+        if most == 1:
+            return stages(once, x, flag, when=flag), flag
+        return stages(repeated, x, 0.0, flag, most=most, when=flag)[0], flag
+
+    recipe = trace_stages(step, {"x": (), "flag": ()}, {})
+    assert [work.when for work in recipe.works if work.program in (once, repeated)] == ["flag"]
+    x, index = np.geomspace(1e-3, 1e4, 21), np.arange(21)
+    wanted = x / 2 if most == 1 else np.where(x / 2 < 1, x / 2, x / 2.0 ** np.ceil(np.log2(x) + 1e-9))
+    roll = compiled(recipe)[0]
+    for flag in (index < 0, index >= 0, index % 3 == 1, index > 15):
+        flags = flag.astype(float)
+        for found in both(recipe, (x, flags), (), 1):
+            assert_array_equal(found[0], np.where(flag, wanted, x))
+        together = roll(np.array([1]), [x, flags], [])[0][:, 0]
+        alone = [roll(np.array([1]), [x[k : k + 1], flags[k : k + 1]], [])[0][0, 0] for k in range(21)]
+        assert_array_equal(together, alone)
+
+
 def test_wrong_number_of_arrays():
     with pytest.raises(TraceError, match="stages: got 1 arrays, expected 2"):
         trace_stages(lambda stages, x: (stages(DOUBLE, x),), {"x": (2,)}, {})

@@ -19,7 +19,7 @@ from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
 from sixd.constraints.reduced_model import Reduced
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, TraceError
-from sixd.forces.elements import Applied, Force
+from sixd.forces.elements import Applied, Force, element_key
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, sign
@@ -70,12 +70,14 @@ class Problem:
 
     @property
     def key(self) -> Any:
-        """A key that is unique among problems of one system; None if it has functions or elements, which may change."""
-        if self.law is not None or self.f_ext is not None or self.forces:
+        """A key that is unique among problems of one system; None if it has functions or users' elements, which may
+        change."""
+        elements = tuple(element_key(force) for force in self.forces)
+        if self.law is not None or self.f_ext is not None or None in elements:
             return None
         is_coarse = self.limits is COARSE
         forces = self.has_tau, self.has_f_ext, self.has_friction
-        return *forces, self.parameters, self.constraints, self.stabilisation, is_coarse
+        return *forces, elements, self.parameters, self.constraints, self.stabilisation, is_coarse
 
     @property
     def constants(self) -> dict[str, Shape]:

@@ -13,13 +13,14 @@ from sixd.algorithms.constrained.dynamics import correction, mass_metric
 from sixd.algorithms.constrained.rows import constraint_jacobian
 from sixd.algorithms.solve import solve_columns
 from sixd.constraints.reduced_model import Reduced
+from sixd.errors import ModelError
 from sixd.forces.elements import Applied
 from sixd.forces.rigid_limits import RigidLimits, limited_coordinates
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import Setup
-from sixd.spatial.scalar import Array, absolute, is_zero
+from sixd.spatial.scalar import Array, absolute, is_number, is_zero
 from sixd.symbolic.equations.dry_friction import dry_friction
 from sixd.symbolic.equations.equations import Equations
 
@@ -107,6 +108,8 @@ def joint_rows(problem: Problem) -> JointRows | None:
     """Return the rows of a problem, None if it has no dry friction and no rigid limits."""
     system = problem.system
     may_be_any = "friction" in problem.parameters
+    if not may_be_any and isinstance(system, (Model, Reduced)):
+        _require_friction(problem.where, system.model if isinstance(system, Reduced) else system)
     has_friction = [may_be_any or not is_zero(x) for x in _own_friction(system)]
     freedoms, followers = _rows_of(system, has_friction)
     limits: dict[int, tuple[int, float, float]] = {}
@@ -117,6 +120,17 @@ def joint_rows(problem: Problem) -> JointRows | None:
     if not freedoms and not followers:
         return None
     return JointRows(problem, tuple(freedoms), tuple(followers), limits)
+
+
+def _require_friction(where: str, tree: Any) -> None:
+    """Raise if a joint's friction is a negative number."""
+    for i in tree.bodies:
+        for x in tree.friction[tree.iv[i]]:
+            if is_number(x) and x < 0:
+                raise ModelError(
+                    f"{where}: joint {tree.joint_names[i - 1]!r} of {tree.name!r} has friction {x:g}, expected at "
+                    f"least 0: it would drive the joint. Give another by dataclasses.replace, or in the model's file."
+                )
 
 
 def _own_friction(system: System) -> Any:

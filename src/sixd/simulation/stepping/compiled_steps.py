@@ -12,7 +12,7 @@ from sixd.forces.rigid_ground import RigidGround
 from sixd.locks import Lock
 from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
-from sixd.simulation.impulses.contact_step import contact_step
+from sixd.simulation.contact.contact_step import contact_step
 from sixd.simulation.impulses.joint_rows import joint_rows
 from sixd.simulation.impulses.joint_step import joint_step
 from sixd.simulation.problem import Problem

@@ -16,9 +16,9 @@ from sixd.algorithms.rnea import bias_force
 from sixd.forces.elements import Applied
 from sixd.model.sparsity import factors, ltdl, reciprocal
 from sixd.model.system import System
-from sixd.simulation.impulses.ground_points import GroundPoints
+from sixd.simulation.contact.ground_points import GroundPoints
+from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.simulation.impulses.joint_rows import joint_rows
-from sixd.simulation.impulses.sparse_rows import SparseRows
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.implicit import IMPLICIT, is_symmetric, slopes, strength
 from sixd.spatial.scalar import Array, Scalar, is_number, maximum, sqrt
@@ -100,7 +100,9 @@ class ContactRows:
     def applied(self, system: System, q: Array, force: Array) -> Applied:
         """Return the effect of forces (n,) on the rows."""
         found = self.points.applied(system, q, force[: 3 * self.k])
-        return found if self.joints is None else found._replace(tau=self.joints.apply(system, q, force[3 * self.k :]).tau)
+        return (
+            found if self.joints is None else found._replace(tau=self.joints.apply(system, q, force[3 * self.k :]).tau)
+        )
 
 
 def _gravity(system: Any) -> Any:

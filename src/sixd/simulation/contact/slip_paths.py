@@ -50,9 +50,7 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
     along, end = e[0] * s[0] + e[1] * s[1], _size(e)
     turns = held & (along < 0) & (speed > 0)
     both = speed + end
-    part = where(
-        turns, speed / where(turns, speed - along, 1), minimum(0.5, speed / where(both > 0, both, 1))
-    )
+    part = where(turns, speed / where(turns, speed - along, 1), minimum(0.5, speed / where(both > 0, both, 1)))
     # whether it sticks at the end is decided with all of its friction
     used = where(sticks, 0, where(held, part, 0))
 
@@ -64,7 +62,7 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
 
 
 def turned_moment(x: Any, shift: Any, turns: Any, mu: float, h: Any) -> list[Any]:
-    """Return the moment (2,) of the total impulse x (3,) of a point that turns back: friction -μ x_n s, then the rest."""
+    """Return the moment (2,) of the impulse x (3,) of a point that turns back: friction -μ x_n s, then the rest."""
     return [-(shift[r] * x[0] * mu + shift[0] * x[r]) * turns * (h / 2) for r in (1, 2)]
 
 

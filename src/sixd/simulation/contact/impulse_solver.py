@@ -1,10 +1,11 @@
 """All impulses of a step: Newton's method on the laws of points and joint rows, and block Gauss–Seidel, in turn.
 
-An iteration linearizes all laws where it is, x = r - D u with u = b + U z and z = Uᵀx, solves
-for the change of z, with a matrix 1 + Uᵀ D U that has the zeros of the tree, and then sweeps once over all points and rows, each
-solved exactly. Where the sweep changes less than the one before, both are kept; otherwise both are taken back, and the
-next iteration linearizes more softly, which shortens its step. Gauss–Seidel alone needs thousands of sweeps where impulses are redundant, as
-of a box on four corners that is about to slide.
+An iteration linearizes all laws where it is, x = r - D u with u = b + U z and z = Uᵀx, and solves for the change of z
+with the matrix 1 + Uᵀ D U, which has the zeros of the tree; then it sweeps once over all points and rows, each solved
+exactly. When the sweep changes little enough, it ends. Where three iterations bring no progress the best so far is
+taken up again with softer laws, which shorten Newton's steps, and at last by sweeps alone. A go2 that stands takes one
+iteration. Sweeps alone need thousands where impulses are redundant: a box on four corners on a slope of 1.001 μ
+slides with an error of 2 % after 20 a step, and of 0.07 % after 200.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from sixd.simulation.impulses.cone import in_cone, linear_point, linear_row, on_graph, point_impulse, row_impulse
-from sixd.simulation.impulses.sparse_rows import SparseRows
+from sixd.simulation.contact.cone import in_cone, linear_point, linear_row, on_graph, point_impulse, row_impulse
+from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
@@ -141,8 +142,8 @@ class ImpulseSolver:
     ) -> tuple[Array, Array]:
         """Return (x, z) after a step of Newton's method, within the cones.
 
-        In increments: (1 + Uᵀ D U) dz = Uᵀ ρ with the residual ρ = r - D u - x, and dx = ρ - D U dz. Whole impulses from
-        whole velocities would lose the digits that the stiff D has.
+        In increments: (1 + Uᵀ D U) dz = Uᵀ ρ with the residual ρ = r - D u - x, and dx = ρ - D U dz. Whole impulses
+        from whole velocities would lose as many digits as D is stiff.
         """
         nv = self.rows.nv
         A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
@@ -181,7 +182,7 @@ class ImpulseSolver:
         return np.array(new), np.array(total)
 
     def _heights(self) -> Program:
-        """Return the program (p, z, done, U, φ, pressed, reach) -> (p, z, done) of one sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
+        """Return the program (p, z, done, U, φ, pressed, reach) -> (p, z, done) of a sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
 
         Of points that are ``pressed`` φ + (U z)_n = 0. Joint rows stay within ``reach`` (2m,), from below and above.
         """

@@ -72,7 +72,7 @@ class ContactJoints:
 
     def finished(
         self, system: System, per: Any, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array
-    ) -> tuple[Array, Array, Array, Array]:
+    ) -> tuple[Any, ...]:
         """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits."""
         stop, out = self._stops(x, bounds), list(v2)
         for i, j in enumerate(self.rows.freedoms):

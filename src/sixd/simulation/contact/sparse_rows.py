@@ -1,8 +1,8 @@
 """How velocities of rows respond to impulses on them, with the zeros of the tree: J W Jᵀ = U Uᵀ.
 
 z (nv,) = Uᵀl collects impulses l (n,): they change the rows' velocities by U z, and qd by ``change(L, root, z)``. Where
-each row moves with few freedoms, computing in z costs less than with the matrix U Uᵀ: go2 with 16 points has 432 entries
-in U, and 2,304 in that matrix.
+each row moves with few freedoms, computing in z costs less than with the matrix U Uᵀ: go2 with 16 points has 432
+entries in U, and 2,304 in that matrix.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ class SparseRows:
         """Number of entries of U."""
         return sum(map(len, self.pattern))
 
-    def data(
-        self, system: System, q: Array, metric: Metric, J: Array, together: int
-    ) -> tuple[Array, Array, Array]:
+    def data(self, system: System, q: Array, metric: Metric, J: Array, together: int) -> tuple[Array, Array, Array]:
         """Return the entries of U, those of L, and the roots of the weights (nv,) of a metric.
 
         Of the first ``together`` rows three each belong to one point, and have the same entries.

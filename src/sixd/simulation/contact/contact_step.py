@@ -7,7 +7,7 @@ of a step of length h:
 1. predict: points that touch the ground get impulses l by Coulomb's law for J v + h d(J v)/dt, from the last step's;
 2. hold: the base step of any method with the force l/h held, in world axes, at the points. Its first stage is
    a0 + W Jᵀl/h. Where the force changes smoothly it is that in the middle of the step, by extrapolation from the force
-   of the last step, 2 l - h f: l/h is that at the beginning (with it, the error of a standing go2 is 0.4 times as large);
+   of the last step, 2 l - h f: l/h is that at the beginning (the error of a go2 that lands is 0.4 times as large);
 3. correct: Coulomb's law for the total impulse at the end, with points that reached the ground within the step: these
    are struck when they reach it, and bounce there. Points that turn within the step: ``slip_paths.py``;
 4. the configuration moves by the changes of impulses times the time since they acted, and in the mass metric onto the
@@ -23,11 +23,11 @@ import numpy as np
 
 from sixd.forces.elements import tree_of
 from sixd.model.joints.quaternion import Free
-from sixd.simulation.impulses.cone import in_cone
-from sixd.simulation.impulses.contact_joints import ContactJoints
-from sixd.simulation.impulses.contact_rows import ContactRows
-from sixd.simulation.impulses.impulse_solver import FAR, ImpulseSolver
-from sixd.simulation.impulses.slip_paths import Slip, slip_path, turned_moment
+from sixd.simulation.contact.cone import in_cone
+from sixd.simulation.contact.contact_joints import ContactJoints
+from sixd.simulation.contact.contact_rows import ContactRows
+from sixd.simulation.contact.impulse_solver import FAR, ImpulseSolver
+from sixd.simulation.contact.slip_paths import Slip, slip_path, turned_moment
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
 from sixd.spatial.rotation import quaternion_to_rotation
@@ -37,8 +37,8 @@ from sixd.trace.stages import Stages
 
 # of h g: points that approach the ground faster are struck, slower ones are held (and those above it by less than h² g)
 _HELD = 1.0
-# of h² g: points that are closer touch the ground. Where more touch than it takes to carry a body, heights that differ by
-# rounding would let some of them lift off
+# of h² g: points that are closer touch the ground. Where more touch than it takes to carry a body, heights that differ
+# by rounding would let some of them lift off
 _TOUCHES = {"float64": 1e-3, "float32": 0.1}
 _BOUNCING = 2.0  # of h g: slower strikes do not bounce
 _SMOOTH = 0.25  # largest relative change of a force that is extrapolated
@@ -74,7 +74,7 @@ class ContactStep:
         a, rate, phi, v, slope, F, g, *response = stages(self.rows.first, t, h, q, qd, u, *constants)
         U, L, root = response
         b, guess, held = part(stages, self._predicted, h, per, phi, v, slope, g, u, friction)
-        bounds = None if joints is None else part(stages, joints.persisting, h, per, q, v[3 * k :], b[3 * k :], F)
+        bounds: Any = None if joints is None else part(stages, joints.persisting, h, per, q, v[3 * k :], b[3 * k :], F)
         start, _, done = self.solve(stages, U, b, guess, np.zeros(3 * k), bounds)
 
         # hold
@@ -190,9 +190,7 @@ class ContactStep:
                 moved[3 * i + 1], moved[3 * i + 2] = moved[3 * i + 1] + more[0], moved[3 * i + 2] + more[1]
         return moved
 
-    def _moved(
-        self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array
-    ) -> tuple[Array, Array]:
+    def _moved(self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array) -> tuple[Array, Array]:
         """Return the state at the end of the step.
 
         The linear velocity of a free body is in its axes: where these turn, it turns back, and momentum is conserved.
