@@ -49,7 +49,7 @@ class ImpulseSolver:
         self.soft = max(SOFT[dtype], _SOFT_JOINTS) if m else SOFT[dtype]
         self.n = 3 * self.k + m
         self.program = self._iteration()
-        self.heights = self._heights()
+        self.heights, self.safe = self._heights(), self._safe()
 
     def __call__(
         self, stages: Stages, U: Array, b: Array, x: Array, slide: Array, bounds: Array | None
@@ -62,8 +62,27 @@ class ImpulseSolver:
         z = self.rows.collected(U, x)
         more = () if bounds is None else (bounds,)
         given = (x, z, x, FAR, 0.0, self.soft, 0.0)
-        x, z, *_, done = stages(self.program, *given, U, b, slide, *more, most=self.most)
+        x, z, kept, *_, done = stages(self.program, *given, U, b, slide, *more, most=self.most)
+        left = 1 - done
+        x, z = stages(self.safe, x, z, left, kept, U, b, when=left)
         return x, z, done
+
+    def _safe(self) -> Program:
+        """Return the program (x, z, left, kept, U, b) -> (x, z): of rows that are not solved, impulses that do no harm.
+
+        Those of the best iterate, all reduced so that they take as much kinetic energy, xᵀb + ½ ‖z‖², as they can: an
+        iterate beyond the solution would add energy, and where friction is strong (Painlevé's paradox) without limit.
+        """
+        n = self.n
+        shapes = {"x": (n,), "z": (self.rows.nv,), "left": (), "kept": (n,), "U": (self.rows.size,), "b": (n,)}
+
+        def safe(x: Array, z: Array, left: Any, kept: Array, entries: Array, b: Array) -> Any:
+            collected = self.rows.collected(entries, kept)
+            square = collected @ collected
+            part = minimum(maximum(-(kept @ b) / where(square > 0, square, 1), 0), 1)
+            return where(left > 0, kept * part, x), where(left > 0, collected * part, z)
+
+        return trace(safe, shapes, self.dtype)
 
     def _iteration(self) -> Program:
         n, k = self.n, self.k
