@@ -15,6 +15,7 @@ import numpy as np
 from sixd.errors import SimulationWarning
 from sixd.forces.rigid_ground import RigidGround
 from sixd.model.system import System
+from sixd.simulation.contact.ground_points import GroundPoints
 from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordinates
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
@@ -28,6 +29,7 @@ from sixd.trajectory.trajectory import Trajectory
 # rad/s or m/s, or times the speed at the start if that is above 1: a joint that runs away, and one that has diverged
 _FAST, _HUGE = 1e3, 1e9
 _MOST_NAMES = 3
+_BELOW = 1e-3  # m: a start deeper in the ground is reported
 
 
 def warn(where: str, text: str | None, stacklevel: int) -> None:
@@ -50,6 +52,26 @@ def friction_warning(setup: Setup, method: str) -> str | None:
         f"the forces of {system.name!r} on {some} jump with the sign of a velocity, but not of their own, and a motion "
         f"that should come to rest chatters or creeps instead. Joints that stick are those of a sixd.Model: give it "
         f"the friction."
+    )
+
+
+def start_warning(setup: Setup) -> str | None:
+    """Return how far points start below a rigid ground."""
+    problem = setup.problem
+    if problem.parameters or not any(isinstance(force, RigidGround) for force in problem.forces):
+        return None
+    points = GroundPoints(problem.system, problem.forces, problem.sizes)
+    lowest, frame = 0.0, ""
+    for row in some_rows(setup.rows) if setup.rows else ():
+        heights = np.asarray(points.heights(problem.system, setup.q[row].astype(float)), dtype=float)
+        i = int(np.argmin(heights))
+        if heights[i] < lowest:
+            lowest, frame = float(heights[i]), points.points[i].frame
+    if lowest > -_BELOW:
+        return None
+    return (
+        f"a point of frame {frame!r} starts {-lowest:.3g} m below the rigid ground, and is moved onto it in the first "
+        f"step. Start above it: a body whose points are all below may be pressed down instead."
     )
 
 

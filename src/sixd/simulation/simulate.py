@@ -17,7 +17,7 @@ from sixd.errors import ScalarTypeError, unknown_name
 from sixd.forces.elements import RigidForce
 from sixd.model.system import System
 from sixd.simulation.collect import collect
-from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, step_warning, warn
+from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, start_warning, step_warning, warn
 from sixd.simulation.known_steps import NO_FORCES, begin, find
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
@@ -138,6 +138,7 @@ def simulate(
         require_countable(where, steps / every)
         marks = np.append(np.arange(0, steps, every), steps)
         runner = Runner(setup, method, h)
+        warn(where, start_warning(setup), 2)
         warn(where, step_warning(runner), 2)
         buffer = None if on_chunk is not None else RecordBuffer(setup, len(marks))
         records = runner.run(marks, lambda done: bar.update(done * h), buffer, last_step)

@@ -14,13 +14,13 @@ import numpy as np
 from sixd.algorithms.constrained.dynamics import Metric, mass_metric, row_targets, solve_on_rows
 from sixd.algorithms.rnea import bias_force
 from sixd.forces.elements import Applied
-from sixd.model.sparsity import factors, ltdl, reciprocal
+from sixd.model.sparsity import ltdl, reciprocal
 from sixd.model.system import System
 from sixd.simulation.contact.ground_points import GroundPoints
 from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.simulation.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
-from sixd.simulation.stepping.implicit import IMPLICIT, is_symmetric, slopes, strength
+from sixd.simulation.stepping.implicit import IMPLICIT, slopes, strength
 from sixd.spatial.scalar import Array, Scalar, is_number, maximum, sqrt
 
 _LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
@@ -38,14 +38,20 @@ class ContactRows:
         self.joints = joint_rows(problem)
         self.k, self.m = len(self.points), 0 if self.joints is None else self.joints.k
         self.sparse = SparseRows(system.nv, problem.limits)
-        shapes: dict[str, tuple[int, ...]] = {"q": (system.nq,), "qd": (system.nv,)}
-        before = {"t": (), "h": (), **shapes, "u": (problem.nu,)}
-        self.first = self.problem.traced(self._first, before, dtype)
+        shapes: dict[str, tuple[int, ...]] = {
+            "t": (),
+            "h": (),
+            "q": (system.nq,),
+            "qd": (system.nv,),
+            "u": (problem.nu,),
+        }
+        self.first = self.problem.traced(self._first, shapes, dtype)
         self.last = self.problem.traced(self._last, shapes, dtype)
 
     def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
         """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities of the rows (n,) and
-        their rates, friction (m,), the size of gravity, and the response of the rows."""
+        their rates, friction (m,), the size of gravity, accelerations at rest of heights and joint rows (k + m,) if any
+        bounces, and the response of the rows."""
         system = self.problem.system_with(constants)
         metric = mass_metric(system, q)
         if self.is_implicit:
@@ -60,14 +66,25 @@ class ContactRows:
         # the rates of followers' rows lack their curvature: it is small, and the end of the step corrects it
         slope = np.concatenate([self.points.accelerations(system, q, qd, a), J[3 * self.k :] @ a])
         friction = np.zeros(0) if self.joints is None else self.joints.friction(q, constants)
-        known = self.points.heights(system, q), J @ qd, slope, friction, _gravity(system)
+        still = np.zeros(0)
+        if any(point.restitution for point in self.points.points) or (self.joints is not None and self.joints.bounces):
+            rest, _ = self.problem.acceleration(t, q, qd * 0, u, constants)
+            still = np.concatenate([J[: 3 * self.k : 3], J[3 * self.k :]]) @ rest
+        known = self.points.heights(system, q), J @ qd, slope, friction, _gravity(system), still
         return a, rate, *known, *self.sparse.data(system, q, metric, J, 3 * self.k)
 
-    def _last(self, q: Array, qd: Array, constants: Constants) -> Any:
-        """Return the heights (k,), the velocities of the rows (n,), and their response."""
+    def _last(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
+        """Return the heights (k,), the velocities of the rows (n,), and their response.
+
+        By the implicit method, too, that of A: with M alone a foot on a hard spring would be thrown off by what the
+        spring takes up within the step.
+        """
         system = self.problem.system_with(constants)
-        J = self.jacobian(system, q)
-        response = self.sparse.data(system, q, mass_metric(system, q), J, 3 * self.k)
+        J, metric = self.jacobian(system, q), mass_metric(system, q)
+        if self.is_implicit:
+            M, D, K = slopes(self.problem, t, q, qd, u, constants)
+            metric = _symmetric(M + D * h + K * (h * h), system, metric)
+        response = self.sparse.data(system, q, metric, J, 3 * self.k)
         return self.points.heights(system, q), J @ qd, *response
 
     def _implicit(
@@ -75,7 +92,8 @@ class ContactRows:
     ) -> tuple[Array, Array, Metric]:
         """Return the mean acceleration A⁻¹(M a0 - hKv) with A = M + hD + h²K, the rates of u, and the metric of A.
 
-        Of the latter the symmetric part with the zeros of the tree: all of it for damping and PD control.
+        Of A the symmetric part with the zeros of the tree: all of it for damping and PD control. Were it another in the
+        acceleration than in the metric, impulses would not balance forces, and what sticks would creep.
         """
         problem = self.problem
         tau, f_ext, rate = problem.total_force(system, t, q, qd, u, constants)
@@ -83,14 +101,13 @@ class ContactRows:
         M, D, K = slopes(problem, t, q, qd, u, constants)
         A = M + D * h + K * (h * h)
         b = tau - system.apply("bias_force", bias_force, q, qd, **force) - K @ qd * h
-        found = factors(A, is_symmetric=is_symmetric(A))
+        metric = _symmetric(A, system, metric)
         if system.constraints:
             c = row_targets(system, q, qd, t, strength(problem))
-            a = solve_on_rows(system, q, Metric(found.L, found.weight, found.pattern), b, c, problem.limits)
+            a = solve_on_rows(system, q, metric, b, c, problem.limits)
         else:
-            a = found.solve(b)
-        L, pivots = ltdl((A + A.T) / 2, system.dof_parent)
-        return a, rate, Metric(L, np.array([reciprocal(x) for x in pivots]), metric.branch)
+            a = metric.solve(b)
+        return a, rate, metric
 
     def jacobian(self, system: System, q: Array) -> Array:
         """Return J (n, nv): the rows' velocities are J qd."""
@@ -103,6 +120,12 @@ class ContactRows:
         return (
             found if self.joints is None else found._replace(tau=self.joints.apply(system, q, force[3 * self.k :]).tau)
         )
+
+
+def _symmetric(A: Array, system: System, metric: Metric) -> Metric:
+    """Return the metric of the symmetric part of A with the zeros of the tree."""
+    L, pivots = ltdl((A + A.T) / 2, system.dof_parent)
+    return Metric(L, np.array([reciprocal(x) for x in pivots]), metric.branch)
 
 
 def _gravity(system: Any) -> Any:

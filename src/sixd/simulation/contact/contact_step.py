@@ -28,10 +28,11 @@ from sixd.simulation.contact.contact_joints import ContactJoints
 from sixd.simulation.contact.contact_rows import ContactRows
 from sixd.simulation.contact.impulse_solver import FAR, ImpulseSolver
 from sixd.simulation.contact.slip_paths import Slip, slip_path, turned_moment
+from sixd.simulation.impulses.strikes import Strike
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
 from sixd.spatial.rotation import quaternion_to_rotation
-from sixd.spatial.scalar import Array, maximum, minimum, sqrt, where
+from sixd.spatial.scalar import Array, maximum, where
 from sixd.trace.program import trace
 from sixd.trace.stages import Stages
 
@@ -71,7 +72,7 @@ class ContactStep:
         per = 1 / where(h > 0, h, 1)  # the check of a step's limit takes steps of length 0
 
         # predict
-        a, rate, phi, v, slope, F, g, *response = stages(self.rows.first, t, h, q, qd, u, *constants)
+        a, rate, phi, v, slope, F, g, still, *response = stages(self.rows.first, t, h, q, qd, u, *constants)
         U, L, root = response
         b, guess, held = part(stages, self._predicted, h, per, phi, v, slope, g, u, friction)
         bounds: Any = None if joints is None else part(stages, joints.persisting, h, per, q, v[3 * k :], b[3 * k :], F)
@@ -83,13 +84,13 @@ class ContactStep:
         q1, v1, u1 = self.take(stages, t, h, q, qd, u, constants, l * per, known)
 
         # correct
-        after, w, U1, *response = stages(self.rows.last, q1, v1, *constants)
-        given = (h, per, after, v, w, g, held, l, U1)
+        after, w, U1, *response = stages(self.rows.last, t + h, h, q1, v1, u1, *constants)
+        given = (h, per, after, v, w, g, held, still, l, U1)
         b1, z, slide, moment, turns, since, pressed = part(stages, self._corrected, *given)
         if joints is not None:
             W = part(stages, lambda U: self.sparse.diagonal(U, 3 * k), U1)
             rest = [y[3 * k :] for y in (v, b, w, l)]
-            bounds, *times = part(stages, joints.striking, h, per, q1, *rest[:3], F, rest[3], W)
+            bounds, *times = part(stages, joints.striking, h, per, q1, *rest[:3], F, rest[3], W, still[k:])
         x, z1, done1 = self.solve(stages, U1, b1, l, slide, bounds)
 
         # the configuration
@@ -148,7 +149,7 @@ class ContactStep:
         return impulse, a + self.sparse.change(L, root, self.sparse.collected(U, impulse)) * per
 
     def _corrected(
-        self, h: Any, per: Any, after: Array, v: Array, w: Array, g: Any, held: Array, l: Array, U: Array
+        self, h: Any, per: Any, after: Array, v: Array, w: Array, g: Any, held: Array, still: Array, l: Array, U: Array
     ) -> tuple[Array, ...]:
         """Return, at the end of a step: the rows' velocities without impulses, z of those that were held, the slide of
         the points, moment and turns, since when their impulses change, and which may be pressed."""
@@ -158,7 +159,7 @@ class ContactStep:
         for i, point in enumerate(self.points.points):
             n, on = 3 * i, held[i] > 0
             strike = Strike(on, after[i], v[n], w[n], per, h)
-            bounce = strike.rebound(point.restitution, g * h * _BOUNCING)
+            bounce = strike.rebound(point.restitution, g * h * _BOUNCING, still[i]) if len(still) else 0
             b[n] = b[n] + where(on, 0, where(strike.happens, -bounce, FAR))
             pair = rows[n + 1 : n + 3]
             B = [[sum(x * other[j] for j, x in row.items()) for other in pair] for row in pair]
@@ -201,26 +202,6 @@ class ContactStep:
             R, R_after = (quaternion_to_rotation(x[iq][:4]) for x in (q, after))
             v[iv.start + 3 : iv.stop] = R_after.T @ (R @ np.array(v[iv.start + 3 : iv.stop]))
         return after, np.array(v)
-
-
-class Strike:
-    """A point that reaches the ground within a step, under constant acceleration: how long ago, and how fast."""
-
-    def __init__(self, held: Any, after: Any, v: Any, w: Any, per: Any, h: Any) -> None:
-        self.slope = (w - v) * per
-        root = sqrt(maximum(w * w - self.slope * after * 2, 0))
-        falls = w - root
-        self.happens = where(held, 0, where(after <= 0, 1, 0)) > 0
-        self.since = where(self.happens, minimum(maximum(after * 2 / where(falls < 0, falls, -1), 0), h), 0)
-        self.speed = maximum(self.slope * self.since - w, 0)
-        self.weight = where(self.happens, maximum(-w, 0), 0)
-
-    def rebound(self, restitution: float, least: Any) -> Any:
-        """Return the normal velocity at the end of the step after bouncing; 0 if it does not bounce."""
-        if not restitution:
-            return 0
-        back = maximum(self.speed * restitution + self.slope * self.since, 0)
-        return where(self.happens & (self.speed > least), back, 0)
 
 
 def _own(i: int) -> slice:

@@ -47,6 +47,11 @@ class JointRows:
         return len(self.freedoms) + len(self.followers)
 
     @property
+    def bounces(self) -> bool:
+        """Whether rigid limits have a restitution."""
+        return any(isinstance(force, RigidLimits) and force.restitution > 0 for force in self.problem.forces)
+
+    @property
     def is_singular(self) -> bool:
         """Whether impulses on different rows may have the same effect."""
         return bool(self.problem.system.constraints or self.followers)

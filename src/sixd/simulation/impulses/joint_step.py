@@ -134,7 +134,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
     ) -> Any:  # fmt: skip
         t = start + steps * h
         per = 1 / where(h > 0, h, 1)  # the check of a step's limit takes steps of length 0
-        ends, begins, F, followers, *data = stages(solver.first, t, h, q, qd, u, *constants)
+        ends, begins, F, still, followers, *data = stages(solver.first, t, h, q, qd, u, *constants)
 
         def at_rows(x: Array) -> Array:
             return np.concatenate([x[own], followers @ x]) if rows.followers else x[own]
@@ -176,7 +176,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
             before = at_rows(v2)
             bounds = Bounds(turn.lo - total, turn.hi - total)
-            bounds, since = limits.striking(bounds, gaps, v, before, slow, per, h)
+            bounds, since = limits.striking(bounds, gaps, v, before, still, slow, per, h)
             found = solver.solve(stages, data, before, bounds, limits.guess(bounds, before, found.state))
             v2 = _exact(own, v2 + found.change, found, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, found)

@@ -58,11 +58,12 @@ class LimitRows:
         return np.array([where(x <= self.near, 0, x * per) for x in gap])
 
     def striking(
-        self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, w: Array, slow: Array, per: Any, h: Any
+        self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, w: Array, still: Array, slow: Array, per: Any, h: Any
     ) -> tuple[Bounds, Array]:
         """Return the bounds with all limits, and the times (k,) [s] since rows struck one.
 
-        v and w (k,) are the velocities before and at the end of the step: rows that strike bounce, or stop.
+        v and w (k,) are the velocities before and at the end of the step, ``still`` (k,) accelerations at rest, (0,) if
+        there is no restitution: rows that strike bounce, or stop.
         """
         e, lo, hi = self.restitution, list(bounds.lo), list(bounds.hi)
         low, high = ([*self._speeds(gap, per)] for gap in gaps)
@@ -72,8 +73,9 @@ class LimitRows:
                 Strike(absolute(s * w[i]) <= slow[i], gap[i] - self.near, s * v[i], s * w[i], per, h)
                 for s, gap in zip((1, -1), gaps, strict=True)
             )
-            low[i] = where(w[i] < -slow[i], where(below.happens, below.rebound(e, slow[i]), -FAR), -low[i])
-            high[i] = where(w[i] > slow[i], where(above.happens, -above.rebound(e, slow[i]), FAR), high[i])
+            a = still[i] if e else 0
+            low[i] = where(w[i] < -slow[i], where(below.happens, below.rebound(e, slow[i], a), -FAR), -low[i])
+            high[i] = where(w[i] > slow[i], where(above.happens, -above.rebound(e, slow[i], -a), FAR), high[i])
             since.append(where(w[i] < 0, below.since, above.since))
             # after a bounce friction is against the motion that begins
             lo[i], hi[i] = where(high[i] < 0, hi[i], lo[i]), where(low[i] > 0, lo[i], hi[i])

@@ -63,16 +63,18 @@ class Prediction:
         return {"t": (), "h": (), "q": (system.nq,), "qd": (system.nv,), "u": (self.problem.nu,)}
 
     def first(self, response: Any) -> Program:
-        """Return the program (t, h, q, qd, u) -> (v_e, begin, friction, followers' rows of J, data…).
+        """Return the program (t, h, q, qd, u) -> (v_e, begin, friction, still, followers' rows of J, data…).
 
-        ``begin`` are numbers for :meth:`known`.
+        ``begin`` are numbers for :meth:`known`, ``still`` the rows' accelerations at rest if they bounce.
         """
 
         def first(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
             system = self.problem.system_with(constants)
             v_e, begin, data = self.begin(response, system, t, h, q, qd, u, constants)
-            followers = self.rows.jacobian(system, q)[len(self.rows.freedoms) :]
-            return v_e, begin, self.rows.friction(q, constants), followers, *data
+            J, still = self.rows.jacobian(system, q), np.zeros(0)
+            if self.rows.bounces:
+                still = J @ self.problem.acceleration(t, q, qd * 0, u, constants)[0]
+            return v_e, begin, self.rows.friction(q, constants), still, J[len(self.rows.freedoms) :], *data
 
         return self.problem.traced(first, self.shapes, self.dtype)
 

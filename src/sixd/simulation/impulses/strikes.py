@@ -15,7 +15,7 @@ class Strike:
     """
 
     def __init__(self, held: Any, after: Any, v: Any, w: Any, per: Any, h: Any) -> None:
-        self.slope = (w - v) * per
+        self.w, self.slope = w, (w - v) * per
         root = sqrt(maximum(w * w - self.slope * after * 2, 0))
         falls = w - root
         self.happens = where(held, 0, where(after <= 0, 1, 0)) > 0
@@ -23,9 +23,15 @@ class Strike:
         self.speed = maximum(self.slope * self.since - w, 0)
         self.weight = where(self.happens, maximum(-w, 0), 0)
 
-    def rebound(self, restitution: float, least: Any) -> Any:
-        """Return the velocity at the end of the step after bouncing; 0 if it does not bounce."""
+    def rebound(self, restitution: float, least: Any, still: Any) -> Any:
+        """Return the velocity at the end of the step after bouncing; 0 if it does not bounce.
+
+        ``still`` is the row's acceleration at rest, by weight and other forces. With it a bounce with restitution 1
+        keeps the energy: what the impulse gives, λ (back + w)/2, is what the displacement since the strike takes. The
+        acceleration by the motion itself changes at the strike, and with that before it every bounce gains.
+        """
         if not restitution:
             return 0
-        back = maximum(self.speed * restitution + self.slope * self.since, 0)
+        gained = still * self.since
+        back = maximum((gained - self.w) * restitution + gained, 0)
         return where(self.happens & (self.speed > least), back, 0)
