@@ -1,9 +1,11 @@
 """Steps with rigid contact: laws that hold at every record, on bodies, arms, loops; batches, dtypes, files, the viewer."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import nonsmooth
 import sixd
@@ -328,3 +330,67 @@ def test_unsolved_steps_are_counted(rng):
         motion = sixd.simulate(BOX, q, qd, 1.0, forces=RigidGround({"box": CORNERS}, sweeps=1))
     assert motion.facts["unsolved"] > 0
     assert np.isfinite(motion.q).all()
+
+
+# hard forces --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("stiffness", "damping"), [(1e4, 300.0), (1e6, 1e4)])
+@pytest.mark.parametrize("dt", [1e-3, 1e-2])
+def test_a_light_foot_under_a_hard_spring(stiffness, damping, dt):
+    """10 kg on a spring on a foot of 10 g, at rest on the ground: implicit steps do not throw it off."""
+    builder = sixd.ModelBuilder("hopper")
+    builder.add_body("trunk", "world", sixd.Prismatic("z"), inertia=sixd.point(10.0))
+    spring = {"stiffness": stiffness, "damping": damping}
+    builder.add_body("foot", "trunk", sixd.Prismatic("z"), inertia=sixd.point(0.01), **spring)
+    ground = sixd.RigidGround({"foot": (0, 0, 0)})
+    motion = sixd.simulate(builder.build(), None, None, 3.0, dt=dt, method="implicit", forces=ground)
+    (_, points, forces), *_ = motion.contacts()
+    assert np.abs(points).max() < 1e-9
+    assert_allclose(forces[-1, 0], [0, 0, 10.01 * 9.81], rtol=1e-9, atol=1e-12)
+    assert_allclose(motion.q[-1, 1], 10 * 9.81 / stiffness, rtol=1e-7)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-2])
+@pytest.mark.parametrize("stiffness", [10.0, 1000.0])
+def test_a_box_that_sticks_does_not_creep_by_implicit_steps(stiffness, dt):
+    """A spring pulls with 2 N, friction can hold 2.9 N. The slopes of the spring's force are not symmetric."""
+    builder = sixd.ModelBuilder("box")
+    builder.add_body("box", "world", sixd.Free(), inertia=sixd.box(0.4, 0.2, 0.1, mass=1.0))
+    builder.add_frame("post", "world", sixd.placement((1, 0, 0.05)))
+    corners = [(x, y, z) for x in (-0.2, 0.2) for y in (-0.1, 0.1) for z in (-0.05, 0.05)]
+    ground = sixd.RigidGround({"box": corners}, friction=0.3)
+    spring = sixd.SpringDamper("box", "post", stiffness, 0.0, 1 - 2 / stiffness)
+    q = [1, 0, 0, 0, 0, 0, 0.05]
+    motion = sixd.simulate(builder.build(), q, None, 2.0, dt=dt, method="implicit", forces=(ground, spring))
+    assert_allclose(motion.q[-1], q, atol=1e-10)
+
+
+def test_elastic_bounces_keep_the_energy():
+    """Of boxes that tumble without friction; every strike gained 1 % where the acceleration before it was used after it."""
+    builder = sixd.ModelBuilder("box")
+    builder.add_body("box", "world", sixd.Free(), inertia=sixd.box(0.2, 0.1, 0.1, mass=0.5))
+    corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
+    rng = np.random.default_rng(0)
+    turn = rng.normal(size=(10, 4))
+    q = np.column_stack([turn / np.linalg.norm(turn, axis=1, keepdims=True), np.zeros((10, 2)), np.full(10, 0.6)])
+    qd = rng.normal(size=(10, 6)) * [3, 3, 3, 1, 1, 1]
+    ground = sixd.RigidGround({"box": corners}, friction=0.0, restitution=1.0)
+    motion = sixd.simulate(builder.build(), q, qd, 1.0, forces=ground)
+    assert_allclose(motion.energy[:, -1], motion.energy[:, 0], rtol=1e-4)  # strikes are found to the order of a step
+
+
+def test_impulses_that_are_not_found_do_no_harm():
+    """Friction 5 on a box that stands on an edge, where sliding has no solution: it gained 1e19 J in a step once."""
+    builder = sixd.ModelBuilder("box")
+    builder.add_body("box", "world", sixd.Free(), inertia=sixd.box(0.2, 0.1, 0.1, mass=0.5))
+    corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
+    ground = sixd.RigidGround({"box": corners}, friction=5.0, restitution=0.5)
+    q = [-0.33577243458641676, -0.6222939475616356, -0.33576373198942494, 0.6223100764736181]
+    q += [-0.0019210872756072984, -0.04015441824682798, 0.10000493056241368]
+    qd = [-2.151583201999295e-12, -0.07685600180645188, -2.741395325504969e-08]
+    qd += [-0.013339146467027538, 2.7415168430463857e-09, -0.007685556042469368]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sixd.SimulationWarning)  # of problems that were not solved
+        motion = sixd.simulate(builder.build(), q, qd, 0.1, forces=ground)
+    assert np.diff(motion.energy).max() < 1e-4

@@ -114,6 +114,29 @@ def test_every_arm_of_the_zoo_lies_down(rng):
         assert motion.facts["unsolved"] == 0
 
 
+@pytest.mark.parametrize(("stiffness", "damping"), [(1e4, 300.0), (1e6, 1e4)])
+@pytest.mark.parametrize("dt", [1e-3, 1e-2])
+def test_a_light_foot_under_a_hard_spring(stiffness, damping, dt):
+    """10 kg on a spring on 10 g that land on a limit: implicit steps of any length come to rest, and gain nothing."""
+    builder = sixd.ModelBuilder("hopper")
+    builder.add_body("foot", "world", sixd.Prismatic("z"), inertia=sixd.point(0.01), limits=(0.0, np.inf))
+    spring = {"stiffness": stiffness, "damping": damping}
+    builder.add_body("trunk", "foot", sixd.Prismatic("z"), inertia=sixd.point(10.0), **spring)
+    motion = sixd.simulate(builder.build(), [0.1, 0.0], None, 3.0, dt=dt, method="implicit", forces=sixd.RigidLimits())
+    assert motion.q[:, 0].min() >= 0
+    assert_allclose(motion.internal[-1, 0], 10.01 * G, rtol=1e-9)
+    assert_allclose(motion.q[-1, 1], -10 * G / stiffness, rtol=1e-9)
+    assert np.diff(motion.energy).max() < 1e-3  # of 9.8 J; the spring's energy to the order of the method
+
+
+def test_symbolic_masses_beside_limits():
+    mass = sympy.Symbol("m", positive=True)
+    builder = sixd.ModelBuilder("elevator")
+    builder.add_body("cab", "world", sixd.Prismatic("z"), inertia=sixd.point(mass), limits=(0.0, 1.0))
+    motion = sixd.simulate(builder.build(), [0.5], None, 0.6, forces=sixd.RigidLimits(), parameters={"m": [1.0, 3.0]})
+    assert_allclose(motion.internal[:, -1, 0], [G, 3 * G])
+
+
 def test_what_is_refused():
     for wrong in (-0.1, 1.1, np.nan, "hard", True, None):
         with pytest.raises(sixd.ModelError, match=r"RigidLimits: restitution is .*, expected a number from 0 to 1"):

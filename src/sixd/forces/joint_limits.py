@@ -12,7 +12,7 @@ from sixd.errors import ModelError
 from sixd.forces.elements import Applied, Force, tree_of
 from sixd.model import memo
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar, is_object, maximum, require_scalars, sqrt, where
+from sixd.spatial.scalar import Array, Scalar, is_number, is_object, maximum, require_scalars, sqrt, where
 
 # [1/s]: the default step of simulations, 1 ms, is then 0.1 √(I/k), whatever the mechanism
 _FREQUENCY = 100.0
@@ -100,13 +100,13 @@ def limited_coordinates(model: System, where: str = "JointLimits") -> list[tuple
     """
     tree_of(where, model)
     lower, upper = model.lower, model.upper  # type: ignore[attr-defined]
-    if is_object(lower, upper):
+    if not all(is_number(x) for x in (*lower, *upper)):
         raise ModelError(f"{where}: the limits of {model.name!r} are symbolic, expected numbers. Use substitute.")
     found: list[tuple[int, int, float, float]] = []
     for name in model.joint_names:
         iq, iv = range(model.nq)[model.q_slice(name)], range(model.nv)[model.v_slice(name)]
         if len(iq) == len(iv):
-            found += [(i, j, lower[i], upper[i]) for i, j in zip(iq, iv, strict=True)]
+            found += [(i, j, float(lower[i]), float(upper[i])) for i, j in zip(iq, iv, strict=True)]
     return [x for x in found if np.isfinite(x[2:]).any()]
 
 

@@ -41,7 +41,7 @@ def warn(where: str, text: str | None, stacklevel: int) -> None:
 # friction ---------------------------------------------------------------------------------------
 
 
-def friction_warning(setup: Setup, method: str) -> str | None:
+def friction_warning(setup: Setup) -> str | None:
     """Return a warning of forces that jump at rest, which steps do not know as friction."""
     system = setup.problem.system
     names = jumping_coordinates(system)
@@ -50,8 +50,8 @@ def friction_warning(setup: Setup, method: str) -> str | None:
     some = ", ".join(map(repr, names[:_MOST_NAMES])) + (" …" if len(names) > _MOST_NAMES else "")
     return (
         f"the forces of {system.name!r} on {some} jump with the sign of a velocity, but not of their own, and a motion "
-        f"that should come to rest chatters or creeps instead. Joints that stick are those of a sixd.Model: give it "
-        f"the friction."
+        f"that should come to rest chatters or creeps instead. Friction that sticks is that of joints of a "
+        f"sixd.Model, or F sign(q̇) of a coordinate's own velocity."
     )
 
 
@@ -248,9 +248,9 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
                 )
     if runner is not None and runner.setup.sampled is not None:
         return (
-            "forces held between samples that are too hard (a shorter sample_time or lower gains help, or a controller "
-            'that can be traced, without sample_time, and method="implicit"), a force that is not finite, or a '
-            "singular state."
+            "a step that is too long, forces held between samples that are too hard (a shorter sample_time or lower "
+            'gains help, or a controller that can be traced, without sample_time, and method="implicit"), a force that '
+            "is not finite, a singular state, or constraints in a dead centre."
         )
     hint = "a step that is too long, a force that is not finite, a singular state, or constraints in a dead centre."
     if found.facts["method"] == MIDPOINT:

@@ -38,7 +38,8 @@ class Problem:
 
     ``law(t, q, qd)`` is a controller that is part of the equations, ``f_ext`` a function of the same arguments;
     ``has_tau`` is whether forces tau (nv,) are among the constants, ``has_f_ext`` whether an array f_ext (nb, 6) is.
-    Without ``has_friction`` the joints' dry friction is left out: fixed steps add it as impulses.
+    Without ``has_friction`` the joints' dry friction is left out: fixed steps add it as impulses. Without ``sticks`` it
+    is known to be zero in every row.
     """
 
     where: str
@@ -53,6 +54,7 @@ class Problem:
     stabilisation: float = 0.0
     limits: Limits = EXACT
     has_friction: bool = True
+    sticks: bool = True
     sizes: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +78,7 @@ class Problem:
         if self.law is not None or self.f_ext is not None or None in elements:
             return None
         is_coarse = self.limits is COARSE
-        forces = self.has_tau, self.has_f_ext, self.has_friction
+        forces = self.has_tau, self.has_f_ext, self.has_friction, self.sticks
         return *forces, elements, self.parameters, self.constraints, self.stabilisation, is_coarse
 
     @property

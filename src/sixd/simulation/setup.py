@@ -108,7 +108,8 @@ def make_setup(
             problem, sampled = replace(problem, law=None, has_tau=True), SampledController(where, law, None)
         require_pure(problem)
     arrays, batch, dtype = _arrays(problem, q, qd, constant, f_ext, given)
-    problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT)
+    sticks = "friction" not in given or bool(arrays["friction"].any())
+    problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT, sticks=sticks)
     rows = len(arrays["q"])
     if sampled is not None:
         sampled = replace(sampled, batch=batch)

@@ -98,7 +98,7 @@ def simulate(
     singular state, an iteration that does not converge) are NaN from there on, and a ``SimulationWarning`` names the
     joint that diverged first and when. A warning is also given of a step beyond 90 % of the stability limit of its
     method at the start (by damping, stiffness, force elements and a traced controller; of a batch some rows are
-    examined). ``facts["unsolved"]`` counts, by row, problems of impulses (friction, limits, contact) that were not
+    examined). Where there are such, ``facts["unsolved"]`` counts, by row, problems of impulses (friction, limits, contact) that were not
     solved to the end, and implicit steps without a positive pivot. Interrupted by Ctrl-C it returns the computed part,
     with a warning, and ``interrupted`` is True.
 
@@ -125,7 +125,7 @@ def simulate(
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
     )  # fmt: skip
     facts: dict[str, Any] = {"method": method, "record_every": every}
-    warn(where, friction_warning(setup, method), 2)
+    warn(where, friction_warning(setup), 2)
     with Progress(f"{where} {system.name}", duration, progress) as bar:
         if method in ADAPTIVE:
             interval = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every

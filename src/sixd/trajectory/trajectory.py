@@ -56,7 +56,6 @@ class Trajectory:
     qd: Array
     system: System | None = None
     tau: Array | None = None
-    friction: Array | None = None
     internal: Array | None = None
     forces: tuple[Any, ...] = ()
     parameters: Mapping[str, Array] = field(default_factory=dict)
@@ -64,6 +63,7 @@ class Trajectory:
     facts: Mapping[str, Any] = field(default_factory=dict)
     known: Mapping[str, Array] = field(default_factory=dict)
     labels: Labels = field(default_factory=lambda: UNKNOWN)
+    friction: Array | None = None
 
     def __post_init__(self) -> None:
         for name, value in checked_fields(self).items():

@@ -140,7 +140,7 @@ def ensemble(
     # the first steps of the first row: errors are raised here, and workers find compiled code on disk
     moment = duration / 1000 if method in ADAPTIVE else step or STEP
     run(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
-    warn(WHERE, friction_warning(setup, method), 2)
+    warn(WHERE, friction_warning(setup), 2)
     if method not in ADAPTIVE:
         warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
     cost = _seconds_per_row(setup, method, duration, step, job.alone)

@@ -16,6 +16,7 @@ from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ModelError
 from sixd.forces.elements import Applied
 from sixd.forces.rigid_limits import RigidLimits, limited_coordinates
+from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.problem import Problem
@@ -24,6 +25,7 @@ from sixd.spatial.scalar import Array, absolute, is_number, is_zero
 from sixd.symbolic.equations.dry_friction import dry_friction
 from sixd.symbolic.equations.equations import Equations
 
+_ROWS = "joint rows"  # where a problem keeps them
 # part of the mean pivot that is added to W where it may be singular: on loops, and where rows depend on each other
 DAMPING = {"float64": 1e-9, "float32": 1e-5}
 
@@ -110,12 +112,19 @@ class JointRows:
 
 
 def joint_rows(problem: Problem) -> JointRows | None:
-    """Return the rows of a problem, None if it has no dry friction and no rigid limits."""
+    """Return the rows of a problem, None if it has no dry friction and no rigid limits; computed once."""
+    known = vars(problem)
+    if _ROWS not in known:
+        known[_ROWS] = _find_rows(problem)
+    return known[_ROWS]  # type: ignore[no-any-return]
+
+
+def _find_rows(problem: Problem) -> JointRows | None:
     system = problem.system
     may_be_any = "friction" in problem.parameters
     if not may_be_any and isinstance(system, (Model, Reduced)):
         _require_friction(problem.where, system.model if isinstance(system, Reduced) else system)
-    has_friction = [may_be_any or not is_zero(x) for x in _own_friction(system)]
+    has_friction = [problem.sticks and (may_be_any or not is_zero(x)) for x in _own_friction(system)]
     freedoms, followers = _rows_of(system, has_friction)
     limits: dict[int, tuple[int, float, float]] = {}
     for force in problem.forces:
@@ -148,7 +157,7 @@ def _own_friction(system: System) -> Any:
 
 def _rows_of(system: System, has_friction: list[bool]) -> tuple[list[int], list[int]]:
     """Return the freedoms with friction, of themselves or of joints that follow them alone; and the other joints."""
-    if not isinstance(system, Reduced):
+    if not isinstance(system, Reduced) or not any(has_friction):
         return [i for i, has in enumerate(has_friction) if has], []
     freedoms, followers = set(), []
     for i, row in enumerate(_pattern(system)):
@@ -161,10 +170,14 @@ def _rows_of(system: System, has_friction: list[bool]) -> tuple[list[int], list[
 
 
 def _pattern(system: Reduced) -> Array:
-    """Return where G (nv of the tree, nv) is not zero, in some configuration."""
-    rng = np.random.default_rng(0)
-    samples = [np.asarray(system.G(system.random_configuration(rng)), dtype=float) for _ in range(3)]
-    return np.any([x != 0 for x in samples], axis=0)
+    """Return where G (nv of the tree, nv) is not zero, in some configuration; computed once."""
+
+    def compute() -> Array:
+        rng = np.random.default_rng(0)
+        samples = [np.asarray(system.G(system.random_configuration(rng)), dtype=float) for _ in range(3)]
+        return np.any([x != 0 for x in samples], axis=0)
+
+    return remember(system, "pattern of G", compute)
 
 
 def _friction(system: System, q: Array) -> tuple[Any, Any]:

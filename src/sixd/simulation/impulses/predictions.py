@@ -82,8 +82,7 @@ class Prediction:
         """Return the program (t, h, q, qd, u) -> (data…) at the end of a step."""
 
         def last(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
-            system = self.problem.system_with(constants)
-            return tuple(Prediction.data(self, response, system, q, self.mass_matrix(response, system, q)))
+            return tuple(self.end(response, self.problem.system_with(constants), t, h, q, qd, u, constants))
 
         return self.problem.traced(last, self.shapes, self.dtype)
 
@@ -104,6 +103,12 @@ class Prediction:
             qdd = mass_metric(system, q).solve(tau - system.apply("bias_force", bias_force, q, qd, **force))
         data = self.data(response, system, q, self.mass_matrix(response, system, q))
         return qd + qdd * h, np.concatenate([qdd, rate]), data
+
+    def end(
+        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
+    ) -> Sequence[Array]:
+        """Return the data of the response at the end of a step."""
+        return self.data(response, system, q, self.mass_matrix(response, system, q))
 
     @staticmethod
     def mass_matrix(response: Any, system: System, q: Array) -> Array | None:
@@ -168,11 +173,19 @@ class ImplicitPrediction(Prediction):
             change = solve_on_rows(system, q, _metric(found), b, c, problem.limits)
         else:
             change = found.solve(b)
+        return qd + change * h, qd[:0], self._data_of(response, system, q, A, found)
+
+    def end(
+        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
+    ) -> Sequence[Array]:
+        """Return the data of the response of A at the end of a step."""
+        A, _ = self.matrix(t, h, q, qd, u, constants)
+        return self._data_of(response, system, q, A, factors(A, is_symmetric=is_symmetric(A)))
+
+    def _data_of(self, response: Any, system: System, q: Array, A: Array, found: Factors) -> Sequence[Array]:
         if isinstance(response, SparseResponse):
-            data = response.data(A)
-        else:
-            data = response.data(self.rows.jacobian(system, q), self._columns(system, q, found), self.damping)
-        return qd + change * h, qd[:0], data
+            return response.data(A)
+        return response.data(self.rows.jacobian(system, q), self._columns(system, q, found), self.damping)
 
     def _columns(self, system: System, q: Array, found: Factors) -> Array:
         """Return A⁻¹Jᵀ (nv, k); constraints take their part."""
