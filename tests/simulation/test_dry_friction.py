@@ -118,6 +118,9 @@ def test_the_friction_of_each_row(rng):
     for i in range(3):
         own = dataclasses.replace(arm, friction=table[i])
         assert_allclose(found.q[i], sixd.simulate(own, q[i], qd[i], 0.05, dt=H).q, atol=1e-12)
+    zero = sixd.simulate(arm, q, qd, 0.05, dt=H, parameters={"friction": np.zeros((3, 7))})
+    assert zero.friction is None
+    assert_allclose(zero.q, sixd.simulate(bare, q, qd, 0.05, dt=H).q, atol=1e-13)
     with pytest.raises(sixd.ScalarTypeError, match="friction is negative.*expected at least 0"):
         sixd.simulate(bare, q, qd, 0.05, parameters={"friction": -table})
 

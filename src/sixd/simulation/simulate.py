@@ -98,9 +98,9 @@ def simulate(
     singular state, an iteration that does not converge) are NaN from there on, and a ``SimulationWarning`` names the
     joint that diverged first and when. A warning is also given of a step beyond 90 % of the stability limit of its
     method at the start (by damping, stiffness, force elements and a traced controller; of a batch some rows are
-    examined). Where there are such, ``facts["unsolved"]`` counts, by row, problems of impulses (friction, limits, contact) that were not
-    solved to the end, and implicit steps without a positive pivot. Interrupted by Ctrl-C it returns the computed part,
-    with a warning, and ``interrupted`` is True.
+    examined). Where there are any, ``facts["unsolved"]`` counts, by row, problems of impulses (friction, limits,
+    contact) that were not solved to the end, and implicit steps without a positive pivot. Interrupted by Ctrl-C it
+    returns the computed part, with a warning, and ``interrupted`` is True.
 
     Notes
     -----

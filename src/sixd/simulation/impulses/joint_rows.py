@@ -116,7 +116,7 @@ def joint_rows(problem: Problem) -> JointRows | None:
     known = vars(problem)
     if _ROWS not in known:
         known[_ROWS] = _find_rows(problem)
-    return known[_ROWS]  # type: ignore[no-any-return]
+    return known[_ROWS]
 
 
 def _find_rows(problem: Problem) -> JointRows | None:
