@@ -219,7 +219,7 @@ def contact() -> str:
     ball = sixd.simulate(builder.build(), [1, 0, 0, 0, 0, 0, 1.1], None, 3.0, forces=ground)
     examples = HERE.parent / "examples"
     box = runpy.run_path(str(examples / "64_toppling_box.py"))
-    rocking = sixd.simulate(box["box"], box["tilted"](0.6 * box["ALPHA"]), None, 2.5, forces=box["ground"])
+    rocking = sixd.simulate(box["box"], box["tilted"](0.58 * box["ALPHA"]), None, 2.5, forces=box["ground"])
     falling = sixd.simulate(box["box"], box["tilted"](1.02 * box["ALPHA"]), None, 2.5, forces=box["ground"])
     dog = runpy.run_path(str(examples / "65_quadruped_stands_up.py"))
     t, forces = dog["motion"].t, dog["forces"]

@@ -153,12 +153,12 @@ def test_every_robot_file(path, rng):
 # an independent program ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "method", "most"), [("xarm7", "rk4", 5e-5), ("z1", "implicit", 2e-3)])
-def test_beside_mujoco(name, method, most):
+@pytest.mark.parametrize(("name", "most"), [("xarm7", 5e-5), ("z1", 2e-3)])
+def test_beside_mujoco(name, most):
     """MuJoCo's frictionloss with hard settings and Euler's method comes closer as its steps become shorter."""
     arm = robots.quiet_load(ARMS[name])
     q = np.clip(0.5, arm.lower, arm.upper)
-    ours = sixd.simulate(arm, q, None, 2.0, method=method).q  # dampers of the z1 are too hard for rk4
+    ours = sixd.simulate(arm, q, None, 2.0, method="implicit").q  # their dampers are too hard for rk4
     far, near = (np.abs(ours - mujoco_runs.friction_run(arm, q, 0 * q, 2.0, h)[0]).max() for h in (1e-3, 1e-4))
     assert near <= most
     assert far >= 5 * near

@@ -1,5 +1,8 @@
 """Rigid contact: motions known exactly, impacts, energy, and MuJoCo's hard contacts."""
 
+import dataclasses
+import warnings
+
 import numpy as np
 import pytest
 
@@ -104,3 +107,40 @@ def test_a_passive_fall_gains_no_energy():
     ground = sixd.RigidGround({**nonsmooth.go2_feet(), **trunk}, friction=0.8)
     motion = sixd.simulate(model, nonsmooth.go2_stance(model, 0.1), None, 2.0, forces=ground)
     assert np.diff(motion.energy).max() <= 1e-5
+
+
+# combinations -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_a_loop_with_friction_comes_to_rest_on_the_ground(restitution):
+    """One freedom, three joints with friction, a point on the ground: impulses at the edge between sticking and sliding."""
+    bar = sixd.zoo.four_bar()
+    q = sixd.assemble(bar, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
+    bar = dataclasses.replace(bar, friction=np.full(bar.nv, 0.2))
+    ground = sixd.RigidGround(
+        {"coupler": (0, 0, 0)}, friction=0.5, restitution=restitution, normal=(0, 1, 0), height=-0.055
+    )
+    motion = sixd.simulate(bar, q, None, 2.0, forces=ground)
+    assert np.abs(motion.qd[-1]).max() == 0
+    assert np.diff(motion.energy).max() < 1e-9
+    assert motion.constraint_error.max() < 1e-12
+
+
+def test_falls_with_limits_and_friction_stay_finite(rng):
+    """A go2 without control, thrown; joints with friction strike their limits while feet and trunk strike the ground."""
+    model = robots.quiet_load(GO2, floating_base=True)
+    legs = np.arange(model.nv) >= 6
+    model = dataclasses.replace(model, friction=0.3 * legs)
+    q = np.tile(nonsmooth.go2_stance(model, 0.4), (16, 1))
+    q[:, :4] += 0.4 * rng.normal(size=(16, 4))
+    q[:, :4] /= np.linalg.norm(q[:, :4], axis=1, keepdims=True)
+    trunk = {"base": [(x, y, -0.06) for x in (-0.19, 0.19) for y in (-0.06, 0.06)]}
+    ground = sixd.RigidGround({**nonsmooth.go2_feet(), **trunk}, friction=0.8, restitution=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sixd.SimulationWarning)  # some problems of so many rows are not solved
+        motion = sixd.simulate(model, q, 2 * rng.normal(size=(16, 18)), 1.0, forces=(ground, sixd.RigidLimits(0.3)))
+    assert motion.failed == 0
+    assert np.abs(motion.qd).max() < 300  # rad/s: legs whip when they are struck
+    assert (motion.q[..., 7:] <= model.upper[7:]).all()
+    assert (motion.q[..., 7:] >= model.lower[7:]).all()

@@ -23,7 +23,7 @@ from sixd.spatial.scalar import maximum, minimum, sqrt, where
 # solved does not change; rounding is divided by it
 DAMPING = {"float64": 1e-7, "float32": 1e-3}
 _STEEP = 0.01  # least part of the normal response that friction leaves (Painlevé's paradox lies below 0)
-_NEVER = 1e20  # rad/s or m/s: rows without a limit have a larger one
+NEVER = 1e20  # rad/s or m/s: rows without a limit have a larger one
 _NEWTON = 2  # iterations for the direction of slip
 
 Block = Any  # (3, 3): the response of a point's velocity to its own impulse
@@ -160,8 +160,8 @@ def row_impulse(B: Any, u: Any, x: Any, bounds: Any) -> Any:
 def on_graph(x: Any, bounds: Any) -> Any:
     """Return the impulse moved within lo and hi, unless the row has a limit on that side."""
     lo, hi, low, high = bounds
-    upper = where(low > -_NEVER, maximum(x, hi), hi)
-    lower = where(high < _NEVER, minimum(x, lo), lo)
+    upper = where(low > -NEVER, maximum(x, hi), hi)
+    lower = where(high < NEVER, minimum(x, lo), lo)
     return where(x > hi, upper, where(x < lo, lower, x))
 
 

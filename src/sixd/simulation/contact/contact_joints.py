@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sixd.model.system import System
+from sixd.simulation.contact.cone import NEVER
 from sixd.simulation.impulses.active_set import FAR, Bounds
 from sixd.simulation.impulses.joint_rows import JointRows
 from sixd.simulation.impulses.joint_step import BOUNCE, kept_at_rest, turning
@@ -71,13 +72,17 @@ class ContactJoints:
         return np.array([x for pair in zip(low, high, strict=True) for x in pair])
 
     def finished(
-        self, system: System, per: Any, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array
+        self, system: System, per: Any, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array,
+        done: Any,
     ) -> tuple[Any, ...]:
         """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits."""
         stop, out = self._stops(x, bounds), list(v2)
         for i, j in enumerate(self.rows.freedoms):
             lo, hi, low, high = bounds[4 * i : 4 * i + 4]
-            out[j] = where((x[i] > lo) & (x[i] < hi), 0, where(x[i] > hi, low, where(x[i] < lo, high, out[j])))
+            # at the edge of sticking an impulse may be beyond its bounds by rounding, also where there is no limit
+            above, below = (x[i] > hi) & (low > -NEVER), (x[i] < lo) & (high < NEVER)
+            exact = where((x[i] > lo) & (x[i] < hi), 0, where(above, low, where(below, high, out[j])))
+            out[j] = where(done > 0, exact, out[j])
         v2 = np.array(out)
         if self.limits is not None:
             q2, u = self.limits.clipped(q2), self.limits.recorded(u, stop * per)

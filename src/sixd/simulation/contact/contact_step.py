@@ -109,7 +109,7 @@ class ContactStep:
         u2, failed = np.array(forces), 2 - done - done1
         if joints is None:
             return q2, v2, u2, friction, failed
-        return (*joints.finished(self.system, per, q, qd, q2, v2, u2, x[3 * k :], bounds), failed)
+        return (*joints.finished(self.system, per, q, qd, q2, v2, u2, x[3 * k :], bounds, done1), failed)
 
     def _part(self, stages: Stages, function: Callable[..., Any], *arrays: Any) -> Any:
         """Return the results of a function of arrays as a call of its own: each is computed once."""
