@@ -72,7 +72,16 @@ class ContactJoints:
         return np.array([x for pair in zip(low, high, strict=True) for x in pair])
 
     def finished(
-        self, system: System, per: Any, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array,
+        self,
+        system: System,
+        per: Any,
+        q: Array,
+        qd: Array,
+        q2: Array,
+        v2: Array,
+        u: Array,
+        x: Array,
+        bounds: Array,
         done: Any,
     ) -> tuple[Any, ...]:
         """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits."""

@@ -137,9 +137,12 @@ class ContactStep:
     def _held(
         self, per: Any, a: Array, start: Array, guess: Array, U: Array, L: Array, root: Array
     ) -> tuple[Array, Array]:
-        """Return the impulses that are held, and the acceleration with them."""
+        """Return the impulses that are held, and the acceleration with them.
+
+        By implicit steps those of the beginning: extrapolated ones would swing from step to step beside hard forces.
+        """
         l = list(start)
-        for i, point in enumerate(self.points.points):
+        for i, point in enumerate(() if self.rows.is_implicit else self.points.points):
             own, before = start[_own(i)], guess[_own(i)]
             change = own - before
             smooth = (before[0] > 0) & (own[0] > 0) & (change @ change <= own @ own * _SMOOTH**2)
