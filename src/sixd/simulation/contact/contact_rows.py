@@ -23,6 +23,9 @@ from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.implicit import IMPLICIT, slopes, strength, symmetric_part
 from sixd.spatial.scalar import Array, Scalar, is_number, maximum, sqrt
 
+# part of an implicit step for which its last impulses act: with 0 a foot under a hard spring is thrown off, with 1 the
+# error of a go2 that lands under PD control is four times as large
+_LATE = 0.25
 _LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
 
 Constants = Mapping[str, Any]
@@ -88,7 +91,8 @@ class ContactRows:
         J, metric = self.jacobian(system, q), mass_metric(system, q)
         if self.is_implicit:
             M, D, K = slopes(self.problem, t, q, qd, u, constants)
-            metric = _symmetric(M + D * h + K * (h * h))
+            late = h * _LATE
+            metric = _symmetric(M + D * late + K * (late * late))
         response = self.sparse.data(system, q, metric, J, 3 * self.k)
         return self.points.heights(system, q), J @ qd, *response
 
