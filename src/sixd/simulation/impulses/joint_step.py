@@ -61,8 +61,22 @@ class JointSolver:
         assert best is not None
         _, self.response, self.first, self.solve = best
         k, nv, given = (rows.k,), (problem.system.nv,), self.response.data_shapes
-        self.brake = trace(self._braked, {"own": k, "may": (), "v": k, "state": k, **given}, dtype)
-        turned = {"still": nv, "t1": k, "v": k, "wanted": k, "moment": k}
+        seen = {
+            "t1": k,
+            "lo": k,
+            "hi": k,
+            "any": (),
+            "may": (),
+            "v": k,
+            "after": k,
+            "l": k,
+            "state": k,
+            "F": k,
+            "h": (),
+        }
+        self.brake = trace(self._braked, {**seen, **given}, dtype)
+        self.part = 1 if method == "euler" else 0.5  # of a change of velocity in a step that moves the configuration
+        turned = {"still": nv, "t1": k, "v": k, "after": k, "total": k, "F": k, "h": ()}
         self.displace = trace(self._displaced, {**turned, **given}, dtype)
         if rows.limits:
             self.last = self.prediction.last(self.response)
@@ -72,50 +86,49 @@ class JointSolver:
         self, stages: Stages, data: Any, v: Array, after: Array, F: Array, h: Any, held: Solution
     ) -> tuple[Turn, Scalar]:
         """Return the rows that turn, from their velocities (k,) before the step and after it with held impulses; and 1
-        if any does.
+        if any does."""
+        ends = after - (signs(v) * F * h + held.impulse) * self.response.diagonal(data)
+        may = reduce(maximum, [where(v[i] * ends[i] < 0, 1, 0) for i in range(self.rows.k)])
+        given = np.zeros(self.rows.k), -F * h, F * h, 0.0
+        rest = may, v, after, held.impulse, held.state, F, h
+        t1, lo, hi, any = stages(self.brake, *given, *rest, *data, when=may)
+        return Turn(t1, lo, hi), any
 
-        W_ii is that while joints that rest stay at rest: as if they were free, reversals would cost an error of first
-        order.
+    def _braked(
+        self, t1: Array, lo: Array, hi: Array, any: Scalar, may: Scalar, v: Array, after: Array, l: Array, state: Array,
+        F: Array, h: Scalar, *data: Array,
+    ) -> Any:  # fmt: skip
+        """Return (t1, lo, hi) of rows that turn, and 1 if any does; as given where none may.
+
+        The response W_ii is that while joints that rest stay at rest: as if they were free, reversals would cost an
+        error of first order.
         """
-        k, W = range(self.rows.k), self.response.diagonal(data)
-        at_most = turning(v, after, held.impulse, W, F, h).t1
-        may = reduce(maximum, [where(x > 0, 1, 0) for x in at_most])
-        W = stages(self.brake, W, may, v, held.state, *data, when=may)
-        turn = turning(v, after, held.impulse, W, F, h)
-        return turn, reduce(maximum, [where(turn.t1[i] > 0, 1, 0) for i in k])
-
-    def _braked(self, W: Array, may: Scalar, v: Array, state: Array, *data: Array) -> Array:
-        """Return W_ii (k,) with the rows locked that rest and stick."""
         rests = [(absolute(v[i]) <= 0) & (state[i] * state[i] < 0.5) for i in range(self.rows.k)]
-        return where(may > 0, self.response.locked_diagonal(data, rests), W)
+        turn = turning(v, after, l, self.response.locked_diagonal(data, rests), F, h)
+        some = reduce(maximum, [where(x > 0, 1, 0) for x in turn.t1])
+        pairs = zip((*turn, some), (t1, lo, hi, any), strict=True)
+        return tuple(where(may > 0, new, old) for new, old in pairs)
 
     def bend(
-        self,
-        stages: Stages,
-        data: Any,
-        v: Array,
-        after: Array,
-        turn: Turn,
-        total: Array,
-        h: Any,
-        part: float,
-        when: Any,
+        self, stages: Stages, data: Any, v: Array, after: Array, turn: Turn, total: Array, F: Array, h: Any, when: Any
     ) -> Array:
         """Return the displacement (nv,) by which turning rows differ from straight lines of velocity v -> after (k,).
 
         Joints that come to rest move as computed, and others follow in the mass metric. The impulses ``total`` (k,) of
         joints that turn and go on have other moments: friction acts one way until t1, and the other way after.
         """
-        straight, bent = (v * (1 - part) + after * part) * h, (v * turn.t1 + after * (h - turn.t1)) / 2
-        moment = (total + turn.braked * h) * turn.t1 * -0.5 - total * (h * (part - 0.5))
         still = np.zeros(self.rows.problem.system.nv)
-        return stages(self.displace, still, turn.t1, after, bent - straight, moment, *data, when=when)
+        return stages(self.displace, still, turn.t1, v, after, total, F, h, *data, when=when)
 
-    def _displaced(self, still: Array, t1: Array, v: Array, wanted: Array, moment: Array, *data: Array) -> Array:
-        k = range(self.rows.k)
-        stops = [(t1[i] > 0) & (absolute(v[i]) <= 0) for i in k]
+    def _displaced(
+        self, still: Array, t1: Array, v: Array, after: Array, total: Array, F: Array, h: Scalar, *data: Array
+    ) -> Array:
+        k, part = range(self.rows.k), self.part
+        straight, bent = (v * (1 - part) + after * part) * h, (v * t1 + after * (h - t1)) / 2
+        moment = (total + signs(v) * F * h) * t1 * -0.5 - total * (h * (part - 0.5))
+        stops = [(t1[i] > 0) & (absolute(after[i]) <= 0) for i in k]
         given = np.array([where(stops[i], 0, where(t1[i] > 0, moment[i], 0)) for i in k])
-        l, _, *more = self.response.solve(data, stops, wanted, given)
+        l, _, *more = self.response.solve(data, stops, bent - straight, given)
         turns = reduce(maximum, t1) > 0
         return where(turns, self.response.change(data, [l, *more]), still)
 
@@ -125,7 +138,6 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
     solver = JointSolver(problem, rows, method, dtype)
     system, own = solver.problem.system, list(rows.freedoms)
     take = base_step(solver.problem, method, dtype, Hold(rows.k, rows.apply))
-    part = 1 if method == "euler" else 0.5  # of the change of velocity in a step that moves the configuration
     limits = LimitRows(problem, rows, dtype) if rows.limits else None
 
     def step(
@@ -169,8 +181,8 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         total, unsolved = l + found.impulse, sum(stages.counts, unsolved + 2 - held.done - found.done)
 
         # 5. the configuration
-        moves = found.change * (h * part) + solver.bend(stages, data, v, at_rows(v2), turn, total, h, part, turns)
-        q2 = system.integrate_row(q1, moves)
+        bent = solver.bend(stages, data, v, at_rows(v2), turn, total, F, h, turns)
+        q2 = system.integrate_row(q1, found.change * (h * solver.part) + bent)
 
         if limits is not None:  # strikes
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
@@ -213,29 +225,29 @@ def _guess(impulse: Array, bounds: Bounds, before: Array, F: Array) -> Array:
     return np.array(found)
 
 
-def _signs(v: Array) -> Array:
+def signs(v: Array) -> Array:
+    """Return 1, 0 or -1 (k,)."""
     return np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
 
 
 class Turn(NamedTuple):
-    """When [s] rows come to rest within a step, 0 if they do not; friction until then; the bounds of their impulses."""
+    """When [s] rows come to rest within a step, 0 if they do not; and the bounds of their impulses."""
 
     t1: Array
-    braked: Array
     lo: Array
     hi: Array
 
 
 def turning(v: Array, after: Array, l: Array, W: Array, F: Array, h: Any) -> Turn:
     """Return the rows that turn, from their velocities before and after impulses l, and their responses W, all (k,)."""
-    k, braked = range(len(v)), _signs(v) * F
-    end = after - (braked * h + l) * W
+    k = range(len(v))
+    end = after - (signs(v) * F * h + l) * W
     turns = [v[i] * end[i] < 0 for i in k]
     t1 = np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - end[i], 1), 0) for i in k])
     cap = F * (h - t1 * 2)
     lo = np.array([where(turns[i] & (v[i] < 0), -cap[i], -F[i] * h) for i in k])
     hi = np.array([where(turns[i] & (v[i] > 0), cap[i], F[i] * h) for i in k])
-    return Turn(t1, braked, lo, hi)
+    return Turn(t1, lo, hi)
 
 
 def _exact(own: list[int], v: Array, found: Solution, bounds: Bounds, rest: Array) -> Array:
