@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,18 +65,6 @@ class Solution(NamedTuple):
     state: Array
     done: Scalar
     found: tuple[Array, ...]
-
-
-class Response(Protocol):
-    """How velocities respond to impulses: dense or sparse; see ``responses.py``."""
-
-    shapes: dict[str, tuple[int, ...]]
-
-    def solve(self, data: Sequence[Array], free: Sequence[Any], wanted: Array, given: Array) -> tuple[Array, ...]:
-        """Return (impulses (k,), their rows' changes of velocity (k,), further results)."""
-
-    def change(self, data: Sequence[Array], found: Sequence[Array]) -> Array:
-        """Return the change of the whole velocity (nv,) from the results of ``solve`` without the second."""
 
 
 def iteration(response: Any, k: int, has_limits: bool, dtype: str) -> Program:

@@ -72,11 +72,6 @@ class JointRows:
         assert isinstance(system, Reduced)
         return np.concatenate([J, system.G(q)[list(self.followers)]])
 
-    def velocity(self, system: System, q: Array, qd: Array) -> Array:
-        """Return J qd (k,)."""
-        own = qd[list(self.freedoms)]
-        return own if not self.followers else np.concatenate([own, self.jacobian(system, q)[len(own) :] @ qd])
-
     def apply(self, system: System, q: Array, force: Array) -> Applied:
         """Return the effect of forces (k,) on the rows."""
         if self.followers:
