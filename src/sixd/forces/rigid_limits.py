@@ -11,8 +11,6 @@ from sixd.forces.joint_limits import limited_coordinates
 from sixd.model.system import System
 from sixd.spatial.scalar import is_number
 
-__all__ = ["RigidLimits", "limited_coordinates"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

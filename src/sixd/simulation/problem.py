@@ -16,6 +16,7 @@ from sixd.algorithms.aba import aba
 from sixd.algorithms.constrained.dynamics import constrained_dynamics, correction
 from sixd.algorithms.constrained.least_norm import COARSE, EXACT, Limits
 from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
+from sixd.algorithms.rnea import bias_force
 from sixd.constraints.reduced_model import Reduced
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, TraceError
@@ -168,12 +169,27 @@ class Problem:
             rates.append(self._shaped(f"rate of {name}", found.rate, (size,)))
         if not self.has_friction and isinstance(system, Equations):
             own = dry_friction(system).coefficients  # it is among their own forces b
-            tau = tau + system.evaluate(own, q) * np.array([sign(x) for x in qd])
+            tau = tau + system.evaluate(own, q) * sign(qd)
         if held.tau is not None:
             tau = tau + held.tau
         if held.f_ext is not None:
             f_ext = held.f_ext if f_ext is None else f_ext + held.f_ext
         return tau, f_ext, np.concatenate(rates)
+
+    def net_force(
+        self,
+        system: System,
+        t: Scalar,
+        q: Array,
+        qd: Array,
+        u: Array,
+        constants: Mapping[str, Any],
+        held: Applied = NOTHING,
+    ) -> tuple[Array, Array]:
+        """Return M qdd (nv,) as it is without constraints, tau less the bias force; and the rates (nu,) of u."""
+        tau, f_ext, rate = self.total_force(system, t, q, qd, u, constants, held)
+        force = {} if f_ext is None else {"f_ext": f_ext}
+        return tau - system.apply("bias_force", bias_force, q, qd, **force), rate
 
     def _shaped(self, name: str, value: Any, shape: Shape) -> Array:
         """Return a result of a user's function as an array; raise unless it has this shape and real numbers."""

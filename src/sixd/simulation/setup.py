@@ -28,6 +28,7 @@ from sixd.runtime.batch import Argument, prepare
 from sixd.simulation.controller import SampledController, can_be_compiled, classify_controller, require_pure
 from sixd.simulation.problem import PROJECTED, STABILISED, Problem
 from sixd.spatial.scalar import Array, Scalar, is_number
+from sixd.trajectory.labels import tree_behind
 
 _ARGUMENTS = ("q", "qd", "tau", "controller", "f_ext")  # names that no symbol can have
 _MOST_RECORDS = 1e9
@@ -204,13 +205,13 @@ def _require_start(setup: Setup, t: float) -> None:
 
 def _require_friction(setup: Setup) -> None:
     """Raise if a joint's friction is negative in the first row; symbols have their numbers there."""
-    problem = setup.problem
-    if not setup.rows or not isinstance(problem.system, (Model, Reduced)):
+    problem, system = setup.problem, setup.problem.system
+    if not setup.rows or not isinstance(system, (Model, Reduced)):
         return
-    system: Any = problem.system
     if problem.parameters and system.symbols:
         system = problem.system_with({name: setup.constants[name][0] for name in problem.parameters})
-    tree = system.model if isinstance(system, Reduced) else system
+    tree = tree_behind(system)
+    assert tree is not None
     for i in tree.bodies if "friction" not in problem.parameters else ():
         for x in tree.friction[tree.iv[i]]:
             if is_number(x) and x < 0:

@@ -34,7 +34,7 @@ from sixd.algorithms.constrained.rows import (
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import bias_force
 from sixd.errors import ScalarTypeError
-from sixd.model.sparsity import ltdl, reciprocal
+from sixd.model.sparsity import Factors, ltdl, reciprocal
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, is_number, where
 
@@ -95,6 +95,11 @@ def solve_on_rows(system: System, q: Array, metric: Metric, b: Array, c: Array, 
     A = constraint_jacobian(system, q)
     found = _smallest("solve_on_rows", system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
     return _marked(found.basis, metric.raised(z + found.p * metric.weight))
+
+
+def metric_of(found: Factors) -> Metric:
+    """The metric of a symmetric matrix other than M, from its factors, with their own zeros."""
+    return Metric(found.L, found.weight, found.pattern)
 
 
 def constrained_dynamics(

@@ -13,10 +13,10 @@ from sixd.model.system import System
 from sixd.simulation.contact.cone import NEVER
 from sixd.simulation.impulses.active_set import FAR, Bounds
 from sixd.simulation.impulses.joint_rows import JointRows
-from sixd.simulation.impulses.joint_step import BOUNCE, kept_at_rest, signs, turning
+from sixd.simulation.impulses.joint_step import BOUNCE, kept_at_rest, turning
 from sixd.simulation.impulses.limit_rows import LimitRows
 from sixd.simulation.problem import Problem
-from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
+from sixd.spatial.scalar import Array, absolute, maximum, minimum, sign, where
 
 
 class ContactJoints:
@@ -50,7 +50,7 @@ class ContactJoints:
         if self.limits is not None:
             gaps, slow = self.limits.gaps(q), self._slow(v, v_e)
             bounds, since = self.limits.striking(bounds, gaps, v, w, still, slow, per, h)
-        return _flat(bounds), turn.t1, signs(v) * F, since
+        return _flat(bounds), turn.t1, sign(v) * F, since
 
     def moment(
         self, h: Any, lag: Any, x: Array, l: Array, bounds: Array, t1: Array, braked: Array, since: Array

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import Metric, mass_metric, row_targets, solve_on_rows
-from sixd.algorithms.rnea import bias_force
+from sixd.algorithms.constrained.dynamics import Metric, mass_metric, metric_of, row_targets, solve_on_rows
 from sixd.forces.elements import Applied
 from sixd.model.sparsity import factors
 from sixd.model.system import System
@@ -67,9 +66,8 @@ class ContactRows:
         elif system.constraints:
             a, rate = self.problem.acceleration(t, q, qd, u, constants)
         else:  # with the factors of M: 0.6 times the operations of the articulated-body algorithm beside them (go2)
-            tau, f_ext, rate = self.problem.total_force(system, t, q, qd, u, constants)
-            force = {} if f_ext is None else {"f_ext": f_ext}
-            a = metric.solve(tau - system.apply("bias_force", bias_force, q, qd, **force))
+            force, rate = self.problem.net_force(system, t, q, qd, u, constants)
+            a = metric.solve(force)
         J = self.jacobian(system, q)
         # the rates of followers' rows lack their curvature: it is small, and the end of the step corrects it
         slope = np.concatenate([self.points.accelerations(system, q, qd, a), J[3 * self.k :] @ a])
@@ -105,11 +103,10 @@ class ContactRows:
         metric, impulses would not balance forces, and what sticks would creep.
         """
         problem = self.problem
-        tau, f_ext, rate = problem.total_force(system, t, q, qd, u, constants)
-        force = {} if f_ext is None else {"f_ext": f_ext}
+        force, rate = problem.net_force(system, t, q, qd, u, constants)
         M, D, K = slopes(problem, t, q, qd, u, constants)
         A = M + D * h + K * (h * h)
-        b = tau - system.apply("bias_force", bias_force, q, qd, **force) - K @ qd * h
+        b = force - K @ qd * h
         metric = _symmetric(A)
         if system.constraints:
             c = row_targets(system, q, qd, t, strength(problem))
@@ -133,8 +130,7 @@ class ContactRows:
 
 def _symmetric(A: Array) -> Metric:
     """Return the metric of the symmetric part of A, with its own zeros: a spring may join bodies of two branches."""
-    found = factors(symmetric_part(A), is_symmetric=True)
-    return Metric(found.L, found.weight, found.pattern)
+    return metric_of(factors(symmetric_part(A), is_symmetric=True))
 
 
 def _gravity(system: Any) -> Any:

@@ -15,7 +15,8 @@ from sixd.algorithms.solve import solve_columns
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ModelError
 from sixd.forces.elements import Applied
-from sixd.forces.rigid_limits import RigidLimits, limited_coordinates
+from sixd.forces.joint_limits import limited_coordinates
+from sixd.forces.rigid_limits import RigidLimits
 from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
@@ -24,6 +25,7 @@ from sixd.simulation.setup import Setup
 from sixd.spatial.scalar import Array, absolute, is_zero
 from sixd.symbolic.equations.dry_friction import dry_friction
 from sixd.symbolic.equations.equations import Equations
+from sixd.trajectory.labels import tree_behind
 
 _ROWS = "joint rows"  # where a problem keeps them
 # part of the mean pivot that is added to W where it may be singular: on loops, and where rows depend on each other
@@ -60,7 +62,7 @@ class JointRows:
 
     def friction(self, q: Array, constants: Mapping[str, Any]) -> Array:
         """Return the largest friction force (k,) of each row, one state of any scalar."""
-        system = self._with_friction(constants)
+        system = replace(self.problem, has_friction=True).system_with(constants)
         own, followers = _friction(system, q)
         return np.array([*(own[i] for i in self.freedoms), *(followers[i] for i in self.followers)])
 
@@ -92,9 +94,6 @@ class JointRows:
             return columns
         A, limits = constraint_jacobian(system, q), self.problem.limits
         return np.array([x - correction(system, q, A @ x, limits) for x in columns.T]).T
-
-    def _with_friction(self, constants: Mapping[str, Any]) -> System:
-        return replace(self.problem, has_friction=True).system_with(constants)
 
     @cached_property
     def joints(self) -> list[tuple[slice, slice]]:
@@ -137,8 +136,9 @@ def _own_friction(system: System) -> Any:
     """Return the friction of the tree's joints, or of the coordinates of equations of motion: numbers or symbols."""
     if isinstance(system, Equations):
         return dry_friction(system).coefficients
-    tree = system.model if isinstance(system, Reduced) else system
-    return tree.friction  # type: ignore[attr-defined]
+    tree = tree_behind(system)
+    assert tree is not None
+    return tree.friction
 
 
 def _rows_of(system: System, has_friction: list[bool]) -> tuple[list[int], list[int]]:

@@ -35,7 +35,7 @@ from sixd.simulation.impulses.limit_rows import LimitRows
 from sixd.simulation.impulses.predictions import make_prediction
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
-from sixd.spatial.scalar import Array, Scalar, absolute, maximum, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, sign, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
@@ -87,7 +87,7 @@ class JointSolver:
     ) -> tuple[Turn, Scalar]:
         """Return the rows that turn, from their velocities (k,) before the step and after it with held impulses; and 1
         if any does."""
-        ends = after - (signs(v) * F * h + held.impulse) * self.response.diagonal(data)
+        ends = after - (sign(v) * F * h + held.impulse) * self.response.diagonal(data)
         may = reduce(maximum, [where(v[i] * ends[i] < 0, 1, 0) for i in range(self.rows.k)])
         given = np.zeros(self.rows.k), -F * h, F * h, 0.0
         rest = may, v, after, held.impulse, held.state, F, h
@@ -125,7 +125,7 @@ class JointSolver:
     ) -> Array:
         k, part = range(self.rows.k), self.part
         straight, bent = (v * (1 - part) + after * part) * h, (v * t1 + after * (h - t1)) / 2
-        moment = (total + signs(v) * F * h) * t1 * -0.5 - total * (h * (part - 0.5))
+        moment = (total + sign(v) * F * h) * t1 * -0.5 - total * (h * (part - 0.5))
         stops = [(t1[i] > 0) & (absolute(after[i]) <= 0) for i in k]
         given = np.array([where(stops[i], 0, where(t1[i] > 0, moment[i], 0)) for i in k])
         l, _, *more = self.response.solve(data, stops, bent - straight, given)
@@ -225,11 +225,6 @@ def _guess(impulse: Array, bounds: Bounds, before: Array, F: Array) -> Array:
     return np.array(found)
 
 
-def signs(v: Array) -> Array:
-    """Return 1, 0 or -1 (k,)."""
-    return np.array([where(x > 0, 1, where(x < 0, -1, 0)) for x in v])
-
-
 class Turn(NamedTuple):
     """When [s] rows come to rest within a step, 0 if they do not; and the bounds of their impulses."""
 
@@ -241,7 +236,7 @@ class Turn(NamedTuple):
 def turning(v: Array, after: Array, l: Array, W: Array, F: Array, h: Any) -> Turn:
     """Return the rows that turn, from their velocities before and after impulses l, and their responses W, all (k,)."""
     k = range(len(v))
-    end = after - (signs(v) * F * h + l) * W
+    end = after - (sign(v) * F * h + l) * W
     turns = [v[i] * end[i] < 0 for i in k]
     t1 = np.array([where(turns[i], h * v[i] / where(turns[i], v[i] - end[i], 1), 0) for i in k])
     cap = F * (h - t1 * 2)

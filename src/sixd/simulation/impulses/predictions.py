@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import Metric, mass_metric, row_targets, solve_on_rows
+from sixd.algorithms.constrained.dynamics import mass_metric, metric_of, row_targets, solve_on_rows
 from sixd.algorithms.constrained.rows import constraint_jacobian
 from sixd.algorithms.crba import crba
-from sixd.algorithms.rnea import bias_force
 from sixd.model.model import Model
 from sixd.model.sparsity import Factors, factors
 from sixd.model.system import System
@@ -98,9 +97,8 @@ class Prediction:
         if isinstance(response, DenseResponse) and response.by_recursion:
             qdd, rate = self.problem.acceleration(t, q, qd, u, constants)
         else:
-            tau, f_ext, rate = self.problem.total_force(system, t, q, qd, u, constants)
-            force = {} if f_ext is None else {"f_ext": f_ext}
-            qdd = mass_metric(system, q).solve(tau - system.apply("bias_force", bias_force, q, qd, **force))
+            force, rate = self.problem.net_force(system, t, q, qd, u, constants)
+            qdd = mass_metric(system, q).solve(force)
         data = self.data(response, system, q, self.mass_matrix(response, system, q))
         return qd + qdd * h, np.concatenate([qdd, rate]), data
 
@@ -144,9 +142,10 @@ class ImplicitPrediction(Prediction):
 
         self.problem.traced(probe, self.shapes, self.dtype)
         symmetric, on_tree = fits
-        if symmetric and on_tree and not rows.is_singular:
-            return super().responses
-        return [DenseResponse(rows.k, system.nv, symmetric)]
+        responses: list[Any] = [DenseResponse(rows.k, system.nv, symmetric)]
+        if symmetric and on_tree and not rows.is_singular and isinstance(system, Model):
+            responses.append(SparseResponse(rows.freedoms, tuple(system.dof_parent)))
+        return responses
 
     def matrix(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> tuple[Array, Array]:
         """Return A = M + hD + h²K and K, (nv, nv)."""
@@ -162,15 +161,13 @@ class ImplicitPrediction(Prediction):
     ) -> tuple[Array, Array, Sequence[Array]]:
         """Return v_e (nv,), an empty array, and the data of the response."""
         problem = self.problem
-        tau, f_ext, _ = problem.total_force(system, t, q, qd, u, constants)
-        force = {} if f_ext is None else {"f_ext": f_ext}
-        b = tau - system.apply("bias_force", bias_force, q, qd, **force)
+        b, _ = problem.net_force(system, t, q, qd, u, constants)
         A, K = self.matrix(t, h, q, qd, u, constants)
         found = factors(A, is_symmetric=is_symmetric(A))
         b = b - K @ qd * h
         if system.constraints:
             c = row_targets(system, q, qd, t, strength(problem))
-            change = solve_on_rows(system, q, _metric(found), b, c, problem.limits)
+            change = solve_on_rows(system, q, metric_of(found), b, c, problem.limits)
         else:
             change = found.solve(b)
         return qd + change * h, qd[:0], self._data_of(response, system, q, A, found)
@@ -194,11 +191,7 @@ class ImplicitPrediction(Prediction):
             return np.array([found.solve(row) for row in J]).T
         none = np.zeros(len(constraint_jacobian(system, q)), dtype=int)
         limits = self.problem.limits
-        return np.array([solve_on_rows(system, q, _metric(found), row, none, limits) for row in J]).T
-
-
-def _metric(found: Factors) -> Metric:
-    return Metric(found.L, found.weight, found.pattern)
+        return np.array([solve_on_rows(system, q, metric_of(found), row, none, limits) for row in J]).T
 
 
 def _has_pattern(A: Array, parent: Sequence[int]) -> bool:

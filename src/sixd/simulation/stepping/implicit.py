@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import Metric, row_targets, solve_on_rows
+from sixd.algorithms.constrained.dynamics import metric_of, row_targets, solve_on_rows
 from sixd.algorithms.constrained.rows import constraint_jacobian
 from sixd.algorithms.crba import crba
 from sixd.algorithms.passive_forces import passive_force
-from sixd.algorithms.rnea import bias_force, joint_force
+from sixd.algorithms.rnea import joint_force
 from sixd.forces.elements import Applied
 from sixd.model.sparsity import Factors, factors
 from sixd.model.system import System
@@ -177,7 +177,7 @@ def _stage(
     if c is None:
         k = linear.A.solve(b)
     else:
-        metric = Metric(linear.A.L, linear.A.weight, linear.A.pattern)
+        metric = metric_of(linear.A)
         k = solve_on_rows(system, q, metric, b, c, problem.limits)
     if not len(rate):
         return k, rate
@@ -201,9 +201,7 @@ def implicit_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
     def begin(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, *rest: Any) -> Any:
         *force, constants = rest
         system, c = problem.system_with(constants), None
-        tau, f_ext, rate = problem.total_force(system, t, q, qd, u, constants, applied(system, q, force))
-        options = {} if f_ext is None else {"f_ext": f_ext}
-        b = tau - system.apply("bias_force", bias_force, q, qd, **options)
+        b, rate = problem.net_force(system, t, q, qd, u, constants, applied(system, q, force))
         if system.constraints:
             c = row_targets(system, q, qd, t, strength(problem))
         return solved(system, t, h, q, qd, u, b, rate, c, constants)
