@@ -173,6 +173,8 @@ class _Figure:
             side = side if side[1] > 0 or (side[1] == 0 and side[0] > 0) else -side
             ground.hatched_line(self.pen, a + side * 11, b + side * 11, side)
             return
+        if self.model.parent[i] == 0:
+            ground.plate(self.pen, start, self.pen.px(22), self.pen.px(18))
         joint_symbols.draw_rail(self.pen, start, end, self.pen.depth((start + end) / 2, self.model.parent[i] - 1000.5))
 
     def _float(self, i: int) -> None:
@@ -219,6 +221,11 @@ class _Figure:
                     continue
                 shown.append(numbers)
                 markings.dimension(self.pen, T[:3, 3], (T @ np.append(numbers, 1))[:3], text)
+            joint = model.joints[i]
+            if isinstance(joint, RackAndPinion):
+                text = expression(source.joints[i].radius)  # type: ignore[attr-defined]
+                out = self.poses[model.parent[i]][:3, :3] @ model.placement[i][:3, :3] @ (0.0, -1.0, 1.5)
+                markings.radius_mark(self.pen, T[:3, 3], out, abs(float(joint.radius)), text)
             body = principal(model, i) if i else None
             if body is None or any(np.linalg.norm(body.com - p) < 1e-9 for p in shown):
                 continue

@@ -44,7 +44,7 @@ def draw_support(pen: Pen, model: Model, i: int, poses: Array, towards: Array) -
     up = _upwards(pen)
     height = float(up @ foot)
     upright = height * pen.view.scale > 30 and np.linalg.norm(foot - up * height) < 0.2 * height
-    _plate(pen, foot, pen.px(26), max(pen.px(22), height if upright else 0))
+    plate(pen, foot, pen.px(26), max(pen.px(22), height if upright else 0))
 
 
 def _pivot(pen: Pen, p: Array, towards: Array) -> None:
@@ -55,8 +55,8 @@ def _pivot(pen: Pen, p: Array, towards: Array) -> None:
     hatched_line(pen, p + 24 * down + [-22, 0], p + 24 * down + [22, 0], down)
 
 
-def _plate(pen: Pen, p: Array, half: float, height: float) -> None:
-    """A post on a hatched square in the plane of the world's axes that is nearest to horizontal on the page."""
+def plate(pen: Pen, p: Array, half: float, height: float) -> None:
+    """Draw a post on a hatched square in the plane of the world's axes that is nearest to horizontal on the page."""
     up = _upwards(pen)
     k = int(np.argmax(np.abs(up)))
     u, v = np.eye(3)[(k + 1) % 3], np.eye(3)[(k + 2) % 3]
@@ -98,7 +98,7 @@ def draw_constraint(pen: Pen, model: Model, constraint: Any, poses: Array, label
             if pen.view.planar:
                 _pivot(pen, pen.view.page(T[:3, 3]), np.zeros(2))
             else:
-                _plate(pen, T[:3, 3], pen.px(26), pen.px(22))
+                plate(pen, T[:3, 3], pen.px(26), pen.px(22))
     elif isinstance(constraint, Distance):
         pen.line("behind", "m", [at[0][:3, 3], at[1][:3, 3]])
         for T in at:

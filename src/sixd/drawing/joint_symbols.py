@@ -23,7 +23,7 @@ from sixd.spatial.transform import make_pose
 from sixd.viewer.bodies.pieces import turned_to
 
 _FRONT = 1000.0  # rank of joints in a planar figure: in front of links
-_TOOTH = 9.0  # px of a rack's teeth
+_TOOTH = 12.0  # px of a rack's teeth
 _NEAR = 4.0  # px by which joints are drawn nearer than the links that meet in them
 
 
@@ -141,7 +141,7 @@ def _rack(pen: Pen, T: Array, P: Array, radius: float, depth: float) -> None:
     """A toothed wheel about x, and the rack on which it rolls: along y, below the pinion's path."""
     p, axis = T[:3, 3], T[:3, 0]
     # a multiple of four, so that a gap is at the bottom at q = 0, where the rack has a tooth
-    count = 4 * int(np.clip(round(2 * np.pi * radius / pen.px(_TOOTH) / 4), 4, 9))
+    count = 4 * int(np.clip(round(2 * np.pi * radius / pen.px(_TOOTH) / 4), 4, 7))
     tooth = 2 * np.pi * radius / count
     addendum = 0.28 * tooth
     profile, height = np.array([-0.19, 0.19, 0.33, 0.67]), np.array([-addendum, -addendum, addendum, addendum])

@@ -49,6 +49,13 @@ def dimension(
     pen.canvas.label((middle[0] + middle[1]) / 2, text, towards=towards, gap=3, color=color, firm=True)
 
 
+def radius_mark(pen: Pen, centre: Array, towards: Array, radius: float, text: str) -> None:
+    """Draw a radius [m] as an arrow from the centre to the rim, in the direction (3,) ``towards``."""
+    end = centre + towards * (radius / float(np.linalg.norm(towards)))
+    pen.arrow("dimensions", "n", [centre, end], size=7)
+    pen.canvas.label(pen.view.page((centre + 2 * end) / 3), text, towards=(-1, -1), gap=2)
+
+
 def length_label(vector: Array, *, any_direction: bool = False) -> str | None:
     """Return the length of a vector (3,) for a label, as it is written: along one axis, or in ``any_direction``."""
     parts = [x for x in vector if not _is_nil(x)]

@@ -59,7 +59,7 @@ def draw_single(
         markings.draw_frame(pen, np.eye(4), own, name=own, size=_triad(pen, reach) if own in ("", "C") else 46)
     for text, T in poses.items():
         markings.draw_frame(pen, T, text, name=text, size=46)
-        pen.line("behind", "d", [np.zeros(3), T[:3, 3]])
+        pen.line("marks", "d", [np.zeros(3), T[:3, 3]])
     if isinstance(body, Inertia):
         mass = "" if is_number(body.mass) else expression(body.mass)
         markings.draw_centre(pen, centre[:3, 3], mass, plain=False)
