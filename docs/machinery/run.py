@@ -12,6 +12,7 @@ import contextlib
 import io
 import linecache
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ _MIMES = {
     "_repr_markdown_": "text/markdown",
     "_repr_latex_": "text/latex",
 }
+_GREEK = ("alpha", "beta", "gamma", "theta", "phi", "psi", "omega")
+_RATE = re.compile(rf"([a-zA-Z]|{'|'.join(_GREEK)})(d|dd)_?(\d*)")
 
 
 class PageError(Exception):
@@ -129,6 +132,8 @@ class _Screen(io.TextIOBase):
             return self._frame(value)
         if "matplotlib" in sys.modules and isinstance(value, _plot_types()):
             return {"text/plain": ""}  # drawn by `finish`
+        if "sympy" in sys.modules and isinstance(value, _symbolic_types()):
+            return {"text/latex": f"$\\displaystyle {_formula(value)}$"}
         data = {}
         for method, mime in _MIMES.items():
             text = getattr(value, method)() if not isinstance(value, type) and hasattr(value, method) else None
@@ -151,6 +156,30 @@ class _Screen(io.TextIOBase):
             f'title="A page that moves"></iframe><p class="live"><a href="{address}">alone on a page</a></p>'
         )
         return {"viewer": frame}
+
+
+def _symbolic_types() -> tuple[type, ...]:
+    import sympy
+
+    return (sympy.Basic, sympy.MatrixBase, sympy.NDimArray)
+
+
+def _formula(value: Any) -> str:
+    """A formula with dots for rates: thetad1 is \\dot{\\theta}_1, where a notebook would show thetad_1."""
+    from sixd.symbolic import latex
+
+    rates = {s: match for s in value.free_symbols if (match := _RATE.fullmatch(s.name)) is not None}
+    dots = {"d": "dot", "dd": "ddot"}
+    greek = {name: "\\" + name for name in _GREEK}
+    return latex(
+        value,
+        {
+            symbol: f"\\{dots[m[2]]}{{{greek.get(m[1], m[1])}}}" + (f"_{{{m[3]}}}" if m[3] else "")
+            for symbol, m in rates.items()
+        },
+        short=False,
+        digits=None,
+    )
 
 
 def _plot_types() -> tuple[type, ...]:
