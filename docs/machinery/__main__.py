@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from machinery.execute import BUILD, execute
+from machinery.execute import BUILD, LIVE, execute
 from machinery.page import DOCS, all_pages
 
 
@@ -31,6 +31,7 @@ def main() -> int:
             return 1
     ran = time.perf_counter() - start
 
+    LIVE.mkdir(parents=True, exist_ok=True)
     from sphinx.cmd.build import main as sphinx
 
     target = BUILD / "html"
