@@ -18,6 +18,7 @@ from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.constrained.rank import derived
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import body_poses, pose
+from sixd.algorithms.momentum import energy
 from sixd.engine.functions import LIBRARY
 from sixd.engine.parameters import with_parameters
 from sixd.errors import ModelError, ScalarTypeError, require_known
@@ -320,8 +321,12 @@ class Equations(System):
         """M⁻¹ (tau - h) (nv,)."""
         return mass_metric(self, q).solve(tau - self.bias_force_row(q, qd))
 
-    def energy_row(self, q: Array, qd: Array) -> tuple[Any, ...]:
-        """Kinetic and potential energy."""
+    def energy_row(self, q: Array, qd: Array, *, per: str = "model") -> tuple[Any, ...]:
+        """Kinetic and potential energy; of single bodies only if the equations are those of a model."""
+        if per != "model":
+            if self.model is None:
+                raise ModelError(f"energy: {self.name!r} is given by energies, without bodies. Expected per='model'.")
+            return self.model.apply("energy", energy, q, qd, per=per)
         return tuple(self.evaluate([self.T, self.V], q, qd))
 
     def body_poses_row(self, q: Array) -> Array:
