@@ -45,6 +45,7 @@ class BodyDynamics(NamedTuple):
     f: Array
     n: Array
     tau: Array
+    gravity: Array
 
 
 def newton_euler(
@@ -73,24 +74,28 @@ def newton_euler(
     f, along = inward(model, kinematics, subtract_external_forces(model, kinematics.X, loads, f_ext))
     tau = along + model.armature * qdd + passive_force(model, q, qd)
 
-    rows = [_row(v[i], a[i], net[i], f[i], centers[i], X_W[i], expressed_in) for i in model.bodies]
-    widths = (3, 3, 3, 3, 3, 6, 6, 3, 3, 3, 3)
+    motions = zip(v, a, net, f, centers, X_W, strict=True)
+    rows = [_row(model, *motion, expressed_in) for motion in list(motions)[1:]]
+    widths = (3, 3, 3, 3, 3, 6, 6, 3, 3, 3, 3, 3)
     columns = zip(*rows, strict=True) if rows else [()] * len(widths)
-    return *(np.array(x).reshape(model.nb, k) for x, k in zip(columns, widths, strict=True)), tau
+    *found, gravity = (np.array(x).reshape(model.nb, k) for x, k in zip(columns, widths, strict=True))
+    return *found, tau, gravity
 
 
-def _row(v: Array, a: Array, net: Array, f: Array, c: Array, X_W: Array, expressed_in: str) -> tuple[Array, ...]:
-    """The fields of one body before tau, from its quantities in body coordinates."""
-    w, wd, F = v[:3], a[:3], net[3:]
+def _row(
+    model: Model, v: Array, a: Array, net: Array, f: Array, c: Array, X_W: Array, expressed_in: str
+) -> tuple[Array, ...]:
+    """The fields of one body, without tau, from its quantities in body coordinates."""
+    w, wd, F, gravity = v[:3], a[:3], net[3:], X_W[:3, :3] @ model.gravity
     vd = a[3:] + skew(w) @ v[3:]  # classical acceleration of the origin
     vd_com = vd + skew(wd) @ c + skew(w) @ (skew(w) @ c)
     N = net[:3] - skew(c) @ F  # about the centre of mass
-    if expressed_in == "body":
-        return w, wd, v[3:], vd, vd_com, v, a, F, N, f[3:], f[:3]
-    R = X_W[:3, :3].T
-    w, wd, v_O, vd, vd_com, F, N = (R @ x for x in (w, wd, v[3:], vd, vd_com, F, N))
-    force = express_force(f, X_W, expressed_in)
-    return w, wd, v_O, vd, vd_com, express(v, X_W, expressed_in), express(a, X_W, expressed_in), F, N, force[3:], force[:3]
+    vectors = [w, wd, v[3:], vd, vd_com, F, N, gravity]
+    if expressed_in != "body":
+        vectors = [X_W[:3, :3].T @ x for x in vectors[:7]] + [model.gravity]
+        v, a = express(v, X_W, expressed_in), express(a, X_W, expressed_in)
+        f = express_force(f, X_W, expressed_in)
+    return *vectors[:5], v, a, *vectors[5:7], f[3:], f[:3], vectors[7]
 
 
 def express_force(f_F: Array, X_FW: Array, expressed_in: str) -> Array:
@@ -132,7 +137,8 @@ def joint_reactions(
     total = sum(wrenches, own) if wrenches or f_ext is not None else None
     found = BodyDynamics(*newton_euler(system, q, qd, qdd, expressed_in=expressed_in, f_ext=total))
     joints = np.concatenate([found.n, found.f], axis=1)
-    loops = [_at_frame(system, q, c.acted_frame, w, expressed_in) for c, w in zip(system.constraints, wrenches)]
+    pairs = zip(system.constraints, wrenches, strict=True)
+    loops = [_at_frame(system, q, c.acted_frame, w, expressed_in) for c, w in pairs]
     return np.concatenate([joints, np.array(loops).reshape(len(loops), 6)])
 
 
