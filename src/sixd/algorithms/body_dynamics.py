@@ -74,8 +74,7 @@ def newton_euler(
     f, along = inward(model, kinematics, subtract_external_forces(model, kinematics.X, loads, f_ext))
     tau = along + model.armature * qdd + passive_force(model, q, qd)
 
-    motions = zip(v, a, net, f, centers, X_W, strict=True)
-    rows = [_row(model, *motion, expressed_in) for motion in list(motions)[1:]]
+    rows = [_row(model, v[i], a[i], net[i], f[i], centers[i], X_W[i], expressed_in) for i in model.bodies]
     widths = (3, 3, 3, 3, 3, 6, 6, 3, 3, 3, 3, 3)
     columns = zip(*rows, strict=True) if rows else [()] * len(widths)
     *found, gravity = (np.array(x).reshape(model.nb, k) for x, k in zip(columns, widths, strict=True))
@@ -197,6 +196,9 @@ class _Cut(Joint):
 def _cut_free(model: Model) -> Model:
     """The bodies and frames of a model without its joints."""
     nb, zeros = model.nb, np.zeros(6 * model.nb)
+    rates: dict[str, Any] = dict.fromkeys(
+        ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit"), zeros
+    )
     return dataclasses.replace(
         model,
         parent=(-1, *([0] * nb)),
@@ -207,5 +209,5 @@ def _cut_free(model: Model) -> Model:
         rest=np.zeros(12 * nb),
         constraints=(),
         configurations={},
-        **dict.fromkeys(("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit"), zeros),
+        **rates,
     )
