@@ -16,7 +16,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from machinery import answers, course
+from machinery import answers, course, reference
 from machinery.execute import executed
 from machinery.page import Cell, Exercise, parse
 
@@ -115,6 +115,16 @@ class CourseDirective(SphinxDirective):
         return self.parse_text_to_nodes(f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```")
 
 
+class ReferenceDirective(SphinxDirective):
+    """``reference``: the public names of a page of the reference, from their docstrings."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make the nodes."""
+        return self.parse_text_to_nodes("\n\n".join(map(reference.markdown, reference.entries(self.arguments[0]))))
+
+
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
     """Copy MathJax and its fonts beside the pages, without its speech rules (18 MB), which these pages do not use."""
     if error is None and app.builder.format == "html":
@@ -134,6 +144,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register what conf.py asks for."""
     app.add_directive("exercise", ExerciseDirective)
     app.add_directive("course", CourseDirective)
+    app.add_directive("reference", ReferenceDirective)
     app.connect("build-finished", copy_mathjax)
     app.connect("html-page-context", _scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
