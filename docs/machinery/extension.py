@@ -16,7 +16,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from machinery import answers, course, reference
+from machinery import answers, course, reference, sources
 from machinery.execute import executed
 from machinery.page import Cell, Exercise, parse
 
@@ -115,6 +115,24 @@ class CourseDirective(SphinxDirective):
         return self.parse_text_to_nodes(f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```")
 
 
+class BesideDirective(SphinxDirective):
+    """``beside``: the source of a function, with equations beside its lines; see sources.py."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Make the nodes."""
+        name = self.arguments[0]
+        head = f"`{name.partition(':')[2]}` in `{sources.file_of(name)}`"
+        block = nodes.container("", *self.parse_text_to_nodes(head), classes=["beside"])
+        for row in sources.rows(name, "\n".join(self.content)):
+            code = nodes.literal_block(row.code, row.code, language="python")
+            equation = nodes.container("", *self.parse_text_to_nodes(row.equation), classes=["beside-equation"])
+            block += nodes.container("", code, equation, classes=["beside-row"])
+        return [block]
+
+
 class ReferenceDirective(SphinxDirective):
     """``reference``: the public names of a page of the reference, from their docstrings."""
 
@@ -145,6 +163,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("exercise", ExerciseDirective)
     app.add_directive("course", CourseDirective)
     app.add_directive("reference", ReferenceDirective)
+    app.add_directive("beside", BesideDirective)
     app.connect("build-finished", copy_mathjax)
     app.connect("html-page-context", _scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
