@@ -46,6 +46,7 @@ from sixd.api.frames import (
 )
 from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
+from sixd.drawing import Drawing, draw
 from sixd.engine.kernel import Kernel, compile, export_c
 from sixd.errors import (
     AssemblyError,
@@ -132,6 +133,7 @@ __all__ = [
     "Coupling",
     "Cylindrical",
     "Distance",
+    "Drawing",
     "Equations",
     "FileError",
     "Fixed",
@@ -209,6 +211,7 @@ __all__ = [
     "controllers",
     "coriolis_matrix",
     "cylinder",
+    "draw",
     "ellipsoid",
     "energy",
     "ensemble",
