@@ -1,6 +1,7 @@
 // Starts the page. `window.sixd` is its interface for scripts, tests and a server:
 //   scene, ready (a promise), options (an object of switches, see options.js), camera
 //   play(), pause(), seek(t), step(n), time, start, end, playing; setConfiguration(q), configuration
+//   simulation, of a live page: q, qd, time, pull, pace, energy(), reset(), advance(steps) at once, set(slider, value)
 //   view(name or null), draw() now, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns
 
 // polls the server for live configurations: the next request follows each answer
@@ -24,7 +25,8 @@ async function listen(app, address) {
 }
 
 const scene = readScene(JSON.parse(document.getElementById("scene").textContent));
-const app = new App(scene, window.sixdKinematics);
+const simulation = scene.simulation ? new Simulation(window.sixdSimulation(), scene.simulation, scene.bodies) : null;
+const app = new App(scene, window.sixdKinematics, simulation);
 window.sixd = {
   scene,
   options: app.options,
@@ -34,6 +36,22 @@ window.sixd = {
   seek: (time) => { app.clock.seek(time); app.timeChanged(); },
   step: (count) => app.transport.step(Math.sign(count), Math.abs(count)),
   setConfiguration: (q) => app.setConfiguration(q),
+  simulation: simulation && {
+    get q() { return Array.from(simulation.q); },
+    get qd() { return Array.from(simulation.qd); },
+    get time() { return simulation.time; },
+    get pull() { return simulation.pull && { ...simulation.pull }; },
+    get pace() { return app.clock.pace; },
+    energy: () => simulation.energy(),
+    reset: () => { simulation.reset(); app.timeChanged(); },
+    advance: (steps) => { for (let i = 0; i < steps && simulation.step(); i++); app.timeChanged(); },
+    set: (label, value) => {
+      const slider = simulation.sliders.find((one) => one.label === label);
+      simulation.set(slider, clamp(value, slider.low, slider.high));
+      app.panel.show();
+      app.parametersChanged();
+    },
+  },
   view: (name) => app.view(name),
   draw: () => app.drawNow(),
   get time() { return app.clock.time; },
@@ -48,4 +66,4 @@ window.sixd = {
   },
   ready: new Promise((done) => requestAnimationFrame(() => { app.start(); done(true); })),
 };
-if (scene.live) listen(app, scene.live);
+if (scene.server) listen(app, scene.server);
