@@ -29,8 +29,8 @@ PROGRAM = (
 def html(scene: dict[str, Any]) -> str:
     """Return the page that shows ``scene`` as one text that needs neither other files nor a server.
 
-    Generated kinematics and steps are a script of their own, so that the page executes no text. A scene with a key ``server``
-    (the address of a server's state) may send requests to the server it came from, and to no other.
+    Generated kinematics and steps are a script of their own, so that the page executes no text. A scene with a key
+    ``server`` (the address of a server's state) may send requests to the server it came from, and to no other.
     """
     data = {key: value for key, value in scene.items() if key not in ("kinematics", "simulation_code")}
     parts = {

@@ -61,9 +61,9 @@ def _matrix(piece: Piece, usual: Piece) -> Array:
     """The pose (3, 4) of a piece, its axes scaled so that the shape of the usual piece gets its size."""
     scale = np.ones(3)
     if piece.size and all(usual.size):
-        ratio = np.array(piece.size) / np.array(usual.size)
         # a cylinder, capsule or cone has radius and height, a sphere a radius, a box and an ellipsoid three sizes
-        scale = {1: lambda r: np.full(3, r[0]), 2: lambda r: np.array([r[0], r[0], r[1]]), 3: lambda r: r}[len(ratio)](ratio)
+        ratio = np.array(piece.size) / np.array(usual.size)
+        scale = ratio[[[0, 0, 0], [0, 0, 1], [0, 1, 2]][len(ratio) - 1]]
     return np.concatenate([piece.pose[:3, :3] * scale, piece.pose[:3, 3:]], axis=1)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.api.constraints import assemble
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, unknown_name
 from sixd.model.system import System, require_system
 from sixd.simulation.problem import PROJECTED
@@ -51,17 +52,7 @@ def make_live_scene(
     at = _row("q", q, system.nq)
     adjusted = adjustable(system, parameters, at)
     motion = {"controller": controller, "forces": forces}
-    setup = make_setup(
-        "view", adjusted.system, at, _row("qd", qd, system.nv), sample_time=None, f_ext=None,
-        parameters={s.symbol: s.value for s in adjusted.sliders}, constraints=PROJECTED, stabilisation=0.0, seed=None,
-        **motion,
-    )  # fmt: skip
-    if setup.sampled is not None:
-        raise ScalarTypeError(
-            "view: the controller cannot be compiled, expected one that can: a live page runs without Python. Use "
-            "NumPy's operators and the functions of sixd.spatial (sin, sqrt, where …), or show a recorded motion: "
-            "sixd.view(model, sixd.simulate(…))."
-        )
+    setup = _setup(adjusted, at, _row("qd", qd, system.nv), motion)
     numeric = adjusted.numeric
     model = drawn_model(numeric)
     turn = display_turn(model)
@@ -101,7 +92,8 @@ def _require_method(method: str) -> None:
         return
     if method in METHODS:
         why = "has momenta instead of velocities" if method == MIDPOINT else "chooses its steps in Python"
-        raise ScalarTypeError(f"view: method {method!r} {why}, expected one of {', '.join(LIVE_METHODS)} in live pages.")
+        known = ", ".join(LIVE_METHODS)
+        raise ScalarTypeError(f"view: method {method!r} {why}, expected one of {known} in live pages.")
     raise unknown_name("view: method", "choice", method, LIVE_METHODS)
 
 
@@ -116,6 +108,27 @@ def _row(name: str, value: Any, size: int) -> Any:
     if row.shape != (size,):
         raise ShapeError(f"view: {name} has shape {row.shape}, expected ({size},): a live page shows one motion.")
     return row
+
+
+def _setup(adjusted: Adjustable, q: Any, qd: Any, motion: Mapping[str, Any]) -> Setup:
+    """The setup of the simulation, with the sliders as parameters; raise if it needs Python while it runs."""
+    system = adjusted.system
+    if q is None and system.constraints:
+        q = assemble(adjusted.numeric, adjusted.numeric.neutral())
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        setup = make_setup(
+            "view", system, q, qd, sample_time=None, f_ext=None, constraints=PROJECTED, stabilisation=0.0, seed=None,
+            parameters={s.symbol: s.value for s in adjusted.sliders}, **motion,
+        )  # fmt: skip
+    if setup.sampled is not None:
+        why = "".join(str(w.message).partition("fix it: view: ")[2] for w in found)
+        raise ScalarTypeError(
+            f"view: the controller cannot be compiled, expected one that can, since a live page runs without Python: "
+            f"{why or 'it has a memory or a clock of its own.'} Or show a recorded motion: "
+            f"sixd.view(model, sixd.simulate(…))."
+        )
+    return setup
 
 
 def _rehearsal(system: System, setup: Setup, method: str, step: float, motion: Mapping[str, Any]) -> Any:
@@ -143,7 +156,8 @@ def _plots(system: System, programs: LivePrograms) -> list[dict[str, Any]]:
     first, starts = 0, {}
     for name, size in programs.observed.items():
         starts[name], first = first, first + size
-    found = [{"title": "energy [J]", "unit": "J", "series": [_series(n, "observed", starts[n]) for n in list(starts)[:3]]}]
+    energies = [_series(n, "observed", starts[n]) for n in list(starts)[:3]]
+    found = [{"title": "energy [J]", "unit": "J", "series": energies}]
     labels = labels_of(system)
     for what, columns in (("q", labels.q), ("qd", labels.qd)):
         found += [

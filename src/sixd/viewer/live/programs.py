@@ -18,6 +18,7 @@ from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array
 from sixd.trace import Program, jvp, vjp
 from sixd.trace.stages import Recipe
+from sixd.trajectory.labels import tree_behind
 
 MOST_OPERATIONS = 40_000  # of all programs together: 1.3 MB of JavaScript, and some seconds until a browser has read it
 
@@ -42,7 +43,7 @@ def make_programs(problem: Problem, method: str, turn: Array) -> LivePrograms:
     poses : q -> (nb, 3, 4), the first three rows of each body's pose in the page.
     rates : q, qd -> (nb, 3, 4), their derivatives in time.
     pull : q, (nb, 3, 4) -> (nv,), forces that do the work Σ a·Ṫ; only where bodies take no forces themselves.
-    accelerate : t, q, qd, u -> qdd (nv,).
+    accelerate : t, q, qd, u -> qdd (nv,), and maybe rates of u.
     observe : q, qd -> energies, momentum and so on; ``observed`` has their names.
     """
     system, R = problem.system, turn[:3, :3]
@@ -65,18 +66,28 @@ def make_programs(problem: Problem, method: str, turn: Array) -> LivePrograms:
     def accelerate(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Array:
         return problem.acceleration(t, q, qd, u, constants)[0]
 
+    recipe = make_recipe(problem, method)
     observe, observed = _observation(problem, R)
     programs = {
         "poses": problem.traced(poses, {"q": (system.nq,)}),
         "rates": problem.traced(rates, state),
-        "accelerate": problem.traced(accelerate, {"t": (), **state, "u": (problem.nu,)}),
+        "accelerate": _known(recipe, problem) or problem.traced(accelerate, {"t": (), **state, "u": (problem.nu,)}),
         "observe": problem.traced(observe, state),
     }
     if not problem.has_f_ext:
         programs["pull"] = problem.traced(pull, {"q": (system.nq,), "weights": (system.nb, 3, 4)})
-    recipe = make_recipe(problem, method)
     _require_small(problem, recipe, programs)
     return LivePrograms(recipe, programs, observed)
+
+
+def _known(recipe: Recipe, problem: Problem) -> Program | None:
+    """The program of the acceleration in the step itself, if it has one of just these inputs."""
+    names = ["t", "q", "qd", "u", *problem.inputs]
+    shapes = [(problem.system.nv,), (problem.nu,)]
+    found = (work.program for work in recipe.works)
+    return next(
+        (p for p in found if [s.name for s in p.inputs] == names and [s.shape for s in p.outputs] == shapes), None
+    )
 
 
 def _observation(problem: Problem, R: Array) -> tuple[Callable[..., Array], dict[str, int]]:
@@ -85,7 +96,7 @@ def _observation(problem: Problem, R: Array) -> tuple[Callable[..., Array], dict
     Momentum is in the axes of the page, angular momentum about the centre of mass; a system given by energies has none.
     """
     observed = {"total": 1, "kinetic": 1, "potential": 1}
-    has_momentum = hasattr(problem.system, "momentum_row") or getattr(problem.system, "model", problem.system) is not None
+    has_momentum = tree_behind(problem.system) is not None
 
     def observe(q: Array, qd: Array, constants: Mapping[str, Any]) -> Array:
         system = problem.system_with(constants)

@@ -1,7 +1,7 @@
 """Sliders of a live page: numbers of a system that become symbols, hence inputs of the step, and their ranges.
 
-The symbols of a symbolic system have sliders under their own names. A tree with numbers gets symbols for the strength of
-gravity, for damping in all joints, and for the masses of bodies that are asked for.
+The symbols of a symbolic system have sliders under their own names. A tree with numbers gets symbols for the strength
+of gravity, for damping in all joints, and for the masses of bodies that are asked for.
 """
 
 from __future__ import annotations

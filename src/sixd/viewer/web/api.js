@@ -2,7 +2,7 @@
 //   scene, ready (a promise), options (an object of switches, see options.js), camera
 //   play(), pause(), seek(t), step(n), time, start, end, playing; setConfiguration(q), configuration
 //   simulation, of a live page: q, qd, time, pull, pace, energy(), reset(), advance(steps) at once, set(slider, value)
-//   view(name or null), draw() now, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns
+//   view(name or null), draw() now, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns, pixel(name)
 
 // polls the server for live configurations: the next request follows each answer
 async function listen(app, address) {
@@ -63,6 +63,13 @@ window.sixd = {
   bodyPose: (name, actor = 0) => {
     const body = scene.bodies.findIndex((one) => one.name === plainText(name));
     return body < 0 ? null : Array.from(app.world.actors[actor].matrices[body]);
+  },
+  // where the centre of mass of a body is in the window, in pixels
+  pixel: (name) => {
+    const body = scene.bodies.findIndex((one) => one.name === plainText(name)), box = app.canvas.getBoundingClientRect();
+    const point = app.world.pointOf(app.world.actors[0], body, finiteList(scene.bodies[body].com, 3));
+    const [x, y] = project(app.camera.matrices(0.004 * app.world.size).viewProjection, point);
+    return [box.left + ((x + 1) / 2) * box.width, box.top + ((1 - y) / 2) * box.height];
   },
   ready: new Promise((done) => requestAnimationFrame(() => { app.start(); done(true); })),
 };
