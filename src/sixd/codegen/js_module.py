@@ -9,11 +9,11 @@ functions of more than about 60 kB of bytecode.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from sixd.codegen.js import JS
-from sixd.codegen.lines import Lines
-from sixd.trace import Expr, Program, Slot, check
+from sixd.codegen.lines import Lines, cut
+from sixd.trace import Program, Slot, check
 from sixd.trace.program import work_indices
 from sixd.trace.stages import Recipe, Work
 
@@ -66,20 +66,16 @@ def _definition(name: str, program: Program) -> Iterator[str]:
     if len(lines.nodes) + len(lines.results) <= WHOLE:
         yield from (f"function {name}({given}) {{", *lines.whole(), "}")
         return
-    parts = _cut(lines.nodes)
+    parts = cut(lines.nodes, PART)
     last = {a.index: k for k, part in enumerate(parts) for n in part for a in n.args}
     last |= dict.fromkeys(lines.returned, len(parts))
     lines.work_index, size = work_indices(parts, last)
     yield f"const work_{name} = new Float64Array({size});"
-    pieces = [*map(lines.statements, parts), *map(lines.writes, _cut(lines.results))]
+    pieces = [*map(lines.statements, parts), *map(lines.writes, cut(lines.results, PART))]
     for k, piece in enumerate(pieces):
         yield from (f"function {name}_{k}(work, {given}) {{", *piece, "}")
     calls = (f"{name}_{k}(work_{name}, {given});" for k in range(len(pieces)))
     yield from (f"function {name}({given}) {{", *calls, "}")
-
-
-def _cut(items: Sequence[Expr] | Sequence[tuple[str, int, Expr]]) -> list[Sequence[Expr]]:
-    return [items[k : k + PART] for k in range(0, len(items), PART)]  # type: ignore[misc]
 
 
 # the step -----------------------------------------------------------------------------------------
