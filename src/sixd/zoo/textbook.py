@@ -81,7 +81,7 @@ def pr_arm(m1: Any = 2.0, m2: Any = 1.5, I2: Any = 0.3, r2: Any = 0.5, gravity: 
 
 
 def point_arm(l1: Any = 0.7, l2: Any = 0.5, m1: Any = 2.0, m2: Any = 1.3, gravity: Any = 9.81) -> Model:
-    """Return a planar 2R arm with point masses at the links' ends (Craig 6.7)."""
+    """Return a planar 2R arm with point masses at the links' ends, as derived in Craig's section 6.7."""
     return two_link_arm(m1, m2, 0, 0, l1, l2, l1, gravity)
 
 
