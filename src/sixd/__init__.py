@@ -45,6 +45,7 @@ from sixd.api.frames import (
 )
 from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
+from sixd.drawing import Drawing, draw
 from sixd.engine.kernel import Kernel, compile, export_c
 from sixd.errors import (
     AssemblyError,
@@ -130,6 +131,7 @@ __all__ = [
     "Coupling",
     "Cylindrical",
     "Distance",
+    "Drawing",
     "Equations",
     "FileError",
     "Fixed",
@@ -206,6 +208,7 @@ __all__ = [
     "controllers",
     "coriolis_matrix",
     "cylinder",
+    "draw",
     "ellipsoid",
     "energy",
     "ensemble",
