@@ -12,7 +12,8 @@ from sixd.model.constraint import Constraint
 from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_sympy
+from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
 
 
@@ -35,6 +36,14 @@ def ring_coordinates(system: System, tree: Model, ring: Ring, symbols: list[Any]
             start = system.q_slice(name).start
             q[start : start + 4] = ring.quaternion(*symbols[start : start + 4])
     return q
+
+
+def ring_force(ring: Ring, x: Any) -> Poly:
+    """A force or an energy of springs in the ring; those of orientations, which have roots, stay opaque."""
+    import sympy
+
+    rooted = is_sympy(x) and x.has(sympy.Piecewise, sympy.atan2)
+    return ring.opaque(x) if rooted else ring.convert(x)
 
 
 def _by_model(name: str) -> Callable[..., Any]:
