@@ -76,6 +76,7 @@ def make_scene(
         "trajectories": pack(system, motions, offsets, turn[:3, :3], notes),
         "camera": None if camera is None else _camera(model, camera, turn),
         "settings": {"loop": True, "speed": 1, "play": True, "ground": held.floor},
+        "room": flat_list(room) if motions else None,
         "notes": notes,
     }
 

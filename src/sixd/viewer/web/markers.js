@@ -2,7 +2,7 @@
 
 const MARKER_COLORS = {
   turn: [0.95, 0.55, 0.1], slide: [0.05, 0.6, 0.65], mass: [0.95, 0.95, 0.95], total: [1, 0.78, 0.1],
-  inertia: [0.46, 0.36, 0.86], force: [0.86, 0.2, 0.36],
+  inertia: [0.46, 0.36, 0.86], force: [0.86, 0.2, 0.36], pull: [0.1, 0.62, 0.36],
 };
 
 // three arrows in red, green and blue, of length 1, as one mesh
@@ -53,6 +53,7 @@ class Markers {
       if (options.com) this.centres(actor);
       if (options.inertia) this.ellipsoids(actor);
       if (options.contacts) this.forces(actor);
+      if (this.world.simulation) this.pull(this.world.simulation.pull);
     }
     return this.items;
   }
@@ -146,6 +147,17 @@ class Markers {
       const local = fromColumns(column(0), column(1), column(2), finiteList(body.com, 3));
       this.push("ball", multiply(actor.matrices[b], local), MARKER_COLORS.inertia, { alpha: 0.3 });
     }
+  }
+
+  // the spring by which the reader pulls: an arrow from the grabbed point to the pointer
+  pull(pull) {
+    if (!pull) return;
+    const way = subtract(pull.target, pull.at), length = norm(way), thin = 0.05 * this.size, s = 2 * thin;
+    this.push("ball", fromColumns([s, 0, 0], [0, s, 0], [0, 0, s], pull.at), MARKER_COLORS.pull, { glow: 0.4 });
+    if (!(length > 0.02 * this.size)) return;
+    const tip = Math.min(0.5 * this.size, 0.5 * length);
+    this.push("rod", alongZ(pull.at, way, thin, length - tip), MARKER_COLORS.pull, { glow: 0.4 });
+    this.push("cone", alongZ(add(pull.at, scaled(unit(way), length - tip)), way, 2.6 * thin, tip), MARKER_COLORS.pull, { glow: 0.4 });
   }
 
   forces(actor) {
