@@ -1,6 +1,7 @@
 """The course is whole: every exercise of docs/course/rows.toml has its page, and every page what a page must have."""
 
 import pytest
+
 from machinery.course import COURSE, chapters, shortcomings
 from machinery.page import all_pages, read
 
