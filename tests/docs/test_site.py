@@ -9,8 +9,6 @@ from browser import Watched, chromium
 from machinery import execute
 from machinery.page import all_pages, read
 
-from browser import Watched, chromium
-
 pytestmark = [pytest.mark.long, pytest.mark.one_target]
 
 DOCS = Path(execute.__file__).parents[1]
