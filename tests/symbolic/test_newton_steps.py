@@ -136,6 +136,21 @@ def test_steps_as_mathematics():
     assert r"{}^{0}\omega_{2}" in aligned.latex()
 
 
+def test_parts_of_the_steps():
+    model, q, qd, qdd = craig()
+    steps = sixd.newton_euler(model, q, qd, qdd).steps()
+    part = steps.select("inward", "link1")
+    assert [(s.name, s.quantity) for s in part] == [("link1", "f"), ("link1", "n")]
+    assert str(part).splitlines()[0].startswith("f₁x = ")
+    assert part.markdown().startswith("$$\n\\begin{aligned}\n{}^{1}f_{1} &= ")
+    assert len(steps.select("outward")) == 12
+    assert len(steps.select(name="link2")) == 8
+    with pytest.raises(sixd.UnknownNameError, match="select: no stage named 'out'"):
+        steps.select("out")
+    with pytest.raises(sixd.UnknownNameError, match="select: no body or joint named 'hand'"):
+        steps.select(name="hand")
+
+
 def test_steps_of_numbers(rng):
     arm = sixd.zoo.planar(2)
     r = sixd.newton_euler(arm, [0.3, 0.5], [1, -2], [0.4, 0.6])
