@@ -221,6 +221,8 @@ class Steps:
             return " \\\\\n".join(rows)
         axes = step.number if self.result.expressed_in == "body" else 0
         index = f"{letter}{step.number}}}" if step.quantity == "vd_com" else f"{letter}_{{{step.number}}}"
+        if all(x == "0" for x in entries):
+            return rf"{{}}^{{{axes}}}{index} &= 0"
         return rf"{{}}^{{{axes}}}{index} &= \begin{{bmatrix}} " + r" \\ ".join(entries) + r" \end{bmatrix}"
 
     def _latex_entry(self, x: Any, quantity: str, letters: Mapping[Any, str], short: bool, digits: int | None) -> str:
