@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from browser import Watched, chromium
 from machinery import execute
 from machinery.page import all_pages, read
