@@ -10,13 +10,13 @@ import numpy as np
 
 from sixd.api.constraints import assemble
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, unknown_name
+from sixd.model.model import Model
 from sixd.model.system import System, require_system
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.setup import Setup, make_setup, positive
 from sixd.simulation.simulate import METHODS, simulate
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import STEP
-from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of
 from sixd.viewer.live.deformation import deformations
 from sixd.viewer.live.programs import LivePrograms, live_problem, make_programs
@@ -78,7 +78,8 @@ def make_live_scene(
         "pull": next(iter(pull)),
         "observed": dict(programs.observed),
         "plots": _plots(numeric, programs),
-        "traces": _traces(model, trace, turn),
+        "traces": _traces(model, trace),
+        "reactions": _reactions(model) if "react" in programs.programs else [],
     }  # fmt: skip
     scene["simulation"] |= deformations(adjusted, scene, setup.q[0])
     scene["simulation_code"] = programs.source()
@@ -151,7 +152,7 @@ def _rehearsal(system: System, setup: Setup, method: str, step: float, motion: M
 # what is plotted and drawn ------------------------------------------------------------------------
 
 
-def _plots(system: System, programs: LivePrograms) -> list[dict[str, Any]]:
+def _plots(system: Any, programs: LivePrograms) -> list[dict[str, Any]]:
     """The plots: each series is an entry of an array of the page, "observed", "q", "qd" or "pull"."""
     first, starts = 0, {}
     for name, size in programs.observed.items():
@@ -168,6 +169,12 @@ def _plots(system: System, programs: LivePrograms) -> list[dict[str, Any]]:
         if name in starts:
             series = [_series(axis, "observed", starts[name] + k) for k, axis in enumerate("xyz")]
             found.append({"title": f"{name} [{unit}]", "unit": unit, "series": series})
+    forces = [_series("pull", "pulling", 0)]
+    if "react" in programs.programs:
+        joints = enumerate(_reactions(system))
+        forces = [_series(one["name"], "reactionSizes", k) for k, one in joints if one["body"]] + forces
+    title = "forces in joints [N]" if len(forces) > 1 else "pull [N]"
+    found.insert(1, {"title": title, "unit": "N", "series": forces})
     return found
 
 
@@ -175,7 +182,18 @@ def _series(label: str, array: str, index: int) -> dict[str, Any]:
     return {"label": label, "array": array, "index": index}
 
 
-def _traces(model: Any, trace: str | Sequence[str] | None, turn: Array) -> list[dict[str, Any]]:
+def _reactions(model: Model) -> list[dict[str, Any]]:
+    """Where the forces of joints and then of constraints act: bodies, and points in them."""
+    found = [{"name": name, "body": i, "point": [0.0] * 3} for i, name in enumerate(model.joint_names, start=1)]
+    for k, constraint in enumerate(model.constraints):
+        frame = None if constraint.acted_frame is None else model.frames[constraint.acted_frame]
+        point = [0.0] * 3 if frame is None else flat_list(np.asarray(frame.pose, dtype=float)[:3, 3])
+        name = constraint.acted_frame or f"constraint {k + 1}"
+        found.append({"name": name, "body": 0 if frame is None else frame.body, "point": point})
+    return found
+
+
+def _traces(model: Any, trace: str | Sequence[str] | None) -> list[dict[str, Any]]:
     """The points whose paths are drawn: origins of bodies and frames."""
     names = [trace] if isinstance(trace, str) else list(trace or ())
     found = []

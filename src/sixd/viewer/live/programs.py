@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.body_dynamics import joint_reactions
 from sixd.algorithms.kinematics import body_poses
 from sixd.algorithms.momentum import center_of_mass, energy, momentum
 from sixd.engine.targets import js
 from sixd.errors import ModelError, OutOfRangeError
+from sixd.model.model import Model
+from sixd.simulation.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
-from sixd.simulation.stepping.compiled_steps import make_recipe
+from sixd.simulation.stepping.compiled_steps import has_contact, make_recipe
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array
 from sixd.trace import Program, jvp, vjp
@@ -44,6 +47,7 @@ def make_programs(problem: Problem, method: str, turn: Array) -> LivePrograms:
     rates : q, qd -> (nb, 3, 4), their derivatives in time.
     pull : q, (nb, 3, 4) -> (nv,), forces that do the work Σ a·Ṫ; only where bodies take no forces themselves.
     accelerate : t, q, qd, u -> qdd (nv,), and maybe rates of u.
+    react : t, q, qd, u -> (nb + number of constraints, 3), the forces that joints and then constraints exert on bodies.
     observe : q, qd -> energies, momentum and so on; ``observed`` has their names.
     """
     system, R = problem.system, turn[:3, :3]
@@ -74,8 +78,12 @@ def make_programs(problem: Problem, method: str, turn: Array) -> LivePrograms:
         "accelerate": _known(recipe, problem) or problem.traced(accelerate, {"t": (), **state, "u": (problem.nu,)}),
         "observe": problem.traced(observe, state),
     }
+    if has_reactions(problem):
+        programs["react"] = problem.traced(_reaction(problem, R), {"t": (), **state, "u": (problem.nu,)})
     if not problem.has_f_ext:
         programs["pull"] = problem.traced(pull, {"q": (system.nq,), "weights": (system.nb, 3, 4)})
+    if count_operations(recipe, programs) > MOST_OPERATIONS:
+        programs.pop("react", None)
     _require_small(problem, recipe, programs)
     return LivePrograms(recipe, programs, observed)
 
@@ -112,9 +120,31 @@ def _observation(problem: Problem, R: Array) -> tuple[Callable[..., Array], dict
     return observe, observed
 
 
-def _require_small(problem: Problem, recipe: Recipe, programs: Mapping[str, Program]) -> None:
+def has_reactions(problem: Problem) -> bool:
+    """Return whether the forces in the joints follow from the state: of a tree whose joints have no dry friction."""
+    return isinstance(problem.system, Model) and joint_rows(problem) is None and not has_contact(problem)
+
+
+def _reaction(problem: Problem, R: Array) -> Callable[..., Array]:
+    """The function (t, q, qd, u, constants) -> forces of joints and constraints in the axes of the page."""
+
+    def react(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Array:
+        system = problem.system_with(constants)
+        tau, f_ext, _ = problem.total_force(system, t, q, qd, u, constants)
+        found = joint_reactions(system, q, qd, tau, t, expressed_in="aligned", f_ext=f_ext, limits=problem.limits)
+        return np.array([R @ row[3:] for row in found]).reshape(-1, 3)
+
+    return react
+
+
+def count_operations(recipe: Recipe, programs: Mapping[str, Program]) -> int:
+    """Return the number of operations of the programs that make up a step, and of further ones, each once."""
     every = {id(p): p for p in (*(work.program for work in recipe.works), *programs.values())}
-    count = sum(p.operations for p in every.values())
+    return sum(p.operations for p in every.values())
+
+
+def _require_small(problem: Problem, recipe: Recipe, programs: Mapping[str, Program]) -> None:
+    count = count_operations(recipe, programs)
     if count > MOST_OPERATIONS:
         raise OutOfRangeError(
             f"view: a live page of {problem.system.name!r} would need {count:,} operations, expected at most "

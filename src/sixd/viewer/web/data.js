@@ -88,14 +88,14 @@ function plainNames(items) {
 // the entry of a live page, names made safe
 function readSimulation(source) {
   const data = { constants: {}, inputs: [], observed: {}, ...source };
-  for (const key of ["sliders", "traces", "plots", "deformed"]) data[key] = plainNames(source[key] || []);
+  for (const key of ["sliders", "traces", "plots", "deformed", "reactions"]) data[key] = plainNames(source[key] || []);
   return data;
 }
 
 // the scene with all lists present and every index in range
 function readScene(source) {
   const scene = { ...source };
-  for (const key of ["bodies", "geometries", "visuals", "frames", "joints", "trajectories", "notes"]) {
+  for (const key of ["bodies", "geometries", "visuals", "frames", "joints", "trajectories", "notes", "contact_lines"]) {
     scene[key] = Array.isArray(source[key]) ? source[key].filter((item) => item !== null) : [];
   }
   for (const key of ["bodies", "frames", "joints", "trajectories"]) scene[key] = plainNames(scene[key]);

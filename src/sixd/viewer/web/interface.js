@@ -3,7 +3,7 @@
 const SWITCHES = [
   ["grid", "Grid", "G"], ["shadows", "Shadows", "S"], ["frames", "Frames", "F"], ["axes", "Joint axes", "J"],
   ["com", "Centres of mass", "C"], ["inertia", "Inertia ellipsoids", "I"], ["contacts", "Contact forces", "K"],
-  ["trails", "Trails", "T"], ["names", "Names", "N"],
+  ["trails", "Trails", "T"], ["names", "Names", "N"], ["reactions", "Forces in joints", "A"], ["momentum", "Momentum", "M"],
 ];
 
 class Interface {
@@ -91,6 +91,8 @@ class Interface {
       contacts: !world.motions.some((motion) => motion.contacts), trails: !world.motions.length && !world.simulation,
       inertia: !app.scene.bodies.some((body) => body.ellipsoid), com: !app.scene.bodies.some((body) => body.mass > 0), axes: !app.scene.joints.length,
     };
+    if (!world.simulation) [missing.reactions, missing.momentum] = [true, true];
+    else [missing.reactions, missing.momentum] = [!world.simulation.programs.react, !("momentum" in world.simulation.observedAt)];
     this.switches = SWITCHES.map(([name, label, key]) => {
       const row = element("label", missing[name] ? "switch off" : "switch"), input = element("input");
       Object.assign(input, { type: "checkbox", disabled: Boolean(missing[name]), id: `s-${name}` });

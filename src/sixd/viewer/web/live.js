@@ -193,8 +193,9 @@ class LivePlots extends PlotPanel {
     [this.drawn, this.shown, this.stale] = [now, key, false];
     const [first, end] = history.window;
     for (const chart of this.charts) {
-      chart.start = Math.max(0, history.t[end - 1] - WINDOW);
-      chart.end = chart.start + WINDOW;
+      const until = history.t[end - 1];
+      chart.start = Math.max(0, until - WINDOW);
+      chart.end = Math.max(until, until <= 2 ? 2 : until <= 5 ? 5 : WINDOW);
       for (const one of chart.series) {
         one.t = history.t.subarray(first, end);
         one.values = history.series[one.at].values.subarray(first, end);

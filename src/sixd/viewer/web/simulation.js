@@ -22,6 +22,9 @@ class Simulation {
     let first = 0;
     for (const [name, n] of Object.entries(data.observed)) [this.observedAt[name], first] = [first, first + n];
     this.pulling = new Float64Array(1); // [N]
+    this.reactions = new Float64Array(3 * data.reactions.length); // [N] in the page
+    this.reactionSizes = new Float64Array(data.reactions.length);
+    this.weight = Math.max(bodies.reduce((sum, body) => sum + Math.max(finite(body.mass), 0), 0) * 9.81, 1e-9); // [N] the scale of arrows
     this.mass = bodies.reduce((sum, body) => sum + Math.max(finite(body.mass), 0), 0);
     this.turn = data.turn; // page = turn · world
     this.paths = data.traces.length ? data.traces : bodies.slice(1).map(({ name, com }, i) => ({ name, body: i + 1, point: finiteList(com, 3) }));
@@ -76,6 +79,13 @@ class Simulation {
     return this.observed;
   }
 
+  // the forces in joints and loops
+  react() {
+    if (!this.programs.react) return;
+    this.programs.react([this.time], this.q, this.qd, this.arrays.u, ...this.inputs, this.reactions);
+    for (let k = 0; k < this.reactionSizes.length; k++) this.reactionSizes[k] = norm(this.reactions.subarray(3 * k, 3 * k + 3));
+  }
+
   energy() {
     const [total, kinetic, potential] = this.observe();
     return { total, kinetic, potential };
@@ -91,6 +101,7 @@ class Simulation {
     if (now || time - this.recorded > RECORD - tiny) {
       this.recorded = time;
       this.observe();
+      this.react();
       this.history.add(time);
     }
   }
