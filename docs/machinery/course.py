@@ -7,7 +7,6 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-import sixd
 from machinery.page import DOCS, Page, read
 
 COURSE = DOCS / "course"
@@ -61,7 +60,7 @@ def shortcomings(page: Page) -> list[str]:
     asserts, exercises = checks(page)
     source = "\n".join(cell.source for cell in page.cells)
     missing = {
-        "a drawing (sixd.draw)": hasattr(sixd, "draw") and "sixd.draw(" not in source,
+        "a drawing (sixd.draw)": "sixd.draw(" not in source,
         "an assert in a cell": not asserts,
         "an exercise": not exercises,
         "the rows it works (cases: […] in its metadata)": not page.listed("cases"),

@@ -16,7 +16,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from machinery import answers, course
+from machinery import answers, course, reference, sources
 from machinery.execute import executed
 from machinery.page import Cell, Exercise, parse
 
@@ -115,6 +115,34 @@ class CourseDirective(SphinxDirective):
         return self.parse_text_to_nodes(f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```")
 
 
+class BesideDirective(SphinxDirective):
+    """``beside``: the source of a function, with equations beside its lines; see sources.py."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Make the nodes."""
+        name = self.arguments[0]
+        head = f"`{name.partition(':')[2]}` in `{sources.file_of(name)}`"
+        block = nodes.container("", *self.parse_text_to_nodes(head), classes=["beside"])
+        for row in sources.rows(name, "\n".join(self.content)):
+            code = nodes.literal_block(row.code, row.code, language="python")
+            equation = nodes.container("", *self.parse_text_to_nodes(row.equation), classes=["beside-equation"])
+            block += nodes.container("", code, equation, classes=["beside-row"])
+        return [block]
+
+
+class ReferenceDirective(SphinxDirective):
+    """``reference``: the public names of a page of the reference, from their docstrings."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make the nodes."""
+        return self.parse_text_to_nodes("\n\n".join(map(reference.markdown, reference.entries(self.arguments[0]))))
+
+
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
     """Copy MathJax and its fonts beside the pages, without its speech rules (18 MB), which these pages do not use."""
     if error is None and app.builder.format == "html":
@@ -134,6 +162,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register what conf.py asks for."""
     app.add_directive("exercise", ExerciseDirective)
     app.add_directive("course", CourseDirective)
+    app.add_directive("reference", ReferenceDirective)
+    app.add_directive("beside", BesideDirective)
     app.connect("build-finished", copy_mathjax)
     app.connect("html-page-context", _scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

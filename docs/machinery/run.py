@@ -188,12 +188,9 @@ def _plot_types() -> tuple[type, ...]:
 
 
 def _figure(figure: Any) -> dict[str, str]:
-    """A figure as SVG with a transparent ground; texts stay texts, and no time is written into it."""
-    import matplotlib
-
+    """A figure as SVG; no time is written into it."""
     buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sixd"}):
-        figure.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
     return {"image/svg+xml": buffer.getvalue()}
 
 
@@ -214,8 +211,9 @@ def _surroundings() -> Iterator[None]:
     """The same for every page: no browser, arrays printed as by default, and undone afterwards."""
     import numpy as np
 
-    before = {name: os.environ.get(name) for name in ("SIXD_VIEW", "MPLBACKEND", "SOURCE_DATE_EPOCH")}
-    os.environ.update(SIXD_VIEW="off", MPLBACKEND="svg")
+    set_here = {"SIXD_VIEW": "off", "MPLBACKEND": "svg", "MATPLOTLIBRC": str(Path(__file__).with_name("matplotlibrc"))}
+    before = {name: os.environ.get(name) for name in set_here}
+    os.environ.update(set_here)
     path = list(sys.path)
     try:
         with np.printoptions():

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from machinery import answers, outputs
 from machinery.page import DOCS, parse
 from machinery.run import PageError, run

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 
 import pytest
+
 from machinery import answers
 from machinery.page import all_pages
 from machinery.run import run

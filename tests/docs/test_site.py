@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from machinery import execute
-from machinery.page import all_pages, read
 
 from browser import Watched, chromium
+from machinery import execute
+from machinery.page import all_pages, read
 
 pytestmark = [pytest.mark.long, pytest.mark.one_target]
 
