@@ -14,7 +14,7 @@ CASES = [
     (m1 * x**2, "m₁ x²"),
     (-m1 * x, "-m₁ x"),
     (x - y, "x - y"),
-    (-(x + y) * m1, "-m₁ (x + y)"),
+    (-m1 * (x + y), "-m₁ (x + y)"),
     (x / 2 + sp.Rational(1, 3), "x/2 + 1/3"),
     (x / (y * m1), "x/(m₁ y)"),
     (1 / (x + y) ** 2, "1/(x + y)²"),
@@ -25,7 +25,7 @@ CASES = [
     (m1 * qd1 * sp.sin(theta) * (x + y), "m₁ (x + y) sin(θ) q̇₁"),
     (x + m1 * qd1, "m₁ q̇₁ + x"),
     (a_g * sp.pi, "π a_g"),
-    (sp.Abs(x) + sp.sign(y), "sign(y) + |x|"),
+    (sp.Abs(x) + sp.sign(y), "|x| + sign(y)"),
     (sp.exp(-x), "exp(-x)"),
     (x**y, "x^y"),
     ((x + y) ** sp.Rational(1, 3), "(x + y)^(1/3)"),
@@ -33,7 +33,7 @@ CASES = [
     (sp.Eq(x, y), "x = y"),
     (sp.Integer(0), "0"),
     (-(x + y) / 2, "-x/2 - y/2"),
-    (2 * (x + y) * sp.Rational(3, 5) * m1, "6 m₁ (x + y)/5"),
+    (sp.Rational(6, 5) * m1 * (x + y), "6 m₁ (x + y)/5"),
 ]
 
 
