@@ -3,6 +3,7 @@
 from sixd import controllers, interop, spatial, spatial_v2, zoo
 from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
+from sixd.api.bodies import joint_reactions
 from sixd.api.check_model import check
 from sixd.api.constraints import (
     assemble,
@@ -45,6 +46,7 @@ from sixd.api.frames import (
 )
 from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
+from sixd.drawing import Drawing, draw
 from sixd.engine.kernel import Kernel, compile, export_c
 from sixd.errors import (
     AssemblyError,
@@ -118,6 +120,7 @@ from sixd.symbolic.equations.from_model import equations
 from sixd.symbolic.integrability.holonomic import Integrability, is_holonomic
 from sixd.symbolic.lagrange.energies import angular_velocity, body_energy
 from sixd.symbolic.lagrange.forces import point_forces
+from sixd.symbolic.newton.result import NewtonEuler, newton_euler
 from sixd.trajectory.trajectory import State, Trajectory
 from sixd.version import __version__
 from sixd.viewer import Viewer, view
@@ -132,6 +135,7 @@ __all__ = [
     "Coupling",
     "Cylindrical",
     "Distance",
+    "Drawing",
     "Equations",
     "FileError",
     "Fixed",
@@ -156,6 +160,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "Motor",
+    "NewtonEuler",
     "OutOfRangeError",
     "Pfaffian",
     "Planar",
@@ -209,6 +214,7 @@ __all__ = [
     "controllers",
     "coriolis_matrix",
     "cylinder",
+    "draw",
     "ellipsoid",
     "energy",
     "ensemble",
@@ -228,6 +234,7 @@ __all__ = [
     "is_holonomic",
     "jacobian",
     "jacobian_rate",
+    "joint_reactions",
     "joint_torque_regressor",
     "lagrange",
     "linearize",
@@ -237,6 +244,7 @@ __all__ = [
     "mesh",
     "mobility",
     "momentum",
+    "newton_euler",
     "operational_inertia",
     "placement",
     "point",

@@ -31,7 +31,7 @@ from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations import constrained_motion, linearization, printing, source_code
 from sixd.symbolic.equations.derivation import Derivation, derivation
 from sixd.symbolic.equations.input_range import InputRange, input_range
-from sixd.symbolic.equations.ring_model import model_constraints, ring_system
+from sixd.symbolic.equations.ring_model import energy_of_bodies, model_constraints, ring_system
 from sixd.symbolic.equations.snap import Moved
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody
 
@@ -348,8 +348,10 @@ class Equations(System):
         """M⁻¹ (tau - h) (nv,)."""
         return mass_metric(self, q).solve(tau - self.bias_force_row(q, qd))
 
-    def energy_row(self, q: Array, qd: Array) -> tuple[Any, ...]:
-        """Kinetic and potential energy."""
+    def energy_row(self, q: Array, qd: Array, *, per: str = "model") -> tuple[Any, ...]:
+        """Kinetic and potential energy; of single bodies only if the equations are those of a model."""
+        if per != "model":
+            return energy_of_bodies(self.model, self.name, q, qd, per)
         return tuple(self.evaluate([self.T, self.V], q, qd))
 
     def body_poses_row(self, q: Array) -> Array:
