@@ -629,8 +629,8 @@ def test_humanoid_stands():
 
 def test_an_example_writes_a_page(tmp_path, monkeypatch, capsys):
     """Given a file name, the examples save their motion to look at."""
-    example = Path(__file__).parents[2] / "examples" / "51_spinning_top.py"
-    page = tmp_path / "top.html"
+    example = Path(__file__).parents[2] / "examples" / "64_toppling_box.py"
+    page = tmp_path / "box.html"
     monkeypatch.setattr(sys, "argv", [str(example), str(page)])
     runpy.run_path(str(example), run_name="__main__")
     assert str(page) in capsys.readouterr().out

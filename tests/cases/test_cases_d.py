@@ -1,6 +1,6 @@
 """Rows of table D, and 6.5, 6.7 and the symmetric velocity terms of table E, in closed form: a test named after each row.
 
-The examples 10 to 31 show them; here the same facts are asked of random parameters, of plain SymPy beside the library,
+The pages of docs/course show them; here the same facts are asked of random parameters, of plain SymPy beside the library,
 and of expressions that are nearly right, which must be refused.
 """
 

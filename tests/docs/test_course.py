@@ -51,18 +51,6 @@ MISSING = {
     "effi1_equal_dynamics",
     "fd1_sparse_factor",
     "expanded_parents",
-    "sim1_rolling_cone",
-    "sim2_its_position",
-    "sim3_its_acceleration",
-    "sim4_spinning_top",
-    "two_arm_controller",
-    "tumbling_box",
-    "falling_sphere",
-    "scissor",
-    "vee",
-    "gear",
-    "rolling_disc",
-    "ground_contact_law",
 }
 CHAPTERS = chapters()
 PAGES = all_pages(COURSE)

@@ -223,7 +223,7 @@ class _Figure:
                 markings.dimension(self.pen, T[:3, 3], (T @ np.append(numbers, 1))[:3], text)
             joint = model.joints[i]
             if isinstance(joint, RackAndPinion):
-                text = expression(source.joints[i].radius)  # type: ignore[attr-defined]
+                text = expression(source.joints[i].radius)
                 out = self.poses[model.parent[i]][:3, :3] @ model.placement[i][:3, :3] @ (0.0, -1.0, 1.5)
                 markings.radius_mark(self.pen, T[:3, 3], out, abs(float(joint.radius)), text)
             body = principal(model, i) if i else None

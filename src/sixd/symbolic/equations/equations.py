@@ -18,7 +18,6 @@ from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.constrained.rank import derived
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import body_poses, pose
-from sixd.algorithms.momentum import energy
 from sixd.engine.functions import LIBRARY
 from sixd.engine.parameters import with_parameters
 from sixd.errors import ModelError, ScalarTypeError, require_known
@@ -32,7 +31,7 @@ from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations import constrained_motion, linearization, printing, source_code
 from sixd.symbolic.equations.derivation import Derivation, derivation
 from sixd.symbolic.equations.input_range import InputRange, input_range
-from sixd.symbolic.equations.ring_model import model_constraints, ring_system
+from sixd.symbolic.equations.ring_model import energy_of_bodies, model_constraints, ring_system
 from sixd.symbolic.equations.snap import Moved
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody
 
@@ -352,9 +351,7 @@ class Equations(System):
     def energy_row(self, q: Array, qd: Array, *, per: str = "model") -> tuple[Any, ...]:
         """Kinetic and potential energy; of single bodies only if the equations are those of a model."""
         if per != "model":
-            if self.model is None:
-                raise ModelError(f"energy: {self.name!r} is given by energies, without bodies. Expected per='model'.")
-            return self.model.apply("energy", energy, q, qd, per=per)
+            return energy_of_bodies(self.model, self.name, q, qd, per)
         return tuple(self.evaluate([self.T, self.V], q, qd))
 
     def body_poses_row(self, q: Array) -> Array:

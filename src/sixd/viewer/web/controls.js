@@ -1,8 +1,9 @@
 // Mouse, wheel and touch on the picture: one finger or the left button turns, two fingers or another button move, wheel and pinch zoom.
+// In a live page one finger or the left button on a body pulls it.
 
 class Controls {
-  constructor(canvas, camera, { changed, refocus, picked }) {
-    Object.assign(this, { canvas, camera, changed, refocus, picked });
+  constructor(canvas, camera, { changed, refocus, picked }, grip = null) {
+    Object.assign(this, { canvas, camera, changed, refocus, picked, grip });
     this.pointers = new Map();
     this.moved = 0;
     canvas.addEventListener("pointerdown", (event) => this.down(event));
@@ -23,18 +24,29 @@ class Controls {
     this.canvas.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY, button: event.button, shift: event.shiftKey || event.ctrlKey });
     this.moved = 0;
+    if (this.grip && this.grip.pointer !== null) this.release(this.grip.pointer); // a second finger moves the camera
+    else if (this.grip && event.button === 0 && !event.shiftKey && !event.ctrlKey && this.pointers.size === 1) this.grip.grab(...this.place(event), event);
     this.canvas.focus({ preventScroll: true });
     event.preventDefault();
   }
 
   up(event) {
     const known = this.pointers.delete(event.pointerId);
+    this.release(event.pointerId);
     if (known && event.type === "pointerup" && event.button === 0 && this.moved < 4) this.picked(...this.place(event));
+  }
+
+  release(pointer) {
+    if (this.grip && this.grip.pointer === pointer) this.grip.drop();
   }
 
   move(event) {
     const pointer = this.pointers.get(event.pointerId);
-    if (!pointer) return;
+    if (!pointer) return this.hover(event);
+    if (this.grip && this.grip.pointer === event.pointerId) {
+      this.moved += Math.abs(event.movementX) + Math.abs(event.movementY);
+      return this.grip.drag(...this.place(event));
+    }
     const height = this.canvas.clientHeight || 1;
     const before = this.spread();
     const dx = event.clientX - pointer.x, dy = event.clientY - pointer.y;
@@ -48,6 +60,13 @@ class Controls {
     } else if (pointer.button !== 0 || pointer.shift) this.camera.pan(dx / height, dy / height);
     else this.camera.orbit((dx / height) * 4, (dy / height) * 4);
     this.changed();
+  }
+
+  // the cursor says whether a body would be grabbed
+  hover(event) {
+    if (!this.grip || event.timeStamp - (this.hovered || 0) < 40) return;
+    this.hovered = event.timeStamp;
+    this.canvas.classList.toggle("over", this.grip.find(...this.place(event), "mouse") !== null);
   }
 
   spread() {

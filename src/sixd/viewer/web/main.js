@@ -5,15 +5,16 @@ const NARROW = 0.9; // width by height of a picture: a camera position in the sc
 const POINTED = 70; // [pixels] from the pointer to the middle of the motion it means
 
 class App {
-  constructor(scene, kinematics) {
+  constructor(scene, kinematics, simulation) {
     this.scene = scene;
     this.options = makeOptions(scene.settings);
     this.ownPanel = scene.settings.panel === undefined; // until the reader opens or closes it
     this.ownView = true; // until the reader moves the camera
     this.seen = null; // the stage's size in the last picture; none in a frame that is hidden, or not laid out yet
-    this.world = new World(scene, kinematics);
+    this.world = new World(scene, kinematics, simulation);
+    this.simulation = simulation;
     this.camera = new Camera();
-    this.clock = new Clock(this.world.start, this.world.end, this.options);
+    this.clock = simulation ? new LiveClock(simulation, this.options) : new Clock(this.world.start, this.world.end, this.options);
     this.canvas = document.getElementById("view");
     this.chosen = null;
     this.waiting = false;
@@ -26,7 +27,7 @@ class App {
       changed: () => { this.ownView = false; this.pace.touch(); this.refresh(); },
       refocus: (x, y) => this.refocus(x, y),
       picked: (x, y) => this.choose(this.world.pick(this.camera.ray(x, y))),
-    });
+    }, simulation ? new Grip(this) : null);
     this.canvas.addEventListener("pointermove", (event) => { if (!event.buttons) this.point(this.nearest(event.offsetX, event.offsetY)); });
     this.canvas.addEventListener("pointerleave", () => this.point(null));
     this.options.onChange((name) => this.optionChanged(name));
@@ -41,13 +42,19 @@ class App {
   begin() {
     this.firstView();
     this.startFollowing();
-    if (this.world.motions.length && this.scene.settings.play !== false) this.clock.play();
+    if ((this.world.motions.length || this.simulation) && this.scene.settings.play !== false) this.clock.play();
     this.transport.show();
     this.refresh();
   }
 
   makePanels() {
     const { world } = this, dock = document.getElementById("dock");
+    if (this.simulation) {
+      this.transport = new LiveTransport(this.clock, this.simulation, this.options, () => this.timeChanged());
+      this.panel = new LivePanel(dock, world, () => this.parametersChanged());
+      dock.addEventListener("scroll", () => this.refresh());
+      return;
+    }
     this.transport = new Transport(this.clock, world.motions, this.options, () => this.timeChanged());
     this.panel = null;
     if (!world.motions.length && this.scene.joints.some((joint) => joint.q[1] > joint.q[0])) {
@@ -227,6 +234,11 @@ class App {
     this.refresh();
   }
 
+  parametersChanged() {
+    this.world.deform();
+    this.timeChanged();
+  }
+
   setConfiguration(q) {
     this.clock.pause();
     this.world.setConfiguration(q);
@@ -251,6 +263,7 @@ class App {
       if (was) {
         this.world.setTime(this.clock.time);
         this.transport.show();
+        if (this.simulation && this.simulation.failed) this.fail();
       }
       const flying = this.camera.advance(now), moving = running || flying || this.pace.touched;
       if (this.pace.frame(now, moving)) this.resize();
@@ -258,6 +271,11 @@ class App {
       if (running || flying) this.refresh();
       else if (this.pace.scale < 1) this.settle();
     });
+  }
+
+  fail() {
+    const text = `At t = ${readable(this.clock.time, 5)} s the state is not finite any more: the motion is too fast for steps of ${readable(1000 * this.simulation.h)} ms. R or ▶ starts again.`;
+    this.interface.notice(text, "warn");
   }
 
   // a picture in full resolution, once nothing moves
@@ -277,7 +295,7 @@ class App {
     this.followNow();
     const dark = this.interface.dark;
     if (this.renderer) this.renderer.draw(this.camera, this.options, dark);
-    if (this.panel instanceof PlotPanel) this.panel.draw(this.clock.time, dark);
+    if (this.panel instanceof PlotPanel || this.panel instanceof LivePanel) this.panel.draw(this.clock.time, dark);
     this.interface.labels(this.labels(), this.camera.matrices(0.004 * this.world.size).viewProjection);
   }
 
