@@ -32,7 +32,7 @@ class Interface {
     const { world, scene } = this.app, count = scene.nq;
     this.get("title").textContent = scene.title;
     const facts = [`${world.bodies - 1} ${world.bodies === 2 ? "body" : "bodies"}`, `${count} coordinate${count === 1 ? "" : "s"}`];
-    if (world.simulation) facts.push("drag a body to pull it");
+    if (world.simulation) facts.push(`steps of ${readable(1000 * world.simulation.h)} ms`);
     else if (world.motions.length) facts.push(`${readable(world.end - world.start, 3)} s`);
     this.get("caption").textContent = facts.join(" · ");
     if (world.actors.length < 2) return;
