@@ -111,10 +111,10 @@ def test_steps_as_text():
         "ω₁ = [0,  0,  θ̇₁]",
         "v̇_C₁ = [-L₁ θ̇₁²,  L₁ θ̈₁,  g]",
         "F₁ = [-L₁ M₁ θ̇₁²,  L₁ M₁ θ̈₁,  M₁ g]",
-        "F₂z = M₂ (-(L₁ + L₂ cos(θ₂)) θ̈₁ + 2 L₂ sin(θ₂) θ̇₁ θ̇₂)",
+        "F₂z = -M₂ (L₁ + L₂ cos(θ₂)) θ̈₁ + 2 L₂ M₂ sin(θ₂) θ̇₁ θ̇₂",
         "n = N + c×F + Σ (Rᵀn + P×Rᵀf) of the children",
         "τ = Sᵀ[n; f] + armature q̈ + passive forces",
-        "τ₂ = L₂ M₂ (L₂ θ̈₂ + (L₁ + L₂ cos(θ₂)) sin(θ₂) θ̇₁² + g cos(θ₂)) + V₂ θ̇₂",
+        "τ₁ = (L₁² M₁ + M₂ (L₁ + L₂ cos(θ₂))²) θ̈₁ - 2 L₂ M₂ (L₁ + L₂ cos(θ₂)) sin(θ₂) θ̇₁ θ̇₂ + V₁ θ̇₁",
     ):
         assert line in lines
     assert max(map(len, text.splitlines())) < 120
@@ -134,6 +134,21 @@ def test_steps_as_mathematics():
     assert steps.latex(short=False).count(r"\sin{\left(\theta_{2} \right)}") > 3
     aligned = sixd.newton_euler(model, q, qd, qdd, expressed_in="aligned").steps()
     assert r"{}^{0}\omega_{2}" in aligned.latex()
+
+
+def test_parts_of_the_steps():
+    model, q, qd, qdd = craig()
+    steps = sixd.newton_euler(model, q, qd, qdd).steps()
+    part = steps.select("inward", "link1")
+    assert [(s.name, s.quantity) for s in part] == [("link1", "f"), ("link1", "n")]
+    assert str(part).splitlines()[0].startswith("f₁x = ")
+    assert part.markdown().startswith("$$\n\\begin{aligned}\n{}^{1}f_{1} &= ")
+    assert len(steps.select("outward")) == 12
+    assert len(steps.select(name="link2")) == 8
+    with pytest.raises(sixd.UnknownNameError, match="select: no stage named 'out'"):
+        steps.select("out")
+    with pytest.raises(sixd.UnknownNameError, match="select: no body or joint named 'hand'"):
+        steps.select(name="hand")
 
 
 def test_steps_of_numbers(rng):
@@ -256,7 +271,7 @@ def test_own_joints():
     assert_allclose(r.vd[0], [0, 2 * 3.0**2, 0])  # y = x²
     assert_allclose(r.f[0], [0, 2 * (18 + 10), 0])
     x, u, a = sp.symbols("x u a")
-    assert sixd.newton_euler(model, [x], [u], [a]).F[0, 1] == 4 * (a * x + u**2)
+    assert sixd.newton_euler(model, [x], [u], [a]).F[0, 1] == 4 * a * x + 4 * u**2
 
 
 def test_reduced_models_and_equations():

@@ -104,9 +104,9 @@ def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float 
     ``slant`` is the length [m] from the apex to the rim. Frames: ``apex``, and ``base``, the base's centre with x along
     the axis, away from the apex.
 
-    The cone is on a free joint, and rolling is a force: examples/50_rolling_cone.py. With ``rolls`` it cannot but roll
-    about its apex: q = (φ, ψ) is the turn of the line of contact about the vertical and that of the cone about its
-    axis, with ψ = -φ/sin(half_angle) by a gear.
+    The cone is on a free joint, and rolling is a force: docs/course/motion/sim3_its_acceleration.md. With ``rolls`` it
+    cannot but roll about its apex: q = (φ, ψ) is the turn of the line of contact about the vertical and that of the
+    cone about its axis, with ψ = -φ/sin(half_angle) by a gear.
     """
     if not 0 < half_angle < np.pi / 2 or not slant > 0:
         raise ModelError(f"rolling_cone: half_angle is {half_angle}, slant {slant}; expected 0 … π/2 and a length.")

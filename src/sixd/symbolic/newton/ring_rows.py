@@ -22,6 +22,8 @@ from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
 
 _SNAP = 1e-9  # as in sixd.equations
+_LONGER = 1.5  # times the operations of the shortest form that a sum over products of rates may have
+_MANY_TERMS = 300  # beyond, only that sum is made
 
 
 class RingRows:
@@ -36,11 +38,13 @@ class RingRows:
         self.numbers = ring_system(bare.reduce() if isinstance(system, Reduced) else bare, self.ring)
         self.centers = self.ring.array(np.array(centers_of_mass(tree), dtype=object))
         self.parallel: tuple[tuple[Any, ...], ...] = ()
+        self.rates: set[Any] = set()  # symbols of velocities and accelerations
 
     def row(self, q: Array, qd: Array, qdd: Array, f_ext: Array | None = None) -> tuple[Array, ...]:
         """The arrays of one state, elements of the ring; raises ``SixdError`` where it has no such element."""
         options: dict[str, Any] = {} if f_ext is None else {"f_ext": self.ring.array(f_ext)}
         options |= {"expressed_in": self.expressed_in, "centers": self.centers}
+        self.rates |= {x for x in (*qd, *qdd) if getattr(x, "is_Symbol", False)}
         state = self._coordinates(q), self.ring.array(qd), self.ring.array(qdd)
         found = BodyDynamics(*self.numbers.apply("newton_euler", newton_euler, *state, **options))
         tau = self.ring.array(found.tau) + [ring_force(self.ring, x) for x in self._passive(q, qd)]
@@ -65,8 +69,33 @@ class RingRows:
         return passive_force(self.tree, q, qd)
 
     def shown(self, x: Any) -> Any:
-        """The SymPy expression of an element."""
-        return readable(x, parallel=self.parallel) if isinstance(x, Poly) else x
+        """The SymPy expression of an element: a sum over products of rates, if that is not much longer than another."""
+        if not isinstance(x, Poly):
+            return x
+        collected = self._collected(x.normalized())
+        if len(x.terms) > _MANY_TERMS:
+            return collected
+        shortest = readable(x, parallel=self.parallel)
+        return collected if collected.count_ops() <= _LONGER * shortest.count_ops() else shortest
+
+    def _collected(self, poly: Poly) -> Any:
+        """Σ coefficient · product of rates, as textbooks write inertial, Coriolis and centrifugal terms."""
+        import sympy
+
+        ring = self.ring
+        numbers = {ring.index[s] for s in self.rates if s in ring.index}
+        groups: dict[int, dict[int, int]] = {}  # of each product of rates the terms of its coefficient
+        for key, value in poly.terms.items():
+            product = sum(e << (ring.bits * i) for i, e in ring.exponents(key) if i in numbers)
+            groups.setdefault(product, {})[key - product] = value
+        found = []
+        for product, terms in groups.items():
+            coefficient, factor = Poly(ring, terms, poly.den), Poly(ring, {product: 1}).to_sympy()
+            written = readable(coefficient, parallel=self.parallel)
+            if product and written.is_Add and written.could_extract_minus_sign():
+                written, factor = readable(-coefficient, parallel=self.parallel), -factor
+            found.append(sympy.Mul(factor, written))
+        return sympy.Add(*found)
 
 
 def _model(system: System) -> Model:

@@ -95,8 +95,8 @@ class Steps:
     ``str`` gives aligned text, ``latex`` and ``markdown`` mathematics; a notebook shows the latter.
     """
 
-    def __init__(self, result: NewtonEuler, gravity: str, steps: tuple[Step, ...]) -> None:
-        self.result, self.gravity, self.steps = result, gravity, steps
+    def __init__(self, result: NewtonEuler, gravity: str, steps: tuple[Step, ...], is_part: bool = False) -> None:
+        self.result, self.gravity, self.steps, self.is_part = result, gravity, steps, is_part
         self._values = {(step.name, step.quantity): step.value for step in steps}
 
     def __iter__(self) -> Iterator[Step]:
@@ -117,10 +117,21 @@ class Steps:
         )
         raise AssertionError
 
+    def select(self, stage: str | None = None, name: str | None = None) -> Steps:
+        """The lines of one stage ("outward", "inward" or "torque"), of one body or joint, or both."""
+        if stage is not None:
+            require_known("select", "stage", stage, TITLES)
+        if name is not None:
+            require_known("select", "body or joint", name, [step.name for step in self.steps])
+        kept = [s for s in self.steps if stage in (None, s.stage) and name in (None, s.name)]
+        return Steps(self.result, self.gravity, tuple(kept), is_part=True)
+
     # text -----------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
         letters = text_letters(self.result)
+        if self.is_part:
+            return aligned([line for step in self.steps for line in self._lines(step, letters)])
         blocks = [f"{self._heading()}\n{LEGEND[0]}"]
         for stage, title in TITLES.items():
             blocks.append(f"{title}\n{_indented(aligned(self._rules(stage, 0)))}")
@@ -186,6 +197,8 @@ class Steps:
 
     def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The same as Markdown, stage by stage, with the equations of each."""
+        if self.is_part:
+            return f"$$\n{self.latex(short=short, digits=digits)}\n$$\n"
         letters = latex_letters(self.result)
         parts = [self._heading().replace("v̇₀ = -g", r"$\dot v_0 = -g$") + f". {LEGEND[1]}"]
         for stage, title in TITLES.items():
@@ -208,6 +221,8 @@ class Steps:
             return " \\\\\n".join(rows)
         axes = step.number if self.result.expressed_in == "body" else 0
         index = f"{letter}{step.number}}}" if step.quantity == "vd_com" else f"{letter}_{{{step.number}}}"
+        if all(x == "0" for x in entries):
+            return rf"{{}}^{{{axes}}}{index} &= 0"
         return rf"{{}}^{{{axes}}}{index} &= \begin{{bmatrix}} " + r" \\ ".join(entries) + r" \end{bmatrix}"
 
     def _latex_entry(self, x: Any, quantity: str, letters: Mapping[Any, str], short: bool, digits: int | None) -> str:
