@@ -37,8 +37,8 @@ def main() -> int:
     target = BUILD / "html"
     if not options.only:
         shutil.rmtree(target, ignore_errors=True)  # no pages of yesterday
-    strict = [] if options.only else ["-W", "--keep-going", "-E"]
-    failed = sphinx(["-b", "html", "-q", *strict, "-d", str(BUILD / "doctrees"), str(DOCS), str(target)])
+    strict = [] if options.only else ["-W", "--keep-going"]
+    failed = sphinx(["-b", "html", "-q", "-E", *strict, "-d", str(BUILD / "doctrees"), str(DOCS), str(target)])
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file()) / 1e6
     print(
         f"{target.relative_to(Path.cwd()) if target.is_relative_to(Path.cwd()) else target}/index.html: "

@@ -158,6 +158,14 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
                 shutil.copy(source / part, target / part)
 
 
+def copy_summary(app: Sphinx, error: Exception | None) -> None:
+    """Write llms.txt beside the pages, its links to them."""
+    file = Path(app.srcdir) / "llms.txt"
+    if error is None and app.builder.format == "html" and file.exists():
+        text = re.sub(r"(\]\([^)]+)\.md\)", r"\1.html)", file.read_text(encoding="utf-8"))
+        (Path(app.outdir) / "llms.txt").write_text(text, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register what conf.py asks for."""
     app.add_directive("exercise", ExerciseDirective)
@@ -165,6 +173,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("reference", ReferenceDirective)
     app.add_directive("beside", BesideDirective)
     app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", copy_summary)
     app.connect("html-page-context", _scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

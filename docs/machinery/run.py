@@ -152,7 +152,7 @@ class _Screen(io.TextIOBase):
         viewer.save_html(target)
         address = "../" * self.page.name.count("/") + "live/" + name
         frame = (
-            f'<iframe class="live" src="{address}" loading="lazy" sandbox="allow-scripts" '
+            f'<iframe class="live" src="{address}" loading="lazy" sandbox="allow-scripts allow-downloads" '
             f'title="A page that moves"></iframe><p class="live"><a href="{address}">alone on a page</a></p>'
         )
         return {"viewer": frame}

@@ -65,8 +65,8 @@ def draw_rack(model: Model, radius: float, width: float, offset: float) -> Model
     for side in (-1, 1):
         shapes.rod("pinion", (side * 0.5 * width, 0, 0), (side * 0.62 * width, 0, 0), 0.16 * radius, DARK)
         # a mark shows the rotation, and a bolt the mass off the axle
-        at, half = np.array([side * 0.52 * width, 0, -0.55 * radius]), np.array([0.01, 0.03, 0.25]) * radius
-        shapes.box("pinion", at - half, at + half, WHITE)
+        at, mark = np.array([side * 0.52 * width, 0, -0.55 * radius]), np.array([0.01, 0.03, 0.25]) * radius
+        shapes.box("pinion", at - mark, at + mark, WHITE)
         if offset:
             shapes.rod("pinion", (side * 0.5 * width, 0, -offset), (side * 0.75 * width, 0, -offset), 0.2 * radius, RED)
     half = 2 * np.pi * radius

@@ -42,7 +42,8 @@ def symbol_text(name: str, dots: int = 0) -> str:
         return name
     letter, _, rest = stem.partition("_")
     letter = greek_unicode.get(letter, letter)
-    return letter + _DOTS.get(dots, "") + (f"_{rest}" if rest else "") + number.translate(_SUBSCRIPTS)
+    letter = unicodedata.normalize("NFC", letter + _DOTS.get(dots, ""))
+    return letter + (f"_{rest}" if rest else "") + number.translate(_SUBSCRIPTS)
 
 
 def width(line: str) -> int:

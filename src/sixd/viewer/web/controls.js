@@ -10,6 +10,7 @@ class Controls {
     canvas.addEventListener("pointermove", (event) => this.move(event));
     for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, (event) => this.up(event));
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    if (grip && window.parent !== window) this.share();
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     canvas.addEventListener("dblclick", (event) => this.refocus(...this.place(event)));
   }
@@ -20,7 +21,17 @@ class Controls {
     return [((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2];
   }
 
+  // in a frame of another page that page scrolls: by a finger that does not touch a body, and by the wheel until the frame is clicked
+  share() {
+    this.asleep = true;
+    this.canvas.style.touchAction = "pan-y";
+    window.addEventListener("blur", () => (this.asleep = true));
+    const onBody = (touch) => this.grip.find(...this.place(touch), "touch") !== null;
+    this.canvas.addEventListener("touchstart", (event) => { if (event.touches.length > 1 || onBody(event.touches[0])) event.preventDefault(); }, { passive: false });
+  }
+
   down(event) {
+    this.asleep = false;
     this.canvas.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY, button: event.button, shift: event.shiftKey || event.ctrlKey });
     this.moved = 0;
@@ -75,6 +86,7 @@ class Controls {
   }
 
   wheel(event) {
+    if (this.asleep) return;
     event.preventDefault();
     // lines and pages as pixels; a pinch on a touch pad is a wheel event with ctrl
     const pixels = event.deltaY * [1, 16, 200][event.deltaMode || 0] * (event.ctrlKey ? 6 : 1);

@@ -32,7 +32,7 @@ class Interface {
     const { world, scene } = this.app, count = scene.nq;
     this.get("title").textContent = scene.title;
     const facts = [`${world.bodies - 1} ${world.bodies === 2 ? "body" : "bodies"}`, `${count} coordinate${count === 1 ? "" : "s"}`];
-    if (world.simulation) facts.push("drag a body to pull it");
+    if (world.simulation) facts.push(`steps of ${readable(1000 * world.simulation.h)} ms`);
     else if (world.motions.length) facts.push(`${readable(world.end - world.start, 3)} s`);
     this.get("caption").textContent = facts.join(" · ");
     if (world.actors.length < 2) return;
@@ -138,7 +138,11 @@ class Interface {
     }
   }
 
+  // the system's theme, or that of a page around this one, which sends {sixd: "dark"} or {sixd: "light"}
   theme() {
+    window.addEventListener("message", ({ data }) => {
+      if (data && CHOICES.theme.includes(data.sixd)) this.app.options.theme = data.sixd;
+    });
     this.system = window.matchMedia("(prefers-color-scheme: dark)");
     this.system.addEventListener("change", () => this.show());
   }
@@ -175,7 +179,8 @@ class Interface {
     const { app } = this, { options, transport } = app, at = event.target;
     if (event.ctrlKey || event.metaKey || event.altKey || this.get("help").open) return;
     const typing = at.matches && at.matches("select, input:not(#t-scrub, [type=checkbox])");
-    if (typing && event.key !== "Escape") return;
+    const pauses = event.key === " " && at.matches && at.matches("[type=range]");
+    if (typing && event.key !== "Escape" && !pauses) return;
     const name = (SWITCHES.find(([, , key]) => key === event.key.toUpperCase()) || [])[0];
     const times = event.shiftKey ? 10 : 1;
     const actions = {

@@ -21,8 +21,11 @@ class LiveClock {
 
   pause() { this.playing = false; }
 
-  // only back to the start
-  seek() { this.simulation.reset(); }
+  // back to the start, and from there to a time
+  seek(time = 0) {
+    this.simulation.reset();
+    while (this.time < finite(time) - 0.5 * this.simulation.h && this.simulation.step());
+  }
 
   // as many steps as have become due, or as fit into the frame; true while it runs
   advance(now) {
@@ -104,7 +107,10 @@ class LiveTransport {
     this.icon(clock.playing ? "pause" : "play");
     this.button.setAttribute("aria-label", clock.playing ? "Pause" : "Run");
     const slow = clock.playing && clock.pace < SLOWED;
-    this.slow.textContent = slow ? `slowed to ${(clock.pace * options.speed).toPrecision(2)}×` : "";
+    // the reader learns by it that bodies can be pulled
+    const hint = this.simulation.grabbed ? "" : "drag a body";
+    this.slow.textContent = slow ? `slowed to ${(clock.pace * options.speed).toPrecision(2)}×` : hint;
+    this.slow.classList.toggle("warn", slow);
     if (this.shownSpeed === options.speed) return;
     this.shownSpeed = options.speed;
     const list = [...new Set([...SPEEDS, options.speed])].sort((a, b) => a - b);

@@ -2,6 +2,7 @@
 
 const MOST_LABELS = 6; // motions with their names beside them
 const NARROW = 0.9; // width by height of a picture: a camera position in the scene is assumed to be chosen for at least this
+const CLOSER = 0.84; // a live page is seen from nearer: the corners of the box around a swinging mechanism are empty
 const POINTED = 70; // [pixels] from the pointer to the middle of the motion it means
 
 class App {
@@ -33,6 +34,9 @@ class App {
     this.options.onChange((name) => this.optionChanged(name));
     this.notices();
     new ResizeObserver(() => this.resize()).observe(document.getElementById("stage"));
+    // a live page that is scrolled out of view rests
+    this.visible = true;
+    if (simulation) new IntersectionObserver(([entry]) => this.appear(entry.isIntersecting)).observe(this.canvas);
     if (Number.isFinite(scene.settings.time)) this.clock.seek(scene.settings.time);
     if (this.world.motions.length) this.world.setTime(this.clock.time);
     this.resize();
@@ -42,7 +46,8 @@ class App {
   begin() {
     this.firstView();
     this.startFollowing();
-    if ((this.world.motions.length || this.simulation) && this.scene.settings.play !== false) this.clock.play();
+    const calm = this.simulation && window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if ((this.world.motions.length || this.simulation) && this.scene.settings.play !== false && !calm) this.clock.play();
     this.transport.show();
     this.refresh();
   }
@@ -106,8 +111,9 @@ class App {
     const same = this.canvas.width === width && this.canvas.height === height;
     if (!same) Object.assign(this.canvas, { width, height });
     this.camera.aspect = Math.max(stage.clientWidth, 1) / Math.max(stage.clientHeight, 1);
-    // room for the tool bar above and a notice below
-    this.camera.margin = [clamp(1 - 60 / stage.clientWidth, 0.6, 0.9), clamp(1 - 125 / stage.clientHeight, 0.55, 0.88)];
+    // room for the tool bar above and a notice below; a live page has no notices at first
+    const below = this.simulation ? 85 : 125;
+    this.camera.margin = [clamp(1 - 60 / stage.clientWidth, 0.6, 0.9), clamp(1 - below / stage.clientHeight, 0.55, 0.88)];
     if (this.renderer) this.renderer.ratio = ratio;
     const size = `${stage.clientWidth} ${stage.clientHeight}`, first = this.seen === null, fits = this.ownView && this.seen !== size;
     this.seen = size;
@@ -157,7 +163,8 @@ class App {
   // the distance at which all fits into the picture; a scene's own camera moves back if the picture is narrow
   fit() {
     const { camera } = this;
-    camera.distance = this.given ? this.given * Math.max(1, NARROW / camera.aspect) : camera.distanceFor(this.world.room);
+    const whole = this.simulation ? CLOSER * camera.distanceFor(this.world.room) : camera.distanceFor(this.world.room);
+    camera.distance = this.given ? this.given * Math.max(1, NARROW / camera.aspect) : whole;
     if (camera.flight) camera.flight.from.distance = camera.flight.to.distance = camera.distance;
   }
 
@@ -236,6 +243,12 @@ class App {
 
   parametersChanged() {
     this.world.deform();
+    // a mechanism that has grown is seen as a whole, while the reader has not moved the camera
+    if (this.ownView && this.simulation.data.deformed.length) {
+      this.world.boundsOf(this.world.actors, this.world.room);
+      if (!this.given) this.camera.target = this.world.room.centre;
+      this.fit();
+    }
     this.timeChanged();
   }
 
@@ -255,7 +268,7 @@ class App {
 
   // requests a picture; several requests before the next frame are one
   refresh() {
-    if (this.waiting || !this.started) return;
+    if (this.waiting || !this.started || !this.visible) return;
     this.waiting = true;
     requestAnimationFrame((now) => {
       this.waiting = false;
@@ -271,6 +284,11 @@ class App {
       if (running || flying) this.refresh();
       else if (this.pace.scale < 1) this.settle();
     });
+  }
+
+  appear(visible) {
+    this.visible = visible;
+    if (visible) this.refresh();
   }
 
   fail() {

@@ -115,6 +115,7 @@ class Simulation {
     const { pull, h } = this;
     pull.stiffness = Math.min(PULL.rate ** 2 * Math.max(this.mass, mean), (PULL.stiff / h) ** 2 * least);
     pull.damping = Math.min(2 * PULL.ratio * Math.sqrt(pull.stiffness * mean), (PULL.damp / h) * least);
+    this.grabbed = true;
     this.applyPull();
   }
 
