@@ -35,9 +35,10 @@ def body_pieces(model: Model, poses: Array, links: str) -> list[Piece]:
 
 def _is_slider(model: Model, i: int) -> bool:
     """Whether the joint's own symbol shows the body: a mass at the middle of a slide or of a pinion."""
-    body = principal(model, i)
+    body, alone = principal(model, i), not model.tree.children(i)
     centred = body is None or float(np.linalg.norm(body.com)) < 1e-9
-    return isinstance(model.joints[i], (Prismatic, RackAndPinion)) and centred and not model.tree.children(i)
+    pinion = isinstance(model.joints[i], RackAndPinion)
+    return alone and (pinion or (centred and isinstance(model.joints[i], Prismatic)))
 
 
 def _is_rail(model: Model, i: int) -> bool:

@@ -46,7 +46,8 @@ class App {
   begin() {
     this.firstView();
     this.startFollowing();
-    if ((this.world.motions.length || this.simulation) && this.scene.settings.play !== false) this.clock.play();
+    const calm = this.simulation && window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if ((this.world.motions.length || this.simulation) && this.scene.settings.play !== false && !calm) this.clock.play();
     this.transport.show();
     this.refresh();
   }
@@ -213,6 +214,7 @@ class App {
 
   optionChanged(name) {
     if (name === "follow") this.startFollowing();
+    if (name === "trails" && this.simulation) this.simulation.tracing = Boolean(this.options.trails);
     if (name === "panel") {
       this.ownPanel = false;
       this.resize();
@@ -245,6 +247,7 @@ class App {
     // a mechanism that has grown is seen as a whole, while the reader has not moved the camera
     if (this.ownView && this.simulation.data.deformed.length) {
       this.world.boundsOf(this.world.actors, this.world.room);
+      if (!this.given) this.camera.target = this.world.room.centre;
       this.fit();
     }
     this.timeChanged();
