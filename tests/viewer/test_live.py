@@ -123,7 +123,7 @@ def test_a_mouse_pulls_a_link_and_lets_go(live):
     assert page.complaints == []
 
 
-def test_a_finger_pulls_and_a_drag_beside_the_bodies_turns_the_view(live, browser):
+def test_a_drag_beside_the_bodies_turns_the_view(live):
     page = live(sixd.zoo.pendulum(), q=[0.3])
     azimuth = ask(page, "sixd.camera.azimuth")
     page.page.mouse.move(20, 300)
@@ -132,6 +132,25 @@ def test_a_finger_pulls_and_a_drag_beside_the_bodies_turns_the_view(live, browse
     page.page.mouse.up()
     assert ask(page, "sixd.camera.azimuth") != azimuth
     assert ask(page, "sixd.simulation.pull") is None
+
+
+def test_a_finger_pulls_and_two_fingers_do_not(live):
+    """A second finger lets go: then both move the camera."""
+    page = live(sixd.zoo.pendulum(), q=[0.3])
+    x, y = ask(page, "sixd.pixel('rod1')")
+    touch = page.page.context.new_cdp_session(page.page)
+
+    def fingers(kind, *points):
+        points = [{"x": a, "y": b, "id": k} for k, (a, b) in enumerate(points)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    fingers("touchStart", (x, y))
+    page.until("sixd.simulation.pull !== null")
+    fingers("touchMove", (x + 30, y))
+    page.until("sixd.simulation.pull.force.some((f) => Math.abs(f) > 0.1)")
+    fingers("touchStart", (x + 30, y), (30, 30))
+    page.until("sixd.simulation.pull === null")
+    fingers("touchEnd")
 
 
 def test_space_pauses_and_r_goes_back(live):
@@ -183,6 +202,53 @@ def test_a_motion_that_fails_says_so(live):
     assert "not finite" in page.page.inner_text(".notice.warn")
     ask(page, "sixd.play()")
     assert ask(page, "sixd.simulation.time") < 1
+
+
+def test_a_slow_page_says_so(live):
+    """Steps of a microsecond cannot keep up: the page runs slower, and goes on."""
+    page = live(sixd.zoo.ur_arm(), q=ARM, dt=2e-7)
+    ask(page, "sixd.play()")
+    page.until("sixd.simulation.pace < 0.8")
+    page.until("/slowed to 0/.test(document.querySelector('.slow').textContent)")
+    now = ask(page, "sixd.simulation.time")
+    page.until(f"sixd.simulation.time > {now}")
+
+
+def test_forces_and_momentum(live):
+    """Those that the page plots and draws are the library's, pulled or not."""
+    model = sixd.zoo.four_bar()
+    page = live(model, q=sixd.assemble(model, [1.0, -0.3, 1.5]))
+    page.set("reactions", True)
+    page.set("momentum", True)
+    ask(page, "sixd.simulation.advance(200)")
+    q, qd = (np.array(ask(page, f"sixd.simulation.{name}")) for name in ("q", "qd"))
+    expected = sixd.joint_reactions(model, q, qd, np.zeros(3), expressed_in="aligned")[:, 3:]
+    turn = np.reshape(ask(page, "sixd.scene.simulation.turn"), (3, 3))
+    np.testing.assert_allclose(ask(page, "sixd.simulation.reactions()"), expected @ turn.T, atol=1e-9)
+    momentum = sixd.momentum(model, q, qd)[3:]
+    np.testing.assert_allclose(ask(page, "sixd.simulation.observed()")["momentum"], turn @ momentum, atol=1e-9)
+    assert page.complaints == []
+
+
+def test_systems_given_by_energies(live):
+    """A pendulum by its Lagrangian: its bob can be pulled, though it is a drawing."""
+    theta, rate = sympy.symbols("theta thetad")
+    g, length = sympy.symbols("g l", positive=True)
+    system = sixd.lagrange(
+        length**2 * rate**2 / 2, -g * length * sympy.cos(theta), [theta], qd=[rate],
+        bodies={"bob": {"position": (length * sympy.sin(theta), -length * sympy.cos(theta))}},
+    )  # fmt: skip
+    page = live(system, q=[0.5], parameters={"g": (9.81, 0, 20), "l": (1.0, 0.5, 2.0)})
+    ask(page, "sixd.simulation.advance(1000)")
+    motion = sixd.simulate(system.substitute({g: 9.81, length: 1.0}), [0.5], [0.0], 1.0)
+    assert abs(ask(page, "sixd.simulation.q")[0] - motion.q[-1, 0]) < 1e-9
+    x, y = ask(page, "sixd.pixel('bob')")
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    page.page.mouse.move(x + 40, y)
+    page.until("Math.abs(sixd.simulation.pull.force[0]) > 0.1")
+    page.page.mouse.up()
+    assert page.complaints == []
 
 
 # the file -----------------------------------------------------------------------------------------

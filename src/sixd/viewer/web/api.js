@@ -1,7 +1,8 @@
 // Starts the page. `window.sixd` is its interface for scripts, tests and a server:
 //   scene, ready (a promise), options (an object of switches, see options.js), camera
 //   play(), pause(), seek(t), step(n), time, start, end, playing; setConfiguration(q), configuration
-//   simulation, of a live page: q, qd, time, pull, pace, energy(), reset(), advance(steps) at once, set(slider, value)
+//   simulation, of a live page: q, qd, time, pull, pace, energy(), observed(), reactions(), reset(), advance(steps) at once,
+//     set(slider, value)
 //   view(name or null), draw() now, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns, pixel(name)
 
 // polls the server for live configurations: the next request follows each answer
@@ -43,6 +44,15 @@ window.sixd = {
     get pull() { return simulation.pull && { ...simulation.pull }; },
     get pace() { return app.clock.pace; },
     energy: () => simulation.energy(),
+    // momentum and so on by name, and the forces in joints and loops, in the axes of the page
+    observed: () => {
+      const values = Array.from(simulation.observe()), sizes = simulation.data.observed;
+      return Object.fromEntries(Object.entries(simulation.observedAt).map(([name, first]) => [name, values.slice(first, first + sizes[name])]));
+    },
+    reactions: () => {
+      simulation.react();
+      return simulation.data.reactions.map((_, k) => Array.from(simulation.reactions.subarray(3 * k, 3 * k + 3)));
+    },
     reset: () => { simulation.reset(); app.timeChanged(); },
     advance: (steps) => { for (let i = 0; i < steps && simulation.step(); i++); app.timeChanged(); },
     set: (label, value) => {

@@ -138,7 +138,11 @@ class Interface {
     }
   }
 
+  // the system's theme, or that of a page around this one, which sends {sixd: "dark"} or {sixd: "light"}
   theme() {
+    window.addEventListener("message", ({ data }) => {
+      if (data && CHOICES.theme.includes(data.sixd)) this.app.options.theme = data.sixd;
+    });
     this.system = window.matchMedia("(prefers-color-scheme: dark)");
     this.system.addEventListener("change", () => this.show());
   }
@@ -175,7 +179,8 @@ class Interface {
     const { app } = this, { options, transport } = app, at = event.target;
     if (event.ctrlKey || event.metaKey || event.altKey || this.get("help").open) return;
     const typing = at.matches && at.matches("select, input:not(#t-scrub, [type=checkbox])");
-    if (typing && event.key !== "Escape") return;
+    const pauses = event.key === " " && at.matches && at.matches("[type=range]");
+    if (typing && event.key !== "Escape" && !pauses) return;
     const name = (SWITCHES.find(([, , key]) => key === event.key.toUpperCase()) || [])[0];
     const times = event.shiftKey ? 10 : 1;
     const actions = {

@@ -46,7 +46,8 @@ class App {
   begin() {
     this.firstView();
     this.startFollowing();
-    if ((this.world.motions.length || this.simulation) && this.scene.settings.play !== false) this.clock.play();
+    const calm = this.simulation && window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if ((this.world.motions.length || this.simulation) && this.scene.settings.play !== false && !calm) this.clock.play();
     this.transport.show();
     this.refresh();
   }
@@ -245,6 +246,7 @@ class App {
     // a mechanism that has grown is seen as a whole, while the reader has not moved the camera
     if (this.ownView && this.simulation.data.deformed.length) {
       this.world.boundsOf(this.world.actors, this.world.room);
+      if (!this.given) this.camera.target = this.world.room.centre;
       this.fit();
     }
     this.timeChanged();

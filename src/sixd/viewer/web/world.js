@@ -107,6 +107,7 @@ class World {
       for (const actor of this.actors) actor.items[visual].pose = pose;
     }
     this.setTime(this.time);
+    if (!Number.isFinite(this.scene.settings.ground) && !this.plane) this.ground = Math.min(this.ground, this.floorBelow());
   }
 
   boundsOf(actors = this.actors, into = new Bounds()) {
