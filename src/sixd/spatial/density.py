@@ -131,7 +131,8 @@ def _from_limits(where: str, region: Mapping[str, Any]) -> Piece:
         wanted = "; ".join(f"{', '.join(names)} ({k})" for k, names in _KINDS.items())
         raise ModelError(f"{where}: region has limits of {', '.join(map(str, region))}, expected of {wanted}.")
     symbols = _symbols()
-    limits, outer = [], {}
+    limits: list[tuple[Any, Any, Any]] = []
+    outer: dict[str, Any] = {}
     for name, pair in region.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ShapeError(f"{where}: the limits of {name} are {pair!r}, expected (lower, upper).")

@@ -88,8 +88,8 @@ def constrained_body(inertia: Any, S: Any, alpha: Any = None, *, S_rate: Any = N
     net = I @ c + crf(v) @ (I @ v)
     H, C = S.T @ I @ S, S.T @ net
     Phi = S @ _solved(H, S.T)
-    found = (_tidy(x) for x in (v, c, H, C, Phi, c - Phi @ net))
-    return ConstrainedBody(I, S, alpha, *found, T)
+    v, c, H, C, Phi, b = (_tidy(x) for x in (v, c, H, C, Phi, c - Phi @ net))
+    return ConstrainedBody(I, S, alpha, v, c, H, C, Phi, b, T)
 
 
 def force_subspace(S: Any) -> Array:
@@ -98,7 +98,8 @@ def force_subspace(S: Any) -> Array:
     By elimination: columns are unit vectors where S has single entries. Of symbols, denominators are cleared.
     """
     S = _subspace("force_subspace", S)
-    rows, left, pivots = [list(r) for r in S.T], list(range(S.shape[1])), []
+    rows, left = [list(r) for r in S.T], list(range(S.shape[1]))
+    pivots: list[tuple[int, int]] = []
     symbolic = is_object(S)
     largest = 0.0 if symbolic else float(np.abs(S).max(initial=0.0))
     while left:

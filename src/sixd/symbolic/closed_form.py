@@ -214,10 +214,13 @@ class ClosedForm:
         def product(key: int) -> Any:
             return sympy.Mul(*(x ** ((key // unit) & field) for unit, x in units))
 
-        return self._joined((Poly(self.ring, parts[k], poly.den), product(k)) for k in sorted(parts))
+        return self._joined(((Poly(self.ring, parts[k], poly.den), product(k)) for k in sorted(parts)), halves=True)
 
-    def _joined(self, pairs: Iterable[tuple[Poly, Any]]) -> Any:
-        """Σ poly · product; products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²)."""
+    def _joined(self, pairs: Iterable[tuple[Poly, Any]], *, halves: bool = False) -> Any:
+        """Σ poly · product; products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²).
+
+        With ``halves`` a denominator stands before a bracket, as in ½ (I + m r²) q̇1².
+        """
         import sympy
 
         shared: dict[Poly, list[tuple[Fraction, Any]]] = {}
@@ -231,7 +234,8 @@ class ClosedForm:
             common = Fraction(math.gcd(*(f.numerator for f in factors)), math.lcm(*(f.denominator for f in factors)))
             common = -common if len(factors) > 1 and factors[0] < 0 else common  # its first product is positive
             inside = [sympy.Rational(factor / common) * x for factor, x in products]
-            total = total + self.shown(bare * common) * sympy.Add(*inside)
+            whole = Fraction(common.numerator) if halves and not self.ring.inexact else common
+            total = total + sympy.Rational(common / whole) * (self.shown(bare * whole) * sympy.Add(*inside))
         return total
 
 

@@ -214,6 +214,7 @@ class App {
 
   optionChanged(name) {
     if (name === "follow") this.startFollowing();
+    if (name === "trails" && this.simulation) this.simulation.tracing = Boolean(this.options.trails);
     if (name === "panel") {
       this.ownPanel = false;
       this.resize();

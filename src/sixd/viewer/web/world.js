@@ -133,6 +133,8 @@ class World {
     if (this.motions.length) this.setTime(this.start);
     // of a live page the scene knows the box around the first seconds
     if (this.simulation && this.scene.room) [0, 3].forEach((k) => whole.add(finiteList(this.scene.room.slice(k, k + 3), 3)));
+    // a bob without anything that holds it swings about the origin
+    if (this.simulation && !this.scene.visuals.some((visual) => visual.body === 0)) for (const box of [now, whole]) box.add([0, 0, 0]);
     // the first view does not include a motion that flies far away
     this.leaves = whole.radius > 6 * now.radius;
     this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : this.leaves ? now : whole;
