@@ -24,13 +24,15 @@ from sixd.spatial.scalar import absolute, maximum, minimum, sqrt, where
 DAMPING = {"float64": 1e-7, "float32": 1e-3}
 _STEEP = 0.01  # least part of the normal response that friction leaves (Painlevé's paradox lies below 0)
 NEVER = 1e20  # rad/s or m/s: rows without a limit have a larger one
-_NEWTON = 2  # iterations for the direction of slip
+_NEWTON = 1  # iterations for the direction of slip: Newton's method on all laws finds it too
 
 Block = Any  # (3, 3): the response of a point's velocity to its own impulse
 
 
 def point_impulse(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) -> list[Any]:
     """Return the impulse (3,) of one point that obeys the law, given its velocity u (3,) with the impulse x (3,).
+
+    It is exact where the point opens or sticks; where it slips, its direction is better than that of x and u.
 
     ``slide`` (3,) is c and c s.
     """

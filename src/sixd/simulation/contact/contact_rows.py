@@ -123,9 +123,9 @@ class ContactRows:
     def applied(self, system: System, q: Array, force: Array) -> Applied:
         """Return the effect of forces (n,) on the rows."""
         found = self.points.applied(system, q, force[: 3 * self.k])
-        return (
-            found if self.joints is None else found._replace(tau=self.joints.apply(system, q, force[3 * self.k :]).tau)
-        )
+        if self.joints is None:
+            return found
+        return Applied(found.tau + self.joints.apply(system, q, force[3 * self.k :]).tau)
 
 
 def _symmetric(A: Array) -> Metric:

@@ -10,6 +10,7 @@ thrown apart.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from sixd.simulation.contact.cone import in_cone, linear_point, linear_row, on_graph, point_residual, row_impulse
 from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, absolute, maximum, where
-from sixd.trace.program import trace
+from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5}  # m/s: by which velocities contradict the laws
@@ -34,6 +35,7 @@ SOFT_JOINTS = 1e-4  # beside joint rows, whose impulses and those of the points 
 _EASIER = 3
 _EASY_TOLERANCE = 1e-6
 _EASY_SOFT = 1e-4
+_EXACT = 0.01  # part of the tolerance before: no sweep follows, which would reduce what is left
 
 
 class Newton:
@@ -44,32 +46,41 @@ class Newton:
         self.k = len(friction)
         self.tolerance = (TOLERANCE_OF_JOINTS if m else TOLERANCE)[dtype]
         self.soft = max(SOFT[dtype], SOFT_JOINTS) if m else SOFT[dtype]
-        n = (3 * self.k + m,)
-        known: dict[str, tuple[int, ...]] = {"U": (rows.size,), "b": n, "slide": (3 * self.k,), "bounds": (4 * m,)}
-        own = {"blocks": (6 * self.k,), "responses": (m,)}
-        found: dict[str, tuple[int, ...]] = {"x": n, "u": n, "count": (), "done": ()}
-        self.start = trace(self._start, {"x": n, **known}, dtype)
-        self.step = trace(self._step, {**found, **known, **own}, dtype)
-        self.end = trace(self._end, {"x": n, "done": (), "guess": n, **known}, dtype)
 
     def __call__(self, stages: Stages, x: Array, U: Array, b: Array, slide: Array, bounds: Array) -> Any:
         """Return impulses (n,) that obey the laws, from a guess x (n,), or else that; z (nv,); and 1 if they obey."""
+        start, step, end = self._programs
         known = U, b, slide, bounds
-        u, left, *own = stages(self.start, x, *known)
-        found, _, _, done = stages(self.step, x, u, 0.0, 1 - left, *known, *own, most=self.most, when=left)
-        x, z = stages(self.end, found, done, x, *known)
+        u, left, *own = stages(start, x, *known)
+        found, _, _, done = stages(step, x, u, 0.0, 1 - left, *known, *own, most=self.most, when=left)
+        x, z = stages(end, found, done, x, *known)
         return x, z, done
+
+    @cached_property
+    def _programs(self) -> tuple[Program, Program, Program]:
+        k, n = self.k, (3 * self.k + self.m,)
+        known: dict[str, tuple[int, ...]] = {"U": (self.rows.size,), "b": n, "slide": (3 * k,), "bounds": (4 * self.m,)}
+        found: dict[str, tuple[int, ...]] = {"x": n, "u": n, "count": (), "done": ()}
+        return (
+            trace(self._start, {"x": n, **known}, self.dtype),
+            trace(self._step, {**found, **known, "blocks": (6 * k,), "responses": (self.m,)}, self.dtype),
+            trace(self._end, {"x": n, "done": (), "guess": n, **known}, self.dtype),
+        )
 
     def _start(self, x: Array, entries: Array, b: Array, slide: Array, bounds: Array) -> Any:
         """Return the velocities (n,) with the impulses x, 1 unless they obey the laws, and the points' and rows' own
         responses."""
         U = self.rows.rows(entries)
-        u = b + self.rows.velocities(entries, self.rows.collected(entries, x))
+        u = self._velocities(entries, b, x)
         blocks = [block(U[3 * i : 3 * i + 3]) for i in range(self.k)]
         responses = [sum(a * a for a in row.values()) for row in U[3 * self.k :]]
         size = self._size(blocks, responses, u, x, slide, bounds)
         entries_of = [B[i][j] for B in blocks for i in range(3) for j in range(i, 3)]
-        return u, where(size < self.tolerance, 0, 1), np.array(entries_of), np.array(responses)
+        return u, where(size < self.tolerance * _EXACT, 0, 1), np.array(entries_of), np.array(responses)
+
+    def _velocities(self, entries: Array, b: Array, x: Array) -> Array:
+        """Return b + U Uᵀx (n,). The sum of du would differ from it by rounding, times how stiff the laws are."""
+        return b + self.rows.velocities(entries, self.rows.collected(entries, x))
 
     def _size(self, blocks: Any, responses: Any, u: Any, x: Any, slide: Array, bounds: Array) -> Any:
         """Return by how much velocities contradict the laws [m/s]."""
@@ -89,18 +100,18 @@ class Newton:
     ) -> Any:  # fmt: skip
         late = count >= _EASIER
         soft = where(late, max(self.soft, _EASY_SOFT), self.soft)
-        tolerance = where(late, max(self.tolerance, _EASY_TOLERANCE), self.tolerance)
+        tolerance = where(late, max(self.tolerance, _EASY_TOLERANCE), self.tolerance * _EXACT)
         own = [_symmetric(blocks[6 * i : 6 * i + 6]) for i in range(self.k)]
-        dx, du = self.changes(self.rows.rows(entries), own, responses, u, x, slide, bounds, soft)
-        x1, u1 = x + dx, u + du
+        x1 = x + self.changes(self.rows.rows(entries), own, responses, u, x, slide, bounds, soft)
+        u1 = self._velocities(entries, b, x1)
         found = where(self._size(own, responses, u1, x1, slide, bounds) < tolerance, 1, 0)
         before = done > 0
         return where(before, x, x1), where(before, u, u1), count + 1, where(before, 1, found)
 
     def changes(
         self, U: Any, blocks: Any, responses: Any, u: Any, x: Array, slide: Array, bounds: Array, soft: Any
-    ) -> tuple[Array, Array]:
-        """Return the changes of impulses and velocities (n,) by which the linearized laws hold."""
+    ) -> Array:
+        """Return the changes of impulses (n,) by which the linearized laws hold."""
         nv = self.rows.nv
         A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
         right: list[Any] = [0] * nv
@@ -117,12 +128,10 @@ class Newton:
             _add_law(A, right, rows, rest, D)
         dz = _solved(A, right)
         dx: list[Any] = []
-        du: list[Any] = []
         for rows, rest, D in laws:
-            change = [product(row, dz) for row in rows]
-            dx += _residual(rest, D, change, [0] * len(change))
-            du += change
-        return np.array(dx), np.array(du)
+            du = [product(row, dz) for row in rows]
+            dx += _residual(rest, D, du, [0] * len(du))
+        return np.array(dx)
 
     def within(self, x: Any, slide: Array, bounds: Array) -> Array:
         """Return impulses (n,) moved into the cones of points and onto the graphs of rows."""
