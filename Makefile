@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test long bench lint check format clean
+.PHONY: demo test long bench docs lint check format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sixd demo
@@ -17,6 +17,10 @@ long: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# the site, in build/docs/html; UPDATE=1 stores what the pages show now, ONLY=rp_arm runs those pages alone
+docs: $(VENV)/.docs
+	cd docs && ../$(BIN)/python -m machinery --workers $(WORKERS) $(if $(UPDATE),--update) $(if $(ONLY),--only $(ONLY))
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -44,6 +48,10 @@ $(VENV)/.test: $(VENV)/.uv pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.test pyproject.toml
 	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e '.[all,test,bench]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.test pyproject.toml
+	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e '.[all,test,docs]'
 	@touch $@
 
 clean:

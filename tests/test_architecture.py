@@ -44,6 +44,7 @@ LAYERS = [
     "simulation",
     "controllers",
     "viewer",
+    "drawing",
     "spatial_v2",
     "cli",
     "__main__",

@@ -3,6 +3,7 @@
 from sixd import controllers, interop, spatial, spatial_v2, zoo
 from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
+from sixd.api.bodies import joint_reactions
 from sixd.api.check_model import check
 from sixd.api.constraints import (
     assemble,
@@ -45,6 +46,7 @@ from sixd.api.frames import (
 )
 from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
+from sixd.drawing import Drawing, draw
 from sixd.engine.kernel import Kernel, compile, export_c
 from sixd.errors import (
     AssemblyError,
@@ -100,11 +102,13 @@ from sixd.spatial import (
     box,
     capsule,
     cone,
+    constrained_body,
     cylinder,
     ellipsoid,
     mesh,
     placement,
     point,
+    relative_inertia,
     rod,
     sphere,
     tube,
@@ -116,6 +120,7 @@ from sixd.symbolic.equations.from_model import equations
 from sixd.symbolic.integrability.holonomic import Integrability, is_holonomic
 from sixd.symbolic.lagrange.energies import angular_velocity, body_energy
 from sixd.symbolic.lagrange.forces import point_forces
+from sixd.symbolic.newton.result import NewtonEuler, newton_euler
 from sixd.trajectory.trajectory import State, Trajectory
 from sixd.version import __version__
 from sixd.viewer import Viewer, view
@@ -130,6 +135,7 @@ __all__ = [
     "Coupling",
     "Cylindrical",
     "Distance",
+    "Drawing",
     "Equations",
     "FileError",
     "Fixed",
@@ -154,6 +160,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "Motor",
+    "NewtonEuler",
     "OutOfRangeError",
     "Pfaffian",
     "Planar",
@@ -198,6 +205,7 @@ __all__ = [
     "compile",
     "composite_inertia",
     "cone",
+    "constrained_body",
     "constrained_dynamics",
     "constraint_error",
     "constraint_forces",
@@ -206,6 +214,7 @@ __all__ = [
     "controllers",
     "coriolis_matrix",
     "cylinder",
+    "draw",
     "ellipsoid",
     "energy",
     "ensemble",
@@ -225,6 +234,7 @@ __all__ = [
     "is_holonomic",
     "jacobian",
     "jacobian_rate",
+    "joint_reactions",
     "joint_torque_regressor",
     "lagrange",
     "linearize",
@@ -234,12 +244,14 @@ __all__ = [
     "mesh",
     "mobility",
     "momentum",
+    "newton_euler",
     "operational_inertia",
     "placement",
     "point",
     "point_forces",
     "pose",
     "projections",
+    "relative_inertia",
     "rod",
     "set_num_threads",
     "simulate",

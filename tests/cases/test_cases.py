@@ -71,7 +71,7 @@ def test_6_5_two_joints_with_point_masses():
 
 
 def test_6_7_planar_2r_point_masses():
-    """Craig 6.7, gravity along -y."""
+    """The arm of Craig's section 6.7, gravity along -y."""
     l1, l2, m1, m2, g = 0.7, 0.5, 2.0, 1.3, 9.81
     (q1, q2), (u1, u2), (a1, a2) = STATE
     c1, c2, s2, c12 = np.cos(q1), np.cos(q2), np.sin(q2), np.cos(q1 + q2)

@@ -192,9 +192,9 @@ def test_moved_inertia():
     moved = Inertia(m, (0, 0, 0), (1, 2, 3)).moved(T)
     expected = sp.Matrix([[2 + 4 * m, 0, -6 * m], [0, 1 + 13 * m, 0], [-6 * m, 0, 3 + 9 * m]])
     assert sp.Matrix(moved.about_origin).expand() == expected
-    printed = sp.Matrix([[2 + 13 * m, 0, 0], [0, 1 + 4 * m, -6 * m], [0, -6 * m, 3 + 9 * m]])
+    given = sp.Matrix([[2 + 13 * m, 0, 0], [0, 1 + 4 * m, -6 * m], [0, -6 * m, 3 + 9 * m]])
     shifted_first = Inertia(m, (0, 0, 0), (1, 2, 3)).translated((3, 0, 2)).rotated(T[:3, :3])
-    assert sp.Matrix(shifted_first.about_origin).expand() == printed
+    assert sp.Matrix(shifted_first.about_origin).expand() == given
 
 
 @pytest.mark.one_target
@@ -234,6 +234,6 @@ def test_barbell():
     """Two steel spheres of 0.1 m at ±0.2 m on a bar of length 0.2 m and radius 0.02 m."""
     sphere, bar = sixd.sphere(0.1, density=7850), sixd.cylinder(0.02, 0.2, density=7850)
     barbell = bar + sphere.translated((0, 0, 0.2)) + sphere.moved(placement((0, 0, -0.2)))
-    assert sphere.mass == pytest.approx(32.8820031, abs=5e-8)  # printed digits
+    assert sphere.mass == pytest.approx(32.8820031, abs=5e-8)  # digits given
     assert bar.mass == pytest.approx(1.97292019, abs=5e-9)
     assert np.diag(barbell.about_com) == pytest.approx([2.900389966, 2.900389966, 0.263450609], abs=5e-10)

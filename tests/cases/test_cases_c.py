@@ -76,7 +76,7 @@ def cone_motion():
 
 def test_sim1_rolling_cone_orientation(cone_motion):
     q = np.array([q for q, _ in cone_motion])
-    close(q[100, :4], [0.35355339, -0.61237244, -0.61237244, -0.35355339], 1e-8)  # digits printed
+    close(q[100, :4], [0.35355339, -0.61237244, -0.61237244, -0.35355339], 1e-8)  # digits given
     close(q[200, :4], [0, 0, 0, -1], 1e-8)  # printed [0 0 0 1], the same orientation
     close(q[400, :4], [-1, 0, 0, 0], 1e-8)
     # RK4 at 2.5 ms and 11 rad/s
@@ -126,7 +126,7 @@ def test_sim4_top_equations(rng):
         M = [[I1 * s * s + I3 * c * c, 0, I3 * c], [0, I1, 0], [I3 * c, 0, I3]]
         close(sixd.mass_matrix(top, q), M, 1e-16)
         close(sixd.gravity_force(top, q), [0, -MGH * s, 0], 1e-15)
-    close(sixd.forward_dynamics(top, TOP_START, TOP_SPIN, np.zeros(3)), [0, 44.26507796, 0], 5e-9)  # digits printed
+    close(sixd.forward_dynamics(top, TOP_START, TOP_SPIN, np.zeros(3)), [0, 44.26507796, 0], 5e-9)  # digits given
     with pytest.raises(sixd.SingularError, match="precession"):
         sixd.forward_dynamics(top, [0, 0, 0], TOP_SPIN, np.zeros(3))
 
@@ -135,7 +135,7 @@ def test_sim4_top_motion():
     """RK4 at 0.1 ms."""
     top = sixd.zoo.spinning_top()
     motion = sixd.simulate(top, TOP_START, TOP_SPIN, 1.0, dt=1e-4)
-    close(motion.q[-1], TOP_END, 5e-10)  # half of the last digit printed
+    close(motion.q[-1], TOP_END, 5e-10)  # half of the last digit given
     momenta = (sixd.mass_matrix(top, motion.q) @ motion.qd[..., None])[..., 0]
     # 625 J of spin: 2e-14 of them
     close(motion.energy, 625 + MGH * np.cos(0.5), 1.5e-11)
@@ -168,7 +168,7 @@ def test_sim4_top_on_a_ball():
     builder.add_body("top", "world", sixd.Spherical(), inertia=disc)
     ball, top = builder.build(), sixd.zoo.spinning_top()
     motion = sixd.simulate(ball, quaternion_from_vector([0, 0.5, 0]), TOP_SPIN, 1.0, dt=1e-5, record_every=1000)
-    # 1000 rad/s: the last digits printed of the angles are 1e-9
+    # 1000 rad/s: the last digits given of the angles are 1e-9
     close(sixd.pose(ball, motion.q[-1], "top")[:3, :3], sixd.pose(top, TOP_END, "top")[:3, :3], 1.5e-9)
     close(np.linalg.norm(motion.q, axis=1), 1, 1e-15)
     assert sixd.forward_dynamics(ball, ball.neutral(), [0.0, 0, 1000], np.zeros(3)) == pytest.approx([0, 0, 0])
@@ -303,7 +303,7 @@ def test_scissor_acceleration():
     scissor, (q, qd) = sixd.zoo.scissor(), scissor_state()
     close(sixd.velocity(scissor, q, qd, "first", expressed_in="world"), [0, 0, 3, 0, 0, 0], 1e-15)
     qdd = sixd.forward_dynamics(scissor, q, qd, np.zeros(7))
-    close(qdd[-1], 0.8293853075, 5e-11)  # digits printed
+    close(qdd[-1], 0.8293853075, 5e-11)  # digits given
     a = [sixd.acceleration(scissor, q, qd, qdd, name, expressed_in="world") for name in ("first", "second")]
     close(a[0], [0, -0.4146926538, 0, 0, 0, 0], 5e-11)
     close(a[1], -a[0], 1e-15)  # the plates open alike
@@ -404,7 +404,7 @@ CONTACTS = [
 def test_ground_contact_law(velocity, u, force, rate):
     K, D, mu = 1e6, 2000.0, 0.1
     law = contact_law(K, D, mu, -1e-3, velocity[2], np.array(velocity[:2]), np.array([u, 0.0]))
-    close([*law.tangential, law.normal], force, 5e-7)  # digits printed
+    close([*law.tangential, law.normal], force, 5e-7)  # digits given
     close(law.rate, [rate, 0], 1e-15)
     builder = sixd.ModelBuilder("point")
     builder.add_body("point", "world", sixd.Free(), inertia=sixd.point(1.0))
@@ -463,7 +463,7 @@ def test_andrews_squeezer():
          0.5347301163226948, 1.048080741042263]  # fmt: skip
     qd = [1139.9203, -1424.3793, 11.0329119, 19.2933741, 0.57356991, -19.2933741, 0.32317915]
     close(motion.q[-1], sixd.zoo.andrews_order(model, q), 5e-9)
-    close(motion.qd[-1] / sixd.zoo.andrews_order(model, qd), 1, 5e-8)  # digits printed
+    close(motion.qd[-1] / sixd.zoo.andrews_order(model, qd), 1, 5e-8)  # digits given
     assert motion.constraint_error.max() < 1e-15
 
 
@@ -480,7 +480,7 @@ def four_bar_start(model):
 
 
 def test_bricard():
-    """10 s, RK4 at 2 ms, put back onto the loop at every step: P3, asked for to 1e-7, is met to the digits printed."""
+    """10 s, RK4 at 2 ms, put back onto the loop at every step: P3, asked for to 1e-7, is met to the digits given."""
     model = sixd.zoo.bricard()
     motion = sixd.simulate(model, None, None, 10.0, dt=2e-3)
     P3 = sixd.pose(model, motion.q, "P3")[:, :3, 3]
@@ -496,7 +496,7 @@ def test_four_bar(closed_by):
     model = sixd.zoo.four_bar(closed_by=closed_by)
     motion = sixd.simulate(model, four_bar_start(model), None, 10.0, dt=1e-3)
     for t, angle in FOUR_BAR.items():
-        close(motion.q[round(t / 1e-3), 0], angle, 5e-7)  # digits printed; asked for: 1e-5
+        close(motion.q[round(t / 1e-3), 0], angle, 5e-7)  # digits given; asked for: 1e-5
     assert motion.constraint_error.max() < 1e-14  # asked for: 1e-8
     assert np.ptp(motion.energy) < 1e-7  # asked for: 1e-6
 
@@ -629,8 +629,8 @@ def test_humanoid_stands():
 
 def test_an_example_writes_a_page(tmp_path, monkeypatch, capsys):
     """Given a file name, the examples save their motion to look at."""
-    example = Path(__file__).parents[2] / "examples" / "51_spinning_top.py"
-    page = tmp_path / "top.html"
+    example = Path(__file__).parents[2] / "examples" / "64_toppling_box.py"
+    page = tmp_path / "box.html"
     monkeypatch.setattr(sys, "argv", [str(example), str(page)])
     runpy.run_path(str(example), run_name="__main__")
     assert str(page) in capsys.readouterr().out

@@ -1,6 +1,6 @@
 """Rows of table D, and 6.5, 6.7 and the symmetric velocity terms of table E, in closed form: a test named after each row.
 
-The examples 10 to 31 show them; here the same facts are asked of random parameters, of plain SymPy beside the library,
+The pages of docs/course show them; here the same facts are asked of random parameters, of plain SymPy beside the library,
 and of expressions that are nearly right, which must be refused.
 """
 
@@ -128,7 +128,7 @@ def test_rp_arm(rng):
     check_arm("rp", rng)
     values = {m1: 2.0, m2: 1.5, I1: 0.4, I2: 0.3, r1: 0.35, a_g: 9.81}
     tau = sixd.inverse_dynamics(sixd.equations(ARMS["rp"][0]).substitute(values), *STATE)
-    assert_allclose(tau, [14.4879305263, 8.206713996], rtol=0, atol=5e-10)  # digits printed
+    assert_allclose(tau, [14.4879305263, 8.206713996], rtol=0, atol=5e-10)  # digits given
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -213,7 +213,7 @@ def test_2r_arm(rng):
     check_arm("2r", rng)
     values = {m1: 2.0, m2: 1.5, I1: 0.4, I2: 0.3, r1: 0.35, r2: 0.5, L1: 1.2, a_g: 9.81}
     tau = sixd.inverse_dynamics(sixd.equations(ARMS["2r"][0]).substitute(values), *STATE)
-    assert_allclose(tau, [25.708659188, 3.290252056], rtol=0, atol=5e-10)  # digits printed
+    assert_allclose(tau, [25.708659188, 3.290252056], rtol=0, atol=5e-10)  # digits given
 
 
 def test_pr_arm(rng):
@@ -292,7 +292,7 @@ def test_knife_edge(rng):
     numeric = system.substitute({m: 2.0, I: 0.5})
     q, qd = [0, 0, 0.7], [1.5 * np.cos(0.7), 1.5 * np.sin(0.7), 0.9]
     qdd, lam = sixd.constrained_dynamics(numeric, q, qd, [1, -0.4, 0.3])
-    assert_allclose(qdd, [-0.675747065, 1.195896100, 0.6], rtol=0, atol=5e-10)  # digits printed
+    assert_allclose(qdd, [-0.675747065, 1.195896100, 0.6], rtol=0, atol=5e-10)  # digits given
     assert_allclose(lam, [-3.650154562], rtol=0, atol=5e-10)
 
     # the constraint of bodies, at any state: q = (θ, x, y) there, λ to the left
@@ -474,7 +474,7 @@ def test_tube(rng):
 
 
 def test_barbell():
-    """Exact numbers: every digit that is printed is right, and with the spheres at another place they are not."""
+    """Exact numbers: every digit that is given is right, and with the spheres elsewhere they are not."""
     rho, tenth = sp.Integer(7850), sp.Rational(1, 10)
 
     def barbell(at):
@@ -483,10 +483,10 @@ def test_barbell():
         whole = bar + ball.translated((0, 0, at)) + ball.translated((0, 0, -at))
         return [f"{sp.N(x, 20):.{d}f}" for x, d in zip([ball.mass, bar.mass, *whole.about_com.diagonal()[[2, 0]]], (7, 8, 9, 9), strict=True)]  # fmt: skip
 
-    printed = ["32.8820031", "1.97292019", "0.263450609", "2.900389966"]
-    assert barbell(2 * tenth) == printed
-    assert barbell(3 * tenth)[:3] == printed[:3]
-    assert barbell(3 * tenth) != printed
+    given = ["32.8820031", "1.97292019", "0.263450609", "2.900389966"]
+    assert barbell(2 * tenth) == given
+    assert barbell(3 * tenth)[:3] == given[:3]
+    assert barbell(3 * tenth) != given
 
 
 def test_moved_inertia(rng):
@@ -552,7 +552,7 @@ def test_6_5_two_joints_point_masses():
     assert zero(sixd.equations(model).pose("tool")[:3, 3] - sp.Matrix(tips[1]))
     values = {L1: 0.7, L2: 0.5, M1: 2.0, M2: 1.3, V1: 0, V2: 0, g: 9.81}
     tau = sixd.inverse_dynamics(model.substitute(values), *STATE)
-    assert_allclose(tau, [1.9571737986, 5.3265318877], rtol=0, atol=5e-11)  # digits printed
+    assert_allclose(tau, [1.9571737986, 5.3265318877], rtol=0, atol=5e-11)  # digits given
     # standard rows mean another arm: the convention is not a matter of taste
     standard = sixd.from_dh(rows, gravity=(0, 0, -g), convention="standard")
     assert not zero(sixd.equations(standard).tau - sp.Matrix(book))
@@ -571,7 +571,7 @@ def test_6_7_planar_2r_point_masses():
     special = {r1: l1, L1: l1, r2: l2, I1: 0, I2: 0, a_g: g}
     agrees([sp.sympify(x).subs(special) for x in ARMS["2r"][2]], book)
     tau = sixd.inverse_dynamics(arm.substitute({l1: 0.7, l2: 0.5, m1: 2.0, m2: 1.3, g: 9.81}), *STATE)
-    assert_allclose(tau, [21.9953282124, 2.0922366589], rtol=0, atol=5e-11)  # digits printed
+    assert_allclose(tau, [21.9953282124, 2.0922366589], rtol=0, atol=5e-11)  # digits given
 
 
 def test_symmetric_velocity_terms():

@@ -401,6 +401,7 @@ def test_demo(call, tmp_path, monkeypatch):
         start = watched.picture()
         watched.page.evaluate("sixd.pause(); sixd.seek(1.0)")
         assert watched.picture() != start
+        assert abs(watched.page.evaluate("sixd.simulation.time") - 1.0) < 1e-9
 
 
 def test_the_stage_keeps_the_energy_and_its_parts_apart():

@@ -40,6 +40,8 @@ def draw(model, rng, batch=(), count=2):
 
 
 def as_tuple(result):
+    if isinstance(result, sixd.NewtonEuler):  # kernels return its arrays alone
+        return tuple(result.raw)
     return result if isinstance(result, tuple) else (result,)
 
 
@@ -56,7 +58,8 @@ STATIC = {
     "hybrid_dynamics": [{"given": []}, {"given": ["joint1"]}, {"given": ["joint2", "joint1"]}],
     "pose": [{}],
     "acceleration": [{**c, "kind": k} for c in COORDINATES for k in ("spatial", "classical")],
-    **dict.fromkeys(("jacobian", "jacobian_rate", "velocity", "inverse_operational_inertia", "operational_inertia", "external_force"), COORDINATES),
+    **{name: [{"per": p} for p in ("model", "body", "subtree")] for name in ("energy", "momentum")},
+    **dict.fromkeys(("newton_euler", "joint_reactions", "jacobian", "jacobian_rate", "velocity", "inverse_operational_inertia", "operational_inertia", "external_force"), COORDINATES),
 }  # fmt: skip
 PUBLIC = [name for name in LIBRARY if name not in ("integrate", "difference")]  # methods of a model
 

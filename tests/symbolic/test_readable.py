@@ -86,6 +86,16 @@ def test_spinning_top():
     assert force == [0, -g * m1 * r1 * sin(q2), 0]
 
 
+def test_euler_angles():
+    """The body of Choset's problems 9 and 10, R = Rz(q1) Rx(q3) Rz(q2): products, not double angles."""
+    T, V = sixd.body_energy(m1, (0, 0, 0), (q1, q2, q3), euler=("ZXZ", (q1, q3, q2)), inertia=(I1, I2, I3))
+    M = sixd.lagrange(T, V, (q1, q2, q3)).M
+    assert M[0, 0] == (I1 * sin(q2) ** 2 + I2 * cos(q2) ** 2) * sin(q3) ** 2 + I3 * cos(q3) ** 2
+    assert M[0, 1] == I3 * cos(q3)
+    assert M[0, 2] == (I1 - I2) * sin(q2) * sin(q3) * cos(q2)
+    assert M[2, 2] == I1 * cos(q2) ** 2 + I2 * sin(q2) ** 2
+
+
 def test_perfect_squares():
     """Craig 6.5: the radius of the second mass appears squared."""
     M, _ = dynamics(sixd.zoo.craig_arm(L1, L2, m1, m2, 0, 0, g))

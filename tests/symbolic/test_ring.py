@@ -11,7 +11,7 @@ import sympy as sp
 import samples
 import sixd
 from sixd.algorithms.crba import crba
-from sixd.algorithms.rnea import newton_euler
+from sixd.algorithms.rnea import tree_forces
 from sixd.model.numbers import map_numbers
 from sixd.spatial import quaternion_to_rotation
 from sixd.symbolic.ring.normal_form import canonical
@@ -440,7 +440,7 @@ def test_dynamics_of_every_joint_in_the_ring(kind, rng):
             ring.quaternion(*names[0][start : start + 4])
     exact = in_ring(model, ring)
     M = crba(exact, q)
-    tau = newton_euler(exact, q, qd, qdd, exact.a_gravity)
+    tau = tree_forces(exact, q, qd, qdd, exact.a_gravity)
     for q0, v0, a0 in samples.states(model, rng, 2):
         table = dict(zip([s for group in names for s in group], np.concatenate([q0, v0, a0]), strict=True))
         assert np.allclose(at(ring, M, table) + np.diag(model.armature), sixd.mass_matrix(model, q0), atol=1e-10)

@@ -136,7 +136,7 @@ def test_policy_admits_just_the_scripts_and_the_style_that_are_there():
     assert set(rules["style-src"].split()) == hashes("style")
     assert "connect-src" not in rules
     assert "unsafe" not in policy
-    assert "connect-src 'self'" in html(make_scene(live="/state"))
+    assert "connect-src 'self'" in html(make_scene(server="/state"))
 
 
 def test_hostile_names_stay_text():

@@ -47,7 +47,7 @@ def test_the_page_is_served(viewer):
     assert status == 200
     assert headers["Content-Type"] == "text/html; charset=utf-8"
     assert text.lstrip().lower().startswith("<!doctype html>")
-    assert '"live":"/state"' in text
+    assert '"server":"/state"' in text
     assert get(viewer, method="HEAD")[:2] == (200, "")
 
 
@@ -228,7 +228,7 @@ def test_interrupted_waiting_closes(viewer, monkeypatch):
 def test_a_saved_page_is_whole(viewer, tmp_path):
     path = viewer.save_html(tmp_path / "swing.html")
     text = path.read_text()
-    assert '"live"' not in text
+    assert '"server"' not in text
     assert text.rstrip().endswith("</html>")
     viewer.show([1.25, 0.5])
     assert "1.25" in viewer.save_html(str(path)).read_text()  # replaced, with what is shown now
@@ -266,7 +266,7 @@ def test_in_a_notebook(viewer):
     assert text.startswith('<iframe srcdoc="')
     assert 'sandbox="allow-scripts"' in text
     assert text.count('"') == 6  # all of the page's own are escaped
-    assert '"live"' not in text
+    assert '"server"' not in text
 
 
 # the browser --------------------------------------------------------------------------------------

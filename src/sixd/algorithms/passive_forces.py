@@ -29,8 +29,14 @@ def spring_energy(model: Model, q: Array) -> Scalar:
     """½ Σ K (q - q_rest)² [J]."""
     total: Scalar = 0
     for i in model.bodies:
-        stiffness = model.stiffness[model.iv[i]]
-        if not all(is_zero(k) for k in stiffness):
-            stretch = model.joints[i].difference(model.rest[model.iq[i]], q[model.iq[i]])
-            total = total + stiffness @ (stretch * stretch) / 2
+        total = total + joint_spring_energy(model, i, q)
     return total
+
+
+def joint_spring_energy(model: Model, i: int, q: Array) -> Scalar:
+    """½ Σ K (q - q_rest)² [J] of the spring in the joint of body i."""
+    stiffness = model.stiffness[model.iv[i]]
+    if all(is_zero(k) for k in stiffness):
+        return 0
+    stretch = model.joints[i].difference(model.rest[model.iq[i]], q[model.iq[i]])
+    return stiffness @ (stretch * stretch) / 2

@@ -190,13 +190,28 @@ def christoffel(model: System, q: Any, *, out: Any = None) -> Array:
 
 
 @public(momenta.energy)
-def energy(model: System, q: Any, qd: Any, *, out: Any = None) -> tuple[Any, Any]:
-    """(kinetic, potential) [J], each (…). Potential is zero with the centre of mass at height 0 and springs at rest."""
+def energy(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> tuple[Any, Any]:
+    """(kinetic, potential) [J]. Potential is zero with the centre of mass at height 0 and springs at rest.
+
+    ``per`` is "model" for the whole, each (…); "body" for every body, each (…, nb) in the order of ``body_names``; or
+    "subtree" for every body with all that it carries. Armature and spring of a joint count with the body that it moves,
+    so the bodies' energies add up to the model's, and so do those of the subtrees that begin at the world.
+
+    >>> import sixd
+    >>> arm = sixd.zoo.planar(2)
+    >>> sixd.energy(arm, [0.3, 0.5], [1, -2], per="subtree")[0].round(6)
+    array([0.394542, 0.227875])
+    """
 
 
 @public(momenta.momentum)
-def momentum(model: System, q: Any, qd: Any, *, out: Any = None) -> Array:
-    """Spatial momentum [k; p] (…, 6) of all bodies, world axes, about the world's origin."""
+def momentum(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> Array:
+    """Spatial momentum [k; p] (…, 6) of all bodies, world axes, about the world's origin.
+
+    ``per`` is "model"; "body" for that of every body (…, nb, 6) in the order of ``body_names``; or "subtree" for every
+    body with all that it carries: hᵢ = Iᵢvᵢ + Σ hⱼ over its children j. The total is the first body's subtree only if
+    that body is the world's one child; else it is the sum over the world's children.
+    """
 
 
 @public(momenta.center_of_mass, needs_mass=True)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from sixd.atomic import write_together
 from sixd.codegen import c_rolled
 from sixd.codegen.c_rolled import RolledCode
-from sixd.codegen.lines import Language, Lines
+from sixd.codegen.lines import Language, Lines, cut
 from sixd.errors import FileError, ScalarTypeError
 from sixd.trace import Op, Program, Slot, check
 from sixd.trace.program import work_indices
@@ -74,8 +74,6 @@ _LIBRARY = """fpclassify isfinite isgreater isgreaterequal isinf isless islesseq
     signal snprintf sprintf sscanf strcat strchr strcmp strcpy strlen strncat strncmp strncpy strstr system time
     assert complex ctype errno features limits math stddef stdint stdio stdlib string"""
 RESERVED_FUNCTIONS = RESERVED | {w + end for w in _MATH.split() for end in ("", "f", "l")} | set(_LIBRARY.split())
-
-T = TypeVar("T")
 
 FLOATS = {
     "float64": Language(C_EXPR, "const double", "const int", "NAN", "INFINITY"),
@@ -134,7 +132,7 @@ class _Code:
         self.lines = Lines(language, program, self.inputs, self.outputs)
         nodes, results = self.lines.nodes, self.lines.results
         self.whole = len(nodes) + len(results) <= WHOLE
-        self.parts = [nodes] if self.whole else _cut(nodes)
+        self.parts = [nodes] if self.whole else cut(nodes, PART)
         self.size = 0
         if not self.whole:
             last = {a.index: k for k, part in enumerate(self.parts) for n in part for a in n.args}
@@ -159,7 +157,7 @@ class _Code:
             top.append(NO_INLINE)
             body, used = [], set()
             # the results are written last
-            pieces = [*map(self.lines.statements, self.parts), *map(self.lines.writes, _cut(self.lines.results))]
+            pieces = [*map(self.lines.statements, self.parts), *map(self.lines.writes, cut(self.lines.results, PART))]
             for lines in map(list, pieces):
                 own, arrays = f"{self.name}_part{len(body)}", _arrays(lines)
                 given = [a for a in (*self.inputs, *self.outputs, "work") if a in arrays]
@@ -198,13 +196,6 @@ class _Code:
         """The lines of its declaration, with C linkage in C++."""
         plus = "#ifdef __cplusplus"
         return [plus, 'extern "C" {', "#endif", f"{self.prototype()};", plus, "}", "#endif"]
-
-
-# parts of a long program ---------------------------------------------------------------------------
-
-
-def _cut(items: Sequence[T]) -> list[Sequence[T]]:
-    return [items[k : k + PART] for k in range(0, len(items), PART)]
 
 
 # pieces of text ------------------------------------------------------------------------------------

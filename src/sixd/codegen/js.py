@@ -22,6 +22,7 @@ _WORDS = """await break case catch class const continue debugger default delete 
     protected public return static super switch this throw true try typeof var void while with yield
     arguments eval Math Infinity NaN undefined out"""
 _RESERVED = frozenset(_WORDS.split())
+JS = Language(JS_EXPR, "const", "const", "NaN", "Infinity")
 
 
 def emit_js(program: Program) -> str:
@@ -45,5 +46,4 @@ def emit_js(program: Program) -> str:
             )
     entries = tuple(e for slot in program.outputs for e in slot.entries)
     inputs, outputs = {slot.name: slot for slot in program.inputs}, {"out": Slot("out", (len(entries),), entries)}
-    language = Language(JS_EXPR, "const", "const", "NaN", "Infinity")
-    return "\n".join(Lines(language, program, inputs, outputs).whole())
+    return "\n".join(Lines(JS, program, inputs, outputs).whole())

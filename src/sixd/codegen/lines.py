@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from sixd.trace import Expr, Op, Program, Slot
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -82,3 +85,8 @@ class Lines:
     def whole(self) -> list[str]:
         """All lines, as the body of one function."""
         return [*self.statements(self.nodes), *self.writes(self.results, self.local)]
+
+
+def cut(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """The items in parts of at most that size."""
+    return [items[k : k + size] for k in range(0, len(items), size)]

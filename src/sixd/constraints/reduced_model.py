@@ -14,6 +14,7 @@ import numpy as np
 
 from sixd.algorithms import kinematics
 from sixd.algorithms import momentum as momenta
+from sixd.algorithms.body_dynamics import BodyDynamics, newton_euler
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import crba
@@ -205,6 +206,11 @@ class Reduced(System):
     def inverse_dynamics_row(self, y: Array, yd: Array, ydd: Array, **force: Any) -> Array:
         """Gᵀtau (nv,)."""
         return self.G(y).T @ rnea(self.model, *self.state(y, yd, ydd), **force)
+
+    def newton_euler_row(self, y: Array, yd: Array, ydd: Array, **options: Any) -> tuple[Array, ...]:
+        """The rows of the model's bodies, with Gᵀtau (nv,) for tau."""
+        found = BodyDynamics(*newton_euler(self.model, *self.state(y, yd, ydd), **options))
+        return tuple(found._replace(tau=self.G(y).T @ found.tau))
 
     def joint_torque_regressor_row(self, y: Array, yd: Array, ydd: Array) -> Array:
         """GᵀY (nv, 10 nb)."""

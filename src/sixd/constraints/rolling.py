@@ -27,6 +27,11 @@ class OnGround(OnFrames):
     frame: str
     ground: str
 
+    @property
+    def acted_frame(self) -> str:
+        """The frame that moves over the ground."""
+        return self.frame
+
 
 @final
 @dataclass(frozen=True)

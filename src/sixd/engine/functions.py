@@ -189,6 +189,7 @@ CHOICES: dict[str, Callable[[str, System, Any], Any]] = {
     "frame": _frame,
     "expressed_in": _word("expressed_in", "body", "aligned", "world"),
     "kind": _word("kind", "spatial", "classical"),
+    "per": _word("per", "model", "body", "subtree"),
     "given": _prescribed,
     "stabilisation": _stabilisation,
 }

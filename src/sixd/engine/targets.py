@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,6 +14,7 @@ from sixd.locks import FORKS_WAIT
 from sixd.runtime.machine_code import Image, make_image
 from sixd.runtime.routine import Rollout, Routine, load_step
 from sixd.trace.program import Program
+from sixd.trace.stages import Recipe
 
 
 def _no_caller(*_: Any) -> Any:
@@ -90,7 +91,12 @@ def _emit_c(program: Program, name: str, **options: Any) -> Any:
     return emit(program, name, **options)
 
 
-def _emit_js(program: Program) -> str:
+def _emit_js(program: Program | Recipe, programs: Mapping[str, Program] | None = None) -> str:
+    """The text of a program, or of a recipe and further programs by name."""
+    if isinstance(program, Recipe):
+        from sixd.codegen.js_module import emit_js_module
+
+        return emit_js_module(program, programs or {})
     from sixd.codegen.js import emit_js
 
     return emit_js(program)

@@ -13,7 +13,7 @@ from sixd.model.joints.base import finite_parameter
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import EYE3, axis_rotation, tidy_rotation
 from sixd.spatial.scalar import Array, Scalar
-from sixd.spatial.transform import placement
+from sixd.spatial.transform import compose, placement
 
 _PARAMETERS = ("alpha", "a", "d", "theta")
 _OPTIONS = ("armature", "damping", "friction", "limits", "effort", "velocity", "stiffness", "rest")  # of add_body
@@ -63,7 +63,7 @@ def from_dh(
             f"link{k}",
             parent,
             Revolute("z") if row.get("joint", "revolute") == "revolute" else Prismatic("z"),
-            placement=across @ along if modified else along,
+            placement=compose(across, along) if modified else along,
             inertia=Inertia(row.get("mass", 0.0), row.get("com", (0, 0, 0)), row.get("inertia", (0, 0, 0))),
             joint_name=f"joint{k}",
             link_pose=None if modified else across,

@@ -40,6 +40,11 @@ class Constraint:
         """Name of the constraint in messages."""
         return f"{type(self).__name__}({', '.join((*self.joints, *self.frames))})"
 
+    @property
+    def acted_frame(self) -> str | None:
+        """The frame on whose body its force counts as positive, by default the last; None if it acts on joints."""
+        return self.frames[-1] if self.frames and not self.joints else None
+
     def verify(self, joints: Mapping[str, Joint]) -> None:
         """Raise if joints of these kinds cannot satisfy it; called when it is added to a mechanism."""
 

@@ -4,6 +4,7 @@ Motion vectors are [ω; v], force vectors [n; f]. Independent of any robot model
 """
 
 from sixd.spatial.inertia import Inertia
+from sixd.spatial.motion_constraint import ConstrainedBody, constrained_body, force_subspace, relative_inertia
 from sixd.spatial.rotation import (
     axis_rotation,
     quaternion_conjugate,

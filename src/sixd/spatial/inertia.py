@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ShapeError, SingularError
+from sixd.errors import ModelError, ShapeError, SingularError, require_known
+from sixd.spatial.density import moments_of_density
+from sixd.spatial.principal import Principal, principal
 from sixd.spatial.rotation import EYE3, skew
 from sixd.spatial.scalar import Array, Scalar, exact, is_object, is_zero, require_scalars
 from sixd.spatial.transform import blocks
@@ -128,6 +130,37 @@ class Inertia:
         sigma = P[:3, :3]
         return cls.from_moments(P[3, 3], P[:3, 3], EYE3 * np.trace(sigma) - sigma)
 
+    @classmethod
+    def from_density(cls, density: Any, region: Any, *, pose: Any = None) -> Inertia:
+        """From a density ρ over a region: m = ∫ρ dV, m c = ∫ρ p dV, I = ∫ρ (p·p 1 - p pᵀ) dV.
+
+        Parameters
+        ----------
+        density : ρ [kg/m³]: a number, a SymPy expression in x, y, z (or in the region's own coordinates), or a function
+            of them: ``lambda x, y, z: …`` or, by name, ``lambda r: …``.
+        region : limits {name: (lower, upper)} [m, rad] in Cartesian (x, y, z), cylindrical (r, phi, z) or spherical
+            coordinates (r, theta from +z, phi), the outermost coordinate first: a limit may be an expression in, or a
+            function of, the coordinates that stand before it. Or a solid ``sixd.Shape``, centred as it is drawn.
+        pose : T (4, 4), where the region is in the frame of the result; the density is a function of position before.
+
+        Returns
+        -------
+        Inertia : exact if there are symbols or SymPy's numbers, and SymPy finds the integrals; otherwise floats, to
+            1e-10 of the integrals of absolute values. Symbols named as coordinates are coordinates.
+
+        >>> import sympy as sp
+        >>> rho, R = sp.symbols("rho R", positive=True)
+        >>> ball = {"r": (0, R), "theta": (0, sp.pi), "phi": (0, 2 * sp.pi)}
+        >>> Inertia.from_density(rho, ball).about_origin[0, 0]
+        8*pi*R**5*rho/15
+        """
+        shape = getattr(region, "shape", None)
+        if hasattr(shape, "kind"):  # a shape on a body, with its pose there
+            pose = region.pose if pose is None else np.asarray(pose) @ region.pose
+            region = shape
+        found = cls.from_moments(*moments_of_density("Inertia.from_density", density, region))
+        return found if pose is None else found.moved(pose)
+
     # views ------------------------------------------------------------------------------------
 
     @property
@@ -165,6 +198,20 @@ class Inertia:
         P = np.zeros((4, 4), dtype=np.result_type(A, h, float))
         P[:3, :3], P[:3, 3], P[3, :3], P[3, 3] = EYE3 * (np.trace(A) / 2) - A, h, h, self.mass
         return P
+
+    def principal(self, about: str = "com") -> Principal:
+        """Principal moments (3,) [kg m²] and axes (3, 3), unit vectors as columns, right-handed.
+
+        ``about`` is the centre of mass, "com", or the "origin". The matrix is axes · diag(moments) · axesᵀ.
+        Numbers: ascending. Equal moments leave their axes open: those nearest to the frame's are given. Symbols: exact
+        if one principal axis is an axis of the frame, or if the characteristic polynomial factors; in the order of the
+        frame's axes nearby.
+
+        >>> Inertia(1, about_com=[[2, 1, 0], [1, 2, 0], [0, 0, 4]]).principal().moments
+        array([1., 3., 4.])
+        """
+        require_known("Inertia.principal: about", "point", about, ("com", "origin"))
+        return principal(np.asarray(self.about_com if about == "com" else self.about_origin))
 
     def inverse(self) -> Array:
         """Inverse inertia (6, 6): acceleration per force; needs a mass and a regular matrix."""

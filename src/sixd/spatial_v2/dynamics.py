@@ -1,18 +1,20 @@
 """Inverse, forward and hybrid dynamics, and energy, under the original names.
 
-q, qd, qdd and tau have NB entries, one per joint. ``f_ext`` is omitted, empty, or a list of NB entries, each
-None (or empty) or the force that acts on that body, in base coordinates with the moment about the base's origin:
+q, qd, qdd and tau have NB entries, one per joint (more where joints have several freedoms). ``ID``, ``HandC`` and
+``FDab`` are compiled for a model when its values are first met. ``f_ext`` is omitted, empty, or a list of NB entries,
+each None (or empty) or the force that acts on that body, in base coordinates with the moment about the base's origin:
 spatial (6,) or planar (3,).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.aba import hybrid
+from sixd.algorithms.aba import aba, hybrid
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
@@ -32,21 +34,31 @@ from sixd.io.spatial_v2.structures import (
 from sixd.model.model import Model
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.scalar import Array
+from sixd.spatial_v2.compiled import mechanism, row
 from sixd.spatial_v2.structure import Struct, assemble
 
 
 def ID(model: Mapping[str, Any], q: Any, qd: Any, qdd: Any, f_ext: Any = None) -> Array:
     """Return the joint forces tau (NB,) that produce the accelerations ``qdd``, by RNEA  [RBDA Table 5.1]."""
-    tree, force = _mechanism("ID", model, f_ext)
-    q, qd, qdd = vectors("ID", tree.nv, q=q, qd=qd, qdd=qdd)
-    return rnea(tree, q, qd, qdd, f_ext=force)
+    found = mechanism("ID", model)
+    n = found.tree.nv
+    q, qd, qdd = row("ID", "q", q, found.tree.nq), row("ID", "qd", qd, n), row("ID", "qdd", qdd, n)
+    if f_ext is None:
+        return found.run("ID", rnea, q=q, qd=qd, qdd=qdd)
+    force = spatial_forces("ID", found.parts, f_ext)
+    return found.run("ID with f_ext", _forced_rnea, q=q, qd=qd, qdd=qdd, force=_zeros_for_none(found.tree, force))
 
 
 def HandC(model: Mapping[str, Any], q: Any, qd: Any, f_ext: Any = None) -> tuple[Array, Array]:
     """Return H (NB, NB) and C (NB,) of H q̈ + C = τ  [RBDA Table 6.2]; C has velocity, gravity and -f_ext terms."""
-    tree, force = _mechanism("HandC", model, f_ext)
-    q, qd = vectors("HandC", tree.nv, q=q, qd=qd)
-    return crba(tree, q), bias_force(tree, q, qd, f_ext=force)
+    found = mechanism("HandC", model)
+    q, qd = row("HandC", "q", q, found.tree.nq), row("HandC", "qd", qd, found.tree.nv)
+    if f_ext is None:
+        H, C = found.run("HandC", _matrix_and_bias, q=q, qd=qd)
+    else:
+        force = _zeros_for_none(found.tree, spatial_forces("HandC", found.parts, f_ext))
+        H, C = found.run("HandC with f_ext", _matrix_and_bias, q=q, qd=qd, force=force)
+    return H, C
 
 
 def CoriolisMatrix(
@@ -58,8 +70,8 @@ def CoriolisMatrix(
     inertia I and velocity v, spatial also for planar models, with B v = v×* I v and B + Bᵀ = v×* I - I v×.
     """
     where = "CoriolisMatrix"
-    tree, _ = _mechanism(where, model, None)
-    q, qd = vectors(where, tree.nv, q=q, qd=qd)
+    tree = mechanism(where, model).tree
+    q, qd = row(where, "q", q, tree.nq), row(where, "qd", qd, tree.nv)
     if fn is not None and not callable(fn):
         raise ScalarTypeError(f"{where}: fn is {fn!r}, expected a function B = fn(I, v). Or omit it.")
     C = coriolis_matrix(tree, q, qd, factor=fn and (lambda I, v: square(where, "B of fn", fn(I, v), 6)))
@@ -67,8 +79,22 @@ def CoriolisMatrix(
 
 
 def FDab(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
-    """Return the joint accelerations qdd (NB,) under ``tau``, by the articulated-body algorithm  [RBDA Table 7.1]."""
-    return _hybrid("FDab", model, None, q, qd, None, tau, f_ext)[0]
+    """Return the joint accelerations qdd (NB,) under ``tau``, by the articulated-body algorithm  [RBDA Table 7.1].
+
+    States that are not finite or overflow, as in a step that an integrator rejects, give results that are not finite.
+    """
+    found = mechanism("FDab", model)
+    n = found.tree.nv
+    q, qd, tau = row("FDab", "q", q, found.tree.nq), row("FDab", "qd", qd, n), row("FDab", "tau", tau, n)
+    with np.errstate(all="ignore"):
+        if f_ext is None:
+            qdd = found.run("FDab", aba, q=q, qd=qd, tau=tau)
+        else:
+            force = _zeros_for_none(found.tree, spatial_forces("FDab", found.parts, f_ext))
+            qdd = found.run("FDab with f_ext", _forced_aba, q=q, qd=qd, tau=tau, force=force)
+        if not isfinite(qdd.sum()) and not np.isfinite(qdd).all() and vanishing_pivots(found.tree, q, frozenset()):
+            raise _singular("FDab")
+    return qdd
 
 
 def FDcrb(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
@@ -117,9 +143,9 @@ def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
     the centre of mass at the base's origin), ``htot`` (6,) spatial momentum, ``Itot`` (6, 6) inertia, ``mass`` [kg],
     ``cm`` (3,) [m], ``vcm`` (3,) [m/s]. For a planar model htot is (3,), Itot (3, 3), cm and vcm (2,).
     """
-    parts = read("EnerMo", model)
-    tree = assemble(parts)
-    q, qd = vectors("EnerMo", tree.nv, q=q, qd=qd)
+    found = mechanism("EnerMo", model)
+    tree, parts = found.tree, found.parts
+    q, qd = row("EnerMo", "q", q, tree.nq), row("EnerMo", "qd", qd, tree.nv)
     kinematics = joint_kinematics(tree, q, qd)
     X_W, v = world_transforms(tree, kinematics.X), body_velocities(tree, kinematics)
 
@@ -139,16 +165,31 @@ def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
     return Struct(KE=KE, PE=PE, htot=htot, Itot=Itot, mass=mass, cm=moment / mass, vcm=htot[-size:] / mass)
 
 
-def jcalc(jtyp: Any, q: Any) -> tuple[Array, Array]:
-    """Return (Xj, S) of a joint type at q: (6, 6) and (6,), or planar (3, 3) and (3,).
+def jcalc(jtyp: Any, q: Any, qd: Any = None) -> tuple[Array, ...]:
+    """Return (Xj, S) of a joint type at q, or with ``qd`` (Xj, S, S° q̇): what a joint adds to a body's acceleration.
+
+    Xj is (6, 6), S (6,), or (6, nf) for a joint of several freedoms; planar (3, 3) and (3,). S° q̇ (6,), the apparent
+    derivative of S times q̇, is zero unless S depends on q.
 
     Types are Rx Ry Rz (= R) Px Py Pz (= P), H with a pitch [m/rad], given as
-    ``{"code": "H", "pars": {"pitch": 0.1}}``, and planar r px py.
+    ``{"code": "H", "pars": {"pitch": 0.1}}``, and planar r px py. Beyond the original: C, cylindrical about z, q =
+    (angle, distance); ``{"code": "rack", "pars": {"radius": 0.2}}``, a pinion that turns about x and rolls along -y;
+    S, a ball, q = quaternion, q̇ = ω in the body's axes; Fb, a floating base, q = [quaternion; position].
+
+    >>> X, S, Sd = jcalc({"code": "rack", "pars": {"radius": 1.0}}, 0.0, 2.0)
+    >>> S, Sd
+    (array([ 1.,  0.,  0.,  0., -1.,  0.]), array([0., 0., 0., 0., 0., 4.]))
     """
     joint = joint_of_type(jtyp)
-    at = vector("jcalc", "q", q, 1)
-    X, S = joint.transform(at), joint.subspace(at)[:, 0]
-    return (X[np.ix_(PLANE, PLANE)], S[PLANE]) if joint_code(jtyp) in PLANAR_CODES else (X, S)
+    at = vector("jcalc", "q", q, joint.nq)
+    X, S = joint.transform(at).astype(float), joint.subspace(at).astype(float)
+    rows = PLANE if joint_code(jtyp) in PLANAR_CODES else list(range(6))
+    X, S = X[np.ix_(rows, rows)], S[rows]
+    S = S[:, 0] if joint.nv == 1 else S
+    if qd is None:
+        return X, S
+    rate = vector("jcalc", "qd", qd, joint.nv)
+    return X, S, joint.bias(at, rate).astype(float)[rows]
 
 
 def apply_external_forces(parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], f_ext: Any = None) -> list[Array]:
@@ -219,7 +260,8 @@ def complete(where: str, tree: Model, prescribed: frozenset[int], *state: Array,
 def _hybrid(
     where: str, model: Mapping[str, Any], fd: Any, q: Any, qd: Any, qdd: Any, tau: Any, f_ext: Any
 ) -> tuple[Array, Array]:
-    tree, force = _mechanism(where, model, f_ext)
+    parts = read(where, model)
+    tree, force = assemble(parts), spatial_forces(where, parts, f_ext)
     n = tree.nv
     q, qd, tau = vectors(where, n, q=q, qd=qd, tau=tau)
     free = np.ones(n) if fd is None else vector(where, "fd", fd, n)
@@ -233,9 +275,21 @@ def _hybrid(
     return complete(where, tree, prescribed, q, qd, *given, f_ext=force)
 
 
-def _mechanism(where: str, model: Mapping[str, Any], f_ext: Any) -> tuple[Model, Array | None]:
-    parts = read(where, model)
-    return assemble(parts), spatial_forces(where, parts, f_ext)
+def _forced_rnea(tree: Model, q: Array, qd: Array, qdd: Array, force: Array) -> Array:
+    return rnea(tree, q, qd, qdd, f_ext=force)
+
+
+def _forced_aba(tree: Model, q: Array, qd: Array, tau: Array, force: Array) -> Array:
+    return aba(tree, q, qd, tau, f_ext=force)
+
+
+def _matrix_and_bias(tree: Model, q: Array, qd: Array, force: Array | None = None) -> tuple[Array, Array]:
+    return crba(tree, q), bias_force(tree, q, qd, f_ext=force)
+
+
+def _zeros_for_none(tree: Model, force: Array | None) -> Array:
+    """Forces (nb, 6); an empty list of forces is none at all."""
+    return np.zeros((tree.nb, 6)) if force is None else force
 
 
 def _singular(where: str) -> SingularError:

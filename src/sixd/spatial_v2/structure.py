@@ -1,8 +1,8 @@
 """Models as dictionaries with the original fields, and the sixd Model of their current values.
 
 A model has NB, parent (1-based, 0 is the base), jtype, Xtree and I, and may have gravity, gamma_q, appearance,
-camera and gc; cells are lists. Exercises change models between calls, so every call reads the fields again and
-nothing is cached. Any symmetric inertia is accepted, physical or not. Planar models (3×3) move in the xy-plane.
+camera and gc; cells are lists. Exercises change models between calls, so every call compares
+or reads the fields again. Any symmetric inertia is accepted, physical or not. Planar models (3×3) move in the xy-plane.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def to_model(model: Mapping[str, Any]) -> Model:
 
 def read_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
     """Return the sixd Model of a dictionary, its appearance included, and the values read from it."""
-    parts = read(where, model)
+    parts = read(where, model, several=True)
     visuals = read_appearance(where, model.get("appearance"), parts.count)
     return dataclasses.replace(assemble(parts), visuals=visuals), parts
 

@@ -2,3 +2,4 @@
 
 from sixd.symbolic.ring.normal_form import canonical
 from sixd.symbolic.writing.latex import latex
+from sixd.symbolic.writing.unicode_text import text

@@ -7,7 +7,7 @@ them on first access, as a textbook prints them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from sixd.model.constraint import Constraint
-from sixd.spatial.scalar import Array, object_map
+from sixd.spatial.scalar import Array, is_sympy, object_map
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
+
+_LONGEST_CONVERTED = 150  # operations; a rolling wheel's row of 230 takes seconds, of 1000 the whole stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +169,17 @@ class ClosedForm:
         return readable(poly, parallel=self.parallel)
 
     def shown_rows(self, blocks: Sequence[Array]) -> Any:
-        """The SymPy matrix of blocks of rows, one below the other; (0, nv) if there are none."""
+        """The SymPy matrix of blocks of rows, one below the other; (0, nv) if there are none.
+
+        Long SymPy expressions stay as they are: the ring expands roots and divisions, and they would explode.
+        """
         import sympy
 
-        rows = [[self.shown(self.ring.convert(x)) for x in row] for block in blocks for row in np.asarray(block)]
+        def entry(x: Any) -> Any:
+            too_long = is_sympy(x) and sympy.count_ops(x) > _LONGEST_CONVERTED
+            return sympy.sympify(x) if too_long else self.shown(self.ring.convert(x))
+
+        rows = [[entry(x) for x in row] for block in blocks for row in np.asarray(block)]
         return sympy.Matrix(rows) if rows else sympy.zeros(0, self.nv)
 
     def _column(self, name: str) -> Any:
@@ -182,26 +191,52 @@ class ClosedForm:
         """C q̇ (nv,) as a sum over products of velocities."""
         import sympy
 
-        Gamma, qd = self.polys["Gamma"], self.qd
-        terms = [sympy.Integer(0)] * self.nv
-        for i in range(self.nv):
-            shared: dict[Poly, list[tuple[Fraction, Any]]] = {}
-            for j in range(self.nv):
-                for k in range(j, self.nv):
-                    poly = Gamma[i, j, k] + Gamma[i, k, j] if j != k else Gamma[i, j, j]
-                    if not poly.is_zero:
-                        factor, bare = _primitive(poly)
-                        shared.setdefault(bare, []).append((factor, qd[j] * qd[k]))
-            for bare, products in shared.items():
-                # products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²)
-                factors = [factor for factor, _ in products]
-                common = Fraction(
-                    math.gcd(*(f.numerator for f in factors)), math.lcm(*(f.denominator for f in factors))
-                )
-                common = -common if len(factors) > 1 and factors[0] < 0 else common  # its first product is positive
-                inside = [sympy.Rational(factor / common) * x for factor, x in products]
-                terms[i] = terms[i] + self.shown(bare * common) * sympy.Add(*inside)
-        return sympy.Matrix(self.nv, 1, terms)
+        Gamma, qd, n = self.polys["Gamma"], self.qd, self.nv
+        rows = []
+        for i in range(n):
+            pairs = [(j, k) for j in range(n) for k in range(j, n)]
+            polys = [Gamma[i, j, k] + Gamma[i, k, j] if j != k else Gamma[i, j, j] for j, k in pairs]
+            rows.append(self._joined((p, qd[j] * qd[k]) for p, (j, k) in zip(polys, pairs, strict=True)))
+        return sympy.Matrix(n, 1, rows)
+
+    def collected(self, poly: Poly) -> Any:
+        """The SymPy expression of an element collected by the velocities and accelerations in it."""
+        import sympy
+
+        rates = [(self.ring.convert(x), x) for x in (*self.qdd, *self.qd)]
+        field = (1 << self.ring.bits) - 1
+        units = [(next(iter(p.terms)), x) for p, x in rates]  # packed monomial of each rate
+        mask = sum(unit * field for unit, _ in units)
+        parts: dict[int, dict[int, int]] = {}
+        for k, v in poly.terms.items():
+            parts.setdefault(k & mask, {})[k & ~mask] = v
+
+        def product(key: int) -> Any:
+            return sympy.Mul(*(x ** ((key // unit) & field) for unit, x in units))
+
+        return self._joined(((Poly(self.ring, parts[k], poly.den), product(k)) for k in sorted(parts)), halves=True)
+
+    def _joined(self, pairs: Iterable[tuple[Poly, Any]], *, halves: bool = False) -> Any:
+        """Σ poly · product; products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²).
+
+        With ``halves`` a denominator stands before a bracket, as in ½ (I + m r²) q̇1².
+        """
+        import sympy
+
+        shared: dict[Poly, list[tuple[Fraction, Any]]] = {}
+        for poly, product in pairs:
+            if not poly.is_zero:
+                factor, bare = _primitive(poly)
+                shared.setdefault(bare, []).append((factor, product))
+        total = sympy.Integer(0)
+        for bare, products in shared.items():
+            factors = [factor for factor, _ in products]
+            common = Fraction(math.gcd(*(f.numerator for f in factors)), math.lcm(*(f.denominator for f in factors)))
+            common = -common if len(factors) > 1 and factors[0] < 0 else common  # its first product is positive
+            inside = [sympy.Rational(factor / common) * x for factor, x in products]
+            whole = Fraction(common.numerator) if halves and not self.ring.inexact else common
+            total = total + sympy.Rational(common / whole) * (self.shown(bare * whole) * sympy.Add(*inside))
+        return total
 
 
 def _primitive(poly: Poly) -> tuple[Fraction, Poly]:

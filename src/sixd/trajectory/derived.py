@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sixd.trajectory.trajectory import Trajectory
 
 # a rollout that blew up may have finite states of infinite energy: here that is a result, not an error
-_ENERGY = replace(declaration(energy), judged=False)
+_ENERGY = replace(declaration(energy), judged=False, choices={})  # of the whole model
 
 
 def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Array]:

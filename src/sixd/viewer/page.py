@@ -20,40 +20,43 @@ FOLDER = Path(__file__).parent / "web"
 # in this order, inside one function: each file uses what those before it define
 PROGRAM = (
     "data.js", "algebra.js", "shapes.js", "normals.js", "shaders.js", "gpu.js", "camera.js", "controls.js", "motion.js",
-    "world.js", "markers.js", "trails.js", "shadows.js", "renderer.js", "options.js", "clock.js", "pace.js",
-    "transport.js", "joints.js", "chart.js", "plots.js", "interface.js", "main.js", "api.js",
+    "simulation.js", "grip.js", "world.js", "markers.js", "trails.js", "shadows.js", "renderer.js", "options.js",
+    "clock.js", "pace.js", "transport.js", "joints.js", "chart.js", "plots.js", "live.js", "interface.js", "main.js",
+    "api.js",
 )  # fmt: skip
 
 
 def html(scene: dict[str, Any]) -> str:
     """Return the page that shows ``scene`` as one text that needs neither other files nor a server.
 
-    The generated kinematics is a script of its own, so that the page executes no text. A scene with a key ``live``
-    (the address of a server's state) may send requests to the server it came from, and to no other.
+    Generated kinematics and steps are a script of their own, so that the page executes no text. A scene with a key
+    ``server`` (the address of a server's state) may send requests to the server it came from, and to no other.
     """
-    data = {key: value for key, value in scene.items() if key != "kinematics"}
+    data = {key: value for key, value in scene.items() if key not in ("kinematics", "simulation_code")}
     parts = {
         "title": markup.escape(_text(scene.get("title") or "sixd")),
         "style": _read("style.css"),
         "scene": _json(data),
-        "kinematics": _kinematics(scene.get("kinematics") or ""),
+        "generated": _function("sixdKinematics", "q, out", scene.get("kinematics") or ""),
         "program": "(() => {\n'use strict';\n" + "\n".join(_read(name) for name in PROGRAM) + "})();\n",
     }
-    parts["policy"] = _policy(parts, live=bool(scene.get("live")))
+    if scene.get("simulation_code"):
+        parts["generated"] += _function("sixdSimulation", "", scene["simulation_code"])
+    parts["policy"] = _policy(parts, is_served=bool(scene.get("server")))
     # one pass, so that braces inside a part are not replaced
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read("page.html"))
 
 
-def _policy(parts: dict[str, str], *, live: bool) -> str:
+def _policy(parts: dict[str, str], *, is_served: bool) -> str:
     """The Content-Security-Policy: these scripts, this style, images inside the page, and nothing else."""
     rules = [
         "default-src 'none'",
-        f"script-src {_hash(parts['kinematics'])} {_hash(parts['program'])}",
+        f"script-src {_hash(parts['generated'])} {_hash(parts['program'])}",
         f"style-src {_hash(parts['style'])}",
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
-        *(["connect-src 'self'"] if live else []),
+        *(["connect-src 'self'"] if is_served else []),
     ]
     return "; ".join(rules)
 
@@ -62,10 +65,10 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _kinematics(source: str) -> str:
-    """The generated statements as a named function; spaces prevent ``</`` and ``<!--`` from ending the script."""
+def _function(name: str, parameters: str, source: str) -> str:
+    """Generated statements as a named function; spaces prevent ``</`` and ``<!--`` from ending the script."""
     safe = source.replace("</", "< /").replace("<!--", "< !--").replace("\r", "\n")
-    return f"window.sixdKinematics = function (q, out) {{\n'use strict';\n{safe}\n}};\n"
+    return f"window.{name} = function ({parameters}) {{\n'use strict';\n{safe}\n}};\n"
 
 
 def _json(data: dict[str, Any]) -> str:

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from sixd.atomic import write_together
-from sixd.errors import FileError
+from sixd.errors import FileError, ScalarTypeError
 from sixd.model.system import System
 from sixd.notebook import kernel
 from sixd.viewer import session
 
 _CHECK = 0.5  # [s] between checks whether a viewer is closed: on some systems Ctrl-C does not interrupt a longer wait
+_RECORDED = ("trajectory", "ghost", "names")  # arguments of view that are about recorded motions
 
 
 class Viewer:
@@ -32,7 +33,7 @@ class Viewer:
         from sixd.viewer.server import Server
 
         self.system, self.scene = system, scene
-        self._server = None if session.is_off() else Server(lambda: self._page(live=True), port)
+        self._server = None if session.is_off() else Server(lambda: self._page(is_served=True), port)
 
     @property
     def url(self) -> str:
@@ -63,7 +64,7 @@ class Viewer:
         target = Path(path).expanduser()
         if target.is_dir() or not target.name:
             raise FileError(f"save_html: {str(path)!r} is a folder, expected the name of a file.")
-        write_together({target: self._page(live=False)}, f"save_html: cannot write {str(path)!r}")
+        write_together({target: self._page(is_served=False)}, f"save_html: cannot write {str(path)!r}")
         return target
 
     def close(self) -> None:
@@ -89,14 +90,14 @@ class Viewer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _page(self, *, live: bool) -> str:
+    def _page(self, *, is_served: bool) -> str:
         from sixd.viewer.page import html as page
 
-        return page({**self.scene, "live": "/state"} if live else self.scene)
+        return page({**self.scene, "server": "/state"} if is_served else self.scene)
 
     def _repr_html_(self) -> str:
         """The page inside a notebook."""
-        text = html.escape(self._page(live=False), quote=True)
+        text = html.escape(self._page(is_served=False), quote=True)
         return (
             f'<iframe srcdoc="{text}" sandbox="allow-scripts" style="width: 100%; height: 540px; border: 0"></iframe>'
         )
@@ -118,14 +119,26 @@ def view(
     block: bool | None = None,
     camera: Mapping[str, Any] | None = None,
     title: str | None = None,
+    live: bool = False,
+    qd: Any = None,
+    parameters: Mapping[Any, Any] | None = None,
+    dt: float | None = None,
+    method: str = "rk4",
+    controller: Any = None,
+    forces: Any = (),
+    trace: str | Sequence[str] | None = None,
 ) -> Viewer:
-    """Show a mechanism, or its motions, in a page of the browser.
+    """Show a mechanism, or its motions, in a page of the browser; with ``live=True`` in a page that simulates it.
 
     Returns at once and prints the page's address. A script that was started from a terminal waits at its end until
     Ctrl-C while a viewer is open; see ``block``.
 
     Without a trajectory the joints have sliders; a trajectory is played, with plots of energy and coordinates beside
     it. Bodies are drawn with the shapes and meshes of the robot's file, or as sticks between their joints.
+
+    A **live** page computes the motion itself, by the same steps as ``sixd.simulate``, while one looks at it, also as a
+    saved file: bodies can be grabbed and pulled, sliders change gravity, damping and parameters, and energy, momentum
+    and coordinates are plotted as they come.
 
     Parameters
     ----------
@@ -144,6 +157,14 @@ def view(
     camera : "position", "target", "up" (3,) in world axes and "track", a body to follow; the page chooses a view if
         omitted.
     title : title of the page; the model's name if omitted.
+    live : whether the page simulates. The arguments below are for live pages alone; q is then the start.
+    qd : (nv,) the velocity at the start; None: at rest.
+    parameters : sliders, name -> (value, lowest, highest): every symbol of a symbolic system; "mass:BODY" [kg]. Those
+        named "gravity" [m/s²] and "damping" [1/s], a rate in addition to the model's own damping, are always there,
+        unless given as None.
+    dt, method, controller, forces : as in ``sixd.simulate``; the step is 1 ms if omitted, the method "rk4", "euler" or
+        "implicit", and a function as controller must be one that can be compiled.
+    trace : bodies or frames, by name, whose paths are drawn.
 
     With SIXD_VIEW=off in the environment nothing is opened, served, printed or waited for; ``save_html`` works.
 
@@ -151,9 +172,20 @@ def view(
     >>> viewer = sixd.view(sixd.zoo.pendulum(), q=[0.5], open_browser=False)
     >>> viewer.close()
     """
-    from sixd.viewer.scene.scene import make_scene
+    only_live = {
+        "qd": qd, "parameters": parameters, "dt": dt, "method": method, "controller": controller, "forces": forces,
+        "trace": trace,
+    }  # fmt: skip
+    if live:
+        from sixd.viewer.live.live import make_live_scene
 
-    scene = make_scene(model, trajectory, q=q, ghost=ghost, names=names, camera=camera, title=title)
+        _require_usual("a live page computes its motion", {"trajectory": trajectory, "ghost": ghost, "names": names})
+        scene = make_live_scene(model, q=q, camera=camera, title=title, **only_live)
+    else:
+        from sixd.viewer.scene.scene import make_scene
+
+        _require_usual("the page is not live", only_live)
+        scene = make_scene(model, trajectory, q=q, ghost=ghost, names=names, camera=camera, title=title)
     viewer = Viewer(model, scene, port)
     if not viewer.is_open:
         return viewer
@@ -167,6 +199,15 @@ def view(
     if block is None and open_browser is not False and session.is_script():
         session.wait_at_end(viewer)
     return viewer
+
+
+def _require_usual(why: str, arguments: Mapping[str, Any]) -> None:
+    """Raise if one of these arguments was given: each is None, False, empty, or the method "rk4" otherwise."""
+    for name, value in arguments.items():
+        unused = value is None or value is False or (isinstance(value, (str, tuple)) and value in ("rk4", ()))
+        if not unused:
+            hint = "Leave it out, or view it without live=True." if name in _RECORDED else "Add live=True."
+            raise ScalarTypeError(f"view: {name} is given, but {why}. {hint}")
 
 
 def _announce(viewer: Viewer, open_browser: bool | None, *, is_blocking: bool = False) -> None:

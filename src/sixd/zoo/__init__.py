@@ -10,6 +10,7 @@ from sixd.zoo.course import (
     autotree,
     double_elbow,
     falling_sphere,
+    rack_and_pinion,
     rolling_cone,
     rolling_disc,
     scissor,
@@ -37,8 +38,8 @@ _MODELS: dict[str, Callable[[], Model]] = {
     make.__name__: make
     for make in (
         andrews, bicycle, bricard, cart_pole, craig_arm, double_elbow, falling_sphere, four_bar, humanoid, panda_arm,
-        pendulum, planar, planar_body, point_arm, pr_arm, puma560, random_tree, rolling_cone, rolling_disc, rp_arm,
-        scissor, single_body, spinning_top, two_link_arm, ur_arm, vee,
+        pendulum, planar, planar_body, point_arm, pr_arm, puma560, rack_and_pinion, random_tree, rolling_cone,
+        rolling_disc, rp_arm, scissor, single_body, spinning_top, two_link_arm, ur_arm, vee,
     )
 }  # fmt: skip
 _MODELS |= {"double_pendulum": lambda: pendulum(2), "tree": lambda: autotree(15, 2.0, 0.3, 0.9)}

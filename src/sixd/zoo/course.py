@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.model import Free, Mimic, Model, ModelBuilder, Revolute, Shape
+from sixd.model import Free, Mimic, Model, ModelBuilder, RackAndPinion, Revolute
 from sixd.spatial import Inertia, axis_rotation, box, cone, cylinder, placement, rod, sphere
-from sixd.zoo.appearance import BLUE, GOLD, RED, Appearance
+from sixd.spatial.scalar import is_number
+from sixd.zoo.appearance import RED, Appearance
+from sixd.zoo.contact_appearance import draw_cone, draw_rack, draw_table
 
 _NO_GRAVITY = (0.0, 0.0, 0.0)
 
@@ -94,35 +97,57 @@ def rolling_disc(points: int = 16) -> Model:
     return builder.build()
 
 
-def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float = 1.0) -> Model:
-    """Return a solid cone on a free joint, without gravity; at neutral q it lies on the table z = 0, apex at (0, 1, 0).
+def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float = 1.0, *, rolls: bool = False) -> Model:
+    """Return a solid cone on a table, without gravity; at neutral q it touches the table z = 0 along x.
 
-    It touches the table along x from the apex; its axis rises by the ``half_angle`` [rad], in the body's frame along
-    (cos, 0, sin). ``slant`` is the length [m] from the apex to the rim. Frames: ``apex``, and ``base``, the base's
-    centre with x along the axis, away from the apex. The rolling contact is a force: examples/50_rolling_cone.py.
+    Its apex is at (0, 1, 0); its axis rises by the ``half_angle`` [rad], in the body's frame along (cos, 0, sin).
+    ``slant`` is the length [m] from the apex to the rim. Frames: ``apex``; ``base``, the base's centre with x along the
+    axis, away from the apex; ``rim``, the point of the rim that touches the table at neutral q.
+
+    The cone is on a free joint, and rolling is a force: docs/course/motion/sim3_its_acceleration.md. With ``rolls`` it
+    cannot but roll about its apex: q = (φ, ψ) is the turn of the line of contact about the vertical and that of the
+    cone about its axis, with ψ = -φ/sin(half_angle) by a gear.
     """
     if not 0 < half_angle < np.pi / 2 or not slant > 0:
         raise ModelError(f"rolling_cone: half_angle is {half_angle}, slant {slant}; expected 0 … π/2 and a length.")
     radius, height = slant * math.sin(half_angle), slant * math.cos(half_angle)
-    apex = np.array([0.0, 1.0, 0.0])
+    apex = np.array([0.0, 0.0, 0.0] if rolls else [0.0, 1.0, 0.0])  # in the frame of the cone
     along = axis_rotation((0, 1, 0), -half_angle)  # its x is the cone's axis
     # a shape's tip is towards its z, against the axis; its origin is the centre of mass
     solid = placement(apex + along[:, 0] * (0.75 * height), R=along @ axis_rotation((0, 1, 0), -np.pi / 2))
+    inertia = cone(radius, height, mass=mass).moved(solid)
     builder = ModelBuilder("rolling_cone", _NO_GRAVITY)
-    builder.add_body("cone", "world", Free(), inertia=cone(radius, height, mass=mass).moved(solid))
+    if rolls:
+        builder.add_body("line", "world", Revolute("z"), placement=placement((0, 1, 0)), joint_name="turn")
+        builder.add_body("cone", "line", Revolute(tuple(along[:, 0])), inertia=inertia, joint_name="spin")
+        builder.add_constraint(Mimic("spin", "turn", -1 / math.sin(half_angle)))
+    else:
+        builder.add_body("cone", "world", Free(), inertia=inertia)
     builder.add_frame("apex", "cone", placement(apex))
     builder.add_frame("base", "cone", placement(apex + along[:, 0] * height, R=along))
+    builder.add_frame("rim", "cone", placement(apex + np.array([slant, 0.0, 0.0])))
     shapes = Appearance(builder.build())
-    shapes.add("cone", Shape("cone", (radius, height)), solid, GOLD)
-    # stripes along the slant and bars on the base make the rotation visible
-    thin, end = 0.012 * slant, apex + along[:, 0] * height
-    for k in range(3):
-        side = along @ axis_rotation((1, 0, 0), 2 * np.pi * k / 3 + np.pi / 2)
-        rim = end + side[:, 1] * radius
-        color = (RED, BLUE, BLUE)[k]
-        shapes.rod("cone", apex + (rim - apex) * 0.06, rim - (rim - apex) * 0.01, thin, color, "capsule")
-        shapes.rod("cone", end, rim - (rim - end) * 0.04, thin, color, "capsule")
+    draw_cone(shapes, apex, along, radius, height, solid, slant)
+    draw_table(shapes, np.array([0.0, 1.0, 0.0]), 1.25 * slant)
+    if rolls:
+        shapes.rod("line", (0, 0, 0), (1.2 * slant, 0, 0), 0.008 * slant, RED, "capsule")
     return shapes.apply()
+
+
+def rack_and_pinion(radius: Any = 0.1, mass: Any = 1.0, offset: Any = 0.04, gravity: Any = 9.81) -> Model:
+    """Return a pinion of ``radius`` [m] about x that rolls along y on a rack below it.
+
+    Its centre of mass is ``offset`` [m] below the axle at q = 0, so that it rocks about that; its moments are those of
+    a disc of a quarter of the radius in width, moved there.
+    """
+    width = radius / 4
+    builder = ModelBuilder("rack_and_pinion", (0, 0, -gravity))
+    disc = cylinder(radius, width, mass=mass, axis="x").translated((0, 0, -offset))
+    builder.add_body("pinion", "world", RackAndPinion(radius), inertia=disc, joint_name="roll")
+    model = builder.build()
+    if not all(map(is_number, (radius, offset))):
+        return model
+    return draw_rack(model, float(radius), float(width), float(offset))
 
 
 def falling_sphere(mass: float = 0.2, radius: float = 0.05, gravity: float = 9.8066) -> Model:

@@ -13,7 +13,9 @@ from sixd.errors import ModelError
 from sixd.io.dh import from_dh
 from sixd.model import Model, ModelBuilder, Planar, Prismatic, Revolute
 from sixd.spatial import Inertia, placement, point, rod
+from sixd.spatial.scalar import is_number
 from sixd.zoo.arm_appearance import draw_puma
+from sixd.zoo.contact_appearance import draw_top
 
 
 def _require_count(where: str, n: int) -> None:
@@ -81,7 +83,7 @@ def pr_arm(m1: Any = 2.0, m2: Any = 1.5, I2: Any = 0.3, r2: Any = 0.5, gravity: 
 
 
 def point_arm(l1: Any = 0.7, l2: Any = 0.5, m1: Any = 2.0, m2: Any = 1.3, gravity: Any = 9.81) -> Model:
-    """Return a planar 2R arm with point masses at the links' ends (Craig 6.7)."""
+    """Return a planar 2R arm with point masses at the links' ends, as derived in Craig's section 6.7."""
     return two_link_arm(m1, m2, 0, 0, l1, l2, l1, gravity)
 
 
@@ -99,13 +101,17 @@ def craig_arm(
 
 
 def spinning_top(radius: float = 0.05, height: float = 0.1, mass: float = 1.0) -> Model:
-    """Return a thin disc whose centre is ``height`` above the pivot, on joints Rz, Ry, Rz; singular at q2 = 0."""
+    """Return a thin disc whose centre is ``height`` above the pivot, on joints Rz, Ry, Rz; singular at q2 = 0.
+
+    The frame ``tip`` is the upper end of its axle.
+    """
     disc = Inertia(mass, (0, 0, height), np.array([1, 1, 2]) * mass * radius**2 / 4)
     builder = ModelBuilder("spinning_top")
     builder.add_body("precession", "world", Revolute("z"))
     builder.add_body("nutation", "precession", Revolute("y"))
     builder.add_body("top", "nutation", Revolute("z"), inertia=disc)
-    return builder.build()
+    builder.add_frame("tip", "top", placement((0, 0, 2 * height)))
+    return draw_top(builder.build(), radius, height) if all(map(is_number, (radius, height))) else builder.build()
 
 
 def pendulum(n: int = 1, length: Any = 1.0, mass: Any = 1.0) -> Model:

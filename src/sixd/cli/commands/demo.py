@@ -53,7 +53,7 @@ DT, RECORD_EVERY = 1e-3, 17  # s; 59 records a second, as many as the page shows
 def demo(output: Path | None, force: bool, quick: bool) -> None:
     """A tour in a few seconds: the tree of a six-axis arm; the equations of motion of a two-link arm; the speed of the
     arm's compiled functions beside plain NumPy (and Pinocchio where installed); a spinning top and the arm, simulated;
-    and a page in one file that plays their motion with the energy beside it. The page's path is the last line.
+    and a page in one file that simulates both by itself, to be pulled with the mouse. The page's path is the last line.
     """
     path = free_path(output or PAGE, force or output is None)
     out = console()
@@ -62,8 +62,7 @@ def demo(output: Path | None, force: bool, quick: bool) -> None:
     _robot(out, arm)
     _equations(out)
     _speed(out, arm, quick)
-    motion = _motion(out, QUICK if quick else SECONDS)
-    _page(out, motion, path)
+    _page(out, _motion(out, QUICK if quick else SECONDS), path)
     click.echo(path.absolute())
 
 
@@ -111,8 +110,8 @@ def _speed(out: Console, arm: Model, quick: bool) -> None:
     out.print(bench.footnote(rows, remark), style="dim")
 
 
-def _motion(out: Console, seconds: float) -> Trajectory:
-    """Return the motion of the arm and the top in one world, each simulated separately."""
+def _motion(out: Console, seconds: float) -> Model:
+    """Return the arm and the top in one world; each is simulated separately."""
     from rich.text import Text
 
     _part(out, "Motion", "sixd.simulate(arm, q, qd, 10.0)      # RK4 by default, in one fused kernel")
@@ -128,9 +127,7 @@ def _motion(out: Console, seconds: float) -> Trajectory:
         out.print(Text.assemble(text, (f"energy kept to {drift:.0e} of its kinetic part", "bold")))
     note = f"RK4, dt = {DT * 1e3:g} ms; times include compiling. The arm has motors of 0.12 to 0.6 kg m² in its joints."
     out.print(f"\n{note}", style="dim")
-    (swing, _), (spin, _) = parts.values()
-    q, qd = (np.concatenate([a, b], axis=-1) for a, b in ((swing.q, spin.q), (swing.qd, spin.qd)))
-    return Trajectory(swing.t, q, qd, system=demo_scene.both(hung, top))
+    return demo_scene.both(hung, top)
 
 
 def simulated(model: Model, q: Any, qd: Array, seconds: float) -> tuple[Trajectory, float]:
@@ -140,10 +137,14 @@ def simulated(model: Model, q: Any, qd: Array, seconds: float) -> tuple[Trajecto
     return motion, perf_counter() - began
 
 
-def _page(out: Console, motion: Trajectory, path: Path) -> None:
-    _part(out, "A page", "sixd.view(model, trajectory).save_html(path)      # without save_html: opens the browser")
-    assert motion.system is not None
-    with sixd.view(motion.system, motion, open_browser=False, camera=demo_scene.CAMERA, title=TITLE) as viewer:
+def _page(out: Console, model: Model, path: Path) -> None:
+    call = "sixd.view(model, q=q, qd=qd, live=True).save_html(path)"
+    _part(out, "A page that simulates", f"{call}      # without save_html: opens the browser")
+    q, qd = np.array([*ARM_START, *TOP_START]), np.array([*np.zeros(len(ARM_START)), *TOP_SPIN])
+    viewer = sixd.view(
+        model, q=q, qd=qd, live=True, trace="top_tip", open_browser=False, camera=demo_scene.CAMERA, title=TITLE
+    )
+    with viewer:
         viewer.save_html(path)
-    out.print("Next: `sixd info FILE`, `sixd check FILE`, `sixd view FILE`, `sixd simulate --help`, examples/.")
-    out.print("The arm and the top in motion, with their energy, in one file; open it in a browser:\n")
+    out.print("Next: `sixd info FILE`, `sixd check FILE`, `sixd view FILE --live`, `sixd simulate --help`, examples/.")
+    out.print("Open this file in a browser, and pull the arm or the top with the mouse; space pauses:\n")

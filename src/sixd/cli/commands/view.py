@@ -23,11 +23,14 @@ from sixd.viewer.session import wants_browser
         ("sixd view panda_arm --save panda.html", "A page in one file, with a slider for each joint; no server."),
         ("sixd simulate double_pendulum --q 2,0.5 -o swing.npz", "A motion, saved; then look at it:"),
         ("sixd view double_pendulum swing.npz --save swing.html", "A page that plays it, energy beside it."),
+        ("sixd view double_pendulum --live --q 2,0.5 --save live.html", "A page that simulates it: pull it."),
     ],
 )
 @robot_argument()
 @click.argument("trajectory", required=False, type=FilePath(), metavar="[TRAJECTORY]")
 @click.option("--q", metavar="STATE", help="Configuration [rad or m], as for `sixd simulate`.  [default: neutral]")
+@click.option("--live", is_flag=True, help="A page that simulates the robot by itself, from --q and --qd.")
+@click.option("--qd", metavar="STATE", help="With --live: velocity [rad/s or m/s], as --q.  [default: at rest]")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="P", help="Port on 127.0.0.1.  [default: any]")
 @click.option("--save", "path", type=FilePath(), metavar="FILE", help="Write a page to a file instead.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
@@ -36,6 +39,8 @@ def view(
     source: RobotSource,
     trajectory: Path | None,
     q: str | None,
+    live: bool,
+    qd: str | None,
     port: int | None,
     path: Path | None,
     force: bool,
@@ -43,6 +48,9 @@ def view(
 ) -> None:
     """Look at a robot in the browser: turn it, move its joints by sliders, switch frames, centres of mass and inertia
     ellipsoids on. With a TRAJECTORY (.npz or .csv of `sixd simulate --output`): play it, with its plots.
+
+    With --live the page computes the motion while you look at it: pull a body with the mouse, move the sliders of
+    gravity and damping, see energy, forces and momentum.
 
     The page is served to this machine alone (127.0.0.1) until you press Ctrl-C (exit status 0). With --save it is
     written as one file that works without a server and without a network.
@@ -53,7 +61,8 @@ def view(
     model = source.load()
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
     position = None if q is None else parse_state(model, "--q", q)
-    with sixd.view(model, motion, q=position, port=port or 0, open_browser=False) as viewer:
+    velocity = None if qd is None else parse_state(model, "--qd", qd)
+    with sixd.view(model, motion, q=position, port=port or 0, open_browser=False, live=live, qd=velocity) as viewer:
         print_notes(viewer.notes)
         if path is not None:
             viewer.save_html(path)

@@ -7,7 +7,7 @@ lists. Planar models (3×3 matrices) move in the xy-plane.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,19 @@ import numpy as np
 
 from sixd.errors import LoadError, ModelError, ScalarTypeError, ShapeError
 from sixd.io.spatial_v2.drawing import read_appearance
-from sixd.io.spatial_v2.matlab import count, square, vector
-from sixd.model import Helical, Joint, Model, ModelBuilder, Prismatic, Revolute
+from sixd.io.spatial_v2.matlab import count, scalar, square, vector
+from sixd.model import (
+    Cylindrical,
+    Free,
+    Helical,
+    Joint,
+    Model,
+    ModelBuilder,
+    Prismatic,
+    RackAndPinion,
+    Revolute,
+    Spherical,
+)
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose, pose_from_transform, transform_from_pose
@@ -30,20 +41,33 @@ _JOINTS: dict[str, Joint] = {
     "R": Revolute("z"), "Rx": Revolute("x"), "Ry": Revolute("y"), "Rz": Revolute("z"),
     "P": Prismatic("z"), "Px": Prismatic("x"), "Py": Prismatic("y"), "Pz": Prismatic("z"),
     "r": Revolute("z"), "px": Prismatic("x"), "py": Prismatic("y"),
+    "C": Cylindrical("z"), "S": Spherical(), "Fb": Free(),
 }  # fmt: skip
+# codes with a parameter: its name, what it is, and the joint
+_WITH_PARAMETER: dict[str, tuple[str, str, Callable[[float], Joint]]] = {
+    "H": ("pitch", "a helical joint", lambda pitch: Helical("z", pitch)),
+    "rack": ("radius", "a rack and pinion", RackAndPinion),
+}
 
 
 def joint_of_type(jtype: Any) -> Joint:
-    """Return the joint of a spatial_v2 type: a string, or a structure with ``code`` and, for "H", ``pars.pitch``."""
+    """Return the joint of a type: a string, or a structure with ``code`` and ``pars.pitch`` (H) or ``.radius`` (rack).
+
+    C is cylindrical about z, q = (angle, distance); S and Fb are spatial_v2_extended's ball and floating base.
+    """
     code = joint_code(jtype)
-    if code == "H":
+    if code in _WITH_PARAMETER:
+        name, kind, joint = _WITH_PARAMETER[code]
         pars = jtype.get("pars") if isinstance(jtype, Mapping) else None
-        pitch = pars.get("pitch") if isinstance(pars, Mapping) else None
-        if pitch is None:
-            raise ModelError("jcalc: a helical joint 'H' has no pitch. Give {'code': 'H', 'pars': {'pitch': …}}.")
-        return Helical("z", float(pitch))
+        value = pars.get(name) if isinstance(pars, Mapping) else None
+        if value is None:
+            raise ModelError(
+                f"jcalc: {kind} {code!r} has no {name}. Give {{'code': {code!r}, 'pars': {{{name!r}: …}}}}."
+            )
+        return joint(float(scalar("jcalc", name, value)))
     if code not in _JOINTS:
-        raise ModelError(f"jcalc: unrecognised joint code {code!r}, expected one of {', '.join([*_JOINTS, 'H'])}.")
+        known = ", ".join([*_JOINTS, *_WITH_PARAMETER])
+        raise ModelError(f"jcalc: unrecognised joint code {code!r}, expected one of {known}.")
     return _JOINTS[code]
 
 
@@ -80,8 +104,8 @@ class Parts:
         return len(self.parent)
 
 
-def read(where: str, model: Mapping[str, Any]) -> Parts:
-    """Return the checked values of a model dictionary."""
+def read(where: str, model: Mapping[str, Any], *, several: bool = False) -> Parts:
+    """Return the checked values of a model dictionary; ``several`` admits joints of several freedoms."""
     nb, d = body_count(where, model), dimension(where, model)
     for name in ("jtype", "Xtree", "I"):
         if cells(model[name]) != nb:
@@ -91,6 +115,11 @@ def read(where: str, model: Mapping[str, Any]) -> Parts:
         jtype = entry(model["jtype"], i)
         joints.append(joint_of_type(jtype))
         code = joint_code(jtype)
+        if joints[-1].nv > 1 and not several:
+            raise ModelError(
+                f"{where}: joint {i + 1} has the code {code!r} of {joints[-1].nv} freedoms, expected one freedom. "
+                f"ID, HandC, FDab, FDcrb, CoriolisMatrix, EnerMo and sixd.load take several."
+            )
         if (code in PLANAR_CODES) != (d == 3):
             kind, wanted = ("spatial", "Rx … H") if d == 6 else ("planar", "r, px or py")
             raise ModelError(
@@ -189,7 +218,7 @@ def _inertia(where: str, model: Mapping[str, Any], i: int, d: int) -> Array:
 
 def from_structure(model: Mapping[str, Any], *, name: str = "spatial_v2") -> Model:
     """Return the Model of a dictionary with NB, parent, jtype, Xtree, I and optionally gravity and appearance."""
-    parts = read("load", model)
+    parts = read("load", model, several=True)
     builder = ModelBuilder(name, parts.gravity)
     for k, parent in enumerate(parts.parent):
         builder.add_body(

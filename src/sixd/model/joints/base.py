@@ -16,6 +16,7 @@ import numpy as np
 
 from sixd.errors import ModelError
 from sixd.spatial.dual import derivative, duals
+from sixd.spatial.motion_constraint import force_subspace
 from sixd.spatial.rotation import unit_vector
 from sixd.spatial.scalar import Array, is_number, numeric, object_map, require_scalars, whole
 
@@ -72,6 +73,13 @@ class Joint(ABC):
     def bias(self, q: Array, qd: Array) -> Array:
         """Return cJ (6,) = S° qd  [RBDA section 3.5]."""
         return self.subspace_rate(q, qd) @ qd
+
+    def constraint_force_subspace(self, q: Array | None = None) -> Array:
+        """Return T (6, 6 - nv): the forces [n; f] that the joint supports, SᵀT = 0, in successor coordinates.
+
+        The joint's reaction is T λ plus the force along S. ``q`` (nq,) is needed where S depends on it.
+        """
+        return force_subspace(self.subspace(self.neutral() if q is None else np.asarray(q)))
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
         """Return dq/dt (nq,) of the configuration along the joint velocity qd."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,11 @@ from sixd.algorithms.constrained.rows import is_timed
 from sixd.errors import ModelError, ShapeError
 from sixd.symbolic.echelon import tidy
 from sixd.symbolic.elimination.eliminate import eliminate
+from sixd.symbolic.equations.printing import entries, shorthand_note, symbol_letters, text_letters
 from sixd.symbolic.lagrange.euler_lagrange import EulerLagrange, euler_lagrange
+from sixd.symbolic.ring.derivative import real_derivative
+from sixd.symbolic.writing.latex import latex
+from sixd.symbolic.writing.unicode_text import aligned, text
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
@@ -32,6 +37,73 @@ class Projections(NamedTuple):
     P_u: Any
 
 
+@dataclass(frozen=True, eq=False)
+class ConstrainedEquations:
+    """Equations of motion under constraints A q̇ = c(t), as SymPy columns of equations.
+
+    ``motion`` (nv,): M q̈ + C q̇ + g + b = u + Aᵀλ; ``rows`` (k,): A q̈ + Ȧ q̇ = ċ; ``projected`` (nv,): the same motion
+    without multipliers, P q̈ = P M⁻¹(u - C q̇ - g - b), of which n - k are independent. Matrices ``A``, ``A_rate`` = Ȧ
+    (k, nv), ``P`` (nv, nv), which projects velocities onto A P q̇ = 0; symbols ``u`` (nv,) and ``lam`` (k,).
+    """
+
+    equations: Equations
+    motion: tuple[Any, ...]
+    rows: tuple[Any, ...]
+    projected: tuple[Any, ...]
+    A: Any
+    A_rate: Any
+    P: Any
+    u: Any
+    lam: Any
+
+    def __str__(self) -> str:
+        letters = text_letters(self.equations)
+        blocks = [f"{self.equations.name}: motion under constraints"]
+        for heading, lines in self._blocks(
+            "M q̈ + C q̇ + g + b = u + Aᵀλ", "A q̈ + Ȧ q̇ = ċ", "P q̈ = P M⁻¹(u - C q̇ - g - b)"
+        ):
+            pairs = [(text(e.lhs, letters), text(e.rhs, letters)) for e in lines]
+            blocks.append(f"{heading}\n{aligned(pairs)}")
+        for name in ("A", "A_rate", "P"):
+            shown = {"A_rate": "Ȧ"}.get(name, name)
+            blocks.append(aligned(entries(shown, getattr(self, name), letters)))
+        return "\n\n".join(blocks)
+
+    def latex(self, *, short: bool = True, digits: int | None = 4) -> str:
+        """The equations as LaTeX, one a line: the motion, the rows of the constraints, the projected motion."""
+        lines = [f"{left} &= {right}" for _, pairs in self._latex(short, digits) for left, right in pairs]
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
+        """The same as Markdown, each part below its general form."""
+        parts = []
+        for heading, pairs in self._latex(short, digits):
+            lines = " \\\\\n".join(f"{left} &= {right}" for left, right in pairs)
+            parts.append(f"${heading}$:\n\n$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}\n$$")
+        note = shorthand_note(parts)
+        return "\n\n".join(parts + [note] * bool(note)) + "\n"
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown()
+
+    def __repr__(self) -> str:
+        return f"<ConstrainedEquations of {self.equations.name!r}: {len(self.motion)} + {len(self.rows)} equations>"
+
+    def _latex(self, short: bool, digits: int | None) -> list[tuple[str, list[tuple[str, str]]]]:
+        letters = symbol_letters(self.equations)
+        motion = r"M \ddot q + C \dot q + g + b = u + A^T \lambda"
+        rows, projected = r"A \ddot q + \dot A \dot q = \dot c", r"P \ddot q = P M^{-1} (u - C \dot q - g - b)"
+
+        def written(x: Any) -> str:
+            return latex(x, letters, short=short, digits=digits)
+
+        found = self._blocks(motion, rows, projected)
+        return [(heading, [(written(e.lhs), written(e.rhs)) for e in lines]) for heading, lines in found]
+
+    def _blocks(self, *headings: str) -> list[tuple[str, tuple[Any, ...]]]:
+        return list(zip(headings, (self.motion, self.rows, self.projected), strict=True))
+
+
 _LONG = 300  # operations; common factors of longer fractions take minutes to find
 
 
@@ -39,12 +111,76 @@ def constrained(system: Equations, tau: Any) -> Constrained:
     """See ``Equations.constrained``."""
     import sympy
 
-    forces = [sympy.Symbol(f"u{k + 1}") for k in range(system.nv)] if tau is None else list(tau)
-    if len(forces) != system.nv:
-        raise ShapeError(f"constrained: tau has {len(forces)} entries, expected {system.nv}.")
-    q, qd, u = (np.array(list(x), dtype=object) for x in (system.q, system.qd, forces))
+    q, qd, u = (np.array(list(x), dtype=object) for x in (system.q, system.qd, _forces(system, tau, "constrained")))
     found = dynamics.constrained_dynamics(system, q, qd, u, sympy.Symbol("t") if is_timed(system) else 0)
     return Constrained(*(sympy.Matrix(len(x), 1, [_tidy_if_short(e) for e in x]) for x in found))
+
+
+def _forces(system: Equations, tau: Any, where: str) -> list[Any]:
+    """The generalised forces, by default u1, u2, …"""
+    import sympy
+
+    if tau is None:
+        return [sympy.Symbol(f"u{k + 1}") for k in range(system.nv)]
+    forces = [sympy.sympify(x) for x in tau]
+    if len(forces) != system.nv:
+        raise ShapeError(f"{where}: tau has {len(forces)} entries, expected {system.nv}.")
+    return forces
+
+
+def rate_of_rows(system: Equations) -> Any:
+    """See ``Equations.A_rate``."""
+    import sympy
+
+    if system.nq != system.nv:
+        raise ModelError(
+            f"A_rate: {system.name!r} has quaternions among its coordinates, expected as many coordinates as "
+            f"velocities. sixd.constrained_dynamics has Ȧ q̇ of such systems in numbers."
+        )
+    A = system.A
+    moved = (real_derivative(A[i, j], x) for i in range(A.rows) for j in range(A.cols) for x in system.q)
+    speeds = list(system.qd)
+    rates = [sum((next(moved) * v for v in speeds), sympy.Integer(0)) for _ in range(A.rows * A.cols)]
+    return sympy.Matrix(A.rows, A.cols, [_tidy_if_short(e) for e in rates])
+
+
+def constrained_equations(system: Equations, tau: Any) -> ConstrainedEquations:
+    """See ``Equations.constrained_equations``."""
+    import sympy
+
+    if not system.constraints:
+        raise ModelError(
+            f"constrained_equations: {system.name!r} has no constraints, expected at least one. Its equations are "
+            f".tau; give constraints=[…] to sixd.lagrange, or constraints to the model."
+        )
+    A, A_rate, P = system.A, system.A_rate, system.projections().P
+    u = sympy.Matrix(_forces(system, tau, "constrained_equations"))
+    lam = sympy.Matrix(sympy.symbols(f"lambda1:{A.rows + 1}"))
+    time = sympy.Symbol("t")
+    targets = [x for c in system.constraints for x in _target_rates(system, c, time)]
+    left, right = A * system.qdd + A_rate * system.qd, sympy.Matrix(len(targets), 1, targets)
+    free = P * system.M.adjugate() * (u - system.h) / _tidy_if_short(system.M.det())
+    pushed = A.T * lam
+
+    def equal(lhs: Any, rhs: Any) -> tuple[Any, ...]:
+        return tuple(sympy.Eq(a, b, evaluate=False) for a, b in zip(lhs, rhs, strict=True))
+
+    return ConstrainedEquations(
+        system,
+        equal(system.tau, u + pushed),
+        equal(left, right),
+        equal(P * system.qdd, [_tidy_if_short(e) for e in free]),
+        *(A, A_rate, P, u, lam),
+    )
+
+
+def _target_rates(system: Equations, constraint: Any, time: Any) -> list[Any]:
+    """ċ of the rows of one constraint."""
+    import sympy
+
+    count = len(constraint.jacobian(system, np.array(list(system.q), dtype=object)))
+    given = constraint.target(time)
+    return [sympy.Integer(0)] * count if given is None else [sympy.sympify(x).diff(time) for x in given]
 
 
 def projections(system: Equations) -> Projections:
@@ -79,7 +215,7 @@ def eliminated(
     options = {"dependent": dependent, "near": near, "explicit": explicit, "new": new}
     found = eliminate(T, V, list(system.q), list(system.phi), qd=list(system.qd), **options)
     inputs = found.G.T * system.input_matrix.xreplace(dict(found.map))
-    absent = {"dissipation": None, "constraints": (), "parameters": (), "bodies": None}
+    absent = {"dissipation": None, "b": None, "constraints": (), "parameters": (), "bodies": None}
     return euler_lagrange(found.T, found.V, found.q, found.qd, inputs, **absent)
 
 

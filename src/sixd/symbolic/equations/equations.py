@@ -29,7 +29,9 @@ from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, is_sympy
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations import constrained_motion, linearization, printing, source_code
-from sixd.symbolic.equations.ring_model import model_constraints, ring_system
+from sixd.symbolic.equations.derivation import Derivation, derivation
+from sixd.symbolic.equations.input_range import InputRange, input_range
+from sixd.symbolic.equations.ring_model import energy_of_bodies, model_constraints, ring_system
 from sixd.symbolic.equations.snap import Moved
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody
 
@@ -96,6 +98,11 @@ class Equations(System):
         return self._constraint_rows(lambda c, q: c.jacobian(self, q))
 
     @cached_property
+    def A_rate(self) -> Any:
+        """Ȧ (k, nv), the time derivative of A along q̇ (coordinates that are the integrals of the velocities)."""
+        return constrained_motion.rate_of_rows(self)
+
+    @cached_property
     def phi(self) -> Any:
         """Holonomic constraints φ(q) = 0, a column."""
         return self._constraint_rows(lambda c, q: c.position(self, q)[:, None])
@@ -142,6 +149,20 @@ class Equations(System):
         """P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹, which removes from forces the part that the constraints support; P = P_uᵀ."""
         return constrained_motion.projections(self)
 
+    def constrained_equations(self, tau: Any = None) -> constrained_motion.ConstrainedEquations:
+        """M q̈ + C q̇ + g + b = τ + Aᵀλ with A q̈ + Ȧ q̇ = ḃ in symbols, and projected: P q̈ = P M⁻¹(τ - C q̇ - g - b).
+
+        ``tau`` (nv,) are the symbols u1, u2, … if omitted; the multipliers are lambda1, lambda2, …
+        """
+        return constrained_motion.constrained_equations(self, tau)
+
+    def input_range(self, lower: Any, upper: Any) -> InputRange:
+        """Generalised forces τ = T(q) f of inputs within a box, lower ≤ f ≤ upper (m,) each: bounds and corners.
+
+        Numbers or symbols; a scalar holds for all inputs.
+        """
+        return input_range(self, lower, upper)
+
     def eliminate(
         self,
         explicit: Mapping[Any, Any] | None = None,
@@ -167,6 +188,13 @@ class Equations(System):
         q, qd (n,) and f (m,) are numbers or SymPy expressions; qd and f are zero if omitted. Shapes (2n, 2n), (2n, m).
         """
         return linearization.linearize(self, q, qd, f)
+
+    def derivation(self) -> Derivation:
+        """Lagrange's equations step by step: T, V, L, ∂L/∂q̇, its time derivative, ∂L/∂q, collected into M, C, g.
+
+        ``print`` it, or use its fields; ``.latex()`` and ``.markdown()`` are text for papers.
+        """
+        return derivation(self)
 
     # printing -------------------------------------------------------------------------------------
 
@@ -320,8 +348,10 @@ class Equations(System):
         """M⁻¹ (tau - h) (nv,)."""
         return mass_metric(self, q).solve(tau - self.bias_force_row(q, qd))
 
-    def energy_row(self, q: Array, qd: Array) -> tuple[Any, ...]:
-        """Kinetic and potential energy."""
+    def energy_row(self, q: Array, qd: Array, *, per: str = "model") -> tuple[Any, ...]:
+        """Kinetic and potential energy; of single bodies only if the equations are those of a model."""
+        if per != "model":
+            return energy_of_bodies(self.model, self.name, q, qd, per)
         return tuple(self.evaluate([self.T, self.V], q, qd))
 
     def body_poses_row(self, q: Array) -> Array:

@@ -20,6 +20,7 @@ def lagrange(
     qd: Sequence[Any] | None = None,
     inputs: Any = None,
     dissipation: Any = None,
+    b: Any = None,
     constraints: Sequence[Any] = (),
     parameters: Sequence[Any] = (),
     bodies: Mapping[str, Any] | None = None,
@@ -37,6 +38,9 @@ def lagrange(
     inputs : matrix (n, m) T(q) that maps input forces f to generalised forces τ = T f; the identity if omitted.
     dissipation : Rayleigh's function D(q, q̇); ∂D/∂q̇ is a force against the motion. c*qd**2/2 is damping, F*Abs(qd) dry
         friction.
+    b : forces b(q, q̇) against the motion that need not have a function D: M q̈ + C q̇ + g + b = τ. One expression for
+        each coordinate, or {coordinate: expression}: {theta: c*thetad + F*sign(thetad)} is viscous and Coulomb's
+        friction. They are added to those of ``dissipation``.
     constraints : expressions that must be zero (or ``sympy.Eq``): of q alone (holonomic), or linear in the velocities;
         or constraints such as ``sixd.Holonomic`` and ``sixd.Coupling``, with names of coordinates in place of joints.
     parameters : symbols besides q and qd that may occur; if given, any other is an error. If not, a ``ModelWarning``
@@ -58,5 +62,5 @@ def lagrange(
     >>> pendulum.tau
     Matrix([[g*l*m*sin(theta) + l**2*m*thetadd]])
     """
-    found = euler_lagrange(T, V, q, qd, inputs, dissipation, constraints, parameters, bodies)
+    found = euler_lagrange(T, V, q, qd, inputs, dissipation, b, constraints, parameters, bodies)
     return Equations(name, **found._asdict())

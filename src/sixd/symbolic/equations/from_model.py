@@ -23,10 +23,10 @@ from sixd.model.joints import Prismatic, Revolute
 from sixd.model.model import Model, require_model
 from sixd.model.system import System
 from sixd.spatial.inertia import first_moment
-from sixd.spatial.scalar import Array, is_number, is_sympy, is_zero
+from sixd.spatial.scalar import Array, is_number, is_zero
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations.equations import Equations
-from sixd.symbolic.equations.ring_model import model_constraints, ring_coordinates, ring_system
+from sixd.symbolic.equations.ring_model import model_constraints, ring_coordinates, ring_force, ring_system
 from sixd.symbolic.equations.snap import snap_model
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
@@ -66,14 +66,14 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
         "M": ring.array(numbers.apply("mass_matrix", crba, q)),
         "Gamma": ring.array(numbers.apply("christoffel", christoffel, q)),
         "g": ring.array(numbers.apply("gravity_force", gravity_force, q)),
-        "b": np.array([_convert(ring, x) for x in passive], dtype=object),
+        "b": np.array([ring_force(ring, x) for x in passive], dtype=object),
     }
 
     def energies() -> tuple[Poly, Poly]:
         qd = ring.array(symbols[1])
         kinetic = (qd @ (polys["M"] @ qd)) / 2 if len(qd) else ring.zero
         total = numbers.apply("composite_inertia", composite_inertia, q)
-        springs = _convert(ring, spring_energy(tree, lifted[0]))
+        springs = ring_force(ring, spring_energy(tree, lifted[0]))
         return kinetic, springs - first_moment(total) @ tree.gravity
 
     lossy = [not (is_zero(d) and is_zero(f)) for d, f in zip(tree.damping, tree.friction, strict=True)]
@@ -129,14 +129,6 @@ def _warn_if_long(tree: Model) -> None:
             CompileWarning,
             stacklevel=3,
         )
-
-
-def _convert(ring: Ring, x: Any) -> Poly:
-    """A force or an energy of springs in the ring; those of orientations, which have roots, stay opaque."""
-    import sympy
-
-    rooted = is_sympy(x) and x.has(sympy.Piecewise, sympy.atan2)
-    return ring.opaque(x) if rooted else ring.convert(x)
 
 
 def parallel_axes(system: System, tree: Model, symbols: list[Any]) -> tuple[tuple[Any, ...], ...]:

@@ -3,36 +3,81 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.errors import require_known
-from sixd.symbolic.writing.latex import latex, text
+from sixd.symbolic.writing.latex import latex
+from sixd.symbolic.writing.unicode_text import aligned, symbol_text, text
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
 
 FIELDS = ("M", "C", "g", "b", "h", "tau", "T", "V", "L", "A", "phi", "Gamma")
 _LETTERS = {"tau": r"\tau", "phi": r"\varphi"}  # LaTeX of the fields that are not printed by their name
-_WIDEST = 2000  # characters of a field that are printed as text
+MATRICES = ("M", "C", "A")  # also where they have one column
+_LONGEST = 1000  # characters of an entry that are printed as text
+_FEW = 9  # entries of a field up to which its zeros are listed
 
 
-def equations_text(system: Equations) -> str:
-    """The usual fields, one per line; numbers with four digits, long fields cut."""
-    fields = chosen_fields(system, ())
-    form = "M q̈ + C q̇ + g + b = τ, b for damping and friction," if "b" in fields else "M q̈ + C q̇ + g = τ"
-    lines = [f"{system.name}: {form} in {', '.join(map(str, system.q))}"]
-    lines += [f"{name} = {text(getattr(system, name))}" for name in fields]
-    cut = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]} … ({len(line)} characters)" for line in lines]
-    return "\n".join(cut)
+def equations_text(system: Equations, fields: tuple[str, ...] = (), digits: int | None = 4) -> str:
+    """The fields entry by entry, M[1,2] = …; zeros are gathered in a line, entries of many characters cut."""
+    chosen = chosen_fields(system, fields)
+    form = "M q̈ + C q̇ + g + b = τ, b for damping and friction," if "b" in chosen else "M q̈ + C q̇ + g = τ"
+    letters = text_letters(system)
+    blocks = [] if fields else [f"{system.name}: {form} in {', '.join(letters[x] for x in system.q)}"]
+    blocks += [aligned(entries(name, getattr(system, name), letters, digits)) for name in chosen]
+    return "\n\n".join(blocks)
+
+
+def entries(name: str, value: Any, letters: Mapping[Any, str], digits: int | None = 4) -> list[tuple[str, str]]:
+    """(left, right) for each entry of a field that is not zero, numbered from 1, and one for those that are.
+
+    Equal entries across the diagonal of a symmetric matrix share a line.
+    """
+    shape = getattr(value, "shape", ())
+    name = {"tau": "τ", "phi": "φ", "Gamma": "Γ"}.get(name, name)
+    if not shape:
+        return [(name, _cut(text(value, letters, digits=digits)))]
+    column = len(shape) == 2 and shape[1] == 1 and name not in MATRICES
+    symmetric = len(shape) == 2 and shape[0] == shape[1] > 1 and value == value.T
+    few = int(np.prod(shape)) <= _FEW
+    lines: list[tuple[str, str]] = []
+    zeros: list[str] = []
+    for index in np.ndindex(*shape):
+        if symmetric and index[0] > index[1]:
+            continue
+        at = [index[:1] if column else index] + ([index[::-1]] if symmetric and index[0] != index[1] else [])
+        labels = [f"{name}[{','.join(str(i + 1) for i in k)}]" for k in at]
+        if value[index] == 0 and not few:
+            zeros += labels
+        else:
+            lines.append((" = ".join(labels), _cut(text(value[index], letters, digits=digits))))
+    if zeros:
+        lines.append((f"other {name}" if lines else name, "0"))
+    return lines
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … ({len(line)} characters)"
+
+
+def text_letters(system: Equations) -> dict[Any, str]:
+    """Unicode of the coordinates and rates; rates get dots, unless the user gave a velocity a name of its own."""
+    letters = {x: symbol_text(str(x)) for x in system.q}
+    for k, (v, a) in enumerate(zip(system.qd, system.qdd, strict=True)):
+        base = str(system.q[k]) if system.nq == system.nv else f"q{k + 1}"
+        letters[v] = symbol_text(base, 1) if _is_dotted(v, a) else symbol_text(str(v))
+        letters[a] = symbol_text(base, 2)
+    return letters
 
 
 def equations_latex(system: Equations, fields: tuple[Any, ...], short: bool, digits: int | None) -> str:
     """See ``Equations.latex``."""
     if len(fields) == 1 and not isinstance(fields[0], str):
-        return latex(fields[0], _symbol_letters(system), short=short, digits=digits)
+        return latex(fields[0], symbol_letters(system), short=short, digits=digits)
     lines = [f"{left} &= {right}" for left, right in _sides(system, fields, short, digits)]
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
@@ -44,9 +89,14 @@ def equations_markdown(system: Equations, fields: tuple[str, ...], short: bool, 
         form = r"$M \ddot q + C \dot q + g + b = \tau$, b for damping and friction"
     parts = [f"### Equations of motion of {system.name}", form]
     parts += [f"$${left} = {right}$$" for left, right in _sides(system, fields, short, digits)]
-    if re.search(r"\b[sc]_\{\d", "".join(parts)):
-        parts.append("$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine.")
-    return "\n\n".join(parts) + "\n"
+    note = shorthand_note(parts)
+    return "\n\n".join(parts + [note] * bool(note)) + "\n"
+
+
+def shorthand_note(parts: Sequence[str]) -> str:
+    """What s_{12} means, if the LaTeX contains such letters; else nothing."""
+    used = re.search(r"\b[sc]_\{\d", "".join(parts))
+    return "$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine." if used else ""
 
 
 def chosen_fields(system: Equations, fields: tuple[str, ...]) -> list[str]:
@@ -60,7 +110,7 @@ def chosen_fields(system: Equations, fields: tuple[str, ...]) -> list[str]:
 
 def _sides(system: Equations, fields: tuple[str, ...], short: bool, digits: int | None) -> Iterator[tuple[str, str]]:
     """LaTeX of the left and right sides of the equations that define the fields."""
-    letters = _symbol_letters(system)
+    letters = symbol_letters(system)
     for field in chosen_fields(system, fields):
         value = getattr(system, field)
         entries = [(_LETTERS.get(field, field), value)]
@@ -71,7 +121,7 @@ def _sides(system: Equations, fields: tuple[str, ...], short: bool, digits: int 
             yield left, latex(right, letters, short=short, digits=digits)
 
 
-def _symbol_letters(system: Equations) -> dict[Any, str]:
+def symbol_letters(system: Equations) -> dict[Any, str]:
     """LaTeX of the coordinates and rates; rates get dots, unless the user gave a velocity a name of its own."""
     import sympy
 
@@ -79,7 +129,11 @@ def _symbol_letters(system: Equations) -> dict[Any, str]:
     for k, (v, a) in enumerate(zip(system.qd, system.qdd, strict=True)):
         base = letters[system.q[k]] if system.nq == system.nv else f"q_{{{k + 1}}}"
         letter, line, index = base.partition("_")
-        dotted = str(v) == str(a).replace("dd", "d", 1)
-        letters[v] = f"\\dot{{{letter}}}{line}{index}" if dotted else f"{{{sympy.latex(v)}}}"
+        letters[v] = f"\\dot{{{letter}}}{line}{index}" if _is_dotted(v, a) else f"{{{sympy.latex(v)}}}"
         letters[a] = f"\\ddot{{{letter}}}{line}{index}"
     return letters
+
+
+def _is_dotted(v: Any, a: Any) -> bool:
+    """Whether a velocity is named after its coordinate, as the acceleration is."""
+    return str(v) == str(a).replace("dd", "d", 1)

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sixd.algorithms.momentum import energy
 from sixd.constraints.reduced_model import Reduced
+from sixd.errors import ModelError
 from sixd.model.constraint import Constraint
 from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_sympy
+from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
 
 
@@ -35,6 +38,21 @@ def ring_coordinates(system: System, tree: Model, ring: Ring, symbols: list[Any]
             start = system.q_slice(name).start
             q[start : start + 4] = ring.quaternion(*symbols[start : start + 4])
     return q
+
+
+def ring_force(ring: Ring, x: Any) -> Poly:
+    """A force or an energy of springs in the ring; those of orientations, which have roots, stay opaque."""
+    import sympy
+
+    rooted = is_sympy(x) and x.has(sympy.Piecewise, sympy.atan2)
+    return ring.opaque(x) if rooted else ring.convert(x)
+
+
+def energy_of_bodies(model: System | None, name: str, q: Array, qd: Array, per: str) -> Any:
+    """Energies of the bodies of a model, or of their subtrees; raise for the equations of that name without a model."""
+    if model is None:
+        raise ModelError(f"energy: {name!r} is given by energies, without bodies. Expected per='model'.")
+    return model.apply("energy", energy, q, qd, per=per)
 
 
 def _by_model(name: str) -> Callable[..., Any]:

@@ -6,17 +6,17 @@ last two); they are separated exactly, in the ring. ``sixd.lagrange`` makes ``Eq
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.errors import ModelError, ShapeError
+from sixd.errors import ModelError, ShapeError, require_known
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
-from sixd.symbolic.arguments import coordinates, expression, is_listed, time_in, velocities, with_dots
+from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, time_in, velocities, with_dots
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.lagrange import plausibility
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
@@ -38,7 +38,16 @@ class EulerLagrange(NamedTuple):
 
 
 def euler_lagrange(
-    T: Any, V: Any, q: Any, qd: Any, inputs: Any, dissipation: Any, constraints: Any, parameters: Any, bodies: Any
+    T: Any,
+    V: Any,
+    q: Any,
+    qd: Any,
+    inputs: Any,
+    dissipation: Any,
+    b: Any,
+    constraints: Any,
+    parameters: Any,
+    bodies: Any,
 ) -> EulerLagrange:
     """Lagrange's equations of the energies; see ``sixd.lagrange`` for the arguments."""
     from sympy.core.function import AppliedUndef
@@ -48,6 +57,7 @@ def euler_lagrange(
     q, qd, _ = symbols
     energy_T, energy_V = _expression("T", T, rename), _expression("V", V, rename)
     loss = _expression("dissipation", 0 if dissipation is None else dissipation, rename)
+    resistance = [_expression("b", e, rename) for e in _forces(b, q, rename)]
     matrix = _input_matrix(inputs, len(q), qd, rename)
     listed = constraints if is_listed(constraints) else [constraints]
     given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
@@ -55,12 +65,12 @@ def euler_lagrange(
     drawn = read_bodies(bodies or {}, qd, rename)
 
     # all other symbols are parameters
-    parts = [energy_T, energy_V, loss, *drawn] + ([] if matrix is None else [matrix])
+    parts = [energy_T, energy_V, loss, *resistance, *drawn] + ([] if matrix is None else [matrix])
     free = set().union(*(x.free_symbols for x in parts), *(symbols_of(r) for r in relations))
     left = sorted(free - set(q) - set(qd), key=str)
     known = [str(p) for p in ([parameters] if isinstance(parameters, str) else parameters)]
     _require_known(left, symbols, known)
-    unknown = [f for e in (energy_T, energy_V, loss) for f in e.atoms(AppliedUndef)]
+    unknown = [f for e in (energy_T, energy_V, loss, *resistance) for f in e.atoms(AppliedUndef)]
     _require_no_functions(unknown, q)
     plausibility.warn_of_misspelt(left, [*q, *qd], known)
     _require_no_time(unknown if "t" in known else [*left, *unknown])
@@ -68,17 +78,18 @@ def euler_lagrange(
     # the equations, in a ring
     ring = Ring()
     kinetic, potential, rayleigh = (ring.convert(x) for x in (energy_T, energy_V, loss))
+    forces = ring.array(resistance)
     M, linear, rest = _split(ring, kinetic, qd)
     _require_positions(potential, kinetic, qd)
     polys = {
         "M": M,
         "Gamma": _christoffel(ring, M, q),
         "g": ring.array([potential.diff(x) for x in q]),
-        "b": _other_forces(ring, linear, rest, rayleigh, q, qd),
+        "b": _other_forces(ring, linear, rest, rayleigh, q, qd) + forces,
     }
     groups = _angle_groups((energy_T, energy_V, loss), q)
     form = ClosedForm(ring, *symbols, polys, lambda: (kinetic, potential), groups)
-    lossy = tuple(not rayleigh.diff(v).is_zero for v in qd)
+    lossy = tuple(not (rayleigh.diff(v).is_zero and f.is_zero) for v, f in zip(qd, forces, strict=True))
     _require_no_jumps(form)
     _require_independent(form, left)
     plausibility.warn_if_negative(form, left)
@@ -125,6 +136,21 @@ def _input_matrix(inputs: Any, n: int, qd: list[Any], rename: dict[Any, Any]) ->
     if matrix.shape[0] != n:
         raise ShapeError(f"lagrange: inputs has shape {matrix.shape}, expected ({n}, m): a row for each coordinate.")
     return matrix
+
+
+def _forces(b: Any, q: list[Any], rename: dict[Any, Any]) -> list[Any]:
+    """The forces b (n,), zeros if there are none."""
+    if b is None:
+        return [0] * len(q)
+    if not isinstance(b, Mapping):
+        given = entries_of("lagrange", "b", b)
+        if len(given) != len(q):
+            raise ShapeError(f"lagrange: b has {len(given)} entries, expected {len(q)}, one for each coordinate.")
+        return given
+    names = {str(rename.get(x, x)): e for x, e in b.items()}
+    for name in names:
+        require_known("lagrange: b", "coordinate", name, [str(x) for x in q])
+    return [names.get(str(x), 0) for x in q]
 
 
 def _require_known(left: list[Any], symbols: tuple[list[Any], ...], known: Sequence[str]) -> None:

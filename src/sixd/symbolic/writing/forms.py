@@ -57,6 +57,13 @@ class Atoms:
                 terms, den = self._paired(table, group), den << power
         return terms, den
 
+    def has_multiples(self, terms: Terms) -> bool:
+        """Whether sines or cosines of multiples of single angles occur, such as cos 2q."""
+        support = reduce(or_, terms, 0) >> (self.ring.bits * self.first)
+        ones = (1 << self.ring.bits) - 1
+        single = [sum(map(bool, n)) == 1 for _, (n, _) in self.harmonics]
+        return any(one and (support >> (self.ring.bits * i)) & ones for i, one in enumerate(single))
+
     def _paired(self, table: dict[tuple[int, Harmonic], int], group: Group) -> Terms:
         """The harmonics joined to products where that saves terms, separately for each product of the other angles."""
         contexts: dict[int, dict[Harmonic, Terms]] = {}
@@ -70,14 +77,27 @@ class Atoms:
                 out.update({k + key: v for k, v in terms.items()})
         return out
 
-    def squared(self, terms: Terms) -> Terms:
-        """The form with 1 or cos² of single angles replaced by sin² where that leaves fewer terms."""
+    def squared(self, terms: Terms, *, singly: bool = False) -> Terms:
+        """The form with 1 or cos² of single angles replaced by sin² where that leaves fewer terms.
+
+        Whole coefficients are replaced, or with ``singly`` each of their terms apart: a - a cos² is a sin², whatever
+        else stands beside them. That leaves the fewest terms, though not always the fewest operations.
+        """
         bits = self.ring.bits
         ones = (1 << bits) - 1
         for c, s in [(i, g.partner) for i, g in enumerate(self.ring.generators) if g.kind == "cos"]:
             if any((k >> (bits * c)) & ones >= 2 for k in terms):
-                terms = self._with_sines(terms, bits * c, bits * s)
+                terms = (self._with_single_sines if singly else self._with_sines)(terms, bits * c, bits * s)
         return terms
+
+    def _with_single_sines(self, terms: Terms, c: int, s: int) -> Terms:
+        out, ones = dict(terms), (1 << self.ring.bits) - 1
+        for high in [k for k in sorted(terms) if (k >> c) & ones >= 2 and not (k >> s) & ones]:
+            low = high - (2 << c)
+            if low in out and out[low] + out[high] == 0:
+                out[low + (2 << s)] = out.pop(low)
+                del out[high]
+        return out
 
     def _with_sines(self, terms: Terms, c: int, s: int) -> Terms:
         contexts: dict[int, Terms] = {}

@@ -1,4 +1,4 @@
-"""LaTeX of expressions in the shorthand of robotics: c_{12} for cos(q1 + q2), dots for rates; and plain text."""
+"""LaTeX of expressions in the shorthand of robotics: c_{12} for cos(q1 + q2), dots for rates."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from sixd.errors import ScalarTypeError
+from sixd.symbolic.writing.order import Order
 
 
 def latex(
@@ -41,24 +42,7 @@ def latex(
     return str(_printer(names, labels, digits).doprint(expression))
 
 
-def text(expression: Any) -> str:
-    """A SymPy expression or matrix as text, floats with four significant digits."""
-    from sympy.printing.str import StrPrinter
-
-    class Printer(StrPrinter):
-        """SymPy's printer with rounded numbers."""
-
-        def _print_Float(self, expr: Any) -> str:
-            return _rounded(expr, 4) or str(super()._print_Float(expr))
-
-        def _print_MatrixBase(self, expr: Any) -> str:
-            rows = ("[" + ", ".join(self._print(x) for x in row) + "]" for row in expr.tolist())
-            return f"Matrix([{', '.join(rows)}])"
-
-    return str(Printer({"full_prec": False}).doprint(expression))
-
-
-def _rounded(x: Any, digits: int | None) -> str:
+def rounded(x: Any, digits: int | None) -> str:
     """A number with so many digits, "0.3497" or "3.497e-08"; "" if all are wanted, or it is not a finite float."""
     value = 0.0 if digits is None else float(x)
     return f"{float(f'{value:.{digits}g}'):.15g}" if digits is not None and isfinite(value) else ""
@@ -80,32 +64,22 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
 
     rates = {symbol: 2 if r"\ddot" in text else 1 for symbol, text in names.items() if "dot{" in text}
 
-    def degree(x: Any) -> int:
-        """2 for expressions with accelerations, 1 with velocities, else 0."""
-        return max((rates.get(s, 0) for s in x.free_symbols), default=0)
-
-    def rank(factor: Any) -> int:
-        """Order of factors: numbers, letters, sums, sines and cosines, rates."""
-        if factor.is_Number:
-            return 0
-        if degree(factor):
-            return 4
-        return 2 if factor.is_Add else 3 if factor.has(sympy.sin, sympy.cos) else 1
+    textbook = Order(rates)
 
     class Printer(LatexPrinter):
         """SymPy's printer with abbreviated sines and cosines, and terms and factors in textbook order."""
 
         def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
-            return sorted(expr.as_ordered_terms(), key=degree, reverse=True)
+            return textbook.terms(expr)
 
         def _print_Mul(self, expr: Any) -> str:
             if expr.could_extract_minus_sign() and not (-expr).is_Add:
                 return f"- {self._print(-expr)}"
-            factors = sorted(expr.as_ordered_factors(), key=rank)
+            factors = textbook.factors(expr.as_ordered_factors())
             return str(super()._print_Mul(sympy.Mul(*factors, evaluate=False)))
 
         def _print_Float(self, expr: Any) -> str:
-            mantissa, _, exponent = _rounded(expr, digits).partition("e")
+            mantissa, _, exponent = rounded(expr, digits).partition("e")
             if not mantissa:
                 return str(super()._print_Float(expr))
             return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from sixd.symbolic.ring.build import Node, builder
@@ -20,6 +21,8 @@ from sixd.symbolic.writing.layout import Layout, Product, Sum
 
 # beyond, only the form that is shortest for most long sums is tried: a Panda's C takes 4 s, not 13, and is 0.2 % longer
 _MANY_TERMS = 300
+# textbooks write sin q cos q: in symbols, sines and cosines of 2q must save more than a sixth of the operations
+_MULTIPLES = 1.2
 _FEW_TERMS = 50  # up to this, plain products are always tried; never the shortest for longer sums of the zoo's arms
 
 
@@ -68,13 +71,16 @@ class Writer:
             forms = [summed(terms, den), everywhere]
             if len(terms) <= _FEW_TERMS or len(terms) < min(len(form[0]) for form in forms):
                 forms.append(plain)
-            forms = [(self.atoms.squared(terms), den) for terms, den in forms]
+            squared = self.atoms.squared
+            forms = [(squared(terms, singly=singly), den) for terms, den in forms for singly in (False, True)]
         forms = [form for k, form in enumerate(forms) if form not in forms[:k]]
         candidates = []
         for terms, den in forms:
             content, whole = primitive(terms)
-            candidates += [self.layout.sum(self.factoring.bracket(whole, order), content, den) for order in orders]
-        return min(candidates, key=lambda s: s.cost)  # the first of equals
+            extra = _MULTIPLES if not self.inexact and self.atoms.has_multiples(terms) else 1
+            sums = [self.layout.sum(self.factoring.bracket(whole, order), content, den) for order in orders]
+            candidates += [(s.cost * extra, s) for s in sums]
+        return min(candidates, key=itemgetter(0))[1]  # the first of equals
 
     # atoms ----------------------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ def plots(system: System, trajectory: Trajectory | None, bins: Bins) -> list[dic
     found = [] if trajectory is None else _energy(trajectory, bins)
     found += [
         {"title": title, "unit": unit, "series": [{"label": c.name, "coordinate": k} for k, c in group]}
-        for title, unit, group in _titled_groups("q", labels.q)
+        for title, unit, group in titled_groups("q", labels.q)
     ]
     if trajectory is None:
         return found
@@ -79,7 +79,7 @@ def plots(system: System, trajectory: Trajectory | None, bins: Bins) -> list[dic
         if values is not None and np.any(values):
             found += [
                 {"title": title, "unit": unit, "series": [_series(c.name, values[:, k], bins) for k, c in group]}
-                for title, unit, group in _titled_groups(what, columns)
+                for title, unit, group in titled_groups(what, columns)
             ]
     if system.constraints and (trajectory.system is not None or "constraint_error" in trajectory.known):
         error = trajectory.constraint_error
@@ -98,8 +98,8 @@ def _series(label: str, values: Array, bins: Bins) -> dict[str, Any]:
     return {"label": label, "values": buffer(bins.values(values), "float32")}
 
 
-def _titled_groups(what: str, columns: Sequence[Column]) -> Iterator[tuple[str, str, list[tuple[int, Column]]]]:
-    """Title, unit and columns, with their indices, of each plot."""
+def titled_groups(what: str, columns: Sequence[Column]) -> Iterator[tuple[str, str, list[tuple[int, Column]]]]:
+    """Return the title, the unit and the columns of "q", "qd" or "tau", with their indices, of each plot."""
     for unit, group in by_unit(columns).items():
         title = _TITLES_BY_UNIT.get(unit, _TITLES[what])
         if unit == QUATERNION:

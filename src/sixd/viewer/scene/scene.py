@@ -14,7 +14,7 @@ import numpy as np
 from sixd.api.constraints import assemble
 from sixd.engine.targets import js
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, ShapeError, unknown_name
-from sixd.model.joints import Free, Joint
+from sixd.model.joints import Free, Joint, RackAndPinion
 from sixd.model.model import Model
 from sixd.model.printing import describe_joint
 from sixd.model.system import System
@@ -70,12 +70,14 @@ def make_scene(
         "visuals": packed.visuals,
         "frames": _frames(model, turn),
         "joints": _joints(system, model),
+        "contact_lines": _contact_lines(model),
         "nq": system.nq,
         "q": flat_list(shown),
         "kinematics": js.emit(program),
         "trajectories": pack(system, motions, offsets, turn[:3, :3], notes),
         "camera": None if camera is None else _camera(model, camera, turn),
         "settings": {"loop": True, "speed": 1, "play": True, "ground": held.floor},
+        "room": flat_list(room) if motions else None,
         "notes": notes,
     }
 
@@ -192,6 +194,18 @@ def _joints(system: Any, model: Model) -> list[dict[str, Any]]:
             "upper": [None] if by_energies else finite_or_none(limits.upper[own]),
         })  # fmt: skip
     return entries
+
+
+def _contact_lines(model: Model) -> list[dict[str, Any]]:
+    """The lines along which pinions touch their racks: below the axle, along it, in axes of the rack."""
+    return [
+        {
+            "body": i, "parent": model.parent[i], "axes": flat_list(model.placement[i][:3, :3]),
+            "offset": [0.0, 0.0, -float(joint.radius)], "half": 0.35 * abs(float(joint.radius)),
+        }
+        for i in model.bodies
+        if isinstance(joint := model.joints[i], RackAndPinion)
+    ]  # fmt: skip
 
 
 def _kind(joint: Joint) -> str:

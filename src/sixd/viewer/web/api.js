@@ -1,7 +1,9 @@
 // Starts the page. `window.sixd` is its interface for scripts, tests and a server:
 //   scene, ready (a promise), options (an object of switches, see options.js), camera
 //   play(), pause(), seek(t), step(n), time, start, end, playing; setConfiguration(q), configuration
-//   view(name or null), draw() now, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns
+//   simulation, of a live page: q, qd, time, pull, pace, energy(), observed(), reactions(), reset(), advance(steps) at once,
+//     set(slider, value)
+//   view(name or null), draw() now, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns, pixel(name)
 
 // polls the server for live configurations: the next request follows each answer
 async function listen(app, address) {
@@ -24,7 +26,8 @@ async function listen(app, address) {
 }
 
 const scene = readScene(JSON.parse(document.getElementById("scene").textContent));
-const app = new App(scene, window.sixdKinematics);
+const simulation = scene.simulation ? new Simulation(window.sixdSimulation(), scene.simulation, scene.bodies) : null;
+const app = new App(scene, window.sixdKinematics, simulation);
 window.sixd = {
   scene,
   options: app.options,
@@ -34,6 +37,31 @@ window.sixd = {
   seek: (time) => { app.clock.seek(time); app.timeChanged(); },
   step: (count) => app.transport.step(Math.sign(count), Math.abs(count)),
   setConfiguration: (q) => app.setConfiguration(q),
+  simulation: simulation && {
+    get q() { return Array.from(simulation.q); },
+    get qd() { return Array.from(simulation.qd); },
+    get time() { return simulation.time; },
+    get pull() { return simulation.pull && { ...simulation.pull }; },
+    get pace() { return app.clock.pace; },
+    energy: () => simulation.energy(),
+    // momentum and so on by name, and the forces in joints and loops, in the axes of the page
+    observed: () => {
+      const values = Array.from(simulation.observe()), sizes = simulation.data.observed;
+      return Object.fromEntries(Object.entries(simulation.observedAt).map(([name, first]) => [name, values.slice(first, first + sizes[name])]));
+    },
+    reactions: () => {
+      simulation.react();
+      return simulation.data.reactions.map((_, k) => Array.from(simulation.reactions.subarray(3 * k, 3 * k + 3)));
+    },
+    reset: () => { simulation.reset(); app.timeChanged(); },
+    advance: (steps) => { for (let i = 0; i < steps && simulation.step(); i++); app.timeChanged(); },
+    set: (label, value) => {
+      const slider = simulation.sliders.find((one) => one.label === label);
+      simulation.set(slider, clamp(value, slider.low, slider.high));
+      app.panel.show();
+      app.parametersChanged();
+    },
+  },
   view: (name) => app.view(name),
   draw: () => app.drawNow(),
   get time() { return app.clock.time; },
@@ -46,6 +74,13 @@ window.sixd = {
     const body = scene.bodies.findIndex((one) => one.name === plainText(name));
     return body < 0 ? null : Array.from(app.world.actors[actor].matrices[body]);
   },
+  // where the centre of mass of a body is in the window, in pixels
+  pixel: (name) => {
+    const body = scene.bodies.findIndex((one) => one.name === plainText(name)), box = app.canvas.getBoundingClientRect();
+    const point = app.world.pointOf(app.world.actors[0], body, finiteList(scene.bodies[body].com, 3));
+    const [x, y] = project(app.camera.matrices(0.004 * app.world.size).viewProjection, point);
+    return [box.left + ((x + 1) / 2) * box.width, box.top + ((1 - y) / 2) * box.height];
+  },
   ready: new Promise((done) => requestAnimationFrame(() => { app.start(); done(true); })),
 };
-if (scene.live) listen(app, scene.live);
+if (scene.server) listen(app, scene.server);

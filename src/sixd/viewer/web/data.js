@@ -85,10 +85,17 @@ function plainNames(items) {
   });
 }
 
+// the entry of a live page, names made safe
+function readSimulation(source) {
+  const data = { constants: {}, inputs: [], observed: {}, ...source };
+  for (const key of ["sliders", "traces", "plots", "deformed", "reactions"]) data[key] = plainNames(source[key] || []);
+  return data;
+}
+
 // the scene with all lists present and every index in range
 function readScene(source) {
   const scene = { ...source };
-  for (const key of ["bodies", "geometries", "visuals", "frames", "joints", "trajectories", "notes"]) {
+  for (const key of ["bodies", "geometries", "visuals", "frames", "joints", "trajectories", "notes", "contact_lines"]) {
     scene[key] = Array.isArray(source[key]) ? source[key].filter((item) => item !== null) : [];
   }
   for (const key of ["bodies", "frames", "joints", "trajectories"]) scene[key] = plainNames(scene[key]);
@@ -101,6 +108,7 @@ function readScene(source) {
   scene.nq = finite(source.nq, (source.q || []).length);
   scene.q = finiteList(source.q, scene.nq);
   scene.settings = source.settings || {};
+  if (source.simulation) scene.simulation = readSimulation(source.simulation);
   scene.title = plainText(source.title) || "sixd";
   if (source.camera) scene.camera = { ...source.camera, track: source.camera.track && plainText(source.camera.track) };
   return scene;

@@ -3,7 +3,7 @@
 const SWITCHES = [
   ["grid", "Grid", "G"], ["shadows", "Shadows", "S"], ["frames", "Frames", "F"], ["axes", "Joint axes", "J"],
   ["com", "Centres of mass", "C"], ["inertia", "Inertia ellipsoids", "I"], ["contacts", "Contact forces", "K"],
-  ["trails", "Trails", "T"], ["names", "Names", "N"],
+  ["trails", "Trails", "T"], ["names", "Names", "N"], ["reactions", "Forces in joints", "A"], ["momentum", "Momentum", "M"],
 ];
 
 class Interface {
@@ -32,7 +32,8 @@ class Interface {
     const { world, scene } = this.app, count = scene.nq;
     this.get("title").textContent = scene.title;
     const facts = [`${world.bodies - 1} ${world.bodies === 2 ? "body" : "bodies"}`, `${count} coordinate${count === 1 ? "" : "s"}`];
-    if (world.motions.length) facts.push(`${readable(world.end - world.start, 3)} s`);
+    if (world.simulation) facts.push(`steps of ${readable(1000 * world.simulation.h)} ms`);
+    else if (world.motions.length) facts.push(`${readable(world.end - world.start, 3)} s`);
     this.get("caption").textContent = facts.join(" · ");
     if (world.actors.length < 2) return;
     const tinted = world.actors.some((actor) => actor.color);
@@ -87,9 +88,11 @@ class Interface {
     this.bodies = this.segments([["solid", "Solid"], ["clear", "Clear"], ["wire", "Wire"], ["hidden", "None"]], (v) => (options.bodies = v));
     menu.append(element("h3", "", "Bodies"), this.bodies, element("h3", "", "Show"));
     const missing = {
-      contacts: !world.motions.some((motion) => motion.contacts), trails: !world.motions.length,
+      contacts: !world.motions.some((motion) => motion.contacts), trails: !world.motions.length && !world.simulation,
       inertia: !app.scene.bodies.some((body) => body.ellipsoid), com: !app.scene.bodies.some((body) => body.mass > 0), axes: !app.scene.joints.length,
     };
+    if (!world.simulation) [missing.reactions, missing.momentum] = [true, true];
+    else [missing.reactions, missing.momentum] = [!world.simulation.programs.react, !("momentum" in world.simulation.observedAt)];
     this.switches = SWITCHES.map(([name, label, key]) => {
       const row = element("label", missing[name] ? "switch off" : "switch"), input = element("input");
       Object.assign(input, { type: "checkbox", disabled: Boolean(missing[name]), id: `s-${name}` });
@@ -99,6 +102,7 @@ class Interface {
       return [name, input];
     });
     if (missing.trails) return;
+    if (world.simulation) return;
     this.trailKind = this.segments([["origin", "Origins"], ["com", "Centres of mass"]], (v) => (options.trails = v));
     this.trailBody = element("select");
     this.trailBody.setAttribute("aria-label", "Body whose trail is shown");
@@ -134,7 +138,11 @@ class Interface {
     }
   }
 
+  // the system's theme, or that of a page around this one, which sends {sixd: "dark"} or {sixd: "light"}
   theme() {
+    window.addEventListener("message", ({ data }) => {
+      if (data && CHOICES.theme.includes(data.sixd)) this.app.options.theme = data.sixd;
+    });
     this.system = window.matchMedia("(prefers-color-scheme: dark)");
     this.system.addEventListener("change", () => this.show());
   }
@@ -171,7 +179,8 @@ class Interface {
     const { app } = this, { options, transport } = app, at = event.target;
     if (event.ctrlKey || event.metaKey || event.altKey || this.get("help").open) return;
     const typing = at.matches && at.matches("select, input:not(#t-scrub, [type=checkbox])");
-    if (typing && event.key !== "Escape") return;
+    const pauses = event.key === " " && at.matches && at.matches("[type=range]");
+    if (typing && event.key !== "Escape" && !pauses) return;
     const name = (SWITCHES.find(([, , key]) => key === event.key.toUpperCase()) || [])[0];
     const times = event.shiftKey ? 10 : 1;
     const actions = {
@@ -179,7 +188,7 @@ class Interface {
       ArrowLeft: () => transport.step(-1, times), ArrowRight: () => transport.step(1, times),
       Home: () => transport.seek(app.clock.start), End: () => transport.seek(app.clock.end),
       "+": () => transport.shift(1), "=": () => transport.shift(1), "-": () => transport.shift(-1), "−": () => transport.shift(-1),
-      l: () => (options.loop = !options.loop), r: () => (options.reverse = !options.reverse),
+      l: () => (options.loop = !options.loop), r: () => (app.simulation ? transport.seek() : (options.reverse = !options.reverse)),
       1: () => app.view("front"), 2: () => app.view("side"), 3: () => app.view("top"), 4: () => app.view("iso"), 0: () => app.view(null),
       b: () => (options.bodies = CHOICES.bodies[(CHOICES.bodies.indexOf(options.bodies) + 1) % 4]),
       p: () => (options.panel = !options.panel), d: () => (options.theme = this.dark ? "light" : "dark"),

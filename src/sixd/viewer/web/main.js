@@ -2,18 +2,20 @@
 
 const MOST_LABELS = 6; // motions with their names beside them
 const NARROW = 0.9; // width by height of a picture: a camera position in the scene is assumed to be chosen for at least this
+const CLOSER = 0.84; // a live page is seen from nearer: the corners of the box around a swinging mechanism are empty
 const POINTED = 70; // [pixels] from the pointer to the middle of the motion it means
 
 class App {
-  constructor(scene, kinematics) {
+  constructor(scene, kinematics, simulation) {
     this.scene = scene;
     this.options = makeOptions(scene.settings);
     this.ownPanel = scene.settings.panel === undefined; // until the reader opens or closes it
     this.ownView = true; // until the reader moves the camera
     this.seen = null; // the stage's size in the last picture; none in a frame that is hidden, or not laid out yet
-    this.world = new World(scene, kinematics);
+    this.world = new World(scene, kinematics, simulation);
+    this.simulation = simulation;
     this.camera = new Camera();
-    this.clock = new Clock(this.world.start, this.world.end, this.options);
+    this.clock = simulation ? new LiveClock(simulation, this.options) : new Clock(this.world.start, this.world.end, this.options);
     this.canvas = document.getElementById("view");
     this.chosen = null;
     this.waiting = false;
@@ -26,12 +28,15 @@ class App {
       changed: () => { this.ownView = false; this.pace.touch(); this.refresh(); },
       refocus: (x, y) => this.refocus(x, y),
       picked: (x, y) => this.choose(this.world.pick(this.camera.ray(x, y))),
-    });
+    }, simulation ? new Grip(this) : null);
     this.canvas.addEventListener("pointermove", (event) => { if (!event.buttons) this.point(this.nearest(event.offsetX, event.offsetY)); });
     this.canvas.addEventListener("pointerleave", () => this.point(null));
     this.options.onChange((name) => this.optionChanged(name));
     this.notices();
     new ResizeObserver(() => this.resize()).observe(document.getElementById("stage"));
+    // a live page that is scrolled out of view rests
+    this.visible = true;
+    if (simulation) new IntersectionObserver(([entry]) => this.appear(entry.isIntersecting)).observe(this.canvas);
     if (Number.isFinite(scene.settings.time)) this.clock.seek(scene.settings.time);
     if (this.world.motions.length) this.world.setTime(this.clock.time);
     this.resize();
@@ -41,13 +46,20 @@ class App {
   begin() {
     this.firstView();
     this.startFollowing();
-    if (this.world.motions.length && this.scene.settings.play !== false) this.clock.play();
+    const calm = this.simulation && window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if ((this.world.motions.length || this.simulation) && this.scene.settings.play !== false && !calm) this.clock.play();
     this.transport.show();
     this.refresh();
   }
 
   makePanels() {
     const { world } = this, dock = document.getElementById("dock");
+    if (this.simulation) {
+      this.transport = new LiveTransport(this.clock, this.simulation, this.options, () => this.timeChanged());
+      this.panel = new LivePanel(dock, world, () => this.parametersChanged());
+      dock.addEventListener("scroll", () => this.refresh());
+      return;
+    }
     this.transport = new Transport(this.clock, world.motions, this.options, () => this.timeChanged());
     this.panel = null;
     if (!world.motions.length && this.scene.joints.some((joint) => joint.q[1] > joint.q[0])) {
@@ -99,8 +111,9 @@ class App {
     const same = this.canvas.width === width && this.canvas.height === height;
     if (!same) Object.assign(this.canvas, { width, height });
     this.camera.aspect = Math.max(stage.clientWidth, 1) / Math.max(stage.clientHeight, 1);
-    // room for the tool bar above and a notice below
-    this.camera.margin = [clamp(1 - 60 / stage.clientWidth, 0.6, 0.9), clamp(1 - 125 / stage.clientHeight, 0.55, 0.88)];
+    // room for the tool bar above and a notice below; a live page has no notices at first
+    const below = this.simulation ? 85 : 125;
+    this.camera.margin = [clamp(1 - 60 / stage.clientWidth, 0.6, 0.9), clamp(1 - below / stage.clientHeight, 0.55, 0.88)];
     if (this.renderer) this.renderer.ratio = ratio;
     const size = `${stage.clientWidth} ${stage.clientHeight}`, first = this.seen === null, fits = this.ownView && this.seen !== size;
     this.seen = size;
@@ -150,7 +163,8 @@ class App {
   // the distance at which all fits into the picture; a scene's own camera moves back if the picture is narrow
   fit() {
     const { camera } = this;
-    camera.distance = this.given ? this.given * Math.max(1, NARROW / camera.aspect) : camera.distanceFor(this.world.room);
+    const whole = this.simulation ? CLOSER * camera.distanceFor(this.world.room) : camera.distanceFor(this.world.room);
+    camera.distance = this.given ? this.given * Math.max(1, NARROW / camera.aspect) : whole;
     if (camera.flight) camera.flight.from.distance = camera.flight.to.distance = camera.distance;
   }
 
@@ -200,6 +214,7 @@ class App {
 
   optionChanged(name) {
     if (name === "follow") this.startFollowing();
+    if (name === "trails" && this.simulation) this.simulation.tracing = Boolean(this.options.trails);
     if (name === "panel") {
       this.ownPanel = false;
       this.resize();
@@ -227,6 +242,17 @@ class App {
     this.refresh();
   }
 
+  parametersChanged() {
+    this.world.deform();
+    // a mechanism that has grown is seen as a whole, while the reader has not moved the camera
+    if (this.ownView && this.simulation.data.deformed.length) {
+      this.world.boundsOf(this.world.actors, this.world.room);
+      if (!this.given) this.camera.target = this.world.room.centre;
+      this.fit();
+    }
+    this.timeChanged();
+  }
+
   setConfiguration(q) {
     this.clock.pause();
     this.world.setConfiguration(q);
@@ -243,7 +269,7 @@ class App {
 
   // requests a picture; several requests before the next frame are one
   refresh() {
-    if (this.waiting || !this.started) return;
+    if (this.waiting || !this.started || !this.visible) return;
     this.waiting = true;
     requestAnimationFrame((now) => {
       this.waiting = false;
@@ -251,6 +277,7 @@ class App {
       if (was) {
         this.world.setTime(this.clock.time);
         this.transport.show();
+        if (this.simulation && this.simulation.failed) this.fail();
       }
       const flying = this.camera.advance(now), moving = running || flying || this.pace.touched;
       if (this.pace.frame(now, moving)) this.resize();
@@ -258,6 +285,16 @@ class App {
       if (running || flying) this.refresh();
       else if (this.pace.scale < 1) this.settle();
     });
+  }
+
+  appear(visible) {
+    this.visible = visible;
+    if (visible) this.refresh();
+  }
+
+  fail() {
+    const text = `At t = ${readable(this.clock.time, 5)} s the state is not finite any more: the motion is too fast for steps of ${readable(1000 * this.simulation.h)} ms. R or ▶ starts again.`;
+    this.interface.notice(text, "warn");
   }
 
   // a picture in full resolution, once nothing moves
@@ -277,7 +314,7 @@ class App {
     this.followNow();
     const dark = this.interface.dark;
     if (this.renderer) this.renderer.draw(this.camera, this.options, dark);
-    if (this.panel instanceof PlotPanel) this.panel.draw(this.clock.time, dark);
+    if (this.panel instanceof PlotPanel || this.panel instanceof LivePanel) this.panel.draw(this.clock.time, dark);
     this.interface.labels(this.labels(), this.camera.matrices(0.004 * this.world.size).viewProjection);
   }
 

@@ -2,7 +2,8 @@
 
 const MARKER_COLORS = {
   turn: [0.95, 0.55, 0.1], slide: [0.05, 0.6, 0.65], mass: [0.95, 0.95, 0.95], total: [1, 0.78, 0.1],
-  inertia: [0.46, 0.36, 0.86], force: [0.86, 0.2, 0.36],
+  inertia: [0.46, 0.36, 0.86], force: [0.86, 0.2, 0.36], pull: [0.1, 0.62, 0.36],
+  momentum: [0.16, 0.42, 0.85],
 };
 
 // three arrows in red, green and blue, of length 1, as one mesh
@@ -53,6 +54,8 @@ class Markers {
       if (options.com) this.centres(actor);
       if (options.inertia) this.ellipsoids(actor);
       if (options.contacts) this.forces(actor);
+      if (options.contacts) this.contactLines(actor);
+      if (this.world.simulation) this.live(this.world.simulation, options);
     }
     return this.items;
   }
@@ -148,6 +151,49 @@ class Markers {
     }
   }
 
+  // an arrow of a vector in the page
+  arrow(foot, vector, color, wide = 0.06) {
+    const length = norm(vector), thin = wide * this.size, tip = Math.min(0.6 * this.size, 0.45 * length);
+    if (!(length > 0.03 * this.size) || !Number.isFinite(length)) return;
+    this.push("rod", alongZ(foot, vector, thin, length - tip), color, { glow: 0.35 });
+    this.push("cone", alongZ(add(foot, scaled(unit(vector), length - tip)), vector, 2.4 * thin, tip), color, { glow: 0.35 });
+  }
+
+  // what a simulation shows beside its bodies: the pull, forces in joints, momentum at the centre of mass
+  live(simulation, options) {
+    const actor = this.world.actors[0], shown = (vector, scale) => scaled(unit(vector), this.world.size * Math.min(norm(vector) / scale, 1.6));
+    this.pull(simulation.pull);
+    if (options.reactions) {
+      simulation.react();
+      simulation.data.reactions.forEach(({ body, point }, k) => {
+        const force = Array.from(simulation.reactions.subarray(3 * k, 3 * k + 3));
+        if (body > 0 && norm(force) > 0) this.arrow(this.world.pointOf(actor, body, point), shown(force, 2.5 * simulation.weight), MARKER_COLORS.force);
+      });
+    }
+    if (options.momentum && "momentum" in simulation.observedAt) {
+      const values = simulation.observe(), part = (name) => Array.from(values.subarray(simulation.observedAt[name], simulation.observedAt[name] + 3));
+      const momentum = part("momentum");
+      if (norm(momentum) > 0) this.arrow(part("centre of mass"), shown(momentum, 0.3 * simulation.weight), MARKER_COLORS.momentum);
+    }
+  }
+
+  // the spring by which the reader pulls: an arrow from the grabbed point to the pointer
+  pull(pull) {
+    if (!pull) return;
+    const way = subtract(pull.target, pull.at), s = 0.1 * this.size;
+    this.push("ball", fromColumns([s, 0, 0], [0, s, 0], [0, 0, s], pull.at), MARKER_COLORS.pull, { glow: 0.4 });
+    this.arrow(pull.at, way, MARKER_COLORS.pull, 0.05);
+  }
+
+  // where pinions touch their racks: the line goes along with the body, but turns with the rack
+  contactLines(actor) {
+    for (const { body, parent, axes, offset, half } of this.world.scene.contact_lines) {
+      const turn = (v) => transformVector(actor.matrices[parent], [0, 3, 6].map((r) => axes[r] * v[0] + axes[r + 1] * v[1] + axes[r + 2] * v[2]));
+      const along = turn([1, 0, 0]), middle = add(originOf(actor.matrices[body]), turn(offset));
+      this.push("rod", alongZ(add(middle, scaled(along, -half)), along, 0.06 * this.size, 2 * half), MARKER_COLORS.force, { glow: 0.5 });
+    }
+  }
+
   forces(actor) {
     const motion = actor.motion;
     if (!motion || !motion.contacts) return;
@@ -156,10 +202,7 @@ class Markers {
       if (!contact) continue;
       const size = norm(contact.force), length = this.world.size * 0.55 * Math.min(size / motion.contacts.usual, 1.8);
       if (length < 0.01 * this.world.size) continue;
-      const z = unit(contact.force), foot = add(contact.point, actor.offset), tip = Math.min(0.6 * this.size, 0.4 * length);
-      const thin = 0.06 * this.size;
-      this.push("rod", alongZ(foot, z, thin, length - tip), MARKER_COLORS.force, { glow: 0.35 });
-      this.push("cone", alongZ(add(foot, scaled(z, length - tip)), z, 2.4 * thin, tip), MARKER_COLORS.force, { glow: 0.35 });
+      this.arrow(add(contact.point, actor.offset), scaled(unit(contact.force), length), MARKER_COLORS.force);
     }
   }
 }

@@ -2,7 +2,7 @@
 
 const DEFAULTS = {
   bodies: "solid", grid: true, shadows: true, frames: false, axes: false, com: false, inertia: false, contacts: true,
-  trails: false, trailBody: "", names: false, follow: "", theme: "", panel: true, loop: true, reverse: false, speed: 1,
+  trails: false, trailBody: "", names: false, reactions: false, momentum: false, follow: "", theme: "", panel: true, loop: true, reverse: false, speed: 1,
 };
 const CHOICES = { bodies: ["solid", "clear", "wire", "hidden"], trails: [false, "origin", "com"], theme: ["", "light", "dark"] };
 

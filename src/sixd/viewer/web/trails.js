@@ -46,7 +46,26 @@ class Trails {
     return path;
   }
 
+  // of a live page: the paths that the simulation has recorded
+  drawLive(program, options) {
+    const { paths, trail } = this.world.simulation;
+    program.set("model", identity());
+    paths.forEach(({ body, point, name }, k) => {
+      const { positions, count } = trail[k], only = options.trailBody;
+      if (count < 2 || (only && only !== this.world.scene.bodies[body].name && only !== name)) return;
+      this.tip.update(positions.subarray(0, 3 * count));
+      program.set("color", [...TRAIL_COLORS[k % TRAIL_COLORS.length], 0.95]);
+      program.set("tail", 1600);
+      program.set("count", count);
+      this.tip.draw(0, count - 1);
+      this.tip.update(new Float32Array([...positions.subarray(3 * count - 3, 3 * count), ...this.world.pointOf(this.world.actors[0], body, point)]));
+      program.set("count", 0);
+      this.tip.draw(0, 1);
+    });
+  }
+
   draw(program, options) {
+    if (this.world.simulation) return this.drawLive(program, options);
     const only = options.trailBody;
     for (const actor of this.world.actors) {
       if (!actor.visible || !actor.motion || !actor.motion.valid || this.world.bodies < 2) continue;

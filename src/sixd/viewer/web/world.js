@@ -5,9 +5,11 @@ const linearColor = (c) => [linear(c[0]), linear(c[1]), linear(c[2])];
 const GHOST = 0.42; // opacity of a ghost
 
 class World {
-  constructor(scene, kinematics) {
+  // `simulation`, if there is one, has the state of the only actor
+  constructor(scene, kinematics, simulation = null) {
     this.scene = scene;
-    this.kinematics = kinematics || (() => {});
+    this.simulation = simulation;
+    this.kinematics = simulation ? (q, out) => simulation.poses(q, out) : kinematics || (() => {});
     this.bodies = scene.bodies.length;
     this.shapes = scene.geometries.map((geometry) => {
       const shape = shapeOf(geometry);
@@ -56,6 +58,7 @@ class World {
   setTime(time) {
     for (const actor of this.actors) {
       if (actor.motion) actor.motion.sample(time, actor.q);
+      else if (this.simulation) actor.q.set(this.simulation.q);
       this.place(actor);
     }
     this.time = time;
@@ -64,6 +67,7 @@ class World {
 
   // sets the same configuration for all actors; missing or non-finite entries stay unchanged
   setConfiguration(q) {
+    if (this.simulation && this.size) this.simulation.setConfiguration(q);
     for (const actor of this.actors) {
       for (let i = 0; i < actor.q.length; i++) actor.q[i] = finite(q && q[i], actor.q[i]);
       for (const start of this.quaternions) if (start + 4 <= actor.q.length) normalise(actor.q, start);
@@ -88,6 +92,24 @@ class World {
     for (const item of actor.items) multiply(matrices[item.body], item.pose, item.matrix);
   }
 
+  // shapes whose size depends on sliders: between the ends of a slider's range and its start they change linearly
+  deform() {
+    if (!this.simulation) return;
+    const { sliders, data } = this.simulation, changed = new Map();
+    for (const { visual, slider, low, high } of data.deformed) {
+      const { value, start, low: least, high: most } = sliders[slider];
+      const [end, s] = value < start ? [low, (start - value) / (start - least)] : [high, value > start ? (value - start) / (most - start) : 0];
+      if (!changed.has(visual)) changed.set(visual, this.scene.visuals[visual].pose.slice(0, 12));
+      changed.get(visual).forEach((x, i, rows) => (rows[i] = x + s * end[i]));
+    }
+    for (const [visual, rows] of changed) {
+      const pose = fromRows(rows);
+      for (const actor of this.actors) actor.items[visual].pose = pose;
+    }
+    this.setTime(this.time);
+    if (!Number.isFinite(this.scene.settings.ground) && !this.plane) this.ground = Math.min(this.ground, this.floorBelow());
+  }
+
   boundsOf(actors = this.actors, into = new Bounds()) {
     for (const actor of actors) {
       if (!actor.visible) continue;
@@ -109,6 +131,10 @@ class World {
       this.boundsOf(this.actors, whole);
     }
     if (this.motions.length) this.setTime(this.start);
+    // of a live page the scene knows the box around the first seconds
+    if (this.simulation && this.scene.room) [0, 3].forEach((k) => whole.add(finiteList(this.scene.room.slice(k, k + 3), 3)));
+    // a bob without anything that holds it swings about the origin
+    if (this.simulation && !this.scene.visuals.some((visual) => visual.body === 0)) for (const box of [now, whole]) box.add([0, 0, 0]);
     // the first view does not include a motion that flies far away
     this.leaves = whole.radius > 6 * now.radius;
     this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : this.leaves ? now : whole;

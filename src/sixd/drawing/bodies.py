@@ -1,0 +1,145 @@
+"""Bodies: links as bars, ends of chains as solids of their inertia, and shapes in outline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixd.drawing.pen import BAR, Pen, circle
+from sixd.model.joints import Free, Planar, Prismatic, RackAndPinion
+from sixd.model.model import Model
+from sixd.spatial.scalar import Array
+from sixd.viewer.bodies import sticks
+from sixd.viewer.bodies.inertias import principal
+from sixd.viewer.bodies.pieces import Piece
+from sixd.viewer.bodies.shapes import draw as draw_shapes
+
+_MOST_VERTICES = 4000  # of a mesh that are looked at for its outline
+
+
+def body_pieces(model: Model, poses: Array, links: str) -> list[Piece]:
+    """Return what shows the bodies: rods and solids, or the model's shapes; ``poses`` (nb + 1, 4, 4)."""
+    if links == "shapes":
+        return [p for p in draw_shapes(model, poses, [])[0] if p.kind != "plane"]
+    # a body that floats is its shape; a link of a mechanism is a bar
+    floating = {i for i in model.bodies if isinstance(model.joints[i], (Free, Planar))}
+    shaped = {v.body for v in model.visuals if v.shape.kind not in ("plane", "mesh")} & floating
+    shapes = draw_shapes(model, poses, [])[0] if shaped else []
+    size = sticks.mechanism_size(model, poses)
+    maker = sticks.Sticks(model, sticks.rod_radius(model, set(model.bodies), size), size, {})
+    bare = [i for i in model.bodies if i not in shaped and not _is_slider(model, i) and not _is_rail(model, i)]
+    rods = [piece for i in bare for piece in maker.body(i) if not _is_point(piece, maker.r)]
+    return [p for p in shapes if p.body in shaped and _is_bulky(p, shapes)] + rods
+
+
+def _is_slider(model: Model, i: int) -> bool:
+    """Whether the joint's own symbol shows the body: a mass at the middle of a slide or of a pinion."""
+    body, alone = principal(model, i), not model.tree.children(i)
+    centred = body is None or float(np.linalg.norm(body.com)) < 1e-9
+    pinion = isinstance(model.joints[i], RackAndPinion)
+    return alone and (pinion or (centred and isinstance(model.joints[i], Prismatic)))
+
+
+def _is_rail(model: Model, i: int) -> bool:
+    """Whether the rail of the only slide on the body shows it: its centre of mass is on the rail."""
+    body, on = principal(model, i), model.tree.children(i)
+    joint = model.joints[on[0]] if len(on) == 1 else None
+    if body is None or not isinstance(joint, Prismatic):
+        return False
+    away = body.com - model.placement[on[0]][:3, 3]
+    axis = model.placement[on[0]][:3, :3] @ np.asarray(joint.axis, dtype=float)
+    return float(np.linalg.norm(np.cross(axis, away))) < 1e-9
+
+
+def _is_point(piece: Piece, r: float) -> bool:
+    """Whether a piece is the ball of a point mass: its centre is marked anyway."""
+    return piece.kind == "sphere" and abs(piece.size[0] - 2.6 * r) < 1e-9 * r
+
+
+def _is_bulky(piece: Piece, pieces: list[Piece]) -> bool:
+    """Whether a shape is the body itself rather than a decoration on it."""
+    boxes = [box for p in pieces if p.body == piece.body and (box := p.half_box()) is not None]
+    largest = max((float(np.prod(box[1])) for box in boxes), default=0.0)
+    box = piece.half_box()
+    return box is not None and float(np.prod(box[1])) > 0.1 * largest
+
+
+def is_rod(piece: Piece) -> bool:
+    """Whether a piece is a link's bar."""
+    return piece.kind == "capsule"
+
+
+def rod_ends(piece: Piece, poses: Array) -> tuple[Array, Array]:
+    """Return the ends (3,) of a rod in the world."""
+    T = poses[piece.body] @ piece.pose
+    half = T[:3, 2] * (piece.size[1] / 2)
+    return T[:3, 3] - half, T[:3, 3] + half
+
+
+def draw_bodies(pen: Pen, pieces: list[Piece], poses: Array, links: str) -> None:
+    """Draw all pieces."""
+    for piece in pieces:
+        T = poses[piece.body] @ piece.pose
+        if is_rod(piece) and links == "bars":
+            a, b = rod_ends(piece, poses)
+            # a bar is behind the joints at both of its ends
+            depth = min(pen.depth(p, piece.body - 1000.0) for p in (a, b))
+            pen.canvas.bar("solid", "b", pen.view.page(a), pen.view.page(b), BAR, depth=depth)
+        else:
+            draw_solid(
+                pen, piece.kind, piece.size, T, points_of(piece), depth=pen.depth(T[:3, 3], piece.body - 1000) + 2
+            )
+
+
+def points_of(piece: Piece) -> Any:
+    """Return the points (n, 3) of a line or a mesh, in the piece's axes; None for other shapes."""
+    if piece.mesh is not None:
+        vertices = piece.mesh.vertices
+        return vertices[:: max(1, len(vertices) // _MOST_VERTICES)]
+    return piece.points
+
+
+def draw_solid(
+    pen: Pen, kind: str, size: tuple[float, ...], T: Array, points: Any = None, *, depth: float, style: str = "b"
+) -> None:
+    """Draw a shape at the pose T (4, 4) in the world; kinds and sizes as in ``sixd.Shape``."""
+    p, R = T[:3, 3], T[:3, :3]
+    if kind == "box":
+        pen.box(style, T, size, depth=depth)
+    elif kind == "cylinder":
+        pen.cylinder(style, p, R[:, 2], size[0], size[1], depth=depth)
+    elif kind == "cone":
+        base = circle(p - R[:, 2] * (size[1] / 4), R[:, 2], size[0])
+        pen.outline(style, np.concatenate([base, [p + R[:, 2] * (0.75 * size[1])]]), depth=depth)
+        if pen.view.facing(R[:, 2]) < -0.02:
+            pen.canvas.line("solid", style, pen.view.page(base), closed=True, depth=depth)
+    elif kind == "line":
+        pen.canvas.line("solid", "n", pen.view.page(np.asarray(points) @ R.T + p), depth=depth)
+    elif kind != "plane":
+        surface = _surface(kind, size) if points is None else np.asarray(points)
+        pen.outline(style, surface @ R.T + p, depth=depth)
+        if kind in ("sphere", "ellipsoid") and not pen.view.planar:
+            _equators(pen, np.broadcast_to(np.asarray(size, dtype=float), (3,)), T, depth)
+
+
+def _surface(kind: str, size: tuple[float, ...]) -> Array:
+    """Points (n, 3) of the surface of a sphere, ellipsoid or capsule."""
+    u, v = np.meshgrid(np.linspace(0, 2 * np.pi, 48, endpoint=False), np.linspace(0, np.pi, 25))
+    ball = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], axis=-1).reshape(-1, 3)
+    if kind != "capsule":
+        return ball * np.broadcast_to(np.asarray(size, dtype=float), (3,))
+    shift = np.where(ball[:, 2:] > 0, size[1] / 2, -size[1] / 2) * [0, 0, 1]
+    return ball * size[0] + shift
+
+
+def _equators(pen: Pen, radii: Array, T: Array, depth: float) -> None:
+    """The nearer half of an ellipsoid's circle around its z axis, so that it looks round."""
+    phi = np.linspace(0, 2 * np.pi, 73)
+    ring = np.stack([np.cos(phi), np.sin(phi), 0 * phi], axis=1)
+    normal = (ring / radii) @ T[:3, :3].T
+    start = int(np.argmin(normal @ pen.view.axes[2]))
+    points, normal = (np.roll(a[:-1], -start, axis=0) for a in ((ring * radii) @ T[:3, :3].T + T[:3, 3], normal))
+    near = points[normal @ pen.view.axes[2] > 0]
+    if len(near) > 1:
+        pen.canvas.line("solid", "h", pen.view.page(near), depth=depth)

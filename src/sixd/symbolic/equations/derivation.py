@@ -1,0 +1,164 @@
+"""Lagrange's equations step by step: T, V, L, ∂L/∂q̇, its time derivative, ∂L/∂q, collected into M, C and g.
+
+Each step is computed in the ring from the energies, and holds for equations from a model as for those from energies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sixd.errors import ModelError
+from sixd.symbolic.equations import printing
+from sixd.symbolic.writing.latex import latex
+from sixd.symbolic.writing.unicode_text import aligned, text
+
+if TYPE_CHECKING:
+    from sixd.symbolic.equations.equations import Equations
+    from sixd.symbolic.ring.poly import Poly
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """The steps from the energies to the equations of motion d/dt ∂L/∂q̇ - ∂L/∂q + r = τ, as SymPy expressions.
+
+    ``T``, ``V``, ``L`` = T - V; columns (n,): ``dL_dqd`` = ∂L/∂q̇ (the momenta), ``ddt_dL_dqd`` = d/dt ∂L/∂q̇, which
+    contains the accelerations, ``dL_dq`` = ∂L/∂q, ``resistance`` r (damping, friction: what L does not contain),
+    ``tau`` their sum; and the same collected: ``M`` (n, n), ``C`` (n, n), ``g`` (n,), ``b`` (n,) with
+    τ = M q̈ + C q̇ + g + b. ``equations`` are the equations that they belong to.
+
+    ``print`` writes the steps as text; ``latex()`` and ``markdown()`` for papers; notebooks render them.
+    """
+
+    equations: Equations
+    T: Any
+    V: Any
+    L: Any
+    dL_dqd: Any
+    ddt_dL_dqd: Any
+    dL_dq: Any
+    resistance: Any
+    tau: Any
+    M: Any
+    C: Any
+    g: Any
+    b: Any
+
+    def __str__(self) -> str:
+        letters = printing.text_letters(self.equations)
+        blocks = [f"{self.equations.name}: d/dt ∂L/∂q̇ - ∂L/∂q{' + r' * self._resisted} = τ, L = T - V"]
+        for heading, lines in self._blocks(letters, "∂", "d/dt "):
+            blocks.append(f"{heading}\n" + aligned([(left, text(right, letters)) for left, right in lines]))
+        blocks.append(f"Collected: {self._form}")
+        for name in self._collected:
+            blocks.append(aligned(printing.entries(name, getattr(self, name), letters)))
+        return "\n\n".join(blocks)
+
+    def latex(self, *, short: bool = True, digits: int | None = 4) -> str:
+        """The steps as LaTeX, one equation a line; ``short`` and ``digits`` as for ``Equations.latex``."""
+        letters = printing.symbol_letters(self.equations)
+        lines = [
+            f"{left} &= {right}" for _, block in self._latex_blocks(letters, short, digits) for left, right in block
+        ]
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
+        """The steps as Markdown, a line above each that says what it is."""
+        letters = printing.symbol_letters(self.equations)
+        parts = []
+        for heading, block in self._latex_blocks(letters, short, digits):
+            lines = " \\\\\n".join(f"{left} &= {right}" for left, right in block)
+            parts.append(f"{heading}:\n\n$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}\n$$")
+        note = printing.shorthand_note(parts)
+        return "\n\n".join(parts + [note] * bool(note)) + "\n"
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown()
+
+    def __repr__(self) -> str:
+        return f"<Derivation of {self.equations.name!r}: Lagrange's equations in {len(self.dL_dq)} coordinates>"
+
+    # what is written ------------------------------------------------------------------------------
+
+    @property
+    def _resisted(self) -> bool:
+        return any(x != 0 for x in self.resistance)
+
+    @property
+    def _collected(self) -> list[str]:
+        return ["M", "C", "g"] + ["b"] * any(x != 0 for x in self.b)
+
+    @property
+    def _form(self) -> str:
+        return "M q̈ + C q̇ + g + b = τ" if "b" in self._collected else "M q̈ + C q̇ + g = τ"
+
+    def _latex_blocks(
+        self, letters: dict[Any, str], short: bool, digits: int | None
+    ) -> list[tuple[str, list[tuple[str, str]]]]:
+        def written(x: Any) -> str:
+            return latex(x, letters, short=short, digits=digits)
+
+        found = self._blocks(letters, r"\partial ", r"\frac{d}{dt} ")
+        blocks = [(heading, [(left, written(right)) for left, right in lines]) for heading, lines in found]
+        collected = [(name, written(getattr(self, name))) for name in self._collected]
+        form = self._form.replace("q̈", r"\ddot q").replace("q̇", r"\dot q").replace("τ", r"\tau")
+        return [*blocks, (f"Collected, ${form}$", collected)]
+
+    def _blocks(self, letters: dict[Any, str], curly: str, rate: str) -> list[tuple[str, list[tuple[str, Any]]]]:
+        """Headings, and below them left sides in the given letters with their expressions."""
+        tex = curly != "∂"
+
+        def partial(x: Any) -> str:
+            below = letters[x]
+            return f"\\frac{{{curly}L}}{{{curly}{below}}}" if tex else f"∂L/∂{below}"
+
+        def numbered(letter: str) -> list[str]:
+            return [f"{letter}_{{{k + 1}}}" if tex else f"{letter}[{k + 1}]" for k in range(len(self.tau))]
+
+        system = self.equations
+        resistance = [("Damping and friction", list(zip(numbered("r"), self.resistance, strict=True)))]
+        return [
+            ("Energies", [("T", self.T), ("V", self.V), ("L", self.L)]),
+            ("Momenta", list(zip(map(partial, system.qd), self.dL_dqd, strict=True))),
+            ("Their rates", [(rate + partial(v), x) for v, x in zip(system.qd, self.ddt_dL_dqd, strict=True)]),
+            ("Slopes of L", list(zip(map(partial, system.q), self.dL_dq, strict=True))),
+            *(resistance if self._resisted else []),
+            ("Forces", list(zip(numbered(r"\tau" if tex else "τ"), self.tau, strict=True))),
+        ]
+
+
+def derivation(system: Equations) -> Derivation:
+    """See ``Equations.derivation``."""
+    import sympy
+
+    if system.nq != system.nv:
+        raise ModelError(
+            f"derivation: {system.name!r} has quaternions among its coordinates, whose rates are not its velocities, "
+            f"expected as many coordinates as velocities. Use revolute joints (Euler angles) in place of spherical and "
+            f"free ones."
+        )
+    form = system.form
+    ring, (T, V) = form.ring, form.energies
+    q, qd, qdd = (list(x) for x in (form.q, form.qd, form.qdd))
+    momenta = [T.diff(v) for v in qd]
+    speeds, accelerations = ring.array(qd), ring.array(qdd)
+
+    def rate(p: Poly) -> Poly:
+        moved = [p.diff(x) * v for x, v in zip(q, speeds, strict=True)]
+        return sum(moved + [p.diff(v) * a for v, a in zip(qd, accelerations, strict=True)], ring.zero)
+
+    rates, slopes = [rate(p) for p in momenta], [(T - V).diff(x) for x in q]
+    forces = form.polys["M"] @ accelerations + form.coriolis @ speeds + form.polys["g"] + form.polys["b"]
+    rest = [f - p + s for f, p, s in zip(forces, rates, slopes, strict=True)]
+
+    def column(polys: Sequence[Poly]) -> Any:
+        return sympy.Matrix(len(polys), 1, [form.collected(ring.convert(p)) for p in polys])
+
+    return Derivation(
+        system,
+        *(form.collected(T), system.V, form.collected(T) - system.V),
+        *(column(momenta), column(rates), column(slopes)),
+        sympy.Matrix(len(rest), 1, [form.shown(ring.convert(p)) for p in rest]),
+        *(system.tau, system.M, system.C, system.g, system.b),
+    )

@@ -1,0 +1,53 @@
+"""Limits of inputs mapped to generalised forces: the box lower ≤ f ≤ upper through τ = T(q) f."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sixd.errors import ModelError, ShapeError
+from sixd.symbolic.arguments import entries_of, expression, is_listed
+
+if TYPE_CHECKING:
+    from sixd.symbolic.equations.equations import Equations
+
+_MOST_INPUTS = 10  # 2¹⁰ corners
+
+
+class InputRange(NamedTuple):
+    """``lower``, ``upper`` (nv, 1): the range of each generalised force; ``corners`` (nv, 2ᵐ): T times each corner.
+
+    The forces that the inputs can produce are the convex hull of the corners, a zonotope. It lies in the box from
+    ``lower`` to ``upper`` and touches each of its faces, but fills it only if every row of T has one entry.
+    """
+
+    lower: Any
+    upper: Any
+    corners: Any
+
+
+def input_range(system: Equations, lower: Any, upper: Any) -> InputRange:
+    """See ``Equations.input_range``."""
+    import sympy
+
+    T = system.input_matrix
+    m = T.cols
+    if m > _MOST_INPUTS:
+        raise ModelError(f"input_range: there are {m} inputs, expected at most {_MOST_INPUTS}: a box has 2ᵐ corners.")
+    low, high = (_limits(name, x, m) for name, x in (("lower", lower), ("upper", upper)))
+    for k, (a, b) in enumerate(zip(low, high, strict=True)):
+        if (a > b) == True:  # noqa: E712  of symbols it is undecided
+            raise ModelError(f"input_range: input {k + 1} has the limits {a} and {b}, expected lower ≤ upper.")
+    middle, half = (low + high) / 2, (high - low) / 2
+    reach = T.applyfunc(sympy.Abs) * half
+    corners = [T * sympy.Matrix(c) for c in product(*zip(low, high, strict=True))]
+    return InputRange(T * middle - reach, T * middle + reach, sympy.Matrix.hstack(*corners))
+
+
+def _limits(name: str, x: Any, m: int) -> Any:
+    import sympy
+
+    given = entries_of("input_range", name, x) if is_listed(x) else [x] * m
+    if len(given) != m:
+        raise ShapeError(f"input_range: {name} has {len(given)} entries, expected {m}, one for each input.")
+    return sympy.Matrix(m, 1, [expression("input_range", name, e) for e in given])

@@ -1,0 +1,207 @@
+"""The scene of a live page: that of the mechanism at its start, the step as JavaScript, sliders, plots and traces."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.api.constraints import assemble
+from sixd.errors import ScalarTypeError, ShapeError, SixdError, unknown_name
+from sixd.model.model import Model
+from sixd.model.system import System, require_system
+from sixd.simulation.problem import PROJECTED
+from sixd.simulation.setup import Setup, make_setup, positive
+from sixd.simulation.simulate import METHODS, simulate
+from sixd.simulation.stepping.compiled_steps import MIDPOINT
+from sixd.simulation.stepping.fixed import STEP
+from sixd.trajectory.labels import labels_of
+from sixd.viewer.live.deformation import deformations
+from sixd.viewer.live.programs import LivePrograms, live_problem, make_programs
+from sixd.viewer.live.sliders import Adjustable, adjustable
+from sixd.viewer.scene.drawn_model import drawn_model
+from sixd.viewer.scene.packing import flat_list
+from sixd.viewer.scene.plots import titled_groups
+from sixd.viewer.scene.poses import display_turn
+from sixd.viewer.scene.scene import make_scene
+
+LIVE_METHODS = ("rk4", "euler", "implicit")
+_REHEARSAL, _RECORDS = 4.0, 200  # [s] of motion that decide on the floor and the first view, and records of it
+
+
+def make_live_scene(
+    system: System,
+    *,
+    q: Any = None,
+    qd: Any = None,
+    parameters: Mapping[Any, Any] | None = None,
+    dt: float | None = None,
+    method: str = "rk4",
+    controller: Any = None,
+    forces: Any = (),
+    trace: str | Sequence[str] | None = None,
+    camera: Mapping[str, Any] | None = None,
+    title: str | None = None,
+) -> dict[str, Any]:
+    """Return the scene of a page that simulates a system from (q, qd) by itself; arguments as for ``sixd.view``."""
+    require_system("view", system)
+    _require_method(method)
+    step = positive("view", "dt", STEP if dt is None else dt, "s", zero=False)
+    at = _row("q", q, system.nq)
+    adjusted = adjustable(system, parameters, at)
+    motion = {"controller": controller, "forces": forces}
+    setup = _setup(adjusted, at, _row("qd", qd, system.nv), motion)
+    numeric = adjusted.numeric
+    model = drawn_model(numeric)
+    turn = display_turn(model)
+    problem, pull = live_problem(setup.problem)
+    programs = make_programs(problem, method, turn)
+    rehearsal = _rehearsal(numeric, setup, method, step, motion)
+    scene = make_scene(numeric, rehearsal, q=setup.q[0], camera=camera, title=title)
+    scene["trajectories"] = []
+    scene["kinematics"] = ""
+    constants = {**{name: x[0] for name, x in setup.constants.items()}, **pull}
+    scene["simulation"] = {
+        "h": step,
+        "method": method,
+        "start": {"q": flat_list(setup.q[0]), "qd": flat_list(setup.qd[0]), "u": flat_list(setup.u[0])},
+        "constants": {f"constant {name}": flat_list(x) for name, x in constants.items()},
+        "inputs": [f"constant {name}" for name in problem.constants],
+        "sliders": [
+            {"input": f"constant {s.symbol}", "label": s.label, "unit": s.unit, "value": s.value, "low": s.low,
+             "high": s.high}
+            for s in adjusted.sliders
+        ],
+        "turn": flat_list(turn[:3, :3]),
+        "pull": next(iter(pull)),
+        "observed": dict(programs.observed),
+        "plots": _plots(numeric, programs),
+        "traces": _traces(model, trace),
+        "reactions": _reactions(model) if "react" in programs.programs else [],
+    }  # fmt: skip
+    scene["simulation"] |= deformations(adjusted, scene, setup.q[0])
+    scene["simulation_code"] = programs.source()
+    if scene["simulation"]["traces"]:
+        scene["settings"]["trails"] = "origin"
+    return scene
+
+
+def _require_method(method: str) -> None:
+    if method in LIVE_METHODS:
+        return
+    if method in METHODS:
+        why = "has momenta instead of velocities" if method == MIDPOINT else "chooses its steps in Python"
+        known = ", ".join(LIVE_METHODS)
+        raise ScalarTypeError(f"view: method {method!r} {why}, expected one of {known} in live pages.")
+    raise unknown_name("view: method", "choice", method, LIVE_METHODS)
+
+
+def _row(name: str, value: Any, size: int) -> Any:
+    """One row of numbers as floats; None and names of configurations as they are."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        row = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(f"view: {name} is {value!r}, expected {size} numbers.") from None
+    if row.shape != (size,):
+        raise ShapeError(f"view: {name} has shape {row.shape}, expected ({size},): a live page shows one motion.")
+    return row
+
+
+def _setup(adjusted: Adjustable, q: Any, qd: Any, motion: Mapping[str, Any]) -> Setup:
+    """The setup of the simulation, with the sliders as parameters; raise if it needs Python while it runs."""
+    system = adjusted.system
+    if q is None and system.constraints:
+        q = assemble(adjusted.numeric, adjusted.numeric.neutral())
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        setup = make_setup(
+            "view", system, q, qd, sample_time=None, f_ext=None, constraints=PROJECTED, stabilisation=0.0, seed=None,
+            parameters={s.symbol: s.value for s in adjusted.sliders}, **motion,
+        )  # fmt: skip
+    if setup.sampled is not None:
+        why = "".join(str(w.message).partition("fix it: view: ")[2] for w in found)
+        raise ScalarTypeError(
+            f"view: the controller cannot be compiled, expected one that can, since a live page runs without Python: "
+            f"{why or 'it has a memory or a clock of its own.'} Or show a recorded motion: "
+            f"sixd.view(model, sixd.simulate(…))."
+        )
+    return setup
+
+
+def _rehearsal(system: System, setup: Setup, method: str, step: float, motion: Mapping[str, Any]) -> Any:
+    """The first seconds of the motion as (t, q), for the floor and the first view; None if it fails."""
+    seconds = min(_REHEARSAL, 20_000 * step)
+    every = max(1, round(seconds / step / _RECORDS))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = simulate(
+                system, setup.q[0], setup.qd[0], seconds, dt=step, method=method, record_every=every, progress=False,
+                **motion,
+            )  # fmt: skip
+    except SixdError:
+        return None
+    good = np.isfinite(found.q).all(axis=1)
+    return (found.t[good], found.q[good]) if good.any() else None
+
+
+# what is plotted and drawn ------------------------------------------------------------------------
+
+
+def _plots(system: Any, programs: LivePrograms) -> list[dict[str, Any]]:
+    """The plots: each series is an entry of an array of the page, "observed", "q", "qd" or "pull"."""
+    first, starts = 0, {}
+    for name, size in programs.observed.items():
+        starts[name], first = first, first + size
+    energies = [_series(n, "observed", starts[n]) for n in list(starts)[:3]]
+    found = [{"title": "energy [J]", "unit": "J", "series": energies}]
+    labels = labels_of(system)
+    for what, columns in (("q", labels.q), ("qd", labels.qd)):
+        found += [
+            {"title": title, "unit": unit, "series": [_series(c.name, what, k) for k, c in group]}
+            for title, unit, group in titled_groups(what, columns)
+        ]
+    for name, unit in (("momentum", "N s"), ("angular momentum", "N m s")):
+        if name in starts:
+            series = [_series(axis, "observed", starts[name] + k) for k, axis in enumerate("xyz")]
+            found.append({"title": f"{name} [{unit}]", "unit": unit, "series": series})
+    forces = [_series("pull", "pulling", 0)]
+    if "react" in programs.programs:
+        joints = enumerate(_reactions(system))
+        forces = [_series(one["name"], "reactionSizes", k) for k, one in joints if one["body"]] + forces
+    title = "forces in joints [N]" if len(forces) > 1 else "pull [N]"
+    found.insert(1, {"title": title, "unit": "N", "series": forces})
+    return found
+
+
+def _series(label: str, array: str, index: int) -> dict[str, Any]:
+    return {"label": label, "array": array, "index": index}
+
+
+def _reactions(model: Model) -> list[dict[str, Any]]:
+    """Where the forces of joints and then of constraints act: bodies, and points in them."""
+    found = [{"name": name, "body": i, "point": [0.0] * 3} for i, name in enumerate(model.joint_names, start=1)]
+    for k, constraint in enumerate(model.constraints):
+        frame = None if constraint.acted_frame is None else model.frames[constraint.acted_frame]
+        point = [0.0] * 3 if frame is None else flat_list(np.asarray(frame.pose, dtype=float)[:3, 3])
+        name = constraint.acted_frame or f"constraint {k + 1}"
+        found.append({"name": name, "body": 0 if frame is None else frame.body, "point": point})
+    return found
+
+
+def _traces(model: Any, trace: str | Sequence[str] | None) -> list[dict[str, Any]]:
+    """The points whose paths are drawn: origins of bodies and frames."""
+    names = [trace] if isinstance(trace, str) else list(trace or ())
+    found = []
+    for name in names:
+        if name not in model.frames:
+            raise unknown_name("view: trace", "frame", name, model.frames)
+        frame = model.frames[name]
+        if frame.body == 0:
+            raise ScalarTypeError(f"view: trace: {name!r} is fixed to the world, expected a frame that moves.")
+        found.append({"name": name, "body": frame.body, "point": flat_list(np.asarray(frame.pose, dtype=float)[:3, 3])})
+    return found

@@ -1,0 +1,178 @@
+"""Sliders of a live page: numbers of a system that become symbols, hence inputs of the step, and their ranges.
+
+The symbols of a symbolic system have sliders under their own names. A tree with numbers gets symbols for the strength
+of gravity, for damping in all joints, and for the masses of bodies that are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from sixd.algorithms.crba import crba
+from sixd.constraints.reduced_model import Reduced
+from sixd.errors import ModelError, OutOfRangeError, ScalarTypeError, unknown_name
+from sixd.model.model import Model
+from sixd.model.system import System
+from sixd.spatial.scalar import Array, is_number, symbols_in
+
+GRAVITY, DAMPING, MASS = "gravity", "damping", "mass:"
+_MOST_GRAVITY, _MOST_DAMPING = 20.0, 5.0  # [m/s²], [1/s]: ends of the sliders that were not given
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number that the reader changes: ``symbol`` is the name of its symbol in the system."""
+
+    symbol: str
+    label: str
+    unit: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustable:
+    """A system with a symbol for each slider, and the same system with the sliders' numbers."""
+
+    system: System
+    numeric: System
+    sliders: tuple[Slider, ...]
+
+    def at(self, values: Mapping[str, float]) -> System:
+        """Return the system with numbers, some of them (by symbol) other than those of the sliders."""
+        table = {s.symbol: s.value for s in self.sliders} | dict(values)
+        return self.system.substitute(table) if table else self.system
+
+
+def adjustable(system: System, parameters: Mapping[Any, Any] | None, q: Any = None) -> Adjustable:
+    """Return a system with its sliders; raise if a parameter is unknown, or if a symbol has none.
+
+    ``q`` (nq,), if any, is the start: damping is relative to the inertia that each freedom has there.
+    """
+    given = _given(parameters)
+    own = {str(s): None for s in system.symbols}
+    sliders = [_slider(name, name, "", given.pop(name)) for name in sorted(own) if name in given]
+    missing = sorted(set(own) - {s.symbol for s in sliders})
+    if missing:
+        raise ScalarTypeError(
+            f"view: {system.name!r} has symbols without a slider, {', '.join(missing)}; expected parameters = "
+            f'{{"{missing[0]}": (value, lowest, highest), …}}.'
+        )
+    start = {s.symbol: s.value for s in sliders}
+    numeric = system.substitute(start) if start else system
+    tree = system.model if isinstance(system, Reduced) else system
+    if not isinstance(tree, Model):
+        _refuse(system, given, ())
+        return Adjustable(system, numeric, tuple(sliders))
+    bodies = {f"{MASS}{name}": name for name in tree.body_names}
+    _refuse(system, given, (GRAVITY, DAMPING, *bodies))
+    changed, more = _with_masses(tree, given, bodies)
+    changed, some = _with_gravity(changed, given)
+    more += some
+    changed, some = _with_damping(changed, given, numeric, q)
+    more += some
+    adjusted: System = changed if system is tree else Reduced(changed)
+    return Adjustable(adjusted, numeric, (*sliders, *more))
+
+
+# arguments ----------------------------------------------------------------------------------------
+
+
+def _given(parameters: Any) -> dict[str, Any]:
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise ScalarTypeError(
+            f"view: parameters is {parameters!r}, expected a mapping of names to (value, lowest, highest)."
+        )
+    return {str(name): x for name, x in (parameters or {}).items()}
+
+
+def _refuse(system: System, given: Iterable[str], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise unknown_name("view: parameters", "parameter", name, (*known, *map(str, system.symbols)))
+
+
+def _slider(symbol: str, label: str, unit: str, given: Any) -> Slider:
+    """The slider of a range (value, lowest, highest)."""
+    wanted = "expected three numbers, (value, lowest, highest)"
+    try:
+        value, low, high = (float(x) for x in given)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(f"view: parameters: {label} is {given!r}, {wanted}.") from None
+    if not np.isfinite([value, low, high]).all() or not low <= value <= high or low == high:
+        raise OutOfRangeError(f"view: parameters: {label} is {given!r}, {wanted} with lowest ≤ value ≤ highest.")
+    return Slider(symbol, label, unit, value, low, high)
+
+
+# symbols in a tree with numbers -------------------------------------------------------------------
+
+
+def _symbol(name: str) -> Any:
+    import sympy
+
+    return sympy.Symbol(name)
+
+
+def _with_masses(tree: Model, given: dict[str, Any], bodies: Mapping[str, str]) -> tuple[Model, list[Slider]]:
+    """The tree with symbols for some masses; the moments grow with the mass, as of a body of another density."""
+    sliders: list[Slider] = []
+    inertia = tree.inertia.astype(object)
+    for name in [n for n in given if n in bodies]:
+        i = tree.body_index(bodies[name])
+        mass = tree.inertia[i][5, 5]
+        if not is_number(mass) or not mass > 0:
+            raise ModelError(f"view: parameters: {name!r} is of a body with mass {mass}, expected a positive number.")
+        slider = _slider(f"mass of {bodies[name]}", f"mass of {bodies[name]}", "kg", given.pop(name))
+        if slider.low < 0:
+            raise OutOfRangeError(f"view: parameters: {name} goes down to {slider.low:g} kg, expected at least 0.")
+        inertia[i] = inertia[i] / float(mass) * _symbol(slider.symbol)
+        sliders.append(slider)
+    return (replace(tree, inertia=inertia) if sliders else tree), sliders
+
+
+def _with_gravity(tree: Model, given: dict[str, Any]) -> tuple[Model, list[Slider]]:
+    """The tree with a symbol for the strength of gravity; the direction stays, -z if there is no gravity."""
+    if _hidden(tree.gravity, GRAVITY, given):
+        return tree, []
+    gravity = np.asarray(tree.gravity, dtype=float)
+    strength = float(np.linalg.norm(gravity))
+    direction = gravity / strength if strength else np.array([0.0, 0.0, -1.0])
+    usual = (strength, 0.0, max(_MOST_GRAVITY, 2 * strength))
+    slider = _slider("strength of gravity", "gravity", "m/s²", given.get(GRAVITY, usual))
+    return replace(tree, gravity=_scaled(direction, slider.symbol)), [slider]
+
+
+def _with_damping(tree: Model, given: dict[str, Any], numeric: System, q: Any) -> tuple[Model, list[Slider]]:
+    """The tree with further damping: a symbol [1/s] times the inertia that each freedom has at the start."""
+    if _hidden(tree.damping, DAMPING, given):
+        return tree, []
+    slider = _slider("rate of damping", "damping", "1/s", given.get(DAMPING, (0.0, 0.0, _MOST_DAMPING)))
+    at = numeric.neutral() if q is None or isinstance(q, str) else np.asarray(q, dtype=float)
+    if isinstance(numeric, Reduced):
+        at = np.asarray(numeric.coordinates(at), dtype=float)
+    model = numeric.model if isinstance(numeric, Reduced) else numeric
+    inertia = np.diag(np.asarray(crba(cast(Model, model), at), dtype=float))
+    more = _scaled(inertia, slider.symbol)
+    return replace(tree, damping=np.array([a + b for a, b in zip(tree.damping, more, strict=True)])), [slider]
+
+
+def _hidden(numbers: Array, name: str, given: Mapping[str, Any]) -> bool:
+    """Whether there is no slider of that name: it was given as None, or the model has symbols there."""
+    if name in given and given[name] is None:
+        return True
+    if not symbols_in([numbers]):
+        return False
+    if name in given:
+        raise ScalarTypeError(f"view: parameters: {name} of this model has symbols. Give their ranges instead.")
+    return True
+
+
+def _scaled(numbers: Array, symbol: str) -> Array:
+    """The numbers times a symbol; zeros stay numbers, so that they are folded."""
+    s = _symbol(symbol)
+    return np.array([float(x) * s if x else 0.0 for x in numbers], dtype=object)
