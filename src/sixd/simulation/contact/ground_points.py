@@ -12,7 +12,7 @@ import numpy as np
 
 from sixd.algorithms import kinematics
 from sixd.algorithms.jacobian import jacobian
-from sixd.forces.elements import ZERO_WRENCH, Applied, Force
+from sixd.forces.elements import ZERO_WRENCH, Force
 from sixd.forces.rigid_ground import RigidGround
 from sixd.model.system import System
 from sixd.spatial.rotation import skew
@@ -90,10 +90,10 @@ class GroundPoints:
             found.append(p.axes @ (a[3:] + skew(a[:3]) @ p.arm(T) + turning))
         return np.concatenate(found)
 
-    def applied(self, system: System, q: Array, force: Array) -> Applied:
-        """Return the effect of forces (3k,) [N] along the points' axes.
+    def joint_forces(self, system: System, q: Array, force: Array) -> Array:
+        """Return the joint forces (nv,) of forces (3k,) [N] along the points' axes.
 
-        As joint forces, from the wrench of all points of a frame in its own axes: 0.9 times the operations of external
+        From the wrench of all points of a frame in its own axes: 0.9 times the operations of external
         forces in forward dynamics (go2).
         """
         poses, tau = self._poses(system, q), np.zeros(system.nv, dtype=int)
@@ -104,7 +104,7 @@ class GroundPoints:
                     wrench = wrench + force_at_point(p.axes.T @ force[3 * i : 3 * i + 3], p.arm(T))
             J = system.apply("jacobian", jacobian, q, frame=name)
             tau = tau + J.T @ rotate_both(T[:3, :3].T, wrench)
-        return Applied(tau)
+        return tau
 
     def to_axes(self, force: Array) -> Array:
         """Return forces (3k,) in world axes along the points' axes instead."""
