@@ -270,10 +270,42 @@ def test_a_page_inside_another(browser, tmp_path):
 
 
 def test_the_page_executes_no_text():
-    text = sixd.view(sixd.zoo.pendulum(), live=True, open_browser=False)
-    text.close()
-    page = text._page(is_served=False)
+    with sixd.view(sixd.zoo.pendulum(), live=True, open_browser=False) as viewer:
+        page = viewer._page(is_served=False)
     assert "unsafe" not in re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+
+
+def test_names_stay_text(live):
+    """Of symbols, bodies and joints, whatever they contain."""
+    name = "</script><b>'\"`${1}"
+    mass = sympy.Symbol(name, positive=True)
+    builder = sixd.ModelBuilder(name)
+    builder.add_body(
+        name, "world", sixd.Revolute("y"), inertia=sixd.point(mass, (0, 0, -1)), joint_name=f"joint {name}"
+    )
+    page = live(builder.build(), q=[0.5], parameters={name: (1.0, 0.5, 2.0)}, trace=name)
+    ask(page, "sixd.simulation.advance(100)")
+    labels = page.page.eval_on_selector_all(".parameter label", "all => all.map(x => x.textContent)")
+    assert labels[0] == name
+    assert ask(page, "sixd.simulation.time") == pytest.approx(0.1)
+    assert page.complaints == []
+
+
+def test_large_pages_are_small():
+    """Beside meshes a page takes at most 2 MB: near the largest number of operations, too."""
+    with sixd.view(sixd.zoo.autotree(70), live=True, open_browser=False) as viewer:
+        assert len(viewer._page(is_served=False)) < 2e6
+
+
+def test_a_configuration_from_python(browser):
+    """``show`` moves a live page that is open, too."""
+    with sixd.view(sixd.zoo.pendulum(), live=True, q=[0.5], open_browser=False) as viewer:
+        page = Watched(browser)
+        page.page.goto(viewer.url)
+        page.page.evaluate("sixd.ready")
+        viewer.show([2.0])
+        page.until("Math.abs(sixd.simulation.q[0] - 2.0) < 1e-12")
+        assert not page.page.evaluate("sixd.playing")
 
 
 # errors -------------------------------------------------------------------------------------------

@@ -101,8 +101,8 @@ def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float 
     """Return a solid cone on a table, without gravity; at neutral q it touches the table z = 0 along x.
 
     Its apex is at (0, 1, 0); its axis rises by the ``half_angle`` [rad], in the body's frame along (cos, 0, sin).
-    ``slant`` is the length [m] from the apex to the rim. Frames: ``apex``, and ``base``, the base's centre with x along
-    the axis, away from the apex.
+    ``slant`` is the length [m] from the apex to the rim. Frames: ``apex``; ``base``, the base's centre with x along the
+    axis, away from the apex; ``rim``, the point of the rim that touches the table at neutral q.
 
     The cone is on a free joint, and rolling is a force: docs/course/motion/sim3_its_acceleration.md. With ``rolls`` it
     cannot but roll about its apex: q = (φ, ψ) is the turn of the line of contact about the vertical and that of the
@@ -125,6 +125,7 @@ def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float 
         builder.add_body("cone", "world", Free(), inertia=inertia)
     builder.add_frame("apex", "cone", placement(apex))
     builder.add_frame("base", "cone", placement(apex + along[:, 0] * height, R=along))
+    builder.add_frame("rim", "cone", placement(apex + np.array([slant, 0.0, 0.0])))
     shapes = Appearance(builder.build())
     draw_cone(shapes, apex, along, radius, height, solid, slant)
     draw_table(shapes, np.array([0.0, 1.0, 0.0]), 1.25 * slant)

@@ -163,7 +163,7 @@ class App {
   // the distance at which all fits into the picture; a scene's own camera moves back if the picture is narrow
   fit() {
     const { camera } = this;
-    const whole = this.simulation ? CLOSER * camera.distanceFor(this.world.room) : camera.distanceFor(this.world.room);
+    const whole = (this.simulation && this.world.swings ? CLOSER : 1) * camera.distanceFor(this.world.room);
     camera.distance = this.given ? this.given * Math.max(1, NARROW / camera.aspect) : whole;
     if (camera.flight) camera.flight.from.distance = camera.flight.to.distance = camera.distance;
   }
@@ -214,6 +214,7 @@ class App {
 
   optionChanged(name) {
     if (name === "follow") this.startFollowing();
+    if (name === "trails" && this.simulation) this.simulation.tracing = Boolean(this.options.trails);
     if (name === "panel") {
       this.ownPanel = false;
       this.resize();

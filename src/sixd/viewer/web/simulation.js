@@ -28,6 +28,7 @@ class Simulation {
     this.mass = bodies.reduce((sum, body) => sum + Math.max(finite(body.mass), 0), 0);
     this.turn = data.turn; // page = turn · world
     this.paths = data.traces.length ? data.traces : bodies.slice(1).map(({ name, com }, i) => ({ name, body: i + 1, point: finiteList(com, 3) }));
+    this.tracing = data.traces.length > 0; // paths are recorded while they are shown
     this.reset();
   }
 
@@ -93,7 +94,7 @@ class Simulation {
 
   record(now = false) {
     const { time } = this, tiny = 1e-9;
-    if (now || time - this.traced > TRACE - tiny) {
+    if (this.tracing && (now || time - this.traced > TRACE - tiny)) {
       this.traced = time;
       this.poses(this.q, this.pose);
       this.paths.forEach(({ body, point }, k) => addPoint(this.trail[k], pointOf(this.pose, body, point)));
