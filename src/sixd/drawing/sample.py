@@ -126,7 +126,7 @@ def bent(model: Model) -> Array:
     for i in model.bodies:
         joint, own = model.joints[i], model.iq[i]
         if isinstance(joint, (Revolute, Helical)):
-            q[own] = _middle(model, i) + _ANGLES[hinges % len(_ANGLES)] * much
+            q[own] = _middle(model, i) + _fan(model, i, _ANGLES[hinges % len(_ANGLES)] * much)
             hinges += 1
         elif isinstance(joint, Prismatic):
             q[own] = (1.1 if model.parent[i] else 0.7) * size
@@ -157,6 +157,12 @@ def _raised(model: Model, q: Array) -> Array:
         poses = np.asarray(body_poses(model, other), dtype=float)
         found.append((float((poses[:, :3, 3] @ -model.gravity).sum()), other))
     return max(found, key=lambda pair: pair[0])[1]
+
+
+def _fan(model: Model, i: int, angle: float) -> float:
+    """The angle [rad] of a hinge: the given one, or its part of a fan if several are at the same point of one body."""
+    here = [k for k in model.tree.children(model.parent[i]) if np.allclose(model.placement[k], model.placement[i])]
+    return angle if len(here) == 1 else ((len(here) - 1) / 2 - here.index(i)) * 0.9 + 0.15
 
 
 def _middle(model: Model, i: int) -> float:
