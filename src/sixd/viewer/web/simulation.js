@@ -81,6 +81,9 @@ class Simulation {
     return this.observed;
   }
 
+  // a vector of the world in the axes of the page
+  inPage(v) { return [0, 3, 6].map((r) => this.turn[r] * v[0] + this.turn[r + 1] * v[1] + this.turn[r + 2] * v[2]); }
+
   // the forces in joints and loops
   react() {
     if (!this.programs.react) return;
