@@ -120,16 +120,16 @@ def bent(model: Model) -> Array:
     if model.configuration_names:
         return model.configuration(model.configuration_names[0])
     q, hinges = model.neutral(), 0
-    # a robot of many bodies is drawn as its file has it, bent less
-    much = 1.0 if model.nb <= 4 else 0.6
+    # a robot of many bodies is bent less, or drawn as its file has it
+    much = 1.0 if model.nb <= 4 else 0.6 if model.nb <= 8 else 0.0
     size = _reach(model)
     for i in model.bodies:
         joint, own = model.joints[i], model.iq[i]
-        if isinstance(joint, (Revolute, Helical)):
-            q[own] = _middle(model, i) + _ANGLES[hinges % len(_ANGLES)] * much
+        if isinstance(joint, (Revolute, Helical)) and much:
+            q[own] = _middle(model, i) + _fan(model, i, _ANGLES[hinges % len(_ANGLES)] * much)
             hinges += 1
         elif isinstance(joint, Prismatic):
-            q[own] = (1.1 if model.parent[i] else 0.7) * size
+            q[own] = (1.1 if model.parent[i] else 0.7) * size * (much > 0)
         elif isinstance(joint, Cylindrical):
             q[own] = 0.7, 0.5 * size
         elif isinstance(joint, RackAndPinion):
@@ -138,8 +138,8 @@ def bent(model: Model) -> Array:
             q[own] = 0.5, 1.3 * size, 0.9 * size
         elif isinstance(joint, Spherical):
             q[own] = quaternion_from_vector(np.array([0.3, 0.4, 0.2]))
-        elif not isinstance(joint, Free):
-            q[own] = 0.5
+        elif not isinstance(joint, (Free, Revolute, Helical)):
+            q[own] = 0.5 * (much > 0)
     q = np.clip(q, model.lower, model.upper)
     if model.constraints:
         return _closed(model, q)
@@ -157,6 +157,12 @@ def _raised(model: Model, q: Array) -> Array:
         poses = np.asarray(body_poses(model, other), dtype=float)
         found.append((float((poses[:, :3, 3] @ -model.gravity).sum()), other))
     return max(found, key=lambda pair: pair[0])[1]
+
+
+def _fan(model: Model, i: int, angle: float) -> float:
+    """The angle [rad] of a hinge: the given one, or its part of a fan if several are at the same point of one body."""
+    here = [k for k in model.tree.children(model.parent[i]) if np.allclose(model.placement[k], model.placement[i])]
+    return angle if len(here) == 1 else ((len(here) - 1) / 2 - here.index(i)) * 0.9 + 0.15
 
 
 def _middle(model: Model, i: int) -> float:

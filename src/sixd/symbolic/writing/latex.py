@@ -76,6 +76,10 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
             if expr.could_extract_minus_sign() and not (-expr).is_Add:
                 return f"- {self._print(-expr)}"
             factors = textbook.factors(expr.as_ordered_factors())
+            number = factors[0]
+            if number.is_Rational and not number.is_Integer and any(x.is_Add for x in factors[1:]):
+                # 1/2 (a + b), not (a + b)/2
+                return rf"\frac{{{number.p}}}{{{number.q}}} {self._print(sympy.Mul(*factors[1:], evaluate=False))}"
             return str(super()._print_Mul(sympy.Mul(*factors, evaluate=False)))
 
         def _print_Float(self, expr: Any) -> str:
