@@ -101,10 +101,10 @@ def read_configuration(model: Model, q: Any) -> tuple[Array, list[str] | None]:
         given = np.zeros((0, 0))
     if given.shape != (model.nq,):
         raise ShapeError(f"draw: q has shape {given.shape}, expected ({model.nq},) for {model.name!r}.")
-    numbers, labels = bent(model), None
+    symbolic = [k for k, x in enumerate(given) if hasattr(x, "free_symbols") and not is_number(x)]
+    numbers, labels = (bent(model), [str(x) for x in given]) if symbolic else (np.zeros(model.nq), None)
     for k, x in enumerate(given):
-        if hasattr(x, "free_symbols") and not is_number(x):
-            labels = labels or [str(y) for y in given]
+        if k in symbolic:
             continue
         try:
             numbers[k] = float(x)
@@ -185,7 +185,7 @@ def _closed(model: Model, q: Array) -> Array:
     rng = np.random.default_rng(4)
     up = -np.asarray(model.gravity, dtype=float) if np.any(model.gravity) else np.array([0.0, 1.0, 0.0])
     found: list[tuple[float, Array]] = []
-    for start in (q, model.neutral(), -q, *(model.random_configuration(rng) for _ in range(4))):
+    for start in (q, model.neutral(), -q, *(model.random_configuration(rng) for _ in range(2))):
         try:
             there = np.asarray(assemble(model, start), dtype=float)
         except SixdError:
