@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from sixd.drawing.pen import BAR, Pen, circle
-from sixd.model.joints import Free, Planar, Prismatic, RackAndPinion
+from sixd.model.joints import Free, Planar, Prismatic, RackAndPinion, Revolute, Spherical
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
+from sixd.spatial.transform import make_pose
 from sixd.viewer.bodies import sticks
-from sixd.viewer.bodies.inertias import principal
+from sixd.viewer.bodies.inertias import equivalent_solid, principal
 from sixd.viewer.bodies.pieces import Piece
 from sixd.viewer.bodies.shapes import draw as draw_shapes
 
@@ -30,7 +31,22 @@ def body_pieces(model: Model, poses: Array, links: str) -> list[Piece]:
     maker = sticks.Sticks(model, sticks.rod_radius(model, set(model.bodies), size), size, {})
     bare = [i for i in model.bodies if i not in shaped and not _is_slider(model, i) and not _is_rail(model, i)]
     rods = [piece for i in bare for piece in maker.body(i) if not _is_point(piece, maker.r)]
-    return [p for p in shapes if p.body in shaped and _is_bulky(p, shapes)] + rods
+    wheels = [_wheel(model, maker, i) for i in bare if not any(p.body == i and not is_rod(p) for p in rods)]
+    return [p for p in shapes if p.body in shaped and _is_bulky(p, shapes)] + rods + [p for p in wheels if p]
+
+
+def _wheel(model: Model, maker: sticks.Sticks, i: int) -> Piece | None:
+    """The disc of a body at the end of a chain that spins about its axis of symmetry, beside the rod on which it is."""
+    body, joint = principal(model, i), model.joints[i]
+    if body is None or model.tree.children(i) or not isinstance(joint, (Revolute, Spherical)):
+        return None
+    spin = np.asarray(joint.axis, dtype=float) if isinstance(joint, Revolute) else body.com
+    off = float(np.linalg.norm(np.cross(spin, body.com)))
+    if off > 1e-9 * maker.size or not np.any(spin):
+        return None
+    solid = equivalent_solid(body, maker.r, spin / np.linalg.norm(spin))
+    wide = solid.kind == "cylinder" and solid.size[0] > 3 * maker.r
+    return Piece(i, solid.kind, solid.size, make_pose(solid.axes, body.com)) if wide else None
 
 
 def _is_slider(model: Model, i: int) -> bool:
@@ -117,15 +133,16 @@ def draw_solid(
     elif kind == "line":
         pen.canvas.line("solid", "n", pen.view.page(np.asarray(points) @ R.T + p), depth=depth)
     elif kind != "plane":
-        surface = _surface(kind, size) if points is None else np.asarray(points)
+        small = max((float(x) for x in size), default=1.0) * pen.view.scale < 20
+        surface = _surface(kind, size, 16 if small else 48) if points is None else np.asarray(points)
         pen.outline(style, surface @ R.T + p, depth=depth)
         if kind in ("sphere", "ellipsoid") and not pen.view.planar:
             _equators(pen, np.broadcast_to(np.asarray(size, dtype=float), (3,)), T, depth)
 
 
-def _surface(kind: str, size: tuple[float, ...]) -> Array:
-    """Points (n, 3) of the surface of a sphere, ellipsoid or capsule."""
-    u, v = np.meshgrid(np.linspace(0, 2 * np.pi, 48, endpoint=False), np.linspace(0, np.pi, 25))
+def _surface(kind: str, size: tuple[float, ...], n: int) -> Array:
+    """Points (…, 3) of the surface of a sphere, ellipsoid or capsule, n of them around it."""
+    u, v = np.meshgrid(np.linspace(0, 2 * np.pi, n, endpoint=False), np.linspace(0, np.pi, n // 2 + 1))
     ball = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], axis=-1).reshape(-1, 3)
     if kind != "capsule":
         return ball * np.broadcast_to(np.asarray(size, dtype=float), (3,))

@@ -42,7 +42,7 @@ _STYLE = (
     f".sixd-drawing .r{{font-style:normal}}"
 )
 # colours that are readable on light and on dark paper: axes, coordinates, arrows
-_COLORS = {"X": "#d9483b", "Y": "#2f9e55", "Z": "#3a7bd5", "C": "#c96f17", "A": "#8b54c4"}
+_COLORS = {"X": "#d9483b", "Y": "#2f9e55", "Z": "#4585dd", "C": "#c96f17", "A": "#8b54c4"}
 _STYLE += "".join(
     f".sixd-drawing .{c}{{fill:none;stroke:{color};stroke-width:1.7}}"
     f".sixd-drawing .{c}f{{fill:{color};stroke:none}}.sixd-drawing text.{c}t{{fill:{color}}}"

@@ -139,7 +139,10 @@ class _Figure:
     def _scale(self, view: View) -> float:
         points = [self.poses[i][:3, 3] for i in (0, *self.model.bodies)]
         points += [(self.poses[p.body] @ np.append(p.pose[:3, 3], 1))[:3] for p in self.pieces]
-        points += list(box_corners(self.pieces, self.poses))
+        points += list(box_corners([p for p in self.pieces if p.kind != "sphere"], self.poses))
+        for piece in (p for p in self.pieces if p.kind == "sphere"):
+            centre = (self.poses[piece.body] @ piece.pose)[:3, 3]
+            points += [centre + s * piece.size[0] * axis for s in (-1, 1) for axis in view.axes[:2]]
         for i in self.model.bodies:
             joint = self.model.joints[i]
             if isinstance(joint, RackAndPinion):
@@ -153,7 +156,8 @@ class _Figure:
     def draw_mechanism(self) -> None:
         """Draw ground, links, joints and constraints."""
         model, pen = self.model, self.pen
-        for i in self.roots:
+        based = self.links == "shapes" and any(p.body == 0 for p in self.pieces)
+        for i in self.roots if not based else ():
             ground.draw_support(pen, model, i, self.poses, pen.view.direction(self._along_world(i)))
         bodies.draw_bodies(pen, self.pieces, self.poses, self.links)
         for i in model.bodies:

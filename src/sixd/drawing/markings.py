@@ -202,7 +202,7 @@ def draw_centre(pen: Pen, p: Array, text: str, *, plain: bool) -> None:
         quarter = np.stack([x + r * np.cos(phi), y + r * np.sin(phi)], axis=1)
         pen.canvas.line("marks", "k", np.concatenate([[(x, y)], quarter]), closed=True)
     if text:
-        pen.canvas.label((x, y), text, towards=(-0.5, -1), gap=7, plain=plain)
+        pen.canvas.label((x, y), text, towards=(-0.5, -1), gap=9, plain=plain)
 
 
 def draw_gravity(pen: Pen, gravity: Array, text: str) -> None:

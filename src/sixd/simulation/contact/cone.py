@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sixd.spatial.scalar import maximum, minimum, sqrt, where
+from sixd.spatial.scalar import absolute, maximum, minimum, sqrt, where
 
 # part of the mean of a point's own block that is added to its diagonal where that is inverted: a point that cannot move
 # in some direction, as in a plane mechanism, has a singular one. What is
@@ -24,13 +24,15 @@ from sixd.spatial.scalar import maximum, minimum, sqrt, where
 DAMPING = {"float64": 1e-7, "float32": 1e-3}
 _STEEP = 0.01  # least part of the normal response that friction leaves (Painlevé's paradox lies below 0)
 NEVER = 1e20  # rad/s or m/s: rows without a limit have a larger one
-_NEWTON = 2  # iterations for the direction of slip
+_NEWTON = 1  # iterations for the direction of slip: Newton's method on all laws finds it too
 
 Block = Any  # (3, 3): the response of a point's velocity to its own impulse
 
 
 def point_impulse(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) -> list[Any]:
     """Return the impulse (3,) of one point that obeys the law, given its velocity u (3,) with the impulse x (3,).
+
+    It is exact where the point opens or sticks; where it slips, its direction is better than that of x and u.
 
     ``slide`` (3,) is c and c s.
     """
@@ -108,6 +110,26 @@ def in_cone(x: Any, mu: float, slide: Any) -> list[Any]:
     size, d = _unit([x[1] - centre[0], x[2] - centre[1]])
     size = minimum(size, n * mu * (1 - slide[0]))
     return [n, centre[0] + d[0] * size, centre[1] + d[1] * size]
+
+
+def point_residual(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) -> Any:
+    """Return by how much the velocity u of a point, or its impulse x, contradicts its law [m/s].
+
+    Of the impulse: what it is moved by into the cone, after a step against the velocity, times the response to it.
+    """
+    more = _mean(B) * DAMPING[dtype]
+    normal = B[0][0] + more
+    size = absolute(x[0] * normal - maximum(x[0] * normal - u[0], 0))
+    if not mu:
+        return size
+    t = maximum(B[1][1], B[2][2]) + more
+    most = x[0] * mu * t
+    away = [x[r] * t - u[r] + slide[r] * most for r in (1, 2)]
+    far, d = _unit(away)
+    far = minimum(far, most * (1 - slide[0]))
+    for r in range(2):
+        size = maximum(size, absolute(x[r + 1] * t + slide[r + 1] * most - d[r] * far))
+    return size
 
 
 def linear_point(

@@ -11,7 +11,7 @@ import numpy as np
 
 from sixd.model.system import System
 from sixd.simulation.contact.cone import NEVER
-from sixd.simulation.impulses.active_set import FAR, Bounds
+from sixd.simulation.impulses.active_set import FAR, SLACK, Bounds
 from sixd.simulation.impulses.joint_rows import JointRows
 from sixd.simulation.impulses.joint_step import BOUNCE, kept_at_rest, turning
 from sixd.simulation.impulses.limit_rows import LimitRows
@@ -23,7 +23,7 @@ class ContactJoints:
     """The joint rows of a step with contact."""
 
     def __init__(self, problem: Problem, rows: JointRows, dtype: str) -> None:
-        self.rows, self.m = rows, rows.k
+        self.rows, self.m, self.dtype = rows, rows.k, dtype
         self.limits = LimitRows(problem, rows, dtype) if rows.limits else None
 
     def guess(self, friction: Array) -> Array:
@@ -82,15 +82,21 @@ class ContactJoints:
         u: Array,
         x: Array,
         bounds: Array,
+        W: Array,
         done: Any,
     ) -> tuple[Any, ...]:
-        """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits."""
+        """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits.
+
+        W (m,) are the rows' responses to their own impulses: at the edge between sticking and sliding velocities that
+        are small beside what friction can change are 0 too.
+        """
         stop, out = self._stops(x, bounds), list(v2)
         for i, j in enumerate(self.rows.freedoms):
             lo, hi, low, high = bounds[4 * i : 4 * i + 4]
             # at the edge of sticking an impulse may be beyond its bounds by rounding, also where there is no limit
             above, below = (x[i] > hi) & (low > -NEVER), (x[i] < lo) & (high < NEVER)
-            exact = where((x[i] > lo) & (x[i] < hi), 0, where(above, low, where(below, high, out[j])))
+            rests = ((x[i] > lo) & (x[i] < hi)) | (absolute(out[j]) <= W[i] * (hi - lo) * SLACK[self.dtype])
+            exact = where(above, low, where(below, high, where(rests, 0, out[j])))
             out[j] = where(done > 0, exact, out[j])
         v2 = np.array(out)
         if self.limits is not None:

@@ -122,10 +122,12 @@ class ContactRows:
 
     def applied(self, system: System, q: Array, force: Array) -> Applied:
         """Return the effect of forces (n,) on the rows."""
-        found = self.points.applied(system, q, force[: 3 * self.k])
-        return (
-            found if self.joints is None else found._replace(tau=self.joints.apply(system, q, force[3 * self.k :]).tau)
-        )
+        tau = self.points.joint_forces(system, q, force[: 3 * self.k])
+        if self.joints is not None:
+            more = self.joints.apply(system, q, force[3 * self.k :]).tau
+            assert more is not None
+            tau = tau + more
+        return Applied(tau)
 
 
 def _symmetric(A: Array) -> Metric:

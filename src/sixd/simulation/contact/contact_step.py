@@ -17,6 +17,7 @@ of a step of length h:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from sixd.simulation.contact.cone import in_cone
 from sixd.simulation.contact.contact_joints import ContactJoints
 from sixd.simulation.contact.contact_rows import ContactRows
 from sixd.simulation.contact.impulse_solver import FAR, ImpulseSolver
-from sixd.simulation.contact.slip_paths import Slip, slip_path, turned_moment
+from sixd.simulation.contact.slip_paths import slip_path, turned_moment
 from sixd.simulation.impulses.strikes import Strike
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
@@ -43,6 +44,8 @@ _HELD = 1.0
 _TOUCHES = {"float64": 1e-3, "float32": 0.1}
 _BOUNCING = 2.0  # of h g: slower strikes do not bounce
 _SMOOTH = 0.25  # largest relative change of a force that is extrapolated
+# m/s: points that are slower at the beginning of a step did not slide
+_AT_REST = {"float64": 1e-9, "float32": 1e-6}
 _NONE = np.zeros(3)
 
 
@@ -61,6 +64,10 @@ class ContactStep:
         self.solve = ImpulseSolver(self.sparse, friction, self.rows.m, self.points.sweeps, dtype)
         self.take = base_step(self.rows.problem, method, dtype, Hold(self.n, self.rows.applied))
         self.joints = None if self.rows.joints is None else ContactJoints(problem, self.rows.joints, dtype)
+        k, n = self.k, self.n
+        shapes: dict[str, tuple[int, ...]] = {"slide": (3 * k,), "moment": (3 * k,), "turns": (k,), "bends": (k,)}
+        shapes |= {"any": (), "h": (), "v": (n,), "w": (n,), "held": (k,), "l": (n,), "U": (self.sparse.size,)}
+        self.slips = trace(self._slip_paths, shapes, dtype)
         # of h: how long before the end of the step changes of held impulses act on the average, as they grow along it
         self.lag = 1.0 if method == "euler" else 1 / 3
 
@@ -85,8 +92,9 @@ class ContactStep:
 
         # correct
         after, w, U1, *response = stages(self.rows.last, t + h, h, q1, v1, u1, *constants)
-        given = (h, per, after, v, w, g, held, still, l, U1)
-        b1, z, slide, moment, turns, since, pressed = part(stages, self._corrected, *given)
+        slide, moment, turns, bends = self._slips(stages, h, v, w, held, l, U1)
+        given = (h, per, after, v, w, g, held, still, l, bends, U1)
+        b1, z, since, pressed = part(stages, self._corrected, *given)
         if joints is not None:
             W = part(stages, lambda U: self.sparse.diagonal(U, 3 * k), U1)
             rest = [y[3 * k :] for y in (v, b, w, l)]
@@ -109,7 +117,7 @@ class ContactStep:
         u2, failed = np.array(forces), 2 - done - done1
         if joints is None:
             return q2, v2, u2, friction, failed
-        return (*joints.finished(self.system, per, q, qd, q2, v2, u2, x[3 * k :], bounds, done1), failed)
+        return (*joints.finished(self.system, per, q, qd, q2, v2, u2, x[3 * k :], bounds, W, done1), failed)
 
     def _part(self, stages: Stages, function: Callable[..., Any], *arrays: Any) -> Any:
         """Return the results of a function of arrays as a call of its own: each is computed once."""
@@ -152,35 +160,57 @@ class ContactStep:
         impulse = np.array(l)
         return impulse, a + self.sparse.change(L, root, self.sparse.collected(U, impulse)) * per
 
+    def _slips(self, stages: Stages, h: Any, v: Array, w: Array, held: Array, l: Array, U: Array) -> tuple[Array, ...]:
+        """Return the slide of the points (3k,), moment (3k,), turns (k,) and bends (k,); zeros while none slides."""
+        k, square = self.k, _AT_REST[self.dtype] ** 2
+        pairs = [(v[3 * i + 1], v[3 * i + 2]) for i in range(k)]
+        any = reduce(maximum, [where(a * a + b * b > square, held[i], 0) for i, (a, b) in enumerate(pairs)])
+        given = np.zeros(3 * k), np.zeros(3 * k), np.zeros(k), np.zeros(k), any
+        return stages(self.slips, *given, h, v, w, held, l, U, when=any)
+
+    def _slip_paths(
+        self, slide: Array, moment: Array, turns: Array, bends: Array, any: Any, h: Any, v: Array, w: Array,
+        held: Array, l: Array, U: Array,
+    ) -> tuple[Array, ...]:  # fmt: skip
+        rows, slips = self.sparse.rows(U), []
+        for i, point in enumerate(self.points.points):
+            pair, t = rows[3 * i + 1 : 3 * i + 3], slice(3 * i + 1, 3 * i + 3)
+            B = [[sum(x * other[j] for j, x in row.items()) for other in pair] for row in pair]
+            slips.append(slip_path(B, v[t], w[t], l[_own(i)], point.friction, held[i] > 0, h))
+        found = (
+            np.array([x for slip in slips for x in slip.shift]),
+            np.array([x for slip in slips for x in (0, *slip.moment)]),
+            np.array([slip.turns for slip in slips]),
+            np.array([slip.bends for slip in slips]),
+        )
+        pairs = zip(found, (slide, moment, turns, bends), strict=True)
+        return tuple(where(any > 0, new, old) for new, old in pairs)
+
     def _corrected(
-        self, h: Any, per: Any, after: Array, v: Array, w: Array, g: Any, held: Array, still: Array, l: Array, U: Array
-    ) -> tuple[Array, ...]:
-        """Return, at the end of a step: the rows' velocities without impulses, z of those that were held, the slide of
-        the points, moment and turns, since when their impulses change, and which may be pressed."""
+        self, h: Any, per: Any, after: Array, v: Array, w: Array, g: Any, held: Array, still: Array, l: Array,
+        bends: Array, U: Array,
+    ) -> tuple[Array, ...]:  # fmt: skip
+        """Return, at the end of a step: the rows' velocities without impulses, z of those that were held, since when
+        the points' impulses change, and which may be pressed."""
         z = self.sparse.collected(U, l)
         b = list(w - self.sparse.velocities(U, z))
-        rows, strikes, slips, pressed = self.sparse.rows(U), [], [], []
+        strikes, pressed = [], []
         for i, point in enumerate(self.points.points):
             n, on = 3 * i, held[i] > 0
             strike = Strike(on, after[i], v[n], w[n], per, h)
             bounce = strike.rebound(point.restitution, g * h * _BOUNCING, still[i]) if len(still) else 0
             b[n] = b[n] + where(on, 0, where(strike.happens, -bounce, FAR))
-            pair = rows[n + 1 : n + 3]
-            B = [[sum(x * other[j] for j, x in row.items()) for other in pair] for row in pair]
-            slips.append(slip_path(B, v[n + 1 : n + 3], w[n + 1 : n + 3], l[_own(i)], point.friction, on, h))
             strikes.append(strike)
             pressed.append(where(bounce > 0, 0, 1) if point.restitution else 1)
-        slide, moment = (np.array([x for slip in slips for x in part(slip)]) for part in (_shift, _moments))
-        turns = np.array([slip.turns for slip in slips])
-        return np.array(b), z, slide, moment, turns, self._times(strikes, slips, held, h), np.array(pressed)
+        return np.array(b), z, self._times(strikes, bends, held, h), np.array(pressed)
 
-    def _times(self, strikes: list[Strike], slips: list[Slip], held: Array, h: Any) -> Array:
+    def _times(self, strikes: list[Strike], bends: Array, held: Array, h: Any) -> Array:
         """Return the times (3k,) since the impulses change: held ones do by strikes of others, if there are any."""
         total = sum(x.weight for x in strikes[1:]) + strikes[0].weight
         mean = sum(x.weight * x.since for x in strikes) / where(total > 0, total, 1)
         found: list[Any] = []
-        for strike, slip, on in zip(strikes, slips, held, strict=True):
-            own = where(slip.bends > 0, h * max(self.lag, 0.5), h * self.lag)
+        for strike, bent, on in zip(strikes, bends, held, strict=True):
+            own = where(bent > 0, h * max(self.lag, 0.5), h * self.lag)
             found += [where(on > 0, where(total > 0, mean, own), strike.since)] * 3
         return np.array(found)
 
@@ -210,14 +240,6 @@ class ContactStep:
 
 def _own(i: int) -> slice:
     return slice(3 * i, 3 * i + 3)
-
-
-def _shift(slip: Slip) -> list[Any]:
-    return slip.shift
-
-
-def _moments(slip: Slip) -> list[Any]:
-    return [0, *slip.moment]
 
 
 def contact_step(problem: Problem, method: str, dtype: str, project: Callable[..., Any]) -> Callable[..., Any]:

@@ -248,8 +248,13 @@ def joint_pieces(model: Model, i: int, r: float, size: float) -> list[Piece]:
     if isinstance(joint, (Spherical, Universal)):
         return [_ball(i, np.zeros(3), 2 * r, color)]
     if isinstance(joint, RackAndPinion):
-        size_of_pinion = (max(abs(float(joint.radius)), r), 2 * r)
-        return [Piece(i, "cylinder", size_of_pinion, _rotated(turned_to((1, 0, 0))), color)]
+        radius = max(abs(float(joint.radius)), r)
+        pinion = Piece(i, "cylinder", (radius, 2 * r), _rotated(turned_to((1, 0, 0))), color)
+        # the rack, on the parent body, below the pinion; its upper side is the pitch line
+        low = make_pose(np.eye(3), np.array([0, 0, -float(joint.radius) - r]))
+        length = 2 * max(0.6 * size, 4 * radius)
+        T = np.asarray(model.placement[i], dtype=float) @ low
+        return [pinion, Piece(model.parent[i], "box", (2 * r, length, 2 * r), T, (*GROUND, 1.0))]
     if isinstance(joint, Planar):
         return [Piece(i, "box", (5 * r, 5 * r, 1.2 * r), _rotated(joint.plane), color)]
     return []

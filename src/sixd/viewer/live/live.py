@@ -17,6 +17,7 @@ from sixd.simulation.setup import Setup, make_setup, positive
 from sixd.simulation.simulate import METHODS, simulate
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import STEP
+from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of
 from sixd.viewer.live.deformation import deformations
 from sixd.viewer.live.programs import LivePrograms, live_problem, make_programs
@@ -24,10 +25,11 @@ from sixd.viewer.live.sliders import Adjustable, adjustable
 from sixd.viewer.scene.drawn_model import drawn_model
 from sixd.viewer.scene.packing import flat_list
 from sixd.viewer.scene.plots import titled_groups
-from sixd.viewer.scene.poses import display_turn
-from sixd.viewer.scene.scene import make_scene
+from sixd.viewer.scene.poses import display_turn, kinematics, world_poses
+from sixd.viewer.scene.scene import make_scene, measure
 
 LIVE_METHODS = ("rk4", "euler", "implicit")
+_FAR = 3.0  # sizes of the mechanism by which a body has moved that leaves the first view
 _REHEARSAL, _RECORDS = 4.0, 200  # [s] of motion that decide on the floor and the first view, and records of it
 
 
@@ -59,7 +61,9 @@ def make_live_scene(
     problem, pull = live_problem(setup.problem)
     programs = make_programs(problem, method, turn)
     rehearsal = _rehearsal(numeric, setup, method, step, motion)
-    scene = make_scene(numeric, rehearsal, q=setup.q[0], camera=camera, title=title)
+    near = None if rehearsal is None else _near(numeric, rehearsal)
+    scene = make_scene(numeric, near, q=setup.q[0], camera=camera, title=title)
+    scene["leaves"] = near is not rehearsal
     scene["trajectories"] = []
     scene["kinematics"] = ""
     constants = {**{name: x[0] for name, x in setup.constants.items()}, **pull}
@@ -132,7 +136,9 @@ def _setup(adjusted: Adjustable, q: Any, qd: Any, motion: Mapping[str, Any]) -> 
     return setup
 
 
-def _rehearsal(system: System, setup: Setup, method: str, step: float, motion: Mapping[str, Any]) -> Any:
+def _rehearsal(
+    system: System, setup: Setup, method: str, step: float, motion: Mapping[str, Any]
+) -> tuple[Array, Array] | None:
     """The first seconds of the motion as (t, q), for the floor and the first view; None if it fails."""
     seconds = min(_REHEARSAL, 20_000 * step)
     every = max(1, round(seconds / step / _RECORDS))
@@ -147,6 +153,16 @@ def _rehearsal(system: System, setup: Setup, method: str, step: float, motion: M
         return None
     good = np.isfinite(found.q).all(axis=1)
     return (found.t[good], found.q[good]) if good.any() else None
+
+
+def _near(system: System, motion: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The records of a motion before a body has moved by several times the mechanism's size; itself if none has."""
+    t, q = motion
+    poses, box, _ = measure(system, q[:1])
+    origins = world_poses(kinematics(system, np.eye(4)), q)[:, 1:, :3, 3]
+    moved = np.linalg.norm(origins - poses[1:, :3, 3], axis=-1).max(axis=-1, initial=0.0)
+    far = moved > _FAR * max(float(np.linalg.norm(box[1] - box[0])), 1e-9)
+    return (t[: far.argmax()], q[: far.argmax()]) if far.any() else motion
 
 
 # what is plotted and drawn ------------------------------------------------------------------------

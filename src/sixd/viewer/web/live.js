@@ -60,7 +60,7 @@ class LiveTransport {
     const get = (id) => document.getElementById(id);
     this.bar = get("transport");
     this.bar.hidden = false;
-    this.bar.classList.add("live");
+    document.body.classList.add("live");
     Object.assign(this, { button: get("t-play"), speed: get("t-speed"), read: get("t-time"), back: get("t-back"), forward: get("t-forward") });
     for (const id of ["t-scrub", "t-reverse", "t-loop"]) get(id).hidden = true;
     const use = this.button.querySelector("use");

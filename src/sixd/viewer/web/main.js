@@ -163,7 +163,7 @@ class App {
   // the distance at which all fits into the picture; a scene's own camera moves back if the picture is narrow
   fit() {
     const { camera } = this;
-    const whole = this.simulation ? CLOSER * camera.distanceFor(this.world.room) : camera.distanceFor(this.world.room);
+    const whole = (this.simulation && this.world.swings ? CLOSER : 1) * camera.distanceFor(this.world.room);
     camera.distance = this.given ? this.given * Math.max(1, NARROW / camera.aspect) : whole;
     if (camera.flight) camera.flight.from.distance = camera.flight.to.distance = camera.distance;
   }

@@ -136,8 +136,9 @@ class World {
     // a bob without anything that holds it swings about the origin
     if (this.simulation && !this.scene.visuals.some((visual) => visual.body === 0)) for (const box of [now, whole]) box.add([0, 0, 0]);
     // the first view does not include a motion that flies far away
-    this.leaves = whole.radius > 6 * now.radius;
-    this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : this.leaves ? now : whole;
+    this.leaves = this.simulation ? Boolean(this.scene.leaves) : whole.radius > 6 * now.radius;
+    this.swings = whole.radius > 1.15 * now.radius;
+    this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : this.leaves && !this.simulation ? now : whole;
     this.plane = this.findPlane();
     // the floor of the scene's settings, its plane, or height 0 unless something is lower
     const told = this.scene.settings.ground;

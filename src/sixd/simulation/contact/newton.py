@@ -1,0 +1,198 @@
+"""Newton's method on the laws of all points and joint rows, until all of them hold.
+
+An iteration linearizes the laws where it is, x = r - D u, and solves for the change of u = b + U z, z = Uᵀx, with the
+matrix 1 + Uᵀ D U, which has the zeros of the tree. In increments: (1 + Uᵀ D U) dz = Uᵀ ρ with the residual
+ρ = r - D u - x, du = U dz and dx = ρ - D du; whole impulses from whole velocities would lose as many digits as D is
+stiff. Impulses stay where the step takes them, also beyond their cones: (x, u) then says which laws change their mode
+(open, sticking, slipping), and the method is that of active sets. Moved into the cones, points of one foot would be
+thrown apart.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sixd.simulation.contact.cone import in_cone, linear_point, linear_row, on_graph, point_residual, row_impulse
+from sixd.simulation.contact.sparse_rows import SparseRows
+from sixd.spatial.scalar import Array, absolute, maximum, where
+from sixd.trace.program import Program, trace
+from sixd.trace.stages import Stages
+
+TOLERANCE = {"float64": 1e-10, "float32": 1e-5}  # m/s: by which velocities contradict the laws
+# beside joint rows, of points, and for rows this part counts (1e-5 rad/s): where joints that stick and feet that stick
+# hold the same mechanism, impulses wander on by 1e-6 rad/s for thousands of sweeps
+TOLERANCE_OF_JOINTS = {"float64": 1e-7, "float32": 1e-4}
+COARSER = 0.01
+# part of the mean of a point's own response by which a law that fixes a velocity is softened where it is linearized:
+# x = x0 - u/soft. Repeated, it fixes the velocity, also where impulses are redundant
+SOFT = {"float64": 1e-8, "float32": 1e-3}
+SOFT_JOINTS = 1e-4  # beside joint rows, whose impulses and those of the points are often redundant
+# after so many iterations both are these at least: where more points stick than it takes to hold a mechanism, their
+# velocities may contradict each other by 1e-6 m/s, and the force that removes that is without bounds
+_EASIER = 3
+_EASY_TOLERANCE = 1e-6
+_EASY_SOFT = 1e-4
+_EXACT = 0.01  # part of the tolerance before: no sweep follows, which would reduce what is left
+
+
+class Newton:
+    """Newton's method for points with coefficients of friction, and m joint rows, as calls within a recipe."""
+
+    def __init__(self, rows: SparseRows, friction: list[float], m: int, most: int, dtype: str) -> None:
+        self.rows, self.friction, self.m, self.most, self.dtype = rows, friction, m, most, dtype
+        self.k = len(friction)
+        self.tolerance = (TOLERANCE_OF_JOINTS if m else TOLERANCE)[dtype]
+        self.soft = max(SOFT[dtype], SOFT_JOINTS) if m else SOFT[dtype]
+
+    def __call__(self, stages: Stages, x: Array, U: Array, b: Array, slide: Array, bounds: Array) -> Any:
+        """Return impulses (n,) that obey the laws, from a guess x (n,), or else that; z (nv,); and 1 if they obey."""
+        start, step, end = self._programs
+        known = U, b, slide, bounds
+        u, left, *own = stages(start, x, *known)
+        found, _, _, done = stages(step, x, u, 0.0, 1 - left, *known, *own, most=self.most, when=left)
+        x, z = stages(end, found, done, x, *known)
+        return x, z, done
+
+    @cached_property
+    def _programs(self) -> tuple[Program, Program, Program]:
+        k, n = self.k, (3 * self.k + self.m,)
+        known: dict[str, tuple[int, ...]] = {"U": (self.rows.size,), "b": n, "slide": (3 * k,), "bounds": (4 * self.m,)}
+        found: dict[str, tuple[int, ...]] = {"x": n, "u": n, "count": (), "done": ()}
+        return (
+            trace(self._start, {"x": n, **known}, self.dtype),
+            trace(self._step, {**found, **known, "blocks": (6 * k,), "responses": (self.m,)}, self.dtype),
+            trace(self._end, {"x": n, "done": (), "guess": n, **known}, self.dtype),
+        )
+
+    def _start(self, x: Array, entries: Array, b: Array, slide: Array, bounds: Array) -> Any:
+        """Return the velocities (n,) with the impulses x, 1 unless they obey the laws, and the points' and rows' own
+        responses."""
+        U = self.rows.rows(entries)
+        u = self._velocities(entries, b, x)
+        blocks = [block(U[3 * i : 3 * i + 3]) for i in range(self.k)]
+        responses = [sum(a * a for a in row.values()) for row in U[3 * self.k :]]
+        size = self._size(blocks, responses, u, x, slide, bounds)
+        entries_of = [B[i][j] for B in blocks for i in range(3) for j in range(i, 3)]
+        return u, where(size < self.tolerance * _EXACT, 0, 1), np.array(entries_of), np.array(responses)
+
+    def _velocities(self, entries: Array, b: Array, x: Array) -> Array:
+        """Return b + U Uᵀx (n,). The sum of du would differ from it by rounding, times how stiff the laws are."""
+        return b + self.rows.velocities(entries, self.rows.collected(entries, x))
+
+    def _size(self, blocks: Any, responses: Any, u: Any, x: Any, slide: Array, bounds: Array) -> Any:
+        """Return by how much velocities contradict the laws [m/s]."""
+        size: Any = 0
+        for i, mu in enumerate(self.friction):
+            own = slice(3 * i, 3 * i + 3)
+            size = maximum(size, point_residual(blocks[i], u[own], x[own], mu, slide[own], self.dtype))
+        for i, B in enumerate(responses):
+            at = 3 * self.k + i
+            new = row_impulse(B, u[at], x[at], bounds[4 * i : 4 * i + 4])
+            size = maximum(size, absolute((new - x[at]) * B) * COARSER)
+        return size
+
+    def _step(
+        self, x: Array, u: Array, count: Any, done: Any, entries: Array, b: Array, slide: Array, bounds: Array,
+        blocks: Array, responses: Array,
+    ) -> Any:  # fmt: skip
+        late = count >= _EASIER
+        soft = where(late, max(self.soft, _EASY_SOFT), self.soft)
+        tolerance = where(late, max(self.tolerance, _EASY_TOLERANCE), self.tolerance * _EXACT)
+        own = [_symmetric(blocks[6 * i : 6 * i + 6]) for i in range(self.k)]
+        x1 = x + self.changes(self.rows.rows(entries), own, responses, u, x, slide, bounds, soft)
+        u1 = self._velocities(entries, b, x1)
+        found = where(self._size(own, responses, u1, x1, slide, bounds) < tolerance, 1, 0)
+        before = done > 0
+        return where(before, x, x1), where(before, u, u1), count + 1, where(before, 1, found)
+
+    def changes(
+        self, U: Any, blocks: Any, responses: Any, u: Any, x: Array, slide: Array, bounds: Array, soft: Any
+    ) -> Array:
+        """Return the changes of impulses (n,) by which the linearized laws hold."""
+        nv = self.rows.nv
+        A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
+        right: list[Any] = [0] * nv
+        laws: list[tuple[list[dict[int, Any]], list[Any], list[list[Any]]]] = []
+        for i, mu in enumerate(self.friction):
+            own = slice(3 * i, 3 * i + 3)
+            r, D = linear_point(blocks[i], u[own], x[own], mu, slide[own], self.dtype, soft)
+            laws.append((U[own], _residual(r, D, u[own], x[own]), D))
+        for i in range(self.m):
+            at = 3 * self.k + i
+            one, slope = linear_row(responses[i], u[at], x[at], bounds[4 * i : 4 * i + 4], soft)
+            laws.append(([U[at]], _residual([one], [[slope]], u[at : at + 1], x[at : at + 1]), [[slope]]))
+        for rows, rest, D in laws:
+            _add_law(A, right, rows, rest, D)
+        dz = _solved(A, right)
+        dx: list[Any] = []
+        for rows, rest, D in laws:
+            du = [product(row, dz) for row in rows]
+            dx += _residual(rest, D, du, [0] * len(du))
+        return np.array(dx)
+
+    def within(self, x: Any, slide: Array, bounds: Array) -> Array:
+        """Return impulses (n,) moved into the cones of points and onto the graphs of rows."""
+        new = list(x)
+        for i, mu in enumerate(self.friction):
+            own = slice(3 * i, 3 * i + 3)
+            new[own] = in_cone(new[own], mu, slide[own])
+        for i in range(self.m):
+            new[3 * self.k + i] = on_graph(new[3 * self.k + i], bounds[4 * i : 4 * i + 4])
+        return np.array(new)
+
+    def _end(self, x: Array, done: Any, guess: Array, entries: Array, b: Array, slide: Array, bounds: Array) -> Any:
+        """Return the impulses, of which rounding is removed, and z; the guess where none were found."""
+        x = where(done > 0, self.within(x, slide, bounds), guess)
+        return x, self.rows.collected(entries, x)
+
+
+def block(rows: list[dict[int, Any]]) -> list[list[Any]]:
+    """Return the response (3, 3) of a point to its own impulse."""
+    return [[sum(a * other[j] for j, a in row.items()) for other in rows] for row in rows]
+
+
+def _symmetric(entries: Any) -> list[list[Any]]:
+    a, b, c, d, e, f = entries
+    return [[a, b, c], [b, d, e], [c, e, f]]
+
+
+def product(row: dict[int, Any], z: Any) -> Any:
+    """Return a row of U times z (nv,)."""
+    return sum(a * z[j] for j, a in row.items())
+
+
+def _residual(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[Any]:
+    """Return r - D u - x."""
+    n = range(len(u))
+    return [r[a] - sum(D[a][c] * u[c] for c in n) - x[a] for a in n]
+
+
+def _add_law(A: Any, right: list[Any], rows: list[dict[int, Any]], residual: list[Any], D: list[list[Any]]) -> None:
+    """Add Uᵀ D U to A and Uᵀ ρ to the right side, for the rows of one law."""
+    n = range(len(rows))
+    for j in rows[0]:
+        left = [sum(rows[a][j] * D[a][c] for a in n) for c in n]
+        right[j] = right[j] + sum(rows[a][j] * residual[a] for a in n)
+        for m in rows[0]:
+            A[j, m] = A.get((j, m), 0) + sum(left[c] * rows[c][m] for c in n)
+
+
+def _solved(A: dict[tuple[int, int], Any], right: list[Any]) -> Array:
+    """Return A⁻¹ right, from the leaves to the root: of a tree's pattern nothing fills in."""
+    n = len(right)
+    y = list(right)
+    for i in reversed(range(n)):
+        inverse = 1 / A[i, i]
+        across = [j for j in range(i) if (i, j) in A]
+        for j in (j for j in range(i) if (j, i) in A):
+            factor = A[j, i] * inverse
+            for m in across:
+                A[j, m] = A.get((j, m), 0) - factor * A[i, m]
+            y[j] = y[j] - factor * y[i]
+    z: list[Any] = []
+    for i in range(n):
+        z.append((y[i] - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) / A[i, i])
+    return np.array(z)

@@ -1,0 +1,62 @@
+"""Rigid contact of many points: Newton's method on all laws alone, from 9 points on."""
+
+import warnings
+
+import numpy as np
+
+import nonsmooth
+import sixd
+
+G = nonsmooth.G
+
+
+def box_on_twelve_points():
+    """A box with the corners and the middles of the long edges below and above, and q on the ground."""
+    box, corners, q = nonsmooth.lying_box()
+    corners = np.asarray(corners, dtype=float)
+    middles = [(x, 0.0, z) for x in (-0.1, 0.1) for z in (-0.05, 0.05)]
+    points = {tuple(float(a) for a in row[:3]) for row in (*corners, *(corners[:, :3] * [1, 1, -1]), *middles)}
+    return box, np.array(sorted(points)), q
+
+
+def test_a_box_slides_to_rest_and_stays():
+    box, points, q = box_on_twelve_points()
+    assert len(points) >= 9
+    ground = sixd.RigidGround({"box": points}, friction=0.5)
+    motion = sixd.simulate(box, q, [0, 0, 0, 1.0, 0, 0], 0.5, forces=ground)
+    assert abs(motion.q[-1, 4] - 1 / (2 * 0.5 * G)) <= 1e-6  # it stops within a step, to a h²/8
+    assert np.abs(motion.qd[-1]).max() < 1e-9  # laws hold to 1e-12 m/s; of turning: over 0.05 m, undamped
+    assert motion.facts["unsolved"] == 0
+    (_, _, forces), *others = motion.contacts()
+    assert not others
+    np.testing.assert_allclose(forces[-1].sum(0), [0, 0, nonsmooth_weight(box)], atol=1e-6)
+
+
+def nonsmooth_weight(model):
+    return float(sum(inertia[5, 5] for inertia in model.inertia[1:])) * G
+
+
+def test_a_box_slides_down_a_slope():
+    box, points, _ = box_on_twelve_points()
+    angle = np.arctan(1.001 * 0.5)
+    normal, q = nonsmooth.on_slope(angle, 0.05)
+    motion = sixd.simulate(box, q, None, 1.0, forces=sixd.RigidGround({"box": points}, friction=0.5, normal=normal))
+    went = (motion.q[:, 4:] - motion.q[0, 4:]) @ [np.cos(angle), 0, -np.sin(angle)]
+    expected = G * (np.sin(angle) - 0.5 * np.cos(angle)) * motion.t**2 / 2
+    assert np.abs(went - expected).max() <= 1e-9  # of 2 mm
+
+
+def test_tumbling_rows_are_solved_and_do_not_depend_on_their_batch(rng):
+    box, points, q = box_on_twelve_points()
+    starts = np.tile(q, (9, 1))
+    starts[:, 6] += 0.3
+    speeds = 3 * rng.standard_normal((9, 6))
+    ground = sixd.RigidGround({"box": points}, friction=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sixd.SimulationWarning)  # a problem in 10⁴ may reach the limit
+        motion = sixd.simulate(box, starts, speeds, 0.6, forces=ground)
+        alone = sixd.simulate(box, starts[3], speeds[3], 0.6, forces=ground)
+    assert motion.failed == 0
+    assert np.sum(motion.facts["unsolved"]) <= 3
+    assert np.diff(motion.energy, axis=1).max() < 1e-5  # of some 10 J
+    np.testing.assert_array_equal(alone.q, motion.q[3])
