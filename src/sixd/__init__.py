@@ -15,6 +15,7 @@ from sixd.api.constraints import (
     mobility,
     projections,
 )
+from sixd.api.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from sixd.api.dynamics import (
     bias_force,
     center_of_mass,
@@ -222,6 +223,7 @@ __all__ = [
     "export_c",
     "external_force",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "from_dh",
     "get_num_threads",
     "gravity_force",
@@ -229,6 +231,7 @@ __all__ = [
     "hybrid_dynamics",
     "interop",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
     "inverse_operational_inertia",
     "is_holonomic",
