@@ -15,7 +15,15 @@ from sixd.api.constraints import (
     mobility,
     projections,
 )
-from sixd.api.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from sixd.api.derivatives import (
+    acceleration_derivatives,
+    center_of_mass_derivatives,
+    energy_derivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    momentum_derivatives,
+    velocity_derivatives,
+)
 from sixd.api.dynamics import (
     bias_force,
     center_of_mass,
@@ -190,6 +198,7 @@ __all__ = [
     "WorkerError",
     "__version__",
     "acceleration",
+    "acceleration_derivatives",
     "angular_velocity",
     "assemble",
     "bias_force",
@@ -199,6 +208,7 @@ __all__ = [
     "cache_info",
     "capsule",
     "center_of_mass",
+    "center_of_mass_derivatives",
     "centroidal_matrix",
     "check",
     "christoffel",
@@ -218,6 +228,7 @@ __all__ = [
     "draw",
     "ellipsoid",
     "energy",
+    "energy_derivatives",
     "ensemble",
     "equations",
     "export_c",
@@ -247,6 +258,7 @@ __all__ = [
     "mesh",
     "mobility",
     "momentum",
+    "momentum_derivatives",
     "newton_euler",
     "operational_inertia",
     "placement",
@@ -265,6 +277,7 @@ __all__ = [
     "to_urdf",
     "tube",
     "velocity",
+    "velocity_derivatives",
     "view",
     "where",
     "zoo",

@@ -15,6 +15,7 @@ from sixd.model.joints.base import Joint, _fixed
 from sixd.model.model import Model
 from sixd.spatial.dual import derivative
 from sixd.spatial.scalar import Array, common_dtype, is_number, is_zero
+from sixd.spatial.transform import crm
 
 _SLOPE = 1e-9  # of S: rounding of a constant S that is computed from q leaves 1e-16
 _SAMPLES = 2  # configurations at which S is differentiated
@@ -26,6 +27,30 @@ class JointSlopes(NamedTuple):
     S: list[Array]
     cJ_q: Array
     cJ_qd: Array
+
+
+class JointChanges(NamedTuple):
+    """xi and eta by q, zeta by qd, (6, nv) each, in coordinates of the joint's body; and S' along each freedom."""
+
+    xi: Array
+    eta: Array
+    zeta: Array
+    S: list[Array]
+
+
+def joint_changes(
+    joint: Joint, S: Array, q: Array, qd: Array, qdd: Array, v_p: Array, a_p: Array, v: Array
+) -> JointChanges:
+    """How a joint's freedoms change the motion of all that it carries: see rnea_derivatives.py.
+
+    ``v_p``, ``a_p`` (6,) are the parent's velocity and acceleration, ``v`` that of the joint's body, in its coordinates.
+    """
+    own = joint_slopes(joint, q, qd)
+    turned, raised = columns([D @ qd for D in own.S]), columns([D @ qdd for D in own.S])
+    xi = crm(v_p) @ S + turned
+    eta = crm(a_p) @ S + crm(v_p) @ xi + crm(v) @ turned + raised + own.cJ_q
+    zeta = crm(v_p) @ S + crm(v) @ S + own.cJ_qd
+    return JointChanges(xi, eta, zeta, own.S)
 
 
 def joint_slopes(joint: Joint, q: Array, qd: Array) -> JointSlopes:

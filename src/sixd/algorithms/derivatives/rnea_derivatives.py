@@ -21,12 +21,12 @@ import numpy as np
 
 from sixd.algorithms.coriolis import composite_factors, factor_for
 from sixd.algorithms.crba import composite_inertias
-from sixd.algorithms.derivatives.joint_slopes import JointSlopes, columns, joint_slopes, passive_slopes
+from sixd.algorithms.derivatives.joint_slopes import JointChanges, columns, joint_changes, passive_slopes
 from sixd.algorithms.kinematics import ZERO6, JointKinematics, joint_kinematics, world_transforms
 from sixd.algorithms.rnea import inward, outward
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, common_dtype
-from sixd.spatial.transform import crf, crm, inverse_transform
+from sixd.spatial.transform import crf, inverse_transform
 
 
 class InverseSlopes(NamedTuple):
@@ -37,61 +37,49 @@ class InverseSlopes(NamedTuple):
     qdd: Array
 
 
-class _Changes(NamedTuple):
-    """Lists over bodies: xi and eta by q, zeta by qd, (6, nv_i) each, and the slopes of the joint."""
-
-    xi: list[Array]
-    eta: list[Array]
-    zeta: list[Array]
-    joint: list[JointSlopes]
-
-
 def rnea_derivatives(model: Model, q: Array, qd: Array, qdd: Array, *, f_ext: Array | None = None) -> InverseSlopes:
     """Derivatives of ``rnea`` in the tangent space at q. O(n · depth)."""
     kinematics = joint_kinematics(model, q, qd)
     X, S = kinematics.X, kinematics.S
     v, a, f = outward(model, kinematics, qdd, -model.a_gravity)
-    xi, eta, zeta, slopes = changes(model, kinematics, q, qd, qdd, v, a)
+    change = changes(model, kinematics, q, qd, qdd, v, a)
     F, E = inward(model, kinematics, f)[0], _external(model, kinematics, f_ext)
     Ic, Bc = composite_inertias(model, X), composite_factors(model, X, v, factor_for(model))
 
-    dq, dqd, M = (np.zeros((model.nv, model.nv), dtype=common_dtype(Ic, Bc, F, E, eta)) for _ in range(3))
+    dq, dqd, M = (
+        np.zeros((model.nv, model.nv), dtype=common_dtype(Ic, Bc, F, E, [c.eta for c in change])) for _ in range(3)
+    )
     for i in model.bodies:
         # P, R, K: by what motions above joint i act on it; G, H: the forces that its own q and qd change
         iv, B = model.iv[i], Bc[i] * 2
         P, R, K = Ic[i] @ S[i], B.T @ S[i], columns([-crf(s) @ E[i] for s in S[i].T])
-        G, H = Ic[i] @ eta[i] + B @ xi[i], Ic[i] @ zeta[i] + B @ S[i]
-        dq[iv, iv] = S[i].T @ G + K.T @ S[i] + columns([D.T @ (F[i] - E[i]) for D in slopes[i].S])
+        xi, eta, zeta, slopes = change[i]
+        G, H = Ic[i] @ eta + B @ xi, Ic[i] @ zeta + B @ S[i]
+        dq[iv, iv] = S[i].T @ G + K.T @ S[i] + columns([D.T @ (F[i] - E[i]) for D in slopes])
         dqd[iv, iv], M[iv, iv] = S[i].T @ H, S[i].T @ P
         G = G + columns([crf(s) @ F[i] for s in S[i].T])
         j = i
         while model.parent[j]:  # along the branch to the root
             P, R, K, G, H = (X[j].T @ A for A in (P, R, K, G, H))
             j = model.parent[j]
-            jv = model.iv[j]
+            jv, above = model.iv[j], change[j]
             dq[jv, iv], dqd[jv, iv], M[jv, iv] = S[j].T @ G, S[j].T @ H, S[j].T @ P
-            dq[iv, jv] = P.T @ eta[j] + R.T @ xi[j] + K.T @ S[j]
-            dqd[iv, jv], M[iv, jv] = P.T @ zeta[j] + R.T @ S[j], M[jv, iv].T
+            dq[iv, jv] = P.T @ above.eta + R.T @ above.xi + K.T @ S[j]
+            dqd[iv, jv], M[iv, jv] = P.T @ above.zeta + R.T @ S[j], M[jv, iv].T
     spring, damping = passive_slopes(model, q)
     return InverseSlopes(dq + spring, dqd + damping, M + np.diag(model.armature))
 
 
 def changes(
     model: Model, kinematics: JointKinematics, q: Array, qd: Array, qdd: Array, v: list[Array], a: list[Array]
-) -> _Changes:
-    """What the freedoms of each joint change for all that it carries, in coordinates of its body."""
+) -> list[JointChanges]:
+    """What the freedoms of each joint change for all that it carries, a list over bodies, the world's entry first."""
     X, S = kinematics.X, kinematics.S
-    xi, eta, zeta, slopes = [S[0]], [S[0]], [S[0]], [JointSlopes([], S[0], S[0])]
+    found = [JointChanges(S[0], S[0], S[0], [])]
     for i in model.bodies:
-        p, iv = model.parent[i], model.iv[i]
-        v_p, a_p = X[i] @ v[p], X[i] @ a[p]
-        own = joint_slopes(model.joints[i], q[model.iq[i]], qd[iv])
-        turned, raised = columns([D @ qd[iv] for D in own.S]), columns([D @ qdd[iv] for D in own.S])
-        slopes.append(own)
-        xi.append(crm(v_p) @ S[i] + turned)
-        eta.append(crm(a_p) @ S[i] + crm(v_p) @ xi[i] + crm(v[i]) @ turned + raised + own.cJ_q)
-        zeta.append(crm(v_p) @ S[i] + crm(v[i]) @ S[i] + own.cJ_qd)
-    return _Changes(xi, eta, zeta, slopes)
+        p, state = model.parent[i], (q[model.iq[i]], qd[model.iv[i]], qdd[model.iv[i]])
+        found.append(joint_changes(model.joints[i], S[i], *state, X[i] @ v[p], X[i] @ a[p], v[i]))
+    return found
 
 
 def _external(model: Model, kinematics: JointKinematics, f_ext: Array | None) -> list[Array]:
