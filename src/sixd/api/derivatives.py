@@ -107,8 +107,8 @@ def velocity_derivatives(
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
     >>> sixd.velocity_derivatives(arm, [0.3, 0.5], [1, -2], "link2").q[3:5].round(6)
-    array([[0.      , 0.877583],
-           [0.      , -0.479426]])
+    array([[ 0.      ,  0.877583],
+           [ 0.      , -0.479426]])
     """
 
 
@@ -174,5 +174,5 @@ def energy_derivatives(model: System, q: Any, qd: Any, *, out: Any = None) -> En
 
     >>> import sixd
     >>> sixd.energy_derivatives(sixd.zoo.pendulum(), [0.5], [1.0]).potential_q.round(6)
-    array([2.351572])
+    array([2.351582])
     """
