@@ -18,6 +18,7 @@ from sixd.api.constraints import (
 from sixd.api.derivatives import (
     acceleration_derivatives,
     center_of_mass_derivatives,
+    constrained_dynamics_derivatives,
     energy_derivatives,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
@@ -218,6 +219,7 @@ __all__ = [
     "cone",
     "constrained_body",
     "constrained_dynamics",
+    "constrained_dynamics_derivatives",
     "constraint_error",
     "constraint_forces",
     "constraint_jacobian",
