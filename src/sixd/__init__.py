@@ -58,6 +58,7 @@ from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
 from sixd.drawing import Drawing, draw
 from sixd.engine.kernel import Kernel, compile, export_c
+from sixd.engine.patterns import derivative_pattern
 from sixd.errors import (
     AssemblyError,
     CacheWarning,
@@ -227,6 +228,7 @@ __all__ = [
     "controllers",
     "coriolis_matrix",
     "cylinder",
+    "derivative_pattern",
     "draw",
     "ellipsoid",
     "energy",

@@ -17,6 +17,7 @@ from sixd.algorithms.derivatives.constrained_derivatives import ConstrainedSlope
 from sixd.algorithms.derivatives.frame_derivatives import AccelerationSlopes, VelocitySlopes
 from sixd.algorithms.derivatives.momentum_derivatives import EnergySlopes, MomentumSlopes
 from sixd.algorithms.derivatives.rnea_derivatives import InverseSlopes
+from sixd.engine.patterns import packable
 from sixd.engine.public import public
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
@@ -24,15 +25,16 @@ from sixd.spatial.scalar import Array
 # dynamics ---------------------------------------------------------------------------------------
 
 
-@public(inverse_slopes, result=InverseSlopes)
+@public(packable("inverse_dynamics_derivatives", inverse_slopes), result=InverseSlopes)
 def inverse_dynamics_derivatives(
-    model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, out: Any = None
+    model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
 ) -> InverseSlopes:
     """Derivatives of ``inverse_dynamics``: how tau changes with q, qd and qdd.
 
     Parameters
     ----------
     q, qd, qdd, f_ext : as for ``inverse_dynamics``.
+    packed : True gives arrays (…, nnz) of the entries that are not zero by structure: see ``derivative_pattern``.
 
     Returns
     -------
@@ -56,15 +58,16 @@ def inverse_dynamics_derivatives(
     """
 
 
-@public(forward_slopes, result=ForwardSlopes, solves=True)
+@public(packable("forward_dynamics_derivatives", forward_slopes), result=ForwardSlopes, solves=True)
 def forward_dynamics_derivatives(
-    model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, out: Any = None
+    model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
 ) -> ForwardSlopes:
     """Derivatives of ``forward_dynamics``: how qdd changes with q, qd and tau.
 
     Parameters
     ----------
     q, qd, tau, f_ext : as for ``forward_dynamics``.
+    packed : True gives arrays (…, nnz) of the entries that are not zero by structure: see ``derivative_pattern``.
 
     Returns
     -------
@@ -85,7 +88,13 @@ def forward_dynamics_derivatives(
     """
 
 
-@public(constrained_derivatives, result=ConstrainedSlopes, solves=True, judged=False, generic=True)
+@public(
+    packable("constrained_dynamics_derivatives", constrained_derivatives),
+    result=ConstrainedSlopes,
+    solves=True,
+    judged=False,
+    generic=True,
+)
 def constrained_dynamics_derivatives(
     model: System,
     q: Any,
@@ -95,6 +104,7 @@ def constrained_dynamics_derivatives(
     f_ext: Any = None,
     t: Any = 0.0,
     stabilisation: float = 0.0,
+    packed: bool = False,
     out: Any = None,
 ) -> ConstrainedSlopes:
     """Derivatives of ``constrained_dynamics``: how qdd and the multipliers λ change with q, qd and tau.
@@ -102,6 +112,7 @@ def constrained_dynamics_derivatives(
     Parameters
     ----------
     q, qd, tau, f_ext, t, stabilisation : as for ``constrained_dynamics``.
+    packed : True gives arrays (…, nnz) of the entries that are not zero by structure: see ``derivative_pattern``.
 
     Returns
     -------
