@@ -18,6 +18,7 @@ from sixd.api.constraints import (
 from sixd.api.derivatives import (
     acceleration_derivatives,
     center_of_mass_derivatives,
+    constrained_dynamics_derivatives,
     energy_derivatives,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
@@ -57,6 +58,7 @@ from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
 from sixd.drawing import Drawing, draw
 from sixd.engine.kernel import Kernel, compile, export_c
+from sixd.engine.patterns import derivative_pattern
 from sixd.errors import (
     AssemblyError,
     CacheWarning,
@@ -218,6 +220,7 @@ __all__ = [
     "cone",
     "constrained_body",
     "constrained_dynamics",
+    "constrained_dynamics_derivatives",
     "constraint_error",
     "constraint_forces",
     "constraint_jacobian",
@@ -225,6 +228,7 @@ __all__ = [
     "controllers",
     "coriolis_matrix",
     "cylinder",
+    "derivative_pattern",
     "draw",
     "ellipsoid",
     "energy",
