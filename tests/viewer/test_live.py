@@ -23,7 +23,8 @@ def browser():
 
 @pytest.fixture
 def live(browser, tmp_path):
-    """Opens the live page of a model, paused at its start."""
+    """Opens the live page of a model, paused at its start; pages are closed at the end, so that they do not go on."""
+    opened = []
 
     def show(model, *, width=640, height=420, **options):
         with sixd.view(model, live=True, open_browser=False, **options) as viewer:
@@ -31,9 +32,12 @@ def live(browser, tmp_path):
         page = Watched(browser, width=width, height=height).open(path)
         page.page.evaluate("sixd.pause(); sixd.simulation.reset()")
         page.size = path.stat().st_size
+        opened.append(page)
         return page
 
-    return show
+    yield show
+    for page in opened:
+        page.page.close()
 
 
 def ask(page, expression):
@@ -280,11 +284,10 @@ def test_a_page_inside_another(browser, tmp_path):
     page.page.mouse.wheel(0, 120)
     page.until("window.scrollY > 0")
     assert inner.evaluate("sixd.camera.distance") == distance
-    page.page.evaluate("window.scrollTo(0, 0)")
-    page.page.mouse.click(30, 150)
-    for k in range(10):  # the browser keeps one turn of the wheel in one page, for a while
+    for k in range(10):  # the browser scrolls on for a while, and keeps one turn of the wheel in one page
         inner.evaluate("new Promise((done) => setTimeout(done, 500))")
-        page.page.mouse.move(32 + k, 152)
+        page.page.evaluate("window.scrollTo(0, 0)")
+        page.page.mouse.click(30 + k, 150)
         page.page.mouse.wheel(0, 120)
         if inner.evaluate("sixd.camera.distance") > distance:
             break
@@ -293,6 +296,7 @@ def test_a_page_inside_another(browser, tmp_path):
     inner.evaluate("new Promise((done) => setTimeout(done, 100))")
     assert inner.evaluate("document.documentElement.dataset.theme") == "dark"
     assert page.complaints == []
+    page.page.close()
 
 
 def test_the_page_executes_no_text():
@@ -332,6 +336,7 @@ def test_a_configuration_from_python(browser):
         viewer.show([2.0])
         page.until("Math.abs(sixd.simulation.q[0] - 2.0) < 1e-12")
         assert not page.page.evaluate("sixd.playing")
+        page.page.close()
 
 
 # errors -------------------------------------------------------------------------------------------

@@ -11,12 +11,12 @@ _SILENT = r"left|right|dot|ddot|frac|begin|end|operatorname|,|;|quad"  # command
 
 def aligned_latex(equations: Iterable[tuple[str, str]]) -> str:
     r"""``\begin{aligned}`` … of (left, right) sides, the signs below one another."""
-    lines = []
+    blocks = []
     for left, right in equations:
         first, *others = broken_latex(right, WIDEST - latex_width(left) - 2)
-        lines.append(f"{left} &= {first}")
-        lines += [rf"&\quad {part}" for part in others]
-    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+        # {} before a sign gives it the room of one between two terms
+        blocks.append(" \\\\\n".join([f"{left} &= {first}", *(rf"&\quad {{}} {part}" for part in others)]))
+    return "\\begin{aligned}\n" + " \\\\[4pt]\n".join(blocks) + "\n\\end{aligned}"
 
 
 def broken_latex(line: str, letters: float = WIDEST) -> list[str]:
