@@ -65,6 +65,7 @@ def test_snippets_run(file, tmp_path, monkeypatch):
         ("constraints", 10),
         ("simulation", 20),
         ("friction_stiffness_contact", 10),
+        ("derivatives", 1),
     ],
 )
 def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):

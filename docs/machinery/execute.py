@@ -54,6 +54,8 @@ def _one(path: Path, library: str, update: bool) -> tuple[float, str | None]:
     sys.argv = [str(path)]
     os.chdir(_scratch(path))
     page = read(path)
+    for old in (LIVE / "live" / page.name).parent.glob(f"{path.stem}-*.html"):
+        old.unlink()
     try:
         result = run(page, LIVE / "live")
         answers.check(result)

@@ -179,6 +179,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def _scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """The exercise's script only where there is an exercise."""
-    if tree is not None and any("exercise" in node["classes"] for node in tree.findall(nodes.container)):
+    """Scripts only where they are used: that of exercises, and that of frames."""
+    if tree is None:
+        return
+    if any("exercise" in node["classes"] for node in tree.findall(nodes.container)):
         app.add_js_file("exercise.js", loading_method="defer")
+    if any("<iframe" in node.astext() for node in tree.findall(nodes.raw)):
+        app.add_js_file("frames.js", loading_method="defer")

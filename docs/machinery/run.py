@@ -132,7 +132,7 @@ class _Screen(io.TextIOBase):
             return self._frame(value)
         if "matplotlib" in sys.modules and isinstance(value, _plot_types()):
             return {"text/plain": ""}  # drawn by `finish`
-        if "sympy" in sys.modules and isinstance(value, _symbolic_types()):
+        if "sympy" in sys.modules and _is_symbolic(value):
             return {"text/latex": f"$\\displaystyle {_formula(value)}$"}
         data = {}
         for method, mime in _MIMES.items():
@@ -158,16 +158,21 @@ class _Screen(io.TextIOBase):
         return {"viewer": frame}
 
 
-def _symbolic_types() -> tuple[type, ...]:
+def _is_symbolic(value: Any) -> bool:
+    """Whether a value is shown as a formula: SymPy's objects, and tuples and lists with nothing else in them."""
     import sympy
 
-    return (sympy.Basic, sympy.MatrixBase, sympy.NDimArray)
+    if isinstance(value, (tuple, list)):
+        return bool(value) and all(_is_symbolic(x) for x in value)
+    return isinstance(value, (sympy.Basic, sympy.MatrixBase, sympy.NDimArray))
 
 
 def _formula(value: Any) -> str:
     """A formula with dots for rates: thetad1 is \\dot{\\theta}_1, where a notebook would show thetad_1."""
     from sixd.symbolic import latex
 
+    if isinstance(value, (tuple, list)):
+        return r",\qquad ".join(map(_formula, value))
     rates = {s: match for s in value.free_symbols if (match := _RATE.fullmatch(s.name)) is not None}
     dots = {"d": "dot", "dd": "ddot"}
     greek = {name: "\\" + name for name in _GREEK}

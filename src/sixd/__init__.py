@@ -15,6 +15,16 @@ from sixd.api.constraints import (
     mobility,
     projections,
 )
+from sixd.api.derivatives import (
+    acceleration_derivatives,
+    center_of_mass_derivatives,
+    constrained_dynamics_derivatives,
+    energy_derivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    momentum_derivatives,
+    velocity_derivatives,
+)
 from sixd.api.dynamics import (
     bias_force,
     center_of_mass,
@@ -48,6 +58,7 @@ from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
 from sixd.drawing import Drawing, draw
 from sixd.engine.kernel import Kernel, compile, export_c
+from sixd.engine.patterns import derivative_pattern
 from sixd.errors import (
     AssemblyError,
     CacheWarning,
@@ -189,6 +200,7 @@ __all__ = [
     "WorkerError",
     "__version__",
     "acceleration",
+    "acceleration_derivatives",
     "angular_velocity",
     "assemble",
     "bias_force",
@@ -198,6 +210,7 @@ __all__ = [
     "cache_info",
     "capsule",
     "center_of_mass",
+    "center_of_mass_derivatives",
     "centroidal_matrix",
     "check",
     "christoffel",
@@ -207,6 +220,7 @@ __all__ = [
     "cone",
     "constrained_body",
     "constrained_dynamics",
+    "constrained_dynamics_derivatives",
     "constraint_error",
     "constraint_forces",
     "constraint_jacobian",
@@ -214,14 +228,17 @@ __all__ = [
     "controllers",
     "coriolis_matrix",
     "cylinder",
+    "derivative_pattern",
     "draw",
     "ellipsoid",
     "energy",
+    "energy_derivatives",
     "ensemble",
     "equations",
     "export_c",
     "external_force",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "from_dh",
     "get_num_threads",
     "gravity_force",
@@ -229,6 +246,7 @@ __all__ = [
     "hybrid_dynamics",
     "interop",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
     "inverse_operational_inertia",
     "is_holonomic",
@@ -244,6 +262,7 @@ __all__ = [
     "mesh",
     "mobility",
     "momentum",
+    "momentum_derivatives",
     "newton_euler",
     "operational_inertia",
     "placement",
@@ -262,6 +281,7 @@ __all__ = [
     "to_urdf",
     "tube",
     "velocity",
+    "velocity_derivatives",
     "view",
     "where",
     "zoo",

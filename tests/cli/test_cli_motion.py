@@ -391,7 +391,15 @@ def test_demo(call, tmp_path, monkeypatch):
     assert lines[-1] == str(page)
     assert "energy" in page.read_text(encoding="utf-8")
     assert max(map(len, lines[:-1])) <= 100
-    for part in ("A robot", "Equations of motion", "Speed", "Motion", "A page", "link6", "M[1,1] = I1 + I2 + m1·r1²"):
+    for part in (
+        "A robot",
+        "Equations of motion",
+        "Speed",
+        "Motion",
+        "A page",
+        "link6",
+        "M[1,1]          = I₁ + I₂ + m₁ r₁²",
+    ):
         assert part in out
     assert "--force" in fails(call("demo", "-o", page))
     with chromium() as browser:

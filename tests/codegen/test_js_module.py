@@ -78,6 +78,13 @@ def test_dry_friction_and_rigid_limits():
     agrees(stopped, [0.49, 0.0], [2.0, -1.0], 60, forces=sixd.RigidLimits())
 
 
+def test_rigid_ground():
+    """A ball that falls, slips and rolls."""
+    ball = sixd.zoo.falling_sphere()
+    ground = sixd.RigidGround({"sphere": (0, 0, 0, 0.05)}, friction=0.3)
+    agrees(ball, [1, 0, 0, 0, 0, 0, 0.06], [0, 0, 0, 1.0, 0, 0], 120, forces=ground)
+
+
 def test_controller_is_part_of_the_step():
     agrees(sixd.zoo.pendulum(), [0.5], [0.0], controller=lambda t, q, qd: -qd - 3 * q)
 

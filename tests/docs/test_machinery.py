@@ -66,6 +66,16 @@ def test_shows_as_a_notebook_does():
     assert displayed == [{"text/plain": "3"}, {"text/plain": "'text'"}]
 
 
+def test_formulas():
+    source = "import sympy as sp\nx, thetad1, qdd = sp.symbols('x thetad1 qdd')\n"
+    ((first,),) = run(page_of(cell(source + "thetad1 + 2 * qdd"))).outputs
+    assert first.data == {"text/latex": r"$\displaystyle 2 \ddot{q} + \dot{\theta}_{1}$"}
+    ((both,),) = run(page_of(cell(source + "x, sp.Matrix([x])"))).outputs
+    assert both.data == {"text/latex": r"$\displaystyle x,\qquad \left[\begin{matrix}x\end{matrix}\right]$"}
+    ((mixed,),) = run(page_of(cell(source + "x, 1"))).outputs
+    assert mixed.data == {"text/plain": "(x, 1)"}
+
+
 def test_viewers_are_saved_beside_the_site(tmp_path):
     page = page_of(cell("import sixd\nsixd.view(sixd.zoo.pendulum(), q=[0.5])"))
     assert run(page).outputs[0][0].data == {"viewer": ""}

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from machinery import answers
+from machinery import answers, outputs
 from machinery.page import all_pages
 from machinery.run import run
 
@@ -22,3 +22,9 @@ def test_page_runs(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # some write files
     result = run(page)
     assert answers.check(result) == len(page.exercises)
+
+
+@pytest.mark.one_target
+def test_outputs_are_stored_for_every_page_and_no_other():
+    stored = {path.relative_to(outputs.STORED).with_suffix("").as_posix() for path in outputs.STORED.rglob("*.txt")}
+    assert stored == {page.name for page in PAGES}

@@ -7,7 +7,7 @@ from machinery.page import read
 from machinery.run import PageError
 
 pytestmark = pytest.mark.one_target
-PAGES = [read(path) for path in sorted(sources.THEORY.glob("*.md"))]
+PAGES = [read(path) for path in (*sorted(sources.THEORY.glob("*.md")), sources.DOCS / "derivatives.md")]
 NOTES = [(page.path.stem, *found) for page in PAGES for found in sources.used(page)]
 
 

@@ -135,3 +135,28 @@ BAD = {
 def test_errors(error, message, density, region):
     with pytest.raises(error, match=f"Inertia.from_density: .*{message}"):
         Inertia.from_density(density, region)
+
+
+@pytest.mark.parametrize("root", [np.sqrt, math.sqrt, sp.sqrt], ids=["numpy", "math", "sympy"])
+def test_limits_by_functions_of_any_library(root):
+    """A cap of the unit sphere above z = 0.6: V = π h² (3 - h)/3 with h = 0.4."""
+    cap = {"z": (0.6, 1.0), "phi": (0, 2 * np.pi), "r": (0, lambda z: root(1 - z * z))}
+    np.testing.assert_allclose(float(Inertia.from_density(2.0, cap).mass), 2 * np.pi * 0.16 * 2.6 / 3, rtol=1e-10)
+
+
+@pytest.mark.long
+def test_density_that_jumps():
+    """A function that takes no arrays, with a jump: an error within seconds, not minutes of points."""
+    with pytest.raises(ModelError, match="Cut the region there"):
+        Inertia.from_density(lambda x, y, z: 1.0 if x > 0.3 else 2.0, BOX)
+
+
+def test_hostile_regions():
+    with pytest.raises(ModelError, match="at most one turn"):
+        Inertia.from_density(1.0, {"r": (0, 1), "theta": (0, np.pi), "phi": (0, 4 * np.pi)})
+    with pytest.raises(ScalarTypeError, match="no coordinate stands before it"):
+        Inertia.from_density(1.0, {"x": (0, lambda y: y), "y": (0, 1), "z": (0, 1)})
+    with pytest.raises(ShapeError, match="expected one number for each point"):
+        Inertia.from_density(lambda x, y, z: np.ones(7) + 0 * math.floor(np.max(x)), BOX)
+    with pytest.raises(ModelError, match="a limit is not finite"):
+        Inertia.from_density(1.0, {"z": (0, 2), "phi": (0, 1), "r": (0, lambda z: np.sqrt(1 - z * z))})

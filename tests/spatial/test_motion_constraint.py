@@ -134,3 +134,8 @@ def test_errors():
         force_subspace(np.array([[0, 0, 1, 0, 0, 0], [0, 0, 2, 0, 0, 0]]).T)
     with pytest.raises(SingularError, match="is singular, expected an inertia along every freedom"):
         sixd.constrained_body(sixd.rod(1.0, mass=1.0), [0, 0, 1, 0, 0, 0])
+
+
+def test_relative_inertia_of_what_is_not_finite():
+    with pytest.raises(sixd.ModelError, match="relative_inertia: A or B has entries that are not finite"):
+        sixd.relative_inertia(np.full((6, 6), np.nan), np.eye(6))

@@ -98,7 +98,7 @@ def test_steps_as_text_and_latex():
     assert steps._repr_markdown_() == steps.markdown()
     assert "Momenta:\n\n$$" in steps.markdown()
     assert repr(steps) == "<Derivation of 'two_link_arm': Lagrange's equations in 2 coordinates>"
-    assert "Damping and friction\nr[1] = F sign(ẋ) + c cos(x) ẋ" in str(
+    assert "Damping and friction\nb[1] = F sign(ẋ) + c cos(x) ẋ" in str(
         SYSTEMS["springs, damping, friction"]().derivation()
     )
 
@@ -218,3 +218,22 @@ def test_errors_of_constrained_equations():
         pendulum().constrained_equations()
     with pytest.raises(sixd.ShapeError, match="constrained_equations: tau has 1 entries, expected 3"):
         sleigh().constrained_equations([1])
+
+
+# long lines of LaTeX --------------------------------------------------------------------------------
+
+
+def test_latex_is_broken_outside_of_brackets(monkeypatch):
+    from sixd.symbolic.writing.latex_lines import aligned_latex, broken_latex, latex_width
+
+    line = r"\left(a + b\right) \dot{q}_{1} - \frac{c + d}{e} + \left[\begin{matrix}x + y\\z\end{matrix}\right]"
+    assert broken_latex(line, 1) == [
+        r"\left(a + b\right) \dot{q}_{1}",
+        r"- \frac{c + d}{e}",
+        r"+ \left[\begin{matrix}x + y\\z\end{matrix}\right]",
+    ]
+    assert broken_latex(line, 100) == [line]
+    assert latex_width(r"\dot{q}_{1} + \theta") == 4.5  # a letter, half of an index, a sign with its room, a letter
+    assert aligned_latex([("y", line)]).count(r"\\") == 1  # that of the matrix
+    monkeypatch.setattr("sixd.symbolic.equations.derivation.WIDEST", 20)  # too narrow for a matrix
+    assert "M_{12} = M_{21} &= " in SYSTEMS["2R arm"]().derivation().latex()

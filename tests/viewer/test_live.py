@@ -23,7 +23,8 @@ def browser():
 
 @pytest.fixture
 def live(browser, tmp_path):
-    """Opens the live page of a model, paused at its start."""
+    """Opens the live page of a model, paused at its start; pages are closed at the end, so that they do not go on."""
+    opened = []
 
     def show(model, *, width=640, height=420, **options):
         with sixd.view(model, live=True, open_browser=False, **options) as viewer:
@@ -31,13 +32,22 @@ def live(browser, tmp_path):
         page = Watched(browser, width=width, height=height).open(path)
         page.page.evaluate("sixd.pause(); sixd.simulation.reset()")
         page.size = path.stat().st_size
+        opened.append(page)
         return page
 
-    return show
+    yield show
+    for page in opened:
+        page.page.close()
 
 
 def ask(page, expression):
     return page.page.evaluate(expression)
+
+
+def pixel(page, body):
+    """Where a body is in the window, once the page is laid out."""
+    ask(page, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))))")
+    return ask(page, f"sixd.pixel('{body}')")
 
 
 # the motion ---------------------------------------------------------------------------------------
@@ -89,7 +99,7 @@ def test_a_mouse_pulls_a_link_and_lets_go(live):
     """Pulling changes the energy; afterwards it is kept to 1e-6 of the largest kinetic energy, for 10 s."""
     page = live(sixd.zoo.ur_arm(), q=HANGING)
     before, mouse = ask(page, "sixd.simulation.energy()"), page.page.mouse
-    x, y = ask(page, "sixd.pixel('link3')")
+    x, y = pixel(page, "link3")
     mouse.move(x, y)
     mouse.down()
     assert ask(page, "sixd.simulation.pull.body") == 3
@@ -137,7 +147,7 @@ def test_a_drag_beside_the_bodies_turns_the_view(live):
 def test_a_finger_pulls_and_two_fingers_do_not(live):
     """A second finger lets go: then both move the camera."""
     page = live(sixd.zoo.pendulum(), q=[0.3])
-    x, y = ask(page, "sixd.pixel('rod1')")
+    x, y = pixel(page, "rod1")
     touch = page.page.context.new_cdp_session(page.page)
 
     def fingers(kind, *points):
@@ -225,8 +235,9 @@ def test_forces_and_momentum(live):
     expected = sixd.joint_reactions(model, q, qd, np.zeros(3), expressed_in="aligned")[:, 3:]
     turn = np.reshape(ask(page, "sixd.scene.simulation.turn"), (3, 3))
     np.testing.assert_allclose(ask(page, "sixd.simulation.reactions()"), expected @ turn.T, atol=1e-9)
-    momentum = sixd.momentum(model, q, qd)[3:]
-    np.testing.assert_allclose(ask(page, "sixd.simulation.observed()")["momentum"], turn @ momentum, atol=1e-9)
+    observed = ask(page, "sixd.simulation.observed()")
+    np.testing.assert_allclose(observed["momentum"], sixd.momentum(model, q, qd)[3:], atol=1e-9)
+    np.testing.assert_allclose(observed["centre of mass"], sixd.center_of_mass(model, q), atol=1e-9)
     assert page.complaints == []
 
 
@@ -242,7 +253,7 @@ def test_systems_given_by_energies(live):
     ask(page, "sixd.simulation.advance(1000)")
     motion = sixd.simulate(system.substitute({g: 9.81, length: 1.0}), [0.5], [0.0], 1.0)
     assert abs(ask(page, "sixd.simulation.q")[0] - motion.q[-1, 0]) < 1e-9
-    x, y = ask(page, "sixd.pixel('bob')")
+    x, y = pixel(page, "bob")
     page.page.mouse.move(x, y)
     page.page.mouse.down()
     page.page.mouse.move(x + 40, y)
@@ -255,18 +266,37 @@ def test_systems_given_by_energies(live):
 
 
 def test_a_page_inside_another(browser, tmp_path):
-    """In a small frame of a page from the disk it runs too."""
+    """In a small frame of a page from the disk it runs too, and leaves the wheel to that page until it is clicked."""
     with sixd.view(sixd.zoo.pendulum(), live=True, q=[0.5], open_browser=False) as viewer:
         viewer.save_html(tmp_path / "pendulum.html")
     outer = tmp_path / "outer.html"
-    outer.write_text('<!doctype html><iframe src="pendulum.html" width="360" height="260"></iframe>')
+    frame = '<iframe src="pendulum.html" width="420" height="300" sandbox="allow-scripts"></iframe>'
+    outer.write_text(f'<!doctype html><body style="margin: 0">{frame}<div style="height: 3000px"></div>')
     page = Watched(browser)
     page.page.goto(outer.as_uri())
-    frame = page.page.frames[1]
-    frame.evaluate("sixd.ready")
-    frame.evaluate("sixd.simulation.advance(10)")
-    assert frame.evaluate("sixd.simulation.time") > 0
+    inner = page.page.frames[1]
+    inner.evaluate("sixd.ready")
+    inner.evaluate("sixd.pause(); sixd.simulation.advance(10)")
+    assert inner.evaluate("sixd.simulation.time") >= 0.01
+    assert not inner.evaluate("getComputedStyle(document.getElementById('b-help')).display !== 'none'")
+    distance = inner.evaluate("sixd.camera.distance")
+    page.page.mouse.move(30, 150)
+    page.page.mouse.wheel(0, 120)
+    page.until("window.scrollY > 0")
+    assert inner.evaluate("sixd.camera.distance") == distance
+    for k in range(10):  # the browser scrolls on for a while, and keeps one turn of the wheel in one page
+        inner.evaluate("new Promise((done) => setTimeout(done, 500))")
+        page.page.evaluate("window.scrollTo(0, 0)")
+        page.page.mouse.click(30 + k, 150)
+        page.page.mouse.wheel(0, 120)
+        if inner.evaluate("sixd.camera.distance") > distance:
+            break
+    assert inner.evaluate("sixd.camera.distance") > distance
+    inner.evaluate("window.postMessage({ sixd: 'dark' }, '*')")
+    inner.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert inner.evaluate("document.documentElement.dataset.theme") == "dark"
     assert page.complaints == []
+    page.page.close()
 
 
 def test_the_page_executes_no_text():
@@ -306,6 +336,7 @@ def test_a_configuration_from_python(browser):
         viewer.show([2.0])
         page.until("Math.abs(sixd.simulation.q[0] - 2.0) < 1e-12")
         assert not page.page.evaluate("sixd.playing")
+        page.page.close()
 
 
 # errors -------------------------------------------------------------------------------------------

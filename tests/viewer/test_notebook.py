@@ -205,6 +205,17 @@ def test_numbers_of_expressions(value, tex, plain):
     assert text(sp.Matrix([[e, 0]])).replace("e-09", "e-9") == f"[{plain}  0]"
 
 
+def test_fractions_stand_before_a_product_with_a_sum():
+    from sixd.symbolic.writing.latex import latex
+
+    a, b, c = sp.symbols("a b c")
+    half = sp.Rational(1, 2)
+    assert latex(half * a * (b + c)) == r"\frac{1}{2} a \left(b + c\right)"
+    assert latex(sp.Mul(half, b + c, evaluate=False)) == r"\frac{b + c}{2}"
+    assert latex(half * a / (b + c)) == r"\frac{a}{2 \left(b + c\right)}"
+    assert latex(half * a * b) == r"\frac{a b}{2}"
+
+
 @pytest.mark.parametrize("digits", [0, -1, 2.5, "4", True])
 def test_digits_are_a_number(digits):
     system = sixd.lagrange(sp.Symbol("xd") ** 2, 0, [x])

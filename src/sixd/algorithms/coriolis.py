@@ -31,7 +31,7 @@ def coriolis_matrix(model: Model, q: Array, qd: Array, *, factor: Factor | None 
     kinematics = joint_kinematics(model, q, qd)
     X, S, v = kinematics.X, kinematics.S, body_velocities(model, kinematics)
     Ic = composite_inertias(model, X)
-    Bc = _composite_factors(model, X, v, factor or _factor_for(model))
+    Bc = composite_factors(model, X, v, factor or factor_for(model))
     Sd = [S[0]]  # dS/dt as seen from the world
     for i in model.bodies:
         Sd.append(crm(v[i]) @ S[i] + model.joints[i].subspace_rate(q[model.iq[i]], qd[model.iv[i]]))
@@ -58,7 +58,7 @@ def christoffel(model: Model, q: Array) -> Array:
     """
     X, S = joint_transforms(model, q)
     Ic = composite_inertias(model, X)
-    factor = _factor_for(model)
+    factor = factor_for(model)
     body = np.repeat(np.arange(model.nb + 1), [joint.nv for joint in model.joints])  # the body that each freedom moves
     Gamma = np.zeros((model.nv,) * 3, dtype=common_dtype(Ic, S))
     J, path = [S[0]], [body[:0]]  # per body: Jacobian in its coordinates, freedoms of its columns
@@ -125,7 +125,7 @@ def factor_of_body(I: Array, v: Array) -> Array:
     return blocks(turning, ZERO3, -skew(u * m + W @ h), ZERO3)
 
 
-def _composite_factors(model: Model, X: list[Array], v: list[Array], factor: Factor) -> list[Array]:
+def composite_factors(model: Model, X: list[Array], v: list[Array], factor: Factor) -> list[Array]:
     """Bc (6, 6) of every body together with the bodies that it carries."""
     to_parent = _body_to_parent if factor is factor_of_body else _inertia_to_parent
     Bc = [np.zeros((6, 6), dtype=int), *(factor(model.inertia[i], v[i]) for i in model.bodies)]
@@ -146,7 +146,7 @@ def _body_to_parent(X: Array, B: Array) -> Array:
     return blocks(E.T @ (B[:3, :3] @ E + X[3:, :3] @ P), ZERO3, -P, ZERO3)
 
 
-def _factor_for(model: Model) -> Factor:
+def factor_for(model: Model) -> Factor:
     """The function that computes B; models of spatial_v2 may have inertias that no rigid body has."""
     return factor_of_body if all(map(_is_rigid, model.inertia[1:])) else factor_of_inertia
 

@@ -18,8 +18,10 @@ from sixd.trace.program import work_indices
 from sixd.trace.stages import Recipe, Work
 
 # statements of one function, and of the parts of a longer one. V8 leaves functions of more than 60 kB of bytecode to
-# its interpreter; a statement takes up to 20 bytes. The step of a 30-body tree took 250 µs whole, 40 µs in parts.
-WHOLE, PART = 2000, 1000
+# its interpreter; a statement takes up to 20 bytes. A humanoid's step took 270 µs while it was interpreted, then 21 µs;
+# that of a disc on 32 points of contact took 300 µs in parts of 1000 statements, 130 µs in parts of 400 or 200 (the
+# machine busy otherwise), an arm's as long in either.
+WHOLE, PART = 1000, 400
 
 
 def emit_js_module(recipe: Recipe, programs: Mapping[str, Program]) -> str:

@@ -133,15 +133,16 @@ def draw_solid(
     elif kind == "line":
         pen.canvas.line("solid", "n", pen.view.page(np.asarray(points) @ R.T + p), depth=depth)
     elif kind != "plane":
-        surface = _surface(kind, size) if points is None else np.asarray(points)
+        small = max((float(x) for x in size), default=1.0) * pen.view.scale < 20
+        surface = _surface(kind, size, 16 if small else 48) if points is None else np.asarray(points)
         pen.outline(style, surface @ R.T + p, depth=depth)
         if kind in ("sphere", "ellipsoid") and not pen.view.planar:
             _equators(pen, np.broadcast_to(np.asarray(size, dtype=float), (3,)), T, depth)
 
 
-def _surface(kind: str, size: tuple[float, ...]) -> Array:
-    """Points (n, 3) of the surface of a sphere, ellipsoid or capsule."""
-    u, v = np.meshgrid(np.linspace(0, 2 * np.pi, 48, endpoint=False), np.linspace(0, np.pi, 25))
+def _surface(kind: str, size: tuple[float, ...], n: int) -> Array:
+    """Points (…, 3) of the surface of a sphere, ellipsoid or capsule, n of them around it."""
+    u, v = np.meshgrid(np.linspace(0, 2 * np.pi, n, endpoint=False), np.linspace(0, np.pi, n // 2 + 1))
     ball = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], axis=-1).reshape(-1, 3)
     if kind != "capsule":
         return ball * np.broadcast_to(np.asarray(size, dtype=float), (3,))

@@ -156,7 +156,8 @@ class _Figure:
     def draw_mechanism(self) -> None:
         """Draw ground, links, joints and constraints."""
         model, pen = self.model, self.pen
-        for i in self.roots:
+        based = self.links == "shapes" and any(p.body == 0 for p in self.pieces)
+        for i in self.roots if not based else ():
             ground.draw_support(pen, model, i, self.poses, pen.view.direction(self._along_world(i)))
         bodies.draw_bodies(pen, self.pieces, self.poses, self.links)
         for i in model.bodies:

@@ -69,8 +69,9 @@ class Pen:
         """Draw a cylinder; sizes in m."""
         a = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
         near = a if self.view.facing(a) >= 0 else -a
-        front = circle(np.asarray(centre) + near * (length / 2), a, radius)
-        back = circle(np.asarray(centre) - near * (length / 2), a, radius)
+        n = 18 if radius * self.view.scale < 12 else 36  # corners of a circle
+        front = circle(np.asarray(centre) + near * (length / 2), a, radius, n=n)
+        back = circle(np.asarray(centre) - near * (length / 2), a, radius, n=n)
         self.outline(style, np.concatenate([front, back]), depth=depth)
         if abs(self.view.facing(a)) > 0.05:
             self.canvas.line("solid", style, self.view.page(front), closed=True, depth=depth)

@@ -101,10 +101,10 @@ def read_configuration(model: Model, q: Any) -> tuple[Array, list[str] | None]:
         given = np.zeros((0, 0))
     if given.shape != (model.nq,):
         raise ShapeError(f"draw: q has shape {given.shape}, expected ({model.nq},) for {model.name!r}.")
-    numbers, labels = bent(model), None
+    symbolic = [k for k, x in enumerate(given) if hasattr(x, "free_symbols") and not is_number(x)]
+    numbers, labels = (bent(model), [str(x) for x in given]) if symbolic else (np.zeros(model.nq), None)
     for k, x in enumerate(given):
-        if hasattr(x, "free_symbols") and not is_number(x):
-            labels = labels or [str(y) for y in given]
+        if k in symbolic:
             continue
         try:
             numbers[k] = float(x)
@@ -120,16 +120,16 @@ def bent(model: Model) -> Array:
     if model.configuration_names:
         return model.configuration(model.configuration_names[0])
     q, hinges = model.neutral(), 0
-    # a robot of many bodies is drawn as its file has it, bent less
-    much = 1.0 if model.nb <= 4 else 0.6
+    # a robot of many bodies is bent less, or drawn as its file has it
+    much = 1.0 if model.nb <= 4 else 0.6 if model.nb <= 8 else 0.0
     size = _reach(model)
     for i in model.bodies:
         joint, own = model.joints[i], model.iq[i]
-        if isinstance(joint, (Revolute, Helical)):
+        if isinstance(joint, (Revolute, Helical)) and much:
             q[own] = _middle(model, i) + _fan(model, i, _ANGLES[hinges % len(_ANGLES)] * much)
             hinges += 1
         elif isinstance(joint, Prismatic):
-            q[own] = (1.1 if model.parent[i] else 0.7) * size
+            q[own] = (1.1 if model.parent[i] else 0.7) * size * (much > 0)
         elif isinstance(joint, Cylindrical):
             q[own] = 0.7, 0.5 * size
         elif isinstance(joint, RackAndPinion):
@@ -138,8 +138,8 @@ def bent(model: Model) -> Array:
             q[own] = 0.5, 1.3 * size, 0.9 * size
         elif isinstance(joint, Spherical):
             q[own] = quaternion_from_vector(np.array([0.3, 0.4, 0.2]))
-        elif not isinstance(joint, Free):
-            q[own] = 0.5
+        elif not isinstance(joint, (Free, Revolute, Helical)):
+            q[own] = 0.5 * (much > 0)
     q = np.clip(q, model.lower, model.upper)
     if model.constraints:
         return _closed(model, q)
@@ -185,7 +185,7 @@ def _closed(model: Model, q: Array) -> Array:
     rng = np.random.default_rng(4)
     up = -np.asarray(model.gravity, dtype=float) if np.any(model.gravity) else np.array([0.0, 1.0, 0.0])
     found: list[tuple[float, Array]] = []
-    for start in (q, model.neutral(), -q, *(model.random_configuration(rng) for _ in range(4))):
+    for start in (q, model.neutral(), -q, *(model.random_configuration(rng) for _ in range(2))):
         try:
             there = np.asarray(assemble(model, start), dtype=float)
         except SixdError:

@@ -84,7 +84,7 @@ def _use_code(
     if entry is None:
         whole = next(routine for routine in routines if routine.provided)
         batches: list[Routine] = []
-        made = Entry(whole.inputs, whole.outputs, partial(_batch, batches), batches)
+        made = Entry(whole.inputs, whole.outputs, partial(_batch, function, batches), batches, function.result)
         entry = known.setdefault((declared, choices), made)
     provided = (len(known), *(routine.provided for routine in routines))
     entry.routines[:] = routines
@@ -101,10 +101,11 @@ def is_text(name: str, default: Any) -> bool:
     return name == "frame" or isinstance(default, str)
 
 
-def _batch(routines: list[Routine], *arrays: Any, out: Any = None) -> Any:
+def _batch(function: Function, routines: list[Routine], *arrays: Any, out: Any = None) -> Any:
     """The result for a plain batch that the code of calls has declined, such as a large one; None for other arrays."""
     results = (routine.quick(arrays, out) for routine in routines)
-    return next((result for result in results if result is not None), None)
+    found = next((result for result in results if result is not None), None)
+    return found if out is not None else function.pack(found)
 
 
 def evaluate(
@@ -151,7 +152,7 @@ def evaluate(
         return batch.write(where, kept, out, len(kept) > 1)
     if out is not None:
         return out
-    return tuple(kept) if len(kept) > 1 else kept[0]
+    return function.pack(tuple(kept)) if len(kept) > 1 else kept[0]
 
 
 def _meaning(function: Function, model: System, name: str) -> str:
@@ -233,7 +234,8 @@ def _evaluate_plainly(
         (kept,) = function.check(function.name, choices, [np.asarray(x) for x in result])
         return kept
 
-    return batch.apply(function.name, one, arguments, out=out)
+    result = batch.apply(function.name, one, arguments, out=out)
+    return result if out is not None else function.pack(result)
 
 
 def require_regular(where: str, model: System, singular: tuple[int, ...]) -> None:

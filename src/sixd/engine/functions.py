@@ -42,7 +42,8 @@ class Function:
     errors. ``generic``: the algorithm accepts any system and uses its constraints; other algorithms are written for
     trees, and a system may replace them (``System.apply``). ``timed``: constraints may make it depend on time.
     ``check(name, choices, results)`` returns the results that users get, or raises. ``adapt(function, system, choices,
-    arrays)`` returns the variant of the function for these arrays, and its arrays.
+    arrays)`` returns the variant of the function for these arrays, and its arrays. ``result`` is the class of several
+    results, a named tuple.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Function:
     timed: bool = False
     check: Callable[[str, tuple[Any, ...], list[Any]], list[Any]] | None = None
     adapt: Callable[..., tuple[Function, tuple[Any, ...]]] | None = None
+    result: type | None = None
 
     def __post_init__(self) -> None:
         for name in self.arrays:
@@ -67,6 +69,10 @@ class Function:
                     f"{self.name}: the shape of its array {name!r} is not known. State it: "
                     f"shapes={{{name!r}: ('nv',)}}, or add the name to SHAPES or CHOICES in sixd/engine/functions.py."
                 )
+
+    def pack(self, results: Any) -> Any:
+        """Several results, a tuple, in the class that users get; a single one as it is."""
+        return results if self.result is None or type(results) is not tuple else self.result(*results)
 
     def shape(self, name: str) -> Shape:
         """Core shape of one of its arrays, with sizes of the system as text."""
@@ -169,6 +175,12 @@ def _frame(where: str, system: System, value: Any) -> str:
     return str(value)
 
 
+def _flag(where: str, system: System, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ScalarTypeError(f"{where}: packed is {value!r}, expected True or False.")
+    return bool(value)
+
+
 def _prescribed(where: str, model: Any, given: Any) -> frozenset[int]:
     require_model(where, model)
     if isinstance(given, str):
@@ -192,4 +204,5 @@ CHOICES: dict[str, Callable[[str, System, Any], Any]] = {
     "per": _word("per", "model", "body", "subtree"),
     "given": _prescribed,
     "stabilisation": _stabilisation,
+    "packed": _flag,
 }

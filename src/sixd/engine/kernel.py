@@ -54,7 +54,7 @@ class Kernel(Called):
         if f_ext is None and not named and self._function.check is None:
             result = plain.quick(arrays, out)
             if result is not None:
-                return result
+                return result if out is not None else self._function.pack(result)
         if f_ext is not None and "f_ext" in self.inputs:  # a user's function may name an array so
             named, f_ext = {**named, "f_ext": f_ext}, None
         ordered = self._order(arrays, named)
@@ -75,7 +75,7 @@ class Kernel(Called):
         if code is None:
             return
         if "_plan" not in self.__dict__:  # of two threads the first wins
-            plan = calls.Plan(plain.inputs, plain.outputs, self.__call__, self, self.inputs)
+            plan = calls.Plan(plain.inputs, plain.outputs, self.__call__, self, self.inputs, self._function.result)
             self.__dict__.setdefault("_plan", plan)
         self._plan.set(code)
         self._attach(calls.shell(shell).address("call"), self._plan.address)

@@ -37,7 +37,8 @@ def public(
     ----------
     algorithm : ``algorithm(system, *arrays, **choices)`` on one row of any scalar.
     shapes : core shapes of the arrays that are not in ``SHAPES``, such as {"b": ("nv",), "point": (3,)}.
-    facts : ``solves``, ``needs_mass``, ``judged``, ``generic``, ``check``, ``adapt``: see :class:`Function`.
+    facts : ``solves``, ``needs_mass``, ``judged``, ``generic``, ``check``, ``adapt``, ``result``: see
+        :class:`Function`.
     """
 
     def declare(function: F) -> F:

@@ -35,6 +35,7 @@ _FOREVER = 2**62
 _SLOTS = 512  # of a table
 
 _LOCK = Lock()
+_RESULTS: set[type] = set()  # classes of results, which compiled code uses as long as the process lives
 _shell: Loaded | None = None
 
 
@@ -86,7 +87,10 @@ class _Names:
 
 
 class Plan:
-    """The words of a plan for arrays of these core shapes and names; ``owner`` is the object that has the plan."""
+    """The words of a plan for arrays of these core shapes and names; ``owner`` is the object that has the plan.
+
+    ``result`` is the class of several outputs, a named tuple, or None for a plain one.
+    """
 
     def __init__(
         self,
@@ -95,6 +99,7 @@ class Plan:
         fallback: Callable[..., Any],
         owner: Any,
         names: Sequence[str] = (),
+        result: type | None = None,
     ) -> None:
         cores: tuple[Shape, ...] = (*inputs, *outputs)
         if not inputs or len(cores) > MOST_ARRAYS or any(len(core) > MOST_DIMENSIONS for core in cores):
@@ -105,7 +110,10 @@ class Plan:
         self._words = (ctypes.c_int64 * (first + len(SPEC) * len(cores) + len(lengths)))()
         self._fallback, self._names = fallback, _Names(names or [""] * len(inputs), {}, out=True)
         self._codes: dict[str, Code] = {}
-        own = {"fallback": id(fallback), "owner": id(owner), "outputs": len(outputs)}
+        own = {"fallback": id(fallback), "owner": id(owner), "outputs": len(outputs), "named": 0}
+        if result is not None:
+            _RESULTS.add(result)
+            own["named"] = id(result)
         words = {**interface(), **own, **self._names.words, "arguments": len(inputs) if cores else -1}
         for k, name in enumerate(PLAN):
             self._words[k] = words[name]
@@ -138,11 +146,16 @@ class Entry(Called):
     """A function of arrays (and ``out=``) in compiled code, which calls ``fallback`` where it does not serve."""
 
     def __init__(
-        self, inputs: Sequence[Shape], outputs: Sequence[Shape], fallback: Callable[..., Any], routines: Any = None
+        self,
+        inputs: Sequence[Shape],
+        outputs: Sequence[Shape],
+        fallback: Callable[..., Any],
+        routines: Any = None,
+        result: type | None = None,
     ) -> None:
         self._fallback, self.routines = fallback, routines
         self.provided: Any = None  # what the code depends on
-        self.plan = Plan(inputs, outputs, fallback, self)
+        self.plan = Plan(inputs, outputs, fallback, self, result=result)
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         """Call the fallback: compiled code is not attached."""

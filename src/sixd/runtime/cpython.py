@@ -75,6 +75,7 @@ def interface() -> dict[str, int]:
         "tuple_set": _address(api.PyTuple_SetItem),
         "incref": _address(api.Py_IncRef),
         "decref": _address(api.Py_DecRef),
+        "call_object": _address(api.PyObject_CallObject),
         "vectorcall": _address(api.PyObject_Vectorcall),
         "save_thread": _address(api.PyEval_SaveThread),
         "restore_thread": _address(api.PyEval_RestoreThread),

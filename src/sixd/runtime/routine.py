@@ -142,7 +142,7 @@ class Routine:
         if out is None:
             results: Any = tuple([new_array(rows + core, self._kind) for core in loop.outputs])
         else:
-            results = out if type(out) is tuple and len(out) > 1 else (out,)
+            results = out if isinstance(out, tuple) and len(out) > 1 else (out,)
         every = (*arrays, *results)
         if len(every) != len(loop.cores) or (rows[0] >= self._many and threads.get_num_threads() > 1):
             return None

@@ -41,7 +41,8 @@ def moments_of_density(where: str, density: Any, region: Any) -> tuple[Any, Arra
     left = {s for x in given for s in getattr(x, "free_symbols", ())} - coordinates
     exact = _is_exact(density, region)
     found: Any = None
-    if not callable(rho) and (left or exact):
+    is_formula = not any(callable(x) and not is_sympy(x) for x in given)
+    if is_formula and (left or exact):
         found = _exactly(pieces, rho)
     if found is None:
         if left:
@@ -95,7 +96,8 @@ def _function(where: str, what: str, f: Callable[..., Any], known: Sequence[str]
         return lambda **at: f(*(at[n] for n in names))
     if len(names) == 3 and set("xyz") <= set(known):
         return lambda **at: f(at["x"], at["y"], at["z"])
-    raise ScalarTypeError(f"{where}: {what} is a function of {', '.join(names)}, expected of {', '.join(known)}.")
+    wanted = f"of {', '.join(known)}" if known else "a number, since no coordinate stands before it"
+    raise ScalarTypeError(f"{where}: {what} is a function of {', '.join(names)}, expected {wanted}.")
 
 
 def _density(where: str, density: Any) -> Any:
@@ -144,11 +146,15 @@ def _from_limits(where: str, region: Mapping[str, Any]) -> Piece:
 
 
 def _limit(where: str, name: str, x: Any, outer: dict[str, Any]) -> Any:
-    """A limit as an expression in the coordinates listed before it."""
+    """A limit as an expression in the coordinates listed before it, or a function on arrays of them by keyword."""
     import sympy
 
     if callable(x) and not is_sympy(x):
-        x = _function(where, f"a limit of {name}", x, list(outer))(**outer)
+        f = _function(where, f"a limit of {name}", x, list(outer))
+        try:
+            x = f(**outer)
+        except (TypeError, AttributeError, ValueError):  # math.sqrt, np.sqrt, comparisons, …
+            return f
     if not (is_sympy(x) or is_number(x)) or isinstance(x, bool):
         raise ScalarTypeError(f"{where}: a limit of {name} is {x!r}, expected a number, an expression or a function.")
     value = _own(x)
@@ -164,11 +170,16 @@ def _limit(where: str, name: str, x: Any, outer: dict[str, Any]) -> Any:
 
 
 def _require_order(where: str, name: str, low: Any, high: Any) -> None:
-    if low.is_number and high.is_number and not low <= high:
+    numbers = [x for x in (low, high) if is_sympy(x) and x.is_number]
+    if len(numbers) == 2 and not low <= high:
         raise ModelError(f"{where}: the limits of {name} are {low} and {high}, expected lower ≤ upper.")
+    if len(numbers) == 2 and name == "phi" and float(high - low) > 2 * np.pi + 1e-12:
+        raise ModelError(
+            f"{where}: the limits of phi are {low} and {high}, expected at most one turn, 2π, between them."
+        )
     least, most = _ALLOWED.get(name, (-np.inf, np.inf))
-    for x in (low, high):
-        if x.is_number and not least <= float(x) <= most:
+    for x in numbers:
+        if not least <= float(x) <= most:
             raise ModelError(f"{where}: a limit of {name} is {x}, expected {least:g} ≤ {name} ≤ {most:.5g}.")
 
 
@@ -272,7 +283,7 @@ def _short(x: Any) -> Any:
 
 def _numerically(where: str, piece: Piece, rho: Any) -> Array:
     """The ten integrals over a piece as floats: two successive rules must agree."""
-    limits = [(str(s), _on_arrays(low), _on_arrays(high)) for s, low, high in piece.limits]
+    limits = [(str(s), _limit_on_arrays(where, low), _limit_on_arrays(where, high)) for s, low, high in piece.limits]
     point, volume = [_on_arrays(x) for x in piece.point], _on_arrays(piece.volume)
     density = rho if callable(rho) else _on_arrays(rho)
     for rules in ([_gauss(n) for n in _GAUSS], [_double_exponential(h) for h in _EXPONENTIAL]):
@@ -308,7 +319,7 @@ def _summed(
             scale = scale * (last - first)
         p = np.array([np.broadcast_to(f(at), n * n) for f in point], dtype=float)
         full = {**dict(zip(_NAMES, [0.0] * 6, strict=True)), **at, **dict(zip("xyz", p, strict=True))}
-        dm = _values(where, density, full, n * n) * np.broadcast_to(volume(at), n * n) * scale
+        dm = _density_at(where, density, full, n * n) * np.broadcast_to(volume(at), n * n) * scale
         terms = np.array([np.ones(n * n), *p, *(p[i] * p[j] for i, j in _SECOND)]) * dm
         total += terms.sum(axis=1)
         size += np.abs(terms).sum(axis=1)
@@ -316,16 +327,44 @@ def _summed(
     return total, np.repeat(largest, (1, 3, 6))
 
 
-def _values(where: str, density: Any, at: dict[str, Any], n: int) -> Array:
-    """The density at all points; a function that takes no arrays is called for each."""
-    try:
-        found = np.asarray(density(**at) if not getattr(density, "on_arrays", False) else density(at), dtype=float)
-    except (TypeError, ValueError):
-        rows = [{k: float(np.broadcast_to(x, n)[i]) for k, x in at.items()} for i in range(n)]
-        found = np.array([density(**row) for row in rows], dtype=float)
+def _density_at(where: str, density: Any, at: dict[str, Any], n: int) -> Array:
+    found = density(at) if getattr(density, "on_arrays", False) else _called(where, "the density", density, at, n)
     if not np.isfinite(found).all():
         raise ModelError(f"{where}: the density is not finite inside the region, expected finite numbers [kg/m³].")
     return np.broadcast_to(found, n)
+
+
+def _called(where: str, what: str, f: Callable[..., Any], at: Mapping[str, Any], n: int) -> Array:
+    """A user's function at n points; one that takes no arrays is called for each."""
+    try:
+        with np.errstate(all="ignore"):
+            found = np.asarray(f(**at), dtype=float)
+    except (TypeError, ValueError):
+        columns = [np.broadcast_to(x, n).tolist() for x in at.values()]
+        found = np.array([f(**dict(zip(at, row, strict=True))) for row in zip(*columns, strict=True)])
+    if found.shape not in ((), (n,)) or found.dtype.kind not in "fiub":
+        raise ShapeError(
+            f"{where}: {what} returned an array of shape {found.shape} for coordinates of shape {(n,)}, expected one "
+            f"number for each point."
+        )
+    return np.broadcast_to(found.astype(float), n)
+
+
+def _limit_on_arrays(where: str, x: Any) -> Callable[[Mapping[str, Any]], Any]:
+    """A limit, an expression or a user's function, as a function of arrays by the names of the coordinates."""
+    if is_sympy(x) or not callable(x):
+        return _on_arrays(x)
+
+    def value(at: Mapping[str, Any]) -> Any:
+        n = len(next(iter(at.values())))
+        found = _called(where, "a limit", x, at, n)
+        if not np.isfinite(found).all():
+            raise ModelError(
+                f"{where}: a limit is not finite inside the limits before it, expected finite numbers [m]."
+            )
+        return found
+
+    return value
 
 
 def _on_arrays(x: Any) -> Callable[[Mapping[str, Any]], Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ShapeError, SingularError
+from sixd.errors import ModelError, ShapeError, SingularError
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, exact, is_object, require_scalars
 from sixd.spatial.transform import crf
@@ -134,14 +134,16 @@ def force_subspace(S: Any) -> Array:
 def relative_inertia(A: Any, B: Any) -> Array:
     """Relative inertia (6, 6) of two bodies that act on each other by ±f: I⁻¹ = I_A⁻¹ + I_B⁻¹, by I = A (A + B)⁻¹ B.
 
-    ``A`` and ``B`` are of class ``sixd.Inertia`` or (…, 6, 6), in one frame; singular ones (points, thin rods) are
-    accepted. A composite body has A + B instead.
+    ``A`` and ``B`` are of class ``sixd.Inertia`` or (…, 6, 6), in one frame. Of numbers, singular ones (points, thin
+    rods) are accepted; of symbols, A + B must be invertible. A composite body has A + B instead.
     """
     A, B = _matrix("relative_inertia", "A", A), _matrix("relative_inertia", "B", B)
     if is_object(A, B):
         A, B = exact(A), exact(B)
         return _tidy(A @ _solved(A + B, B))
     total = A + B
+    if not np.isfinite(total).all():
+        raise ModelError("relative_inertia: A or B has entries that are not finite, expected finite numbers.")
     if total.size and np.linalg.cond(total).max() < 1e12:
         found = A @ np.linalg.solve(total, B)
     else:  # forces in the null space of both bodies accelerate nothing that is to be found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ import sixd
 from sixd.cli import demo_scene
 from sixd.cli.arguments.files import FilePath, free_path
 from sixd.cli.commands import bench
-from sixd.cli.commands.equations import entries
 from sixd.cli.group import command
 from sixd.cli.output import PAGE as WIDEST
 from sixd.cli.output import console, count, duration
@@ -89,17 +87,9 @@ def _equations(out: Console) -> None:
     _part(out, "Equations of motion", "sixd.equations(sixd.zoo.two_link_arm(m1, m2, I1, I2, r1, r2, L1, g))")
     began = perf_counter()
     derived = sixd.equations(sixd.zoo.two_link_arm(*symbols("m1 m2 I1 I2 r1 r2 L1 g")))
-    for name in ("M", "C", "g"):
-        for label, text in entries(name, getattr(derived, name)):
-            out.print(Text(f"  {label} = {readable(text)}"))
+    out.print(Text(str(derived)))
     took = duration(perf_counter() - began)
-    out.print(f"\nM q̈ + C q̇ + g = τ, derived in {took}; parameters may be symbols or numbers.", style="dim")
-
-
-def readable(text: str) -> str:
-    """Return SymPy's text with raised exponents and dots for products."""
-    raised = re.sub(r"\*\*(\d)\b", lambda m: "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(m[1])], text)
-    return raised.replace("*", "·")
+    out.print(f"\nDerived in {took}; parameters may be symbols or numbers.", style="dim")
 
 
 def _speed(out: Console, arm: Model, quick: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +21,12 @@ from sixd.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
 from sixd.symbolic.equations.from_model import foreseen_seconds
-from sixd.symbolic.equations.printing import FIELDS, chosen_fields
+from sixd.symbolic.equations.printing import FIELDS, MATRICES, chosen_fields, equations_text
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
 
 FORMATS = ("text", "latex", "markdown", "python", "json")
-_MATRICES = ("M", "C", "A")  # also where they have one column
 _WITH_C = {"C", "h", "tau", "Gamma"}
 _PATIENCE = 300.0  # seconds foreseen from which --force is asked for
 
@@ -53,8 +51,8 @@ _PATIENCE = 300.0  # seconds foreseen from which --force is asked for
 @click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Write to a file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists; go on where it takes over five minutes.")
 def equations(source: RobotSource, form: str, what: str | None, reduce: bool, output: Path | None, force: bool) -> None:
-    """Print the equations of motion M q̈ + C q̇ + g + b = τ in closed form: q1, q2, … are the coordinates [rad or m] in
-    the order of `sixd info`, qd1, … their rates, numbers are in SI units; M[1,2] is the entry in row 1, column 2.
+    """Print the equations of motion M q̈ + C q̇ + g + b = τ in closed form: q₁, q₂, … are the coordinates [rad or m] in
+    the order of `sixd info`, q̇₁, … their rates, numbers are in SI units; M[1,2] is the entry in row 1, column 2.
 
     A six-axis robot takes a second; the length grows sixfold with every further axis. You are warned before a long
     wait, and one of over five minutes needs --force; M and g alone (--what M,g) take a small part of the time of C.
@@ -143,20 +141,7 @@ def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
     if form == "json":
         facts = {"robot": derived.name, "q": list(derived.q), "qd": list(derived.qd), "joints": derived.joint_names}
         return dump(facts | {name: _nested(name, getattr(derived, name)) for name in chosen})
-    parts = [f"# {derived.name}: M q̈ + C q̇ + g + b = τ. Entries that are not shown are zero; M is symmetric."]
-    for name in chosen:
-        lines = [f"{label} = {entry}" for label, entry in entries(name, getattr(derived, name))]
-        parts += ["", *(lines or [f"{name} = 0"])]
-    return "\n".join(parts)
-
-
-def entries(name: str, field: Any) -> Iterator[tuple[str, str]]:
-    """Yield labels and values of the nonzero entries of a SymPy matrix, array or expression; M's upper triangle."""
-    for index, value in np.ndenumerate(_as_array(name, field)):
-        if not index:
-            yield name, written(value)
-        elif value != 0 and not (name == "M" and index[0] > index[1]):
-            yield f"{name}[{','.join(str(k + 1) for k in index)}]", written(value)
+    return equations_text(derived, fields, digits=None, longest=None)
 
 
 def written(value: Any) -> str:
@@ -169,7 +154,7 @@ def written(value: Any) -> str:
 def _as_array(name: str, field: Any) -> Array:
     """Return the entries as an array; a vector, which SymPy holds as a matrix of one column, as (n,)."""
     values = np.array(field.tolist() if hasattr(field, "shape") else field, dtype=object)
-    is_column = name not in _MATRICES and values.ndim == 2 and values.shape[1] == 1
+    is_column = name not in MATRICES and values.ndim == 2 and values.shape[1] == 1
     return values[:, 0] if is_column else values
 
 

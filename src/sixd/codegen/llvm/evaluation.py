@@ -166,7 +166,8 @@ class _Evaluation:
         self.keep("target", 0, out)
 
         def several() -> Sequence[Value]:
-            self.decline_if(read(code, out, TYPE).compare("ne", self.word("tuple_type")))
+            kind = read(code, out, TYPE)
+            self.decline_if(kind.compare("ne", self.word("tuple_type")) & kind.compare("ne", self.word("named")))
             self.decline_if(read(code, out, OBJECT["length"]).compare("ne", self.outputs))
             return [code.at(out, self.word("items"))]
 
@@ -288,9 +289,13 @@ class _Evaluation:
         code.do(f"ret ptr {DECLINED}")
 
     def _tuple(self) -> Sequence[Value]:
-        """The new arrays in a tuple. Making that may run any finaliser, so that the plan is not read afterwards."""
+        """The new arrays in a tuple, or in an object of the class ``named``, made with them as arguments.
+
+        Making that may run any finaliser, so that the plan is not read afterwards.
+        """
         code, count = self.code, self.outputs
         put, scalar, free = map(self.pointer, ("tuple_set", "array_return", "decref"))
+        named, call = map(self.pointer, ("named", "call_object"))
         pack = self.call("ptr", "tuple_new", count)
 
         def fill() -> Sequence[Value]:
@@ -301,8 +306,13 @@ class _Evaluation:
             self._drop(count, free)
             return []
 
+        def rename() -> Sequence[Value]:
+            result = self.call("ptr", call, named, pack)
+            self.call("void", free, pack)
+            return [result]
+
         code.either(pack.compare("ne", 0), fill, fail)
-        return [pack]
+        return code.either(pack.compare("ne", 0) & named.compare("ne", 0), rename, lambda: [pack])
 
     def _result(self, k: Value, scalar: Value | str = "array_return") -> Value:
         """A new array, or its scalar if it has no dimensions."""

@@ -35,12 +35,13 @@ TYPE_NUMBER = {"float64": 12, "float32": 11}
 
 # tables of words by which objects are called (sixd.runtime.calls). All begin with those in CALL: ``arguments`` are
 # their number, ``options`` that of choices with a default (at most two), ``parameters`` the address of their names.
-# A plan then has words for each float width (KIND) and each array (SPEC); a public function, which finds the plan of a
-# system, has a table of slots. ``most``: rows from which on threads are used; ``long``: from which on others may run
+# A plan then has words for each float width (KIND) and each array (SPEC), and ``named``: the class of several results;
+# a public function, which finds the plan of a system, has a table of slots. ``most``: rows from which on threads are
+# used; ``long``: from which on others may run
 CALL = ("fallback", "vectorcall", "arguments", "options", "default0", "default1", "parameters", "out", "none", "items")
 PLAN = (
     *CALL, "owner", "outputs", "array_type", "tuple_type", "array_new", "array_return", "tuple_new", "tuple_set",
-    "incref", "decref", "save_thread", "restore_thread",
+    "incref", "decref", "save_thread", "restore_thread", "named", "call_object",
 )  # fmt: skip
 KIND = ("descr", "type_number", "size", "entry", "entry_context", "loop", "loop_context", "most", "long")
 KINDS_OF_PLAN = ("float64", "float32")

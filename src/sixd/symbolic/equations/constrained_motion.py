@@ -17,6 +17,7 @@ from sixd.symbolic.equations.printing import entries, shorthand_note, symbol_let
 from sixd.symbolic.lagrange.euler_lagrange import EulerLagrange, euler_lagrange
 from sixd.symbolic.ring.derivative import real_derivative
 from sixd.symbolic.writing.latex import latex
+from sixd.symbolic.writing.latex_lines import aligned_latex
 from sixd.symbolic.writing.unicode_text import aligned, text
 
 if TYPE_CHECKING:
@@ -71,15 +72,12 @@ class ConstrainedEquations:
 
     def latex(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The equations as LaTeX, one a line: the motion, the rows of the constraints, the projected motion."""
-        lines = [f"{left} &= {right}" for _, pairs in self._latex(short, digits) for left, right in pairs]
-        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+        return aligned_latex(line for _, pairs in self._latex(short, digits) for line in pairs)
 
     def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The same as Markdown, each part below its general form."""
-        parts = []
-        for heading, pairs in self._latex(short, digits):
-            lines = " \\\\\n".join(f"{left} &= {right}" for left, right in pairs)
-            parts.append(f"${heading}$:\n\n$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}\n$$")
+        blocks = self._latex(short, digits)
+        parts = [f"${heading}$:\n\n$$\n{aligned_latex(pairs)}\n$$" for heading, pairs in blocks]
         note = shorthand_note(parts)
         return "\n\n".join(parts + [note] * bool(note)) + "\n"
 

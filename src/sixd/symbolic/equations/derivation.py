@@ -5,13 +5,15 @@ Each step is computed in the ring from the energies, and holds for equations fro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ModelError
 from sixd.symbolic.equations import printing
 from sixd.symbolic.writing.latex import latex
+from sixd.symbolic.writing.latex_lines import WIDEST, aligned_latex, latex_width
 from sixd.symbolic.writing.unicode_text import aligned, text
 
 if TYPE_CHECKING:
@@ -58,18 +60,13 @@ class Derivation:
     def latex(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The steps as LaTeX, one equation a line; ``short`` and ``digits`` as for ``Equations.latex``."""
         letters = printing.symbol_letters(self.equations)
-        lines = [
-            f"{left} &= {right}" for _, block in self._latex_blocks(letters, short, digits) for left, right in block
-        ]
-        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+        return aligned_latex(line for _, block in self._latex_blocks(letters, short, digits) for line in block)
 
     def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The steps as Markdown, a line above each that says what it is."""
         letters = printing.symbol_letters(self.equations)
-        parts = []
-        for heading, block in self._latex_blocks(letters, short, digits):
-            lines = " \\\\\n".join(f"{left} &= {right}" for left, right in block)
-            parts.append(f"{heading}:\n\n$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}\n$$")
+        blocks = self._latex_blocks(letters, short, digits)
+        parts = [f"{heading}:\n\n$$\n{aligned_latex(block)}\n$$" for heading, block in blocks]
         note = printing.shorthand_note(parts)
         return "\n\n".join(parts + [note] * bool(note)) + "\n"
 
@@ -101,7 +98,7 @@ class Derivation:
 
         found = self._blocks(letters, r"\partial ", r"\frac{d}{dt} ")
         blocks = [(heading, [(left, written(right)) for left, right in lines]) for heading, lines in found]
-        collected = [(name, written(getattr(self, name))) for name in self._collected]
+        collected = [line for name in self._collected for line in _matrix_lines(name, getattr(self, name), written)]
         form = self._form.replace("q̈", r"\ddot q").replace("q̇", r"\dot q").replace("τ", r"\tau")
         return [*blocks, (f"Collected, ${form}$", collected)]
 
@@ -117,7 +114,7 @@ class Derivation:
             return [f"{letter}_{{{k + 1}}}" if tex else f"{letter}[{k + 1}]" for k in range(len(self.tau))]
 
         system = self.equations
-        resistance = [("Damping and friction", list(zip(numbered("r"), self.resistance, strict=True)))]
+        resistance = [("Damping and friction", list(zip(numbered("b"), self.resistance, strict=True)))]
         return [
             ("Energies", [("T", self.T), ("V", self.V), ("L", self.L)]),
             ("Momenta", list(zip(map(partial, system.qd), self.dL_dqd, strict=True))),
@@ -126,6 +123,21 @@ class Derivation:
             *(resistance if self._resisted else []),
             ("Forces", list(zip(numbered(r"\tau" if tex else "τ"), self.tau, strict=True))),
         ]
+
+
+def _matrix_lines(name: str, value: Any, written: Callable[[Any], str]) -> list[tuple[str, str]]:
+    """A matrix as it is, or where it would be too wide its entries, a line for each."""
+    whole = written(value)
+    if max(map(latex_width, whole.split(r"\\"))) <= WIDEST:
+        return [(name, whole)]
+    symmetric = value.rows == value.cols and value == value.T
+    lines = []
+    for i, j in product(range(value.rows), range(value.cols)):
+        if value[i, j] != 0 and not (symmetric and i > j):
+            own = [(i, j)] if i == j or not symmetric else [(i, j), (j, i)]
+            names = [f"{name}_{{{a + 1}}}" if value.cols == 1 else f"{name}_{{{a + 1}{b + 1}}}" for a, b in own]
+            lines.append((" = ".join(names), written(value[i, j])))
+    return lines
 
 
 def derivation(system: Equations) -> Derivation:

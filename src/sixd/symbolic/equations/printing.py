@@ -22,17 +22,21 @@ _LONGEST = 1000  # characters of an entry that are printed as text
 _FEW = 9  # entries of a field up to which its zeros are listed
 
 
-def equations_text(system: Equations, fields: tuple[str, ...] = (), digits: int | None = 4) -> str:
-    """The fields entry by entry, M[1,2] = …; zeros are gathered in a line, entries of many characters cut."""
+def equations_text(
+    system: Equations, fields: tuple[str, ...] = (), digits: int | None = 4, longest: int | None = _LONGEST
+) -> str:
+    """The fields entry by entry, M[1,2] = …; zeros of large fields are gathered, entries of many characters cut."""
     chosen = chosen_fields(system, fields)
     form = "M q̈ + C q̇ + g + b = τ, b for damping and friction," if "b" in chosen else "M q̈ + C q̇ + g = τ"
     letters = text_letters(system)
-    blocks = [] if fields else [f"{system.name}: {form} in {', '.join(letters[x] for x in system.q)}"]
-    blocks += [aligned(entries(name, getattr(system, name), letters, digits)) for name in chosen]
+    blocks = [f"{system.name}: {form} in {', '.join(letters[x] for x in system.q)}"]
+    blocks += [aligned(entries(name, getattr(system, name), letters, digits, longest)) for name in chosen]
     return "\n\n".join(blocks)
 
 
-def entries(name: str, value: Any, letters: Mapping[Any, str], digits: int | None = 4) -> list[tuple[str, str]]:
+def entries(
+    name: str, value: Any, letters: Mapping[Any, str], digits: int | None = 4, longest: int | None = _LONGEST
+) -> list[tuple[str, str]]:
     """(left, right) for each entry of a field that is not zero, numbered from 1, and one for those that are.
 
     Equal entries across the diagonal of a symmetric matrix share a line.
@@ -40,7 +44,7 @@ def entries(name: str, value: Any, letters: Mapping[Any, str], digits: int | Non
     shape = getattr(value, "shape", ())
     name = {"tau": "τ", "phi": "φ", "Gamma": "Γ"}.get(name, name)
     if not shape:
-        return [(name, _cut(text(value, letters, digits=digits)))]
+        return [(name, _cut(text(value, letters, digits=digits), longest))]
     column = len(shape) == 2 and shape[1] == 1 and name not in MATRICES
     symmetric = len(shape) == 2 and shape[0] == shape[1] > 1 and value == value.T
     few = int(np.prod(shape)) <= _FEW
@@ -54,14 +58,14 @@ def entries(name: str, value: Any, letters: Mapping[Any, str], digits: int | Non
         if value[index] == 0 and not few:
             zeros += labels
         else:
-            lines.append((" = ".join(labels), _cut(text(value[index], letters, digits=digits))))
+            lines.append((" = ".join(labels), _cut(text(value[index], letters, digits=digits), longest)))
     if zeros:
         lines.append((f"other {name}" if lines else name, "0"))
     return lines
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … ({len(line)} characters)"
+def _cut(line: str, longest: int | None) -> str:
+    return line if longest is None or len(line) <= longest else f"{line[:longest]} … ({len(line)} characters)"
 
 
 def text_letters(system: Equations) -> dict[Any, str]:
@@ -94,9 +98,11 @@ def equations_markdown(system: Equations, fields: tuple[str, ...], short: bool, 
 
 
 def shorthand_note(parts: Sequence[str]) -> str:
-    """What s_{12} means, if the LaTeX contains such letters; else nothing."""
-    used = re.search(r"\b[sc]_\{\d", "".join(parts))
-    return "$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine." if used else ""
+    """What s_{1} or s_{12} means, if the LaTeX contains such letters; else nothing."""
+    used = re.findall(r"\b[sc]_\{(\d+)", "".join(parts))
+    if any(len(digits) > 1 for digits in used):
+        return "$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine."
+    return "$s_1$ is $\\sin q_1$, $c_1$ its cosine." if used else ""
 
 
 def chosen_fields(system: Equations, fields: tuple[str, ...]) -> list[str]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixd.constraints.reduced_model import Reduced
 from sixd.errors import UnknownNameError, require_known
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, is_zero
 from sixd.symbolic.newton.letters import latex_letters, text_letters
 from sixd.symbolic.writing.latex import latex
+from sixd.symbolic.writing.latex_lines import WIDEST, aligned_latex, latex_width
 from sixd.symbolic.writing.unicode_text import aligned, symbol_text, text, width
 
 if TYPE_CHECKING:
@@ -22,7 +24,13 @@ FORMS = ("weight", "base")
 OUTWARD = ("omega", "omegad", "vd", "vd_com", "F", "N")
 INWARD = ("f", "n")
 _TEXT = {"omega": "ω", "omegad": "ω̇", "vd": "v̇", "vd_com": "v̇_C", "tau": "τ"}
-_LATEX = {"omega": r"\omega", "omegad": r"\dot{\omega}", "vd": r"\dot{v}", "vd_com": r"\dot{v}_{C", "tau": r"\tau"}
+_LATEX = {
+    "omega": (r"\omega", ""),
+    "omegad": (r"\dot{\omega}", ""),
+    "vd": (r"\dot{v}", ""),
+    "vd_com": (r"\dot{v}", "C"),
+}
+_BRACKETS = 4  # letters of LaTeX that an equals sign and brackets take
 _WIDE = 96  # columns of a vector that is written in one line
 _NOISE = 1e-14  # numbers below this, relative to the largest of the same quantity, are written as 0
 
@@ -56,14 +64,17 @@ RULES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
             r"N + c\times <B><N> + \sum (R^T n + P\times R^T f)_{\text{child}}",
         ),
     ),
-    "torque": (("τ", "Sᵀ[n; f]<M>", r"\tau", r"S^T \begin{bmatrix} n \\ f \end{bmatrix}<M>"),),
+    "torque": (("τ", "<G>Sᵀ[n; f]<M><E>", r"\tau", r"<G>S^T \begin{bmatrix} n \\ f \end{bmatrix}<M><E>"),),
 }
-# parts of the rules that depend on the result: weight, other forces and moments, what acts besides the joint's force
+# parts of the rules that depend on the result: weight, other forces and moments, what acts besides the joint's force,
+# and coordinates y of a reduced model, q̇ = G ẏ
 _PARTS = {
     "<W>": (" - m g", r" - m\,g"),
     "<F>": (" - f_ext", r" - f_{\text{ext}}"),
     "<N>": (" - n_ext", r" - n_{\text{ext}}"),
     "<M>": (" + armature q̈ + passive forces", r" + \text{armature}\;\ddot q + \text{passive forces}"),
+    "<G>": ("Gᵀ(", r"G^T\bigl("),
+    "<E>": ("), q̇ = G ẏ", r"\bigr),\quad \dot q = G\,\dot y"),
     "<B>": ("(F - m g)", r"(F - m\,g)"),
 }
 LEGEND = (
@@ -154,6 +165,8 @@ class Steps:
             "<F>": forces,
             "<N>": forces,
             "<M>": _is_passive(self.result.model),
+            "<G>": isinstance(self.result.model, Reduced),
+            "<E>": isinstance(self.result.model, Reduced),
             "<B>": not base,
         }
         rules = []
@@ -192,8 +205,7 @@ class Steps:
     def latex(self, *, short: bool = True, digits: int | None = 4) -> str:
         """LaTeX of all lines, in one aligned block; ``short`` and ``digits`` as in ``Equations.latex``."""
         letters = latex_letters(self.result)
-        lines = [self._latex_line(step, letters, short, digits) for step in self.steps]
-        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+        return aligned_latex(x for step in self.steps for x in self._latex_lines(step, letters, short, digits))
 
     def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The same as Markdown, stage by stage, with the equations of each."""
@@ -202,28 +214,30 @@ class Steps:
         letters = latex_letters(self.result)
         parts = [self._heading().replace("v̇₀ = -g", r"$\dot v_0 = -g$") + f". {LEGEND[1]}"]
         for stage, title in TITLES.items():
-            rules = " \\\\\n".join(f"{left} &= {right}" for left, right in self._rules(stage, 2))
-            parts += [f"**{title}**", _block(rules)]
+            parts += [f"**{title}**", _block(self._rules(stage, 2))]
             for name, steps in _grouped(self.steps, stage):
-                lines = " \\\\\n".join(self._latex_line(step, letters, short, digits) for step in steps)
                 parts += [] if stage == "torque" else [f"*{name}*"]
-                parts.append(_block(lines))
+                parts.append(_block(x for step in steps for x in self._latex_lines(step, letters, short, digits)))
         return "\n\n".join(parts) + "\n"
 
     def _repr_markdown_(self) -> str:
         return self.markdown()
 
-    def _latex_line(self, step: Step, letters: Mapping[Any, str], short: bool, digits: int | None) -> str:
+    def _latex_lines(
+        self, step: Step, letters: Mapping[Any, str], short: bool, digits: int | None
+    ) -> list[tuple[str, str]]:
+        """(left, right) of a vector, or of each component if one is wide."""
         entries = [self._latex_entry(x, step.quantity, letters, short, digits) for x in step.value]
-        letter = _LATEX.get(step.quantity, step.quantity)
         if step.quantity == "tau":
-            rows = [rf"\tau_{{{step.number + k}}} &= {x}" for k, x in enumerate(entries)]
-            return " \\\\\n".join(rows)
+            return [(rf"\tau_{{{step.number + k}}}", x) for k, x in enumerate(entries)]
+        letter, index = _LATEX.get(step.quantity, (step.quantity, ""))
         axes = step.number if self.result.expressed_in == "body" else 0
-        index = f"{letter}{step.number}}}" if step.quantity == "vd_com" else f"{letter}_{{{step.number}}}"
+        left = rf"{{}}^{{{axes}}}{letter}_{{{index}{step.number}"
         if all(x == "0" for x in entries):
-            return rf"{{}}^{{{axes}}}{index} &= 0"
-        return rf"{{}}^{{{axes}}}{index} &= \begin{{bmatrix}} " + r" \\ ".join(entries) + r" \end{bmatrix}"
+            return [(f"{left}}}", "0")]
+        if max(map(latex_width, entries)) > WIDEST - latex_width(left) - _BRACKETS:
+            return [(f"{left}{axis}}}", x) for axis, x in zip("xyz", entries, strict=True)]
+        return [(f"{left}}}", r"\begin{bmatrix} " + r" \\ ".join(entries) + r" \end{bmatrix}")]
 
     def _latex_entry(self, x: Any, quantity: str, letters: Mapping[Any, str], short: bool, digits: int | None) -> str:
         if self.result.ring is not None or hasattr(x, "free_symbols"):
@@ -277,8 +291,8 @@ def _is_passive(model: Any) -> bool:
     return any(not is_zero(x) for part in (tree.armature, tree.damping, tree.friction, tree.stiffness) for x in part)
 
 
-def _block(lines: str) -> str:
-    return "$$\n\\begin{aligned}\n" + lines + "\n\\end{aligned}\n$$"
+def _block(equations: Iterable[tuple[str, str]]) -> str:
+    return f"$$\n{aligned_latex(equations)}\n$$"
 
 
 def _indented(lines: str) -> str:

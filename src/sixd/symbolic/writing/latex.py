@@ -76,6 +76,12 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
             if expr.could_extract_minus_sign() and not (-expr).is_Add:
                 return f"- {self._print(-expr)}"
             factors = textbook.factors(expr.as_ordered_factors())
+            number = factors[0]
+            fraction = number.is_Rational and not number.is_Integer
+            flat = not any(x.is_Pow and x.exp.could_extract_minus_sign() for x in factors)
+            if fraction and flat and len(factors) > 2 and any(x.is_Add for x in factors):
+                # 1/2 m (a + b), not m (a + b)/2; a sum alone stays above the line
+                return rf"\frac{{{number.p}}}{{{number.q}}} {self._print(sympy.Mul(*factors[1:], evaluate=False))}"
             return str(super()._print_Mul(sympy.Mul(*factors, evaluate=False)))
 
         def _print_Float(self, expr: Any) -> str:

@@ -71,7 +71,7 @@ def make_programs(problem: Problem, method: str, turn: Array) -> LivePrograms:
         return problem.acceleration(t, q, qd, u, constants)[0]
 
     recipe = make_recipe(problem, method)
-    observe, observed = _observation(problem, R)
+    observe, observed = _observation(problem)
     programs = {
         "poses": problem.traced(poses, {"q": (system.nq,)}),
         "rates": problem.traced(rates, state),
@@ -98,10 +98,10 @@ def _known(recipe: Recipe, problem: Problem) -> Program | None:
     )
 
 
-def _observation(problem: Problem, R: Array) -> tuple[Callable[..., Array], dict[str, int]]:
+def _observation(problem: Problem) -> tuple[Callable[..., Array], dict[str, int]]:
     """The function (q, qd, constants) -> what is observed, as one array; and the names and sizes of its parts.
 
-    Momentum is in the axes of the page, angular momentum about the centre of mass; a system given by energies has none.
+    Momentum is in world axes, angular momentum about the centre of mass; a system given by energies has none.
     """
     observed = {"total": 1, "kinetic": 1, "potential": 1}
     has_momentum = tree_behind(problem.system) is not None
@@ -112,7 +112,7 @@ def _observation(problem: Problem, R: Array) -> tuple[Callable[..., Array], dict
         found = [np.array([kinetic + potential, kinetic, potential])]
         if has_momentum:
             h, c = system.apply("momentum", momentum, q, qd), system.apply("center_of_mass", center_of_mass, q)
-            found += [R @ h[3:], R @ (h[:3] - skew(c) @ h[3:]), R @ c]
+            found += [h[3:], h[:3] - skew(c) @ h[3:], c]
         return np.concatenate(found)
 
     if has_momentum:

@@ -44,7 +44,7 @@ window.sixd = {
     get pull() { return simulation.pull && { ...simulation.pull }; },
     get pace() { return app.clock.pace; },
     energy: () => simulation.energy(),
-    // momentum and so on by name, and the forces in joints and loops, in the axes of the page
+    // momentum and so on by name, in world axes; the forces in joints and loops, in the axes of the page
     observed: () => {
       const values = Array.from(simulation.observe()), sizes = simulation.data.observed;
       return Object.fromEntries(Object.entries(simulation.observedAt).map(([name, first]) => [name, values.slice(first, first + sizes[name])]));

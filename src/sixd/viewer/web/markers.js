@@ -171,7 +171,7 @@ class Markers {
       });
     }
     if (options.momentum && "momentum" in simulation.observedAt) {
-      const values = simulation.observe(), part = (name) => Array.from(values.subarray(simulation.observedAt[name], simulation.observedAt[name] + 3));
+      const values = simulation.observe(), part = (name) => simulation.inPage(values.subarray(simulation.observedAt[name], simulation.observedAt[name] + 3));
       const momentum = part("momentum");
       if (norm(momentum) > 0) this.arrow(part("centre of mass"), shown(momentum, 0.3 * simulation.weight), MARKER_COLORS.momentum);
     }

@@ -1,6 +1,7 @@
 // The simulation of a live page: the state, its steps, the sliders as inputs, the force by which a body is pulled. Draws nothing.
 
-const PULL = { rate: 10, stiff: 0.25, damp: 0.3, ratio: 0.5 }; // [1/s] of the spring on the whole mass; limits by the step; damping ratio
+// the spring of the reader's hand: its rate [1/s] on the whole mass, limits by the step, damping ratio, most inertia by the whole mass
+const PULL = { rate: 10, stiff: 0.25, damp: 0.3, ratio: 0.5, most: 30 };
 const RECORD = 0.01, TRACE = 0.002; // [s] between records for plots, and between points of paths
 const WINDOW = 10; // [s] that plots show
 const MOST_POINTS = 6000; // of a path
@@ -80,6 +81,9 @@ class Simulation {
     return this.observed;
   }
 
+  // a vector of the world in the axes of the page
+  inPage(v) { return [0, 3, 6].map((r) => this.turn[r] * v[0] + this.turn[r + 1] * v[1] + this.turn[r + 2] * v[2]); }
+
   // the forces in joints and loops
   react() {
     if (!this.programs.react) return;
@@ -113,9 +117,10 @@ class Simulation {
   grab(body, point, target) {
     this.pull = { body, point, target, stiffness: 0, damping: 0, force: [0, 0, 0], at: target };
     const { least, mean } = this.inertiaAt(body, point);
-    const { pull, h } = this;
-    pull.stiffness = Math.min(PULL.rate ** 2 * Math.max(this.mass, mean), (PULL.stiff / h) ** 2 * least);
-    pull.damping = Math.min(2 * PULL.ratio * Math.sqrt(pull.stiffness * mean), (PULL.damp / h) * least);
+    // a point that can hardly move, near an axle, is not pulled by much more than the whole mass would be
+    const { pull, h } = this, moved = this.mass > 0 ? clamp(mean, this.mass, PULL.most * this.mass) : Math.min(mean, 1e6);
+    pull.stiffness = Math.min(PULL.rate ** 2 * moved, (PULL.stiff / h) ** 2 * least);
+    pull.damping = Math.min(2 * PULL.ratio * Math.sqrt(pull.stiffness * moved), (PULL.damp / h) * least);
     this.grabbed = true;
     this.applyPull();
   }

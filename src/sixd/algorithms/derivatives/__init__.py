@@ -1,0 +1,1 @@
+"""Analytic derivatives of dynamics, kinematics, momentum and energy."""

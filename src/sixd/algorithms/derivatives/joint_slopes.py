@@ -1,0 +1,106 @@
+"""Slopes of what one joint contributes: its S and cJ, and its spring.
+
+Derivatives by q are along joint velocities: freedom d moves q as the velocity e_d does, in the tangent space. S' are
+derivatives of S's components. ∂S/∂q comes from ``subspace_rate``; only ∂cJ/∂q and springs need dual numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sixd.errors import ModelError
+from sixd.model.joints.base import Joint, _fixed
+from sixd.model.model import Model
+from sixd.spatial.dual import derivative
+from sixd.spatial.scalar import Array, common_dtype, is_number, is_zero
+from sixd.spatial.transform import crm
+
+_SLOPE = 1e-9  # of S: rounding of a constant S that is computed from q leaves 1e-16
+_SAMPLES = 2  # configurations at which S is differentiated
+
+
+class JointSlopes(NamedTuple):
+    """S' (6, nv) along each freedom, and of cJ = S° qd the derivatives by q and by qd, (6, nv) each."""
+
+    S: list[Array]
+    cJ_q: Array
+    cJ_qd: Array
+
+
+class JointChanges(NamedTuple):
+    """xi and eta by q, zeta by qd, (6, nv) each, in coordinates of the joint's body; and S' along each freedom."""
+
+    xi: Array
+    eta: Array
+    zeta: Array
+    S: list[Array]
+
+
+def joint_changes(
+    joint: Joint, S: Array, q: Array, qd: Array, qdd: Array, v_p: Array, a_p: Array, v: Array
+) -> JointChanges:
+    """How a joint's freedoms change the motion of all that it carries: see rnea_derivatives.py.
+
+    ``v_p``, ``a_p`` (6,) are the parent's velocity and acceleration, ``v`` the velocity of the joint's body, in which
+    coordinates all are.
+    """
+    own = joint_slopes(joint, q, qd)
+    turned, raised = columns([D @ qd for D in own.S]), columns([D @ qdd for D in own.S])
+    xi = crm(v_p) @ S + turned
+    eta = crm(a_p) @ S + crm(v_p) @ xi + crm(v) @ turned + raised + own.cJ_q
+    zeta = crm(v_p) @ S + crm(v) @ S + own.cJ_qd
+    return JointChanges(xi, eta, zeta, own.S)
+
+
+def joint_slopes(joint: Joint, q: Array, qd: Array) -> JointSlopes:
+    """The slopes of a joint's S and cJ at q (nq,) and qd (nv,)."""
+    if _is_constant(joint):
+        none = np.zeros((6, joint.nv), dtype=int)
+        return JointSlopes([none] * joint.nv, none, none)
+    units = np.eye(joint.nv, dtype=int)
+    slopes = [joint.subspace_rate(q, e) for e in units]
+    along = [derivative(lambda x: joint.bias(x, _fixed(qd)), q, joint.configuration_rate(q, e))[1] for e in units]
+    return JointSlopes(slopes, columns(along), columns([D @ qd for D in slopes]) + joint.subspace_rate(q, qd))
+
+
+def _is_constant(joint: Joint) -> bool:
+    """Whether S does not depend on q; raise if it does, but the joint defines no rate of it."""
+    if type(joint).subspace_rate is not Joint.subspace_rate or type(joint).bias is not Joint.bias:
+        return False
+    if type(joint).subspace.__module__.startswith("sixd."):
+        return True
+    rng, unlimited = np.random.default_rng(0), np.full(joint.nq, np.inf)
+    for q in [joint.random(rng, -unlimited, unlimited) for _ in range(_SAMPLES)]:
+        for d, e in enumerate(np.eye(joint.nv, dtype=int)):
+            slope = derivative(joint.subspace, q, joint.configuration_rate(q, e))[1]
+            if any(abs(x) > _SLOPE if is_number(x) else not is_zero(x) for x in slope.ravel()):
+                raise ModelError(
+                    f"{type(joint).__name__}: its S depends on q (it changes along freedom {d} at q = "
+                    f"{np.round(q, 3).tolist()}), but it defines neither subspace_rate nor bias, so its rate would be "
+                    f"taken as zero. Define subspace_rate(q, qd) -> (6, {joint.nv}), the derivative of subspace(q)."
+                )
+    return True
+
+
+def passive_slopes(model: Model, q: Array) -> tuple[Array, Array]:
+    """Derivatives (nv, nv) of ``passive_force`` by q and by qd; dry friction has slope zero."""
+    spring = np.zeros((model.nv, model.nv), dtype=common_dtype([q, model.stiffness]))
+    for i in model.bodies:
+        iv = model.iv[i]
+        if not all(is_zero(k) for k in model.stiffness[iv]):
+            spring[iv, iv] = model.stiffness[iv][:, None] * stretch_slopes(model, i, q)
+    return spring, np.diag(model.damping)
+
+
+def stretch_slopes(model: Model, i: int, q: Array) -> Array:
+    """Derivatives (nv_i, nv_i) of q - q_rest, the stretch of the spring in the joint of body i."""
+    joint, qi, rest = model.joints[i], q[model.iq[i]], _fixed(model.rest[model.iq[i]])
+    rates = [joint.configuration_rate(qi, e) for e in np.eye(joint.nv, dtype=int)]
+    return columns([derivative(lambda x: joint.difference(rest, x), qi, rate)[1] for rate in rates])
+
+
+def columns(vectors: list[Array]) -> Array:
+    """The vectors side by side; (6, 0) of none."""
+    return np.stack(vectors, axis=1) if vectors else np.zeros((6, 0), dtype=int)

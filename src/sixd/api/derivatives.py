@@ -1,0 +1,232 @@
+"""Derivatives of dynamics, of frames, of momentum and energy: functions of a system and arrays.
+
+Arrays, batches, ``out=`` and scalars are as in ``sixd.api.dynamics``. Derivatives by q are in the tangent space: column
+k is along the motion with qd = e_k, measured as qd is. Row: of what; column: by what. f_ext is held fixed in the world;
+dry friction has slope zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sixd.algorithms.derivatives import frame_derivatives as frames
+from sixd.algorithms.derivatives import momentum_derivatives as momenta
+from sixd.algorithms.derivatives.aba_derivatives import ForwardSlopes
+from sixd.algorithms.derivatives.any_system import forward_slopes, inverse_slopes
+from sixd.algorithms.derivatives.constrained_derivatives import ConstrainedSlopes, constrained_derivatives
+from sixd.algorithms.derivatives.frame_derivatives import AccelerationSlopes, VelocitySlopes
+from sixd.algorithms.derivatives.momentum_derivatives import EnergySlopes, MomentumSlopes
+from sixd.algorithms.derivatives.rnea_derivatives import InverseSlopes
+from sixd.engine.patterns import packable
+from sixd.engine.public import public
+from sixd.model.system import System
+from sixd.spatial.scalar import Array
+
+# dynamics ---------------------------------------------------------------------------------------
+
+
+@public(packable("inverse_dynamics_derivatives", inverse_slopes), result=InverseSlopes)
+def inverse_dynamics_derivatives(
+    model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
+) -> InverseSlopes:
+    """Derivatives of ``inverse_dynamics``: how tau changes with q, qd and qdd.
+
+    Parameters
+    ----------
+    q, qd, qdd, f_ext : as for ``inverse_dynamics``.
+    packed : True gives arrays (…, nnz) of the entries that are not zero by structure: see ``derivative_pattern``.
+
+    Returns
+    -------
+    A named tuple of arrays (…, nv, nv), entry [i, k] the derivative of tau[i]:
+
+    q : along the velocity e_k, in the tangent space [N m/rad, …]; springs included, f_ext held fixed in the world.
+    qd : by qd[k], damping included; dry friction has slope zero.
+    qdd : by qdd[k], the mass matrix, armature included.
+
+    Notes
+    -----
+    An analytic recursion, exact for joints of every type, O(n · depth)  [Singh, Russell and Wensing 2022]. A joint of
+    your own whose S depends on q needs ``subspace_rate``.
+
+    >>> import sixd
+    >>> arm = sixd.zoo.planar(2)
+    >>> slopes = sixd.inverse_dynamics_derivatives(arm, [0.3, 0.5], [1, -2], [0.4, 0.6])
+    >>> slopes.q.round(6)
+    array([[ 0.      , -0.335598],
+           [ 0.      ,  0.342906]])
+    """
+
+
+@public(packable("forward_dynamics_derivatives", forward_slopes), result=ForwardSlopes, solves=True)
+def forward_dynamics_derivatives(
+    model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
+) -> ForwardSlopes:
+    """Derivatives of ``forward_dynamics``: how qdd changes with q, qd and tau.
+
+    Parameters
+    ----------
+    q, qd, tau, f_ext : as for ``forward_dynamics``.
+    packed : True gives arrays (…, nnz) of the entries that are not zero by structure: see ``derivative_pattern``.
+
+    Returns
+    -------
+    A named tuple of arrays (…, nv, nv), entry [i, k] the derivative of qdd[i]:
+
+    q : along the velocity e_k, in the tangent space [1/s²]; f_ext held fixed in the world.
+    qd : by qd[k] [1/s]; dry friction has slope zero.
+    tau : by tau[k], the inverse of the mass matrix.
+
+    Notes
+    -----
+    -M⁻¹ times the derivatives of ``inverse_dynamics`` at the acceleration that results. Raises ``SingularError`` where
+    ``forward_dynamics`` does.
+
+    >>> import sixd
+    >>> sixd.forward_dynamics_derivatives(sixd.zoo.pendulum(), [0.0], [0.0], [0.0]).q.round(6)
+    array([[-14.715]])
+    """
+
+
+@public(
+    packable("constrained_dynamics_derivatives", constrained_derivatives),
+    result=ConstrainedSlopes,
+    solves=True,
+    judged=False,
+    generic=True,
+)
+def constrained_dynamics_derivatives(
+    model: System,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    *,
+    f_ext: Any = None,
+    t: Any = 0.0,
+    stabilisation: float = 0.0,
+    packed: bool = False,
+    out: Any = None,
+) -> ConstrainedSlopes:
+    """Derivatives of ``constrained_dynamics``: how qdd and the multipliers λ change with q, qd and tau.
+
+    Parameters
+    ----------
+    q, qd, tau, f_ext, t, stabilisation : as for ``constrained_dynamics``.
+    packed : True gives arrays (…, nnz) of the entries that are not zero by structure: see ``derivative_pattern``.
+
+    Returns
+    -------
+    A named tuple of six arrays; those of qdd are (…, nv, nv), those of λ (…, k, nv), column k by the k-th freedom:
+
+    qdd_q, lam_q : along the velocity e_k, in the tangent space; f_ext held fixed in the world.
+    qdd_qd, lam_qd : by qd[k]; dry friction has slope zero.
+    qdd_tau, lam_tau : by tau[k].
+
+    Notes
+    -----
+    Exact, by the implicit function theorem on M qdd + h = tau + Aᵀλ and A qdd = c. A change of the state along which
+    the constraints stay satisfied is ``dq`` and ``dqd`` of ``linearize``. Where equations are redundant only products
+    with such changes have a meaning. The result is NaN where that of ``constrained_dynamics`` is.
+
+    >>> import numpy as np, sixd
+    >>> model = sixd.zoo.four_bar()
+    >>> q = sixd.assemble(model, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
+    >>> slopes = sixd.constrained_dynamics_derivatives(model, q, np.zeros(3), np.zeros(3))
+    >>> slopes.qdd_tau.shape, slopes.lam_q.shape
+    ((3, 3), (2, 3))
+    """
+
+
+# frames -----------------------------------------------------------------------------------------
+
+
+@public(frames.velocity_derivatives, result=VelocitySlopes)
+def velocity_derivatives(
+    model: System, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None
+) -> VelocitySlopes:
+    """Derivatives of ``velocity`` of a frame.
+
+    Parameters
+    ----------
+    q, qd, frame, expressed_in : as for ``velocity``.
+
+    Returns
+    -------
+    A named tuple of arrays (…, 6, nv), rows [ω; v], entry [i, k] the derivative of component i in the chosen
+    coordinates:
+
+    q : along the velocity e_k, in the tangent space [1/s]. The coordinates may move with the frame.
+    qd : by qd[k], the Jacobian.
+
+    >>> import sixd
+    >>> arm = sixd.zoo.planar(2)
+    >>> sixd.velocity_derivatives(arm, [0.3, 0.5], [1, -2], "link2").q[3:5].round(6)
+    array([[ 0.      ,  0.877583],
+           [ 0.      , -0.479426]])
+    """
+
+
+@public(frames.acceleration_derivatives, result=AccelerationSlopes)
+def acceleration_derivatives(
+    model: System,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    frame: str,
+    *,
+    kind: str = "spatial",
+    expressed_in: str = "body",
+    out: Any = None,
+) -> AccelerationSlopes:
+    """Derivatives of ``acceleration`` of a frame, without gravity.
+
+    Parameters
+    ----------
+    q, qd, qdd, frame, kind, expressed_in : as for ``acceleration``.
+
+    Returns
+    -------
+    A named tuple of arrays (…, 6, nv), entry [i, k] the derivative of component i in the chosen coordinates:
+
+    q : along the velocity e_k, in the tangent space [1/s²].
+    qd : by qd[k] [1/s].
+    qdd : by qdd[k], the Jacobian.
+    """
+
+
+# momentum and energy ----------------------------------------------------------------------------
+
+
+@public(momenta.center_of_mass_derivatives, needs_mass=True)
+def center_of_mass_derivatives(model: System, q: Any, *, out: Any = None) -> Array:
+    """Derivatives (…, 3, nv) of ``center_of_mass``: column k along the velocity e_k, in the tangent space.
+
+    It is the Jacobian of the centre of mass: its velocity in the world is this matrix times qd.
+    """
+
+
+@public(momenta.momentum_derivatives, result=MomentumSlopes)
+def momentum_derivatives(model: System, q: Any, qd: Any, *, out: Any = None) -> MomentumSlopes:
+    """Derivatives of ``momentum`` of the whole model, [k; p] in world axes about the world's origin.
+
+    Returns a named tuple of arrays (…, 6, nv):
+
+    q : along the velocity e_k, in the tangent space.
+    qd : by qd[k]: momentum is this matrix times qd.
+    """
+
+
+@public(momenta.energy_derivatives, result=EnergySlopes)
+def energy_derivatives(model: System, q: Any, qd: Any, *, out: Any = None) -> EnergySlopes:
+    """Gradients of ``energy`` of the whole model, armature and springs included.
+
+    Returns a named tuple of arrays (…, nv):
+
+    kinetic_q : of the kinetic energy, entry k along the velocity e_k, in the tangent space [J/rad or N].
+    kinetic_qd : of the kinetic energy by qd: M qd, the generalised momentum.
+    potential_q : of the potential energy, entry k along the velocity e_k: gravity's forces and the springs'.
+
+    >>> import sixd
+    >>> sixd.energy_derivatives(sixd.zoo.pendulum(), [0.5], [1.0]).potential_q.round(6)
+    array([2.351582])
+    """

@@ -1,0 +1,297 @@
+"""Derivatives of inverse and forward dynamics: dual numbers, differences of compiled code, Pinocchio, every joint type."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import sixd
+from c_compiler import build, call, needs_cc
+from peers import pin
+from robots import FIVE, pinocchio_model, quiet_load
+from samples import KINDS, Parabola, single_joint, states, trees
+from sixd.algorithms.aba import aba
+from sixd.algorithms.derivatives.joint_slopes import joint_slopes
+from sixd.algorithms.rnea import rnea
+from sixd.spatial.dual import duals, parts
+from sixd.spatial.transform import rotx, xlt
+
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+
+TIGHT = 1e-13  # norm-wise, relative
+
+MODELS = {f"tree{k}": tree for k, tree in enumerate(trees()[:2])}
+MODELS |= {kind: single_joint(kind) for kind in KINDS}
+each = pytest.mark.parametrize("name", MODELS)
+FUNCTIONS = {
+    "inverse": (sixd.inverse_dynamics_derivatives, rnea, sixd.inverse_dynamics),
+    "forward": (sixd.forward_dynamics_derivatives, aba, sixd.forward_dynamics),
+}
+both = pytest.mark.parametrize("way", FUNCTIONS)
+
+
+def error(x, y):
+    """Norm of the difference, relative to that of y (or to 1)."""
+    assert np.shape(x) == np.shape(y)
+    return np.linalg.norm(np.ravel(x - y)) / max(1.0, np.linalg.norm(np.ravel(y)))
+
+
+def by_duals(algorithm, model, q, qd, x, f_ext):
+    """The three derivatives of an algorithm, a direction at a time."""
+
+    def slope(dq, dqd, dx):
+        rate = np.asarray(model.configuration_rate(q, dq), dtype=float)
+        row = duals(q, rate), duals(qd, dqd), duals(x, dx)
+        force = {} if f_ext is None else {"f_ext": duals(f_ext, np.zeros_like(f_ext))}
+        return np.asarray(parts(algorithm(model, *row, **force))[1], dtype=float)
+
+    zero, units = np.zeros(model.nv), np.eye(model.nv)
+    directions = [(e, zero, zero) for e in units], [(zero, e, zero) for e in units], [(zero, zero, e) for e in units]
+    return [np.stack([slope(*d) for d in group], axis=1) for group in directions]
+
+
+def by_differences(function, model, q, qd, x, f_ext, step):
+    """Central differences of the public function, all columns as one batch."""
+    E = step * np.eye(model.nv)
+
+    def sides(change):
+        return [function(model, *change(sign), f_ext=f_ext) for sign in (1, -1)]
+
+    changes = (
+        lambda s: (model.integrate(q, s * E), qd, x),
+        lambda s: (q, qd + s * E, x),
+        lambda s: (q, qd, x + s * E),
+    )
+    return [(ahead - behind).T / (2 * step) for ahead, behind in map(sides, changes)]
+
+
+# against dual numbers and differences ---------------------------------------------------------------
+
+
+@each
+@both
+@pytest.mark.parametrize("force", [False, True], ids=["", "f_ext"])
+def test_dual_numbers(name, way, force, rng):
+    """Springs, damping, friction and armature included; every joint type, near 0 and near a half turn, too."""
+    model, (function, algorithm, _) = MODELS[name], FUNCTIONS[way]
+    for q, qd, x in states(model, rng, count=3):
+        f_ext = rng.normal(size=(model.nb, 6)) if force else None
+        found = function(model, q, qd, x, f_ext=f_ext)
+        expected = by_duals(algorithm, model, q, qd, x, f_ext)
+        assert max(map(error, found, expected)) < TIGHT
+
+
+@each
+@both
+def test_differences(name, way, rng):
+    """Central differences of the function itself: truncation and rounding leave 1e-8."""
+    model, (function, _, primal) = MODELS[name], FUNCTIONS[way]
+    q, qd, x = next(states(model, rng))
+    qd = np.where(np.abs(qd) < 0.1, 0.5, qd)  # friction jumps at rest
+    f_ext = rng.normal(size=(model.nb, 6))
+    found = function(model, q, qd, x, f_ext=f_ext)
+    expected = by_differences(primal, model, q, qd, x, f_ext, 1e-5)
+    assert max(map(error, found, expected)) < 1e-7
+
+
+@each
+def test_forward_and_inverse(name, rng):
+    """∂qdd = -M⁻¹ ∂tau at the acceleration that results, and the last ones are M⁻¹ and M."""
+    model = MODELS[name]
+    q, qd, tau = next(states(model, rng))
+    forward = sixd.forward_dynamics_derivatives(model, q, qd, tau)
+    inverse = sixd.inverse_dynamics_derivatives(model, q, qd, sixd.forward_dynamics(model, q, qd, tau))
+    assert error(inverse.qdd, sixd.mass_matrix(model, q)) < TIGHT
+    assert error(forward.tau @ inverse.qdd, np.eye(model.nv)) < 1e-12
+    assert error(inverse.qdd @ forward.q, -inverse.q) < 1e-12
+    assert error(inverse.qdd @ forward.qd, -inverse.qd) < 1e-12
+    assert np.array_equal(forward.tau, forward.tau.T)
+
+
+# Pinocchio ------------------------------------------------------------------------------------------
+
+ROBOTS = [("ur5", False), ("panda", False), ("anymal", True), ("talos", True)]
+PLAIN = ("ur5", "anymal")  # by the plain algorithms, which take a second for a humanoid
+
+
+@pytest.mark.parametrize(("name", "floating"), ROBOTS)
+def test_pinocchio(name, floating, rng, target):
+    """Its derivatives are in the tangent space, too; columns in the order of ``sixd.interop``."""
+    if target == "plain" and name not in PLAIN:
+        pytest.skip("shown by the other robots")
+    model = quiet_load(FIVE[name], floating_base=floating).without_passive()
+    theirs = pinocchio_model(FIVE[name], floating=floating)
+    data = theirs.createData()
+    order = sixd.interop.from_pinocchio(model, pin.neutral(theirs), np.arange(model.nv), pinocchio_model=theirs)[
+        1
+    ].astype(int)
+    back = np.ix_(order, order)
+    for _ in range(1 if target == "plain" else 4):
+        q = model.random_configuration(rng)
+        qd, qdd, tau = rng.uniform(-2, 2, (3, model.nv))
+        p, v, *last = sixd.interop.to_pinocchio(model, q, qd, qdd, tau, pinocchio_model=theirs)
+        expected = pin.computeRNEADerivatives(theirs, data, p, v, last[0])
+        M = np.triu(expected[2]) + np.triu(expected[2], 1).T
+        found = sixd.inverse_dynamics_derivatives(model, q, qd, qdd)
+        assert max(map(error, found, [x[back] for x in (*expected[:2], M)])) < 1e-12
+        expected = pin.computeABADerivatives(theirs, data, p, v, last[1])
+        W = np.triu(expected[2]) + np.triu(expected[2], 1).T
+        found = sixd.forward_dynamics_derivatives(model, q, qd, tau)
+        assert max(map(error, found, [x[back] for x in (*expected[:2], W)])) < 1e-12
+
+
+# arrays ---------------------------------------------------------------------------------------------
+
+
+@both
+def test_batches_and_out(way, rng):
+    model, (function, _, _) = MODELS["tree0"], FUNCTIONS[way]
+    q = model.random_configuration(rng, size=(2, 3))
+    qd, x = rng.uniform(-1, 1, (2, 1, 3, model.nv))
+    found = function(model, q, qd, x)
+    assert type(found)._fields == ("q", "qd", "qdd" if way == "inverse" else "tau")
+    assert all(s.shape == (2, 3, model.nv, model.nv) for s in found)
+    one = function(model, q[1, 2], qd[0, 2], x[0, 2])
+    assert type(one) is type(found)
+    assert all(np.array_equal(a, b[1, 2]) for a, b in zip(one, found, strict=True))
+    for out in (tuple(np.full_like(s, np.nan) for s in found), type(found)(*(np.full_like(s, np.nan) for s in found))):
+        for _ in range(2):
+            assert function(model, q, qd, x, out=out) is out
+            assert all(map(np.array_equal, out, found))
+    single = [a.astype(np.float32) for a in (q, qd, x)]
+    small = function(model, *single)
+    assert all(s.dtype == np.float32 for s in small)
+    assert max(map(error, small, found)) < 1e-3  # float32
+
+
+@both
+def test_nan_stays_in_its_row(way, rng):
+    model, (function, _, _) = MODELS["tree0"], FUNCTIONS[way]
+    q = model.random_configuration(rng, size=5)
+    qd, x = rng.uniform(-1, 1, (2, 5, model.nv))
+    whole = function(model, q, qd, x)
+    qd[3, 0] = np.nan
+    found = function(model, q, qd, x)
+    rows = [0, 1, 2, 4]
+    assert np.isnan(found.q[3]).any()
+    assert all(np.array_equal(a[rows], b[rows]) for a, b in zip(found, whole, strict=True))
+
+
+@pytest.mark.one_target
+@both
+def test_kernels_symbols_and_c(way, rng):
+    function, _, primal = FUNCTIONS[way]
+    arm = sixd.zoo.pendulum(2)
+    row = rng.uniform(-1, 1, (3, 2))
+    expected = function(arm, *row)
+    kernel = sixd.compile(function, arm)
+    for _ in range(3):
+        found = kernel(*row)
+        assert type(found) is type(expected)
+        assert all(map(np.array_equal, found, expected))
+    several = sixd.compile((primal, function), arm)(*row)
+    assert error(several[1], expected.q) < TIGHT
+
+    # symbols: the derivatives of the expressions
+    x = sp.symbols("q1 q2 v1 v2 a1 a2")
+    exact = function(arm, x[:2], x[2:4], x[4:])
+    tau = sp.Matrix(primal(arm, x[:2], x[2:4], x[4:]))
+    values = dict(zip(x, row.ravel(), strict=True))
+    for s, variables in zip(exact, (x[:2], x[2:4], x[4:]), strict=True):
+        difference = (sp.Matrix(s) - tau.jacobian(variables)).subs(values)
+        assert max(abs(d) for d in difference) < 1e-12
+
+
+@needs_cc
+@pytest.mark.one_target
+@both
+def test_exported_c(way, rng, tmp_path):
+    model, (function, _, _) = sixd.zoo.random_tree(3, kinds=("free", "universal", "revolute")), FUNCTIONS[way]
+    row = model.random_configuration(rng), *rng.uniform(-1, 1, (2, model.nv))
+    found = call(build(sixd.export_c(function, model), tmp_path), sixd.compile(function, model).program, *row)
+    assert max(map(error, found, function(model, *row))) < TIGHT
+
+
+def test_external_forces_are_held_in_the_world(rng):
+    """A force on a pendulum, fixed in the world: its moment changes as the lever turns."""
+    model = sixd.zoo.pendulum().without_passive()
+    q, zero = np.array([0.4]), np.zeros(1)
+    wrench = rng.normal(size=6)
+
+    def moment(x):
+        J = sixd.jacobian(model, x, model.body_names[0], expressed_in="world")
+        return J.T @ wrench
+
+    slope = sixd.inverse_dynamics_derivatives(model, q, zero, zero, f_ext=wrench[None]).q
+    bare = sixd.inverse_dynamics_derivatives(model, q, zero, zero).q
+    h = 1e-6
+    assert abs((slope - bare)[0, 0] + (moment(q + h) - moment(q - h))[0] / (2 * h)) < 1e-8  # a difference
+
+
+# joints of one's own --------------------------------------------------------------------------------
+
+
+def mechanism(joint):
+    builder = sixd.ModelBuilder("own")
+    builder.add_body("base", "world", sixd.Revolute("y"), inertia=sixd.box(0.2, 0.3, 0.1, mass=1.0), damping=0.1)
+    builder.add_body("point", "base", joint, inertia=sixd.box(0.1, 0.2, 0.3, mass=0.7), stiffness=2.0)
+    builder.add_body("tip", "point", sixd.Revolute([1, 2, 3]), inertia=sixd.box(0.1, 0.1, 0.2, mass=0.4))
+    return builder.build()
+
+
+class ByBias(Parabola):
+    """The parabola, with cJ instead of S°."""
+
+    subspace_rate = sixd.Joint.subspace_rate
+
+    def bias(self, q, qd):
+        return np.array([0, 0, 0, 0, 2 * qd[0] * qd[0], 0])
+
+
+@both
+@pytest.mark.parametrize("joint", [Parabola(), ByBias()], ids=["subspace_rate", "bias"])
+def test_own_joints(joint, way, rng):
+    model, (function, algorithm, _) = mechanism(joint), FUNCTIONS[way]
+    for q, qd, x in states(model, rng, count=2):
+        assert max(map(error, function(model, q, qd, x), by_duals(algorithm, model, q, qd, x, None))) < TIGHT
+
+
+class Silent(sixd.Joint):
+    """S turns with q, without a rate."""
+
+    nq = nv = 1
+
+    def transform(self, q):
+        return xlt([q[0], q[0] * q[0], 0])
+
+    def subspace(self, q):
+        return np.array([[0, 0, 0, 1, 2 * q[0], 0]]).T
+
+
+class Roundabout(sixd.Joint):
+    """S is computed from q, but is constant."""
+
+    nq = nv = 1
+
+    def transform(self, q):
+        return rotx(q[0])
+
+    def subspace(self, q):
+        return rotx(q[0]) @ np.array([[1, 0, 0, 0, 0, 0]]).T
+
+
+@pytest.mark.one_target
+def test_a_varying_subspace_without_a_rate_is_an_error():
+    with pytest.raises(sixd.ModelError, match=r"Silent: its S depends on q .* neither subspace_rate nor bias.* Define"):
+        joint_slopes(Silent(), np.array([0.0]), np.array([1.0]))
+    slopes = joint_slopes(Roundabout(), np.array([0.3]), np.array([1.0]))
+    assert not np.any(slopes.cJ_q)
+
+
+@pytest.mark.one_target
+def test_singular_models_are_refused():
+    builder = sixd.ModelBuilder("light")
+    builder.add_body("a", "world", sixd.Revolute("x"))
+    model = builder.build()
+    with pytest.raises(sixd.SingularError, match="forward_dynamics_derivatives: the mass matrix"):
+        sixd.forward_dynamics_derivatives(model, [0.0], [0.0], [0.0])
+    assert sixd.inverse_dynamics_derivatives(model, [0.0], [0.0], [0.0]).qdd == 0
