@@ -30,7 +30,11 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Dynamics, energy, momentum",
         ("sixd.api.dynamics", "sixd.symbolic.newton", "sixd.algorithms.body_dynamics"),
     ),
-    ("derivatives", "Derivatives", ("sixd.api.derivatives", "sixd.algorithms.derivatives")),
+    (
+        "derivatives",
+        "Derivatives",
+        ("sixd.api.derivatives", "sixd.engine.differentiation", "sixd.algorithms.derivatives"),
+    ),
     ("frames", "Frames", ("sixd.api.frames",)),
     ("constraints", "Constraints", ("sixd.constraints", "sixd.model.constraint", "sixd.api", "sixd.algorithms")),
     ("equations", "Equations", ("sixd.symbolic",)),
