@@ -33,7 +33,12 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "derivatives",
         "Derivatives",
-        ("sixd.api.derivatives", "sixd.engine.differentiation", "sixd.algorithms.derivatives"),
+        (
+            "sixd.api.derivatives",
+            "sixd.engine.differentiation",
+            "sixd.engine.patterns",
+            "sixd.algorithms.derivatives",
+        ),
     ),
     ("frames", "Frames", ("sixd.api.frames",)),
     ("constraints", "Constraints", ("sixd.constraints", "sixd.model.constraint", "sixd.api", "sixd.algorithms")),

@@ -18,6 +18,7 @@ from sixd.api.constraints import (
 from sixd.api.derivatives import (
     acceleration_derivatives,
     center_of_mass_derivatives,
+    constrained_dynamics_derivatives,
     energy_derivatives,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
@@ -58,6 +59,7 @@ from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfa
 from sixd.drawing import Drawing, draw
 from sixd.engine.differentiation import jvp, vjp
 from sixd.engine.kernel import Kernel, compile, export_c
+from sixd.engine.patterns import derivative_pattern
 from sixd.errors import (
     AssemblyError,
     CacheWarning,
@@ -219,6 +221,7 @@ __all__ = [
     "cone",
     "constrained_body",
     "constrained_dynamics",
+    "constrained_dynamics_derivatives",
     "constraint_error",
     "constraint_forces",
     "constraint_jacobian",
@@ -226,6 +229,7 @@ __all__ = [
     "controllers",
     "coriolis_matrix",
     "cylinder",
+    "derivative_pattern",
     "draw",
     "ellipsoid",
     "energy",

@@ -247,3 +247,10 @@ def test_what_is_not_a_mechanism():
         sixd.draw(sixd.Inertia(0.0))
     with pytest.raises(sixd.ModelError, match="mapping"):
         sixd.draw(sixd.sphere(1.0, mass=1.0), frames=["O"])
+
+
+def test_what_cannot_be_drawn_or_saved():
+    with pytest.raises(sixd.ModelError, match="which is not read"):
+        sixd.draw(sixd.Shape("mesh", file="missing.stl"))
+    with pytest.raises(sixd.FileError, match="path is None, expected the name of a file"):
+        sixd.draw(sixd.zoo.pendulum()).save(None)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from numpy.testing import assert_allclose
 
 import sixd
@@ -365,3 +366,17 @@ def test_energy_and_momentum_of_bodies_and_subtrees(model, rng):
             close(subtree[roots].sum(axis=0), whole)
             for i in model.bodies:
                 close(subtree[i - 1], body[i - 1] + sum(subtree[j - 1] for j in model.tree.children(i)))
+
+
+@pytest.mark.one_target
+def test_rule_of_forces_in_reduced_coordinates():
+    reduced = sixd.zoo.double_elbow().reduce()
+    steps = sixd.newton_euler(reduced, [0.3] * reduced.nq, [1.0] * reduced.nv, [0.0] * reduced.nv).steps()
+    assert "τ = Gᵀ(Sᵀ[n; f]), q̇ = G ẏ" in str(steps)
+    assert r"G^T\bigl(" in steps.markdown()
+
+
+@pytest.mark.one_target
+def test_reactions_of_loops_in_symbols_are_refused():
+    with pytest.raises(sixd.ScalarTypeError, match="expected numbers: the closed form would be too long"):
+        sixd.joint_reactions(sixd.zoo.four_bar(), sp.symbols("a b c"), [0, 0, 0], [0, 0, 0])

@@ -236,3 +236,8 @@ def test_factors_and_products(rng):
         sv.LTL(-H, BRANCHED)
     with pytest.raises(sixd.ModelError, match=r"LTL: H has 1 at \(3, 2\), expected 0"):
         sv.LTL(np.eye(5) + np.diag([0, 1, 0, 0], -1), BRANCHED)
+
+
+def test_complex_numbers_are_refused():
+    with pytest.raises(sixd.ScalarTypeError, match="ID: q is"):
+        sixd.spatial_v2.ID(sixd.spatial_v2.planar(2), np.array([1j, 0]), [0, 0], [0, 0])

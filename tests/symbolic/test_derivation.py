@@ -98,7 +98,7 @@ def test_steps_as_text_and_latex():
     assert steps._repr_markdown_() == steps.markdown()
     assert "Momenta:\n\n$$" in steps.markdown()
     assert repr(steps) == "<Derivation of 'two_link_arm': Lagrange's equations in 2 coordinates>"
-    assert "Damping and friction\nr[1] = F sign(ẋ) + c cos(x) ẋ" in str(
+    assert "Damping and friction\nb[1] = F sign(ẋ) + c cos(x) ẋ" in str(
         SYSTEMS["springs, damping, friction"]().derivation()
     )
 

@@ -18,13 +18,13 @@ from sixd.algorithms.constrained.rows import row_slices
 from sixd.algorithms.kinematics import ZERO6, express, frame_transform, joint_kinematics, world_transforms
 from sixd.algorithms.passive_forces import passive_force
 from sixd.algorithms.rnea import inward, outward, subtract_external_forces
-from sixd.errors import ModelError
+from sixd.errors import ModelError, ScalarTypeError
 from sixd.model.joints import Fixed, Joint
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.rotation import skew
-from sixd.spatial.scalar import Array, Scalar, is_zero
+from sixd.spatial.scalar import Array, Scalar, is_sympy, is_zero
 from sixd.spatial.transform import inverse_transform, pose_from_transform, rotate_both, transform_from_pose
 
 ZERO3 = np.zeros(3, dtype=int)
@@ -130,6 +130,11 @@ def joint_reactions(
     """[n; f] (nb + number of constraints, 6): what each joint exerts on its body, then each constraint on its own."""
     if not isinstance(system, Model):
         raise ModelError(system.refusal("joint_reactions"))
+    if system.constraints and any(is_sympy(x) for x in (*q, *qd, *tau)):
+        raise ScalarTypeError(
+            "joint_reactions: q, qd or tau has symbols and the model has constraints, expected numbers: the closed "
+            "form would be too long. For multipliers in symbols: sixd.equations(model).constrained_equations()."
+        )
     qdd, lam = constrained_dynamics(system, q, qd, tau, t, f_ext=f_ext, limits=limits)
     wrenches = constraint_wrenches(system, q, lam)
     own = np.zeros((system.nb, 6), dtype=int) if f_ext is None else f_ext

@@ -11,10 +11,13 @@ from typing import Any
 
 from sixd.algorithms.derivatives import frame_derivatives as frames
 from sixd.algorithms.derivatives import momentum_derivatives as momenta
-from sixd.algorithms.derivatives.aba_derivatives import ForwardSlopes, aba_derivatives
+from sixd.algorithms.derivatives.aba_derivatives import ForwardSlopes
+from sixd.algorithms.derivatives.any_system import forward_slopes, inverse_slopes
+from sixd.algorithms.derivatives.constrained_derivatives import ConstrainedSlopes, constrained_derivatives
 from sixd.algorithms.derivatives.frame_derivatives import AccelerationSlopes, VelocitySlopes
 from sixd.algorithms.derivatives.momentum_derivatives import EnergySlopes, MomentumSlopes
-from sixd.algorithms.derivatives.rnea_derivatives import InverseSlopes, rnea_derivatives
+from sixd.algorithms.derivatives.rnea_derivatives import InverseSlopes
+from sixd.engine.patterns import packable
 from sixd.engine.public import public
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
@@ -22,15 +25,16 @@ from sixd.spatial.scalar import Array
 # dynamics ---------------------------------------------------------------------------------------
 
 
-@public(rnea_derivatives, result=InverseSlopes)
+@public(packable("inverse_dynamics_derivatives", inverse_slopes), result=InverseSlopes)
 def inverse_dynamics_derivatives(
-    model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, out: Any = None
+    model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
 ) -> InverseSlopes:
     """Derivatives of ``inverse_dynamics``: how tau changes with q, qd and qdd.
 
     Parameters
     ----------
     q, qd, qdd, f_ext : as for ``inverse_dynamics``.
+    packed : True gives arrays (…, nnz) of the entries that are not zero by structure: see ``derivative_pattern``.
 
     Returns
     -------
@@ -54,15 +58,16 @@ def inverse_dynamics_derivatives(
     """
 
 
-@public(aba_derivatives, result=ForwardSlopes, solves=True)
+@public(packable("forward_dynamics_derivatives", forward_slopes), result=ForwardSlopes, solves=True)
 def forward_dynamics_derivatives(
-    model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, out: Any = None
+    model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
 ) -> ForwardSlopes:
     """Derivatives of ``forward_dynamics``: how qdd changes with q, qd and tau.
 
     Parameters
     ----------
     q, qd, tau, f_ext : as for ``forward_dynamics``.
+    packed : True gives arrays (…, nnz) of the entries that are not zero by structure: see ``derivative_pattern``.
 
     Returns
     -------
@@ -80,6 +85,55 @@ def forward_dynamics_derivatives(
     >>> import sixd
     >>> sixd.forward_dynamics_derivatives(sixd.zoo.pendulum(), [0.0], [0.0], [0.0]).q.round(6)
     array([[-14.715]])
+    """
+
+
+@public(
+    packable("constrained_dynamics_derivatives", constrained_derivatives),
+    result=ConstrainedSlopes,
+    solves=True,
+    judged=False,
+    generic=True,
+)
+def constrained_dynamics_derivatives(
+    model: System,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    *,
+    f_ext: Any = None,
+    t: Any = 0.0,
+    stabilisation: float = 0.0,
+    packed: bool = False,
+    out: Any = None,
+) -> ConstrainedSlopes:
+    """Derivatives of ``constrained_dynamics``: how qdd and the multipliers λ change with q, qd and tau.
+
+    Parameters
+    ----------
+    q, qd, tau, f_ext, t, stabilisation : as for ``constrained_dynamics``.
+    packed : True gives arrays (…, nnz) of the entries that are not zero by structure: see ``derivative_pattern``.
+
+    Returns
+    -------
+    A named tuple of six arrays; those of qdd are (…, nv, nv), those of λ (…, k, nv), column k by the k-th freedom:
+
+    qdd_q, lam_q : along the velocity e_k, in the tangent space; f_ext held fixed in the world.
+    qdd_qd, lam_qd : by qd[k]; dry friction has slope zero.
+    qdd_tau, lam_tau : by tau[k].
+
+    Notes
+    -----
+    Exact, by the implicit function theorem on M qdd + h = tau + Aᵀλ and A qdd = c. A change of the state along which
+    the constraints stay satisfied is ``dq`` and ``dqd`` of ``linearize``. Where equations are redundant only products
+    with such changes have a meaning. The result is NaN where that of ``constrained_dynamics`` is.
+
+    >>> import numpy as np, sixd
+    >>> model = sixd.zoo.four_bar()
+    >>> q = sixd.assemble(model, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
+    >>> slopes = sixd.constrained_dynamics_derivatives(model, q, np.zeros(3), np.zeros(3))
+    >>> slopes.qdd_tau.shape, slopes.lam_q.shape
+    ((3, 3), (2, 3))
     """
 
 
@@ -107,8 +161,8 @@ def velocity_derivatives(
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
     >>> sixd.velocity_derivatives(arm, [0.3, 0.5], [1, -2], "link2").q[3:5].round(6)
-    array([[0.      , 0.877583],
-           [0.      , -0.479426]])
+    array([[ 0.      ,  0.877583],
+           [ 0.      , -0.479426]])
     """
 
 
@@ -174,5 +228,5 @@ def energy_derivatives(model: System, q: Any, qd: Any, *, out: Any = None) -> En
 
     >>> import sixd
     >>> sixd.energy_derivatives(sixd.zoo.pendulum(), [0.5], [1.0]).potential_q.round(6)
-    array([2.351572])
+    array([2.351582])
     """

@@ -28,6 +28,8 @@ class Drawing:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the figure to an SVG file, whole or not at all, and return its path."""
+        if not isinstance(path, (str, os.PathLike)):
+            raise FileError(f"save: path is {path!r}, expected the name of a file such as 'arm.svg'.")
         target = Path(path).expanduser()
         if target.is_dir() or not target.name:
             raise FileError(f"save: {str(path)!r} is a folder, expected the name of a file such as 'arm.svg'.")

@@ -40,6 +40,11 @@ def draw_single(
 ) -> Drawing:
     """Draw an inertia, as the solid of its moments at its centre of mass, or a shape; see ``sixd.draw``."""
     if isinstance(body, Shape):
+        if body.kind == "mesh" and body.vertices is None:
+            raise ModelError(
+                f"draw: the shape is the mesh {str(body.file)!r}, which is not read, expected a shape with sizes or "
+                f"vertices. Draw the model that has it, with links='shapes', or use sixd.view."
+            )
         sizes, labels = _numbers(body.size, values), [expression(x) for x in body.size]
         solid, centre, name = (body.kind, tuple(sizes)), np.eye(4), body.kind
         points = None if body.vertices is None else np.asarray(body.vertices, dtype=float)

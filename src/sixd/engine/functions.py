@@ -175,6 +175,12 @@ def _frame(where: str, system: System, value: Any) -> str:
     return str(value)
 
 
+def _flag(where: str, system: System, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ScalarTypeError(f"{where}: packed is {value!r}, expected True or False.")
+    return bool(value)
+
+
 def _prescribed(where: str, model: Any, given: Any) -> frozenset[int]:
     require_model(where, model)
     if isinstance(given, str):
@@ -198,4 +204,5 @@ CHOICES: dict[str, Callable[[str, System, Any], Any]] = {
     "per": _word("per", "model", "body", "subtree"),
     "given": _prescribed,
     "stabilisation": _stabilisation,
+    "packed": _flag,
 }

@@ -38,6 +38,12 @@ def library(name: str) -> Callable[..., Any]:
     return _LIBRARY[name]
 
 
+def for_any_system(algorithm: F) -> F:
+    """Let an algorithm serve every system that has no method of its own for it, not only trees; a decorator."""
+    algorithm.any_system = True  # type: ignore[attr-defined]
+    return algorithm
+
+
 class System:
     """Base of all systems: coordinates q (nq,) with rates by qd (nv,), constraints, and the functions of the library.
 
@@ -70,6 +76,8 @@ class System:
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
         """Compute the function of the library called ``name`` on one row; ``algorithm`` does so for a tree."""
         own = getattr(self, f"{name}_row", None)
+        if own is None and hasattr(algorithm, "any_system"):
+            return algorithm(self, *arrays, **options)
         if own is None:
             raise ModelError(self.refusal(name))
         return own(*arrays, **options)

@@ -123,15 +123,21 @@ def constrained_dynamics(
     A, h = constraint_jacobian(system, q), system.apply("bias_force", bias_force, q, qd, **force)
     c = row_targets(system, q, qd, t, stabilisation)
 
+    return solve_with_multipliers("constrained_dynamics", system, q, mass_metric(system, q), A, tau - h, c, limits)
+
+
+def solve_with_multipliers(
+    where: str, system: System, q: Array, metric: Metric, A: Array, b: Array, c: Array, limits: Limits = EXACT
+) -> tuple[Array, Array]:
+    """The x (nv,) with M x = b + Aᵀλ and A x = c (k,), and λ (k,), of least norm; NaN beyond the limits."""
     # the free motion, the residual of the rows under it, and the smallest force that removes the residual
-    metric = mass_metric(system, q)
-    z = metric.lower(tau - h) * metric.weight
-    found = _smallest("constrained_dynamics", system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
-    qdd = metric.raised(z + found.p * metric.weight)
+    z = metric.lower(b) * metric.weight
+    found = _smallest(where, system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
+    x = metric.raised(z + found.p * metric.weight)
     lam: list[Scalar] = [0] * len(A)
-    for j, x in zip(found.kept, _multipliers(found.basis, found.coefficients, len(found.kept)), strict=True):
-        lam[j] = x
-    return _marked(found.basis, qdd), _marked(found.basis, np.array(lam))
+    for j, value in zip(found.kept, _multipliers(found.basis, found.coefficients, len(found.kept)), strict=True):
+        lam[j] = value
+    return _marked(found.basis, x), _marked(found.basis, np.array(lam))
 
 
 class _Smallest(NamedTuple):

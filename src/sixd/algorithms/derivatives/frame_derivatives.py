@@ -91,7 +91,7 @@ def _frame_motion(model: Model, q: Array, qd: Array, qdd: Array, frame: str) -> 
 
 
 def _expressed(m: _FrameMotion, x: Array, change: Array, expressed_in: str) -> Array:
-    """Derivatives (6, nv) of x (6,), whose derivatives in the frame's coordinates are ``change``, in the chosen ones."""
+    """Derivatives (6, nv) of x (6,) in the chosen coordinates, given those in the frame's own, ``change``."""
     if expressed_in == "aligned":
         W = [skew(s[:3]) for s in m.J.T]  # the axes turn with the frame
         change = change + columns([blocks(w, ZERO3, ZERO3, w) @ x for w in W])

@@ -43,7 +43,8 @@ def joint_changes(
 ) -> JointChanges:
     """How a joint's freedoms change the motion of all that it carries: see rnea_derivatives.py.
 
-    ``v_p``, ``a_p`` (6,) are the parent's velocity and acceleration, ``v`` that of the joint's body, in its coordinates.
+    ``v_p``, ``a_p`` (6,) are the parent's velocity and acceleration, ``v`` the velocity of the joint's body, in which
+    coordinates all are.
     """
     own = joint_slopes(joint, q, qd)
     turned, raised = columns([D @ qd for D in own.S]), columns([D @ qdd for D in own.S])

@@ -39,16 +39,14 @@ class InverseSlopes(NamedTuple):
 
 def rnea_derivatives(model: Model, q: Array, qd: Array, qdd: Array, *, f_ext: Array | None = None) -> InverseSlopes:
     """Derivatives of ``rnea`` in the tangent space at q. O(n · depth)."""
-    kinematics = joint_kinematics(model, q, qd)
-    X, S = kinematics.X, kinematics.S
+    X, S, _, _ = kinematics = joint_kinematics(model, q, qd)
     v, a, f = outward(model, kinematics, qdd, -model.a_gravity)
     change = changes(model, kinematics, q, qd, qdd, v, a)
     F, E = inward(model, kinematics, f)[0], _external(model, kinematics, f_ext)
     Ic, Bc = composite_inertias(model, X), composite_factors(model, X, v, factor_for(model))
 
-    dq, dqd, M = (
-        np.zeros((model.nv, model.nv), dtype=common_dtype(Ic, Bc, F, E, [c.eta for c in change])) for _ in range(3)
-    )
+    kind = common_dtype(Ic, Bc, F, E, [c.eta for c in change])
+    dq, dqd, M = (np.zeros((model.nv, model.nv), dtype=kind) for _ in range(3))
     for i in model.bodies:
         # P, R, K: by what motions above joint i act on it; G, H: the forces that its own q and qd change
         iv, B = model.iv[i], Bc[i] * 2

@@ -17,9 +17,10 @@ from sixd.spatial.scalar import Array, Scalar
 def numbers(where: str, name: str, value: Any) -> Array:
     """Return ``value`` as an array of floats."""
     try:
-        if value is None:
+        x = np.asarray(value)
+        if value is None or x.dtype.kind == "c":
             raise TypeError
-        return np.asarray(value).astype(float)
+        return x.astype(float)
     except (TypeError, ValueError):
         raise ScalarTypeError(f"{where}: {name} is {value!r}, expected numbers.") from None
 

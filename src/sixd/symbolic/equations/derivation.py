@@ -114,7 +114,7 @@ class Derivation:
             return [f"{letter}_{{{k + 1}}}" if tex else f"{letter}[{k + 1}]" for k in range(len(self.tau))]
 
         system = self.equations
-        resistance = [("Damping and friction", list(zip(numbered("r"), self.resistance, strict=True)))]
+        resistance = [("Damping and friction", list(zip(numbered("b"), self.resistance, strict=True)))]
         return [
             ("Energies", [("T", self.T), ("V", self.V), ("L", self.L)]),
             ("Momenta", list(zip(map(partial, system.qd), self.dL_dqd, strict=True))),

@@ -98,9 +98,11 @@ def equations_markdown(system: Equations, fields: tuple[str, ...], short: bool, 
 
 
 def shorthand_note(parts: Sequence[str]) -> str:
-    """What s_{12} means, if the LaTeX contains such letters; else nothing."""
-    used = re.search(r"\b[sc]_\{\d", "".join(parts))
-    return "$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine." if used else ""
+    """What s_{1} or s_{12} means, if the LaTeX contains such letters; else nothing."""
+    used = re.findall(r"\b[sc]_\{(\d+)", "".join(parts))
+    if any(len(digits) > 1 for digits in used):
+        return "$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine."
+    return "$s_1$ is $\\sin q_1$, $c_1$ its cosine." if used else ""
 
 
 def chosen_fields(system: Equations, fields: tuple[str, ...]) -> list[str]:

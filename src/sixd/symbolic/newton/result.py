@@ -227,7 +227,7 @@ def _in_ring(model: System, state: tuple[Any, ...], f_ext: Any, expressed_in: st
     return NewtonEuler(model, expressed_in, state, f_ext is not None, arrays, rows.args[0])
 
 
-class _Unknown(Exception):  # noqa: N818: not an error for users
+class _Unknown(Exception):
     """The ring has no element for a result."""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixd.constraints.reduced_model import Reduced
 from sixd.errors import UnknownNameError, require_known
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, is_zero
@@ -63,14 +64,17 @@ RULES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
             r"N + c\times <B><N> + \sum (R^T n + P\times R^T f)_{\text{child}}",
         ),
     ),
-    "torque": (("τ", "Sᵀ[n; f]<M>", r"\tau", r"S^T \begin{bmatrix} n \\ f \end{bmatrix}<M>"),),
+    "torque": (("τ", "<G>Sᵀ[n; f]<M><E>", r"\tau", r"<G>S^T \begin{bmatrix} n \\ f \end{bmatrix}<M><E>"),),
 }
-# parts of the rules that depend on the result: weight, other forces and moments, what acts besides the joint's force
+# parts of the rules that depend on the result: weight, other forces and moments, what acts besides the joint's force,
+# and coordinates y of a reduced model, q̇ = G ẏ
 _PARTS = {
     "<W>": (" - m g", r" - m\,g"),
     "<F>": (" - f_ext", r" - f_{\text{ext}}"),
     "<N>": (" - n_ext", r" - n_{\text{ext}}"),
     "<M>": (" + armature q̈ + passive forces", r" + \text{armature}\;\ddot q + \text{passive forces}"),
+    "<G>": ("Gᵀ(", r"G^T\bigl("),
+    "<E>": ("), q̇ = G ẏ", r"\bigr),\quad \dot q = G\,\dot y"),
     "<B>": ("(F - m g)", r"(F - m\,g)"),
 }
 LEGEND = (
@@ -161,6 +165,8 @@ class Steps:
             "<F>": forces,
             "<N>": forces,
             "<M>": _is_passive(self.result.model),
+            "<G>": isinstance(self.result.model, Reduced),
+            "<E>": isinstance(self.result.model, Reduced),
             "<B>": not base,
         }
         rules = []
