@@ -30,7 +30,16 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Dynamics, energy, momentum",
         ("sixd.api.dynamics", "sixd.symbolic.newton", "sixd.algorithms.body_dynamics"),
     ),
-    ("derivatives", "Derivatives", ("sixd.api.derivatives", "sixd.algorithms.derivatives", "sixd.engine.patterns")),
+    (
+        "derivatives",
+        "Derivatives",
+        (
+            "sixd.api.derivatives",
+            "sixd.engine.differentiation",
+            "sixd.engine.patterns",
+            "sixd.algorithms.derivatives",
+        ),
+    ),
     ("frames", "Frames", ("sixd.api.frames",)),
     ("constraints", "Constraints", ("sixd.constraints", "sixd.model.constraint", "sixd.api", "sixd.algorithms")),
     ("equations", "Equations", ("sixd.symbolic",)),

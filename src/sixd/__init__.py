@@ -57,6 +57,7 @@ from sixd.api.frames import (
 from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
 from sixd.drawing import Drawing, draw
+from sixd.engine.differentiation import jvp, vjp
 from sixd.engine.kernel import Kernel, compile, export_c
 from sixd.engine.patterns import derivative_pattern
 from sixd.errors import (
@@ -254,6 +255,7 @@ __all__ = [
     "jacobian_rate",
     "joint_reactions",
     "joint_torque_regressor",
+    "jvp",
     "lagrange",
     "linearize",
     "load",
@@ -283,6 +285,7 @@ __all__ = [
     "velocity",
     "velocity_derivatives",
     "view",
+    "vjp",
     "where",
     "zoo",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sixd.engine.artifact import make_routine, shell, trace_request
@@ -98,6 +99,20 @@ class Kernel(Called):
     def program(self) -> Program:
         """The traced program: its operations, counted by ``program.count()``."""
         return self._program or trace_request(self.model, self._request)
+
+    @property
+    def declared(self) -> Function:
+        """The function of this kernel, by which it can be compiled with others, differentiated and exported."""
+        function, choices = self._function, self._request.choices
+        if not choices:
+            return function
+
+        def algorithm(model: System, *row: Array, f_ext: Any = None) -> Any:
+            return function.row(model, choices, row, f_ext, self.dtype)
+
+        return replace(
+            function, algorithm=algorithm, choices={}, named=False, generic=False, solves=False, judged=False
+        )
 
     def __reduce__(self) -> Any:
         raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")

@@ -78,10 +78,12 @@ class _Part(NamedTuple):
 def _part(where: str, function: Any, model: System, shapes: dict[str, Any], static: dict[str, Any]) -> _Part:
     if not callable(function):
         raise ScalarTypeError(f"{where}: function is {function!r}, expected a function, such as sixd.inverse_dynamics.")
-    name = getattr(function, "__name__", type(function).__name__)
+    name = getattr(function, "__name__", getattr(function, "name", type(function).__name__))
     declared = getattr(function, "declared", None)
     if not isinstance(declared, Function):
         return _own(where, name, function, model, shapes, static)
+    if getattr(function, "model", model) is not model:
+        raise ScalarTypeError(f"{where}: kernel {declared.name} is that of another model, {function.model.name!r}.")
     made = declared.for_system(model)
     values = tuple(static.get(choice, default) for choice, default in made.choices.items())
     for choice, value in zip(made.choices, values, strict=True):

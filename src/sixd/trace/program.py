@@ -102,7 +102,7 @@ def trace(
         result = function(*(a.copy() if isinstance(a, np.ndarray) else a for a in arrays.values()))
     results = result if isinstance(result, tuple) else (result,)
     for r in results:
-        _require_numbers(r)
+        require_numbers(r)
     slots = [Slot(name, inputs[name], graph.entries(a)) for name, a in arrays.items()]
     outputs = [Slot(f"out{k}", np.shape(r), graph.entries(r)) for k, r in enumerate(results)]
     program = make_program(slots, outputs)
@@ -113,7 +113,8 @@ def trace(
     return replace(program, watched=tuple(pairs))
 
 
-def _require_numbers(result: Any) -> None:
+def require_numbers(result: Any) -> None:
+    """Raise TraceError unless a traced function returned numbers."""
     if isinstance(result, (np.ndarray, list, tuple, float, int, np.generic)):
         return
     if isinstance(result, Expr):
