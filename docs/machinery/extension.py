@@ -182,6 +182,8 @@ def _scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], tre
     """Scripts only where they are used: that of exercises, and that of frames."""
     if tree is None:
         return
+    # sphinx marks words that were searched for, in titles of drawings too, and asks for their extent: they have none
+    app.add_js_file(None, body="SVGElement.prototype.getBBox ??= () => new DOMRect();", priority=100)
     if any("exercise" in node["classes"] for node in tree.findall(nodes.container)):
         app.add_js_file("exercise.js", loading_method="defer")
     if any("<iframe" in node.astext() for node in tree.findall(nodes.raw)):
