@@ -14,7 +14,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 PICTURES = Path(__file__).parents[1] / "docs"
 SECTIONS = (
     "batch", "sizes", "single", "steps", "constrained", "rollouts", "nonsmooth", "threads", "start", "operations",
-    "growth", "equations",
+    "growth", "equations", "derivatives",
 )  # fmt: skip
 FUNCTIONS = ("rnea", "aba", "crba", "jacobian")
 SIZES = (1, 16, 256, 4096, 100_000)
@@ -57,6 +57,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         batches,
         closed_form,
         constrained,
+        derivatives,
         growth,
         nonsmooth,
         operations,
@@ -94,6 +95,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         "threads": threads.measure,
         "operations": operations.measure, "growth": growth.measure,
         "start": startup.measure, "equations": closed_form.measure,
+        "derivatives": derivatives.measure,
     }  # fmt: skip
     for name, measure in measures.items():
         if name in sections:

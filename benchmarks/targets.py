@@ -22,6 +22,12 @@ _SMALL = {"ur5": (0.16, 0.22), "panda": (0.19, 0.25), "talos": (0.17, 0.20)}  # 
 _FEW = {"16": 2.0, "256": 1.2}  # rows, and the time of each as a multiple of that in a large batch
 _FRICTION = {"panda": 1.6, "talos": 2.0}  # a step of rk4 with friction over one without
 _CONTACT = {4: 2.0, 16: 8.0}  # points, and a step of a row [µs]
+_ROBOTS = ("ur5", "panda", "anymal, floating", "talos", "talos, floating")
+# of derivatives: the most operations, and the least ratio of Pinocchio's net call to a row, for these robots
+_DERIVATIVES = {
+    "drnea": ("∂RNEA", (2950, 4450, 10900, 23850, 34200), (25, 20, 12, 14, 8)),
+    "daba": ("∂ABA", (4150, 6650, 26200, 43100, 125000), (20, 18, 8, 10, 4.5)),
+}
 _START = (
     ("cold RNEA of an arm", 0.5, [("rnea", "ur5", "cold"), ("rnea", "panda", "cold")]),
     ("cold ABA of talos", 3.0, [("aba", "talos", "cold")]),
@@ -45,7 +51,7 @@ def show(session: Session) -> bool:
     """Add the table of targets; return whether all were measured and reached."""
     targets = [*_batches(session), *_singles(session), *_starts(session), *_growth(session), *_threads(session)]
     targets += [*_operations(session), *_constrained(session), *_rollouts(session), *_nonsmooth(session)]
-    targets += _equations(session)
+    targets += [*_equations(session), *_derivatives(session)]
     session.report.heading("Targets")
     if session.quick:
         session.report.paragraph(f"Only {session.rounds} rounds: a trial, whose verdicts mean little.")
@@ -187,6 +193,18 @@ def _equations(session: Session) -> list[Target]:
     for name in ("ur5", "puma560"):
         value = session.measured.get(("equations", name, "ratio"))
         found.append(_at_least(f"operations of SymPy's mechanics, times those of the closed form, {name}", 8.0, value))
+    return found
+
+
+def _derivatives(session: Session) -> list[Target]:
+    """Operations of the derivatives, and batches of 4096 rows."""
+    found = []
+    for word, (title, counts, ratios) in _DERIVATIVES.items():
+        for robot, most, least in zip(_ROBOTS, counts, ratios, strict=True):
+            count = session.measured.get((word, robot, "operations"))
+            found.append(_at_most(f"{title} of {robot}, operations", most, count, text=lambda x: f"{x:,.0f}"))
+            value = _of_batch(session, (word, robot), "Pinocchio net", "sixd")
+            found.append(_at_least(f"{title} of {robot}, times Pinocchio's call less the empty call", least, value))
     return found
 
 

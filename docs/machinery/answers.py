@@ -16,7 +16,7 @@ from machinery.run import PageError, Run
 FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "abs")
 CONSTANTS = ("pi",)
 KNOWN = {"answer", "check", "variables", "tolerance", "unit"}
-TOLERANCE = 1e-3  # of a typed number, relative, unless the exercise says otherwise
+TOLERANCE = 5e-3  # of a typed number, relative, unless the exercise says otherwise: three digits are enough
 SAMPLES = 8
 
 
@@ -28,6 +28,11 @@ def variables(exercise: Exercise) -> list[str]:
 def tolerance(exercise: Exercise) -> float:
     """The relative difference up to which an answer is right."""
     return float(exercise.options.get("tolerance", TOLERANCE if not variables(exercise) else 1e-6))
+
+
+def digits(exercise: Exercise) -> int:
+    """How many significant digits of a number are enough: rounding to so many is within the tolerance."""
+    return max(1, math.ceil(1 - math.log10(2 * tolerance(exercise)) - 1e-9))
 
 
 def check(run: Run) -> int:
@@ -51,8 +56,8 @@ def _check(page: Page, exercise: Exercise, names: dict[str, Any]) -> None:
         raise PageError(f"{where}: {error}") from None
     except Exception as error:
         raise PageError(f"{where}: {type(error).__name__}: {error}") from error
-    # a stored answer is exact in its digits: a tenth of what is allowed to the reader
-    allowed = tolerance(exercise) / 10
+    # the stored answer has more digits than a reader needs
+    allowed = min(tolerance(exercise) / 10, 1e-4)
     for sample in _samples(variables(exercise)):
         a, b = _number(answer, sample, where), _number(value, sample, where)
         if not abs(a - b) <= allowed * max(abs(b), 1e-12):

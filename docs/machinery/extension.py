@@ -91,7 +91,7 @@ def _form(data: Exercise) -> str:
     """The line to type in; static/exercise.js reads its attribute."""
     names = answers.variables(data)
     task = {"answer": data.options.get("answer", ""), "variables": names, "tolerance": answers.tolerance(data)}
-    what = "an expression in " + ", ".join(names) if names else "a number"
+    what = "an expression in " + ", ".join(names) if names else f"a number, {answers.digits(data)} digits are enough"
     unit = f'<span class="unit">{html.escape(data.options["unit"])}</span>' if "unit" in data.options else ""
     return (
         f'<form class="answer" data-exercise="{html.escape(json.dumps(task), quote=True)}">'

@@ -352,7 +352,7 @@ def test_floating_base(call, tmp_path):
 def test_doubtful_robots_give_one_warning(call, tmp_path):
     status, out, err = call("equations", urdf(tmp_path, WRONG), "--what", "g")
     assert status == 0
-    assert out.startswith("# wrong")
+    assert out.startswith("wrong: ")
     assert err.startswith("warning: ")
     assert "`sixd check robot.urdf`" in err
     assert err.count("\n") == 1
@@ -645,7 +645,7 @@ def test_pipes_are_written_to_and_stay(call, tmp_path):
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         status, _, err = call("equations", "pendulum", "-o", pipe, *more)
         assert (status, err) == (0, "")
-        assert os.read(reader, 10_000).startswith(b"# pendulum")
+        assert os.read(reader, 10_000).startswith(b"pendulum: ")
         os.close(reader)
         assert pipe.is_fifo()
     assert list(tmp_path.iterdir()) == [pipe]

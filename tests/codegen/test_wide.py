@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sixd.codegen.llvm import loop as module
+from sixd.codegen.llvm import rolled
 from sixd.codegen.llvm.ir import Type
 from sixd.codegen.llvm.machine import LINE, MALLOC, assemble, host
 from sixd.codegen.llvm.wide import WIDE, pieces, wide_outputs
@@ -49,11 +50,15 @@ def test_which_outputs_are_wide():
     assert wide_outputs(traced(WIDE // 8, "float64"), Type("double", 4)) == []  # vectors are not lines
 
 
+CASES = [(*case, "never") for case in LENGTHS] + [(*case, "always") for case in LENGTHS[:9]]
+
+
 @pytest.mark.parametrize("large", [True, False], ids=["past the cache", "cached"])
-@pytest.mark.parametrize(("dtype", "length"), LENGTHS)
-def test_rows_of_any_length_at_any_address(dtype, length, large, monkeypatch, rng):
-    """All numbers of rows, all alignments, rows with gaps; ``CACHE`` decides which way they are written."""
+@pytest.mark.parametrize(("dtype", "length", "when"), CASES)
+def test_rows_of_any_length_at_any_address(dtype, length, when, large, monkeypatch, rng):
+    """All numbers of rows, all alignments, rows with gaps, code over a table; ``CACHE`` decides which way is taken."""
     monkeypatch.setattr(module, "CACHE", 0 if large else 1 << 40)
+    monkeypatch.setattr(rolled, "WHEN", when)
     machine, program = host(), traced(length, dtype)
     text = module.emit_loop(program, dtype, machine.lanes(dtype), 1e30, machine.has_fma)
     code = Loaded(make_image(assemble(text, machine)))

@@ -142,6 +142,13 @@ def test_right_answers(source, options):
     assert answers.check(run(page_of(cell(source) + exercise(**options)))) == 1
 
 
+@pytest.mark.parametrize(("tolerance", "expected"), [(None, 3), ("1e-3", 4), ("1e-4", 5), ("0.05", 2), ("0.5", 1)])
+def test_digits_that_are_enough(tolerance, expected):
+    options = {"answer": 1, "check": 1} | ({"tolerance": tolerance} if tolerance else {})
+    (question,) = page_of(exercise(**options)).exercises
+    assert answers.digits(question) == expected
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

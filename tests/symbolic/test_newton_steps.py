@@ -133,7 +133,7 @@ def test_steps_as_mathematics():
     assert markdown.count("$$") % 2 == 0
     assert r"{}^{1}N_{1} &= 0" in markdown
     assert r"{}^{1}n_{1y} &= - L_{2} M_{2}" in markdown  # a wide vector is written by its components
-    assert r"&\quad - g \left(L_{1} M_{1}" in markdown  # and a wide one of these is broken
+    assert r"&\quad {} - g \left(L_{1} M_{1}" in markdown  # and a wide one of these is broken
     assert steps.latex(short=False).count(r"\sin{\left(\theta_{2} \right)}") > 3
     aligned = sixd.newton_euler(model, q, qd, qdd, expressed_in="aligned").steps()
     assert r"{}^{0}\omega_{2}" in aligned.latex()

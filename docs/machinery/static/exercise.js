@@ -8,7 +8,8 @@
     sqrt: Math.sqrt, exp: Math.exp, log: Math.log, ln: Math.log, abs: Math.abs,
   };
   const CONSTANTS = { pi: Math.PI, 'π': Math.PI };
-  const TOKEN = /\s*(?:(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|([\p{L}_][\p{L}\p{N}_]*)|(\*\*|[-+*/^(),·×−]))/uy;
+  const TOKEN = /\s*(?:(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|([\p{L}_][\p{L}\p{N}_]*)|(\*\*|[-+*/^(),·×−–²³]))/uy;
+  const LONGEST = 400; // characters of an answer
 
   // the text as a function of the variables' values; throws an Error whose message is for the reader
   function read(text, variables) {
@@ -34,7 +35,8 @@
         const a = left;
         if (is('*')) { at += 1; const b = signed(); left = (x) => a(x) * b(x); }
         else if (is('/')) { at += 1; const b = signed(); left = (x) => a(x) / b(x); }
-        else if (tokens[at] && !tokens[at].symbol || is('(')) { const b = power(); left = (x) => a(x) * b(x); } // 2 m q
+        else if (tokens[at]?.number !== undefined) throw new Error('two numbers in a row: write one number with a decimal point, or a sign between them');
+        else if (tokens[at]?.name !== undefined || is('(')) { const b = power(); left = (x) => a(x) * b(x); } // 2 m q
         else return left;
       }
     }
@@ -45,6 +47,7 @@
     }
     function power() {
       const base = atom();
+      if (is('²') || is('³')) { const n = tokens[at++].symbol === '²' ? 2 : 3; return (x) => base(x) ** n; }
       if (!is('^')) return base;
       at += 1;
       const exponent = signed();
@@ -56,7 +59,7 @@
       if (token.number !== undefined) return () => token.number;
       if (token.symbol === '(') { const inner = sum(); expect(')'); return inner; }
       if (token.symbol) throw new Error(`'${token.symbol}' is not expected here`);
-      const name = token.name;
+      const name = variables.includes(token.name) ? token.name : token.name.replaceAll('_', ''); // m_2 is m2
       if (variables.includes(name)) return (x) => x[name];
       if (Object.hasOwn(CONSTANTS, name)) return () => CONSTANTS[name];
       if (!Object.hasOwn(FUNCTIONS, name)) {
@@ -72,11 +75,13 @@
 
     if (!tokens.length) throw new Error('type an answer first');
     const whole = sum();
+    if (is(',')) throw new Error('write a decimal point, not a comma');
     if (at < tokens.length) throw new Error(`'${tokens[at].symbol ?? tokens[at].name ?? tokens[at].number}' is not expected here`);
     return whole;
   }
 
   function tokenise(text) {
+    if (text.length > LONGEST) throw new Error(`more than ${LONGEST} characters`);
     const tokens = [];
     TOKEN.lastIndex = 0;
     const end = text.trimEnd().length;
@@ -86,7 +91,7 @@
       const [, number, name, symbol] = found;
       if (number !== undefined) tokens.push({ number: Number(number) });
       else if (name !== undefined) tokens.push({ name });
-      else tokens.push({ symbol: { '**': '^', '·': '*', '×': '*', '−': '-' }[symbol] ?? symbol });
+      else tokens.push({ symbol: { '**': '^', '·': '*', '×': '*', '−': '-', '–': '-' }[symbol] ?? symbol });
     }
     return tokens;
   }
@@ -100,7 +105,9 @@
 
   function isRight(text, { answer, variables, tolerance }) {
     const typed = read(text, variables), right = read(answer, variables);
-    return samples(variables).every((x) => Math.abs(typed(x) - right(x)) <= tolerance * Math.max(Math.abs(right(x)), 1e-9));
+    const values = samples(variables).map((x) => [typed(x), right(x)]);
+    if (!values.every(([a]) => Number.isFinite(a))) throw new Error('its value is not a finite number');
+    return values.every(([a, b]) => Math.abs(a - b) <= tolerance * Math.max(Math.abs(b), 1e-9));
   }
 
   for (const form of document.querySelectorAll('form.answer')) {

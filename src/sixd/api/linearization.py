@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.constrained.perturbation import WHERE, Linearization, linearized
+from sixd.api.derivatives import constrained_dynamics_derivatives
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
@@ -46,8 +47,8 @@ def linearize(
     -----
     The eigenvalues determine stability if A is constant along the motion: at rest, or when only coordinates change on
     which A does not depend, such as the position and wheel angles of a vehicle that drives straight. The axes of a free
-    body that spins turn with it, so A changes: give such a wheel a separate joint for the spin. The cost is one
-    evaluation of ``constrained_dynamics`` on dual numbers for each independent position and speed.
+    body that spins turn with it, so A changes: give such a wheel a separate joint for the spin. The derivatives are
+    those of ``constrained_dynamics_derivatives``, which are compiled at the first call for a model.
 
     >>> import sixd
     >>> model = sixd.zoo.pendulum()
@@ -58,9 +59,13 @@ def linearize(
     model.require_numeric(WHERE)
     tau = np.zeros(model.nv) if tau is None else tau
     q, qd, tau = (_row(name, x, n) for name, x, n in (("q", q, model.nq), ("qd", qd, model.nv), ("tau", tau, model.nv)))
-    return linearized(
-        model, q, qd, tau, t, _freedoms("positions", positions, model.nv), _freedoms("speeds", speeds, model.nv)
-    )
+    chosen = _freedoms("positions", positions, model.nv), _freedoms("speeds", speeds, model.nv)
+
+    def slopes() -> tuple[Array, Array]:
+        found = constrained_dynamics_derivatives(model, q, qd, tau, t=t)
+        return found.qdd_q, found.qdd_qd
+
+    return linearized(model, q, qd, t, *chosen, slopes)
 
 
 def _row(name: str, value: Any, n: int) -> Array:

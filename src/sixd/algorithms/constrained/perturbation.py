@@ -1,4 +1,4 @@
-"""Linearization about a motion, with or without constraints: exact derivatives by dual numbers.
+"""Linearization about a motion, with or without constraints: exact derivatives.
 
 Works on floats only, generic over systems. A neighbouring motion has q moved by a (nv,), in the tangent space at q,
 and the velocity qd + b. It satisfies the constraints to first order if A_h a = 0, A_h the holonomic rows, and
@@ -7,19 +7,19 @@ A b + D(A qd)[a] = 0. Its coordinates x are as many of the a and of the b as are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sixd.algorithms.constrained.assembly import holonomic_rows, row_scale
-from sixd.algorithms.constrained.dynamics import constrained_dynamics, projections
+from sixd.algorithms.constrained.dynamics import projections
 from sixd.algorithms.constrained.rows import constraint_jacobian, constraint_velocity
 from sixd.algorithms.crba import crba
 from sixd.errors import AssemblyError, ModelError, SingularError
 from sixd.model.system import System
 from sixd.notebook import listed, matrix_rows, table
-from sixd.spatial.dual import derivative, duals, parts
+from sixd.spatial.dual import derivative
 from sixd.spatial.scalar import Array
 
 WHERE = "linearize"
@@ -70,20 +70,24 @@ def linearized(
     system: System,
     q: Array,
     qd: Array,
-    tau: Array,
     t: float,
     positions: Sequence[int] | None,
     speeds: Sequence[int] | None,
+    slopes: Callable[[], tuple[Array, Array]],
 ) -> Linearization:
-    """The linear equations of motions near the one through q (nq,), qd (nv,) under tau (nv,)."""
+    """The linear equations of motions near the one through q (nq,), qd (nv,).
+
+    ``slopes()`` returns the derivatives (nv, nv) of the accelerations there, by q in the tangent space and by qd.
+    """
     _require_assembled(system, q, qd, t)
     M = _mass_matrix(system, q)
     p, s, dq, dqd = _nearby(system, q, qd, t, positions, speeds)
     basis = _columns([system.configuration_rate(q, e) for e in np.eye(system.nv)], system.nq)
     with np.errstate(all="ignore"):  # the result is checked below
-        rates = [_rates(system, q, qd, tau, t, a, b, basis) for a, b in zip(dq.T, dqd.T, strict=True)]
+        by_q, by_qd = slopes()
+        rates = [_rate(system, q, qd, a, b, basis) for a, b in zip(dq.T, dqd.T, strict=True)]
         P_u = np.asarray(projections(system, q)[1], dtype=float) if system.constraints else np.eye(system.nv)
-    F = np.vstack([_columns([ad for ad, _ in rates], system.nv)[p], _columns([bd for _, bd in rates], system.nv)[s]])
+    F = np.vstack([_columns(rates, system.nv)[p], (by_q @ dq + by_qd @ dqd)[s]])
     G = np.vstack([np.zeros((len(p), system.nv)), np.linalg.solve(M, P_u)[s]])
     if not (np.isfinite(F).all() and np.isfinite(G).all()):
         raise SingularError(
@@ -115,16 +119,12 @@ def _nearby(
     return p, s, dq, np.hstack([follow - Y @ follow[s], Y])
 
 
-def _rates(
-    system: System, q: Array, qd: Array, tau: Array, t: float, a: Array, b: Array, basis: Array
-) -> tuple[Array, Array]:
-    """da/dt and db/dt (nv,); dq/dt = basis qd."""
+def _rate(system: System, q: Array, qd: Array, a: Array, b: Array, basis: Array) -> Array:
+    """da/dt (nv,); dq/dt = basis qd."""
     # q depends on time and on the size of the change, and its mixed derivatives are equal
     along_a = derivative(lambda x: system.configuration_rate(x, qd), q, basis @ a)[1]
     along_qd = derivative(lambda x: system.configuration_rate(x, a), q, basis @ qd)[1]
-    turned = np.linalg.lstsq(basis, np.asarray(along_a - along_qd, dtype=float), rcond=None)[0]
-    qdd, _ = constrained_dynamics(system, duals(q, basis @ a), duals(qd, b), tau, t)
-    return b + turned, np.asarray(parts(qdd)[1], dtype=float)
+    return b + np.linalg.lstsq(basis, np.asarray(along_a - along_qd, dtype=float), rcond=None)[0]
 
 
 def _mass_matrix(system: System, q: Array) -> Array:

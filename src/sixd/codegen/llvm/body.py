@@ -54,8 +54,11 @@ class Memory(Protocol):
     def load(self, group: Group) -> list[Value]:
         """Load the entries of an input's group."""
 
-    def store(self, group: Group, values: list[Value]) -> None:
-        """Store the entries of an output's group."""
+    def alike(self, group: Group) -> object:
+        """Equal for the groups of one width of an output that the same code can store."""
+
+    def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
+        """Store the entries of an output's group; if its first entry is a value, ``like`` is a group alike."""
 
 
 class Body:

@@ -122,11 +122,11 @@ class _Rows:
         self.code, self.type, self.shift = code, type, len(program.inputs)
         self.size = Type(type.kind).bytes
         self.arrays = len(program.inputs) + len(program.outputs)
-        # pieces of wide outputs by their first entry and width; or by width alone, if a table has the first entries
-        self.wide: dict[int, dict[tuple[int | None, int], Piece]] = {}
+        # pieces of wide outputs by their first entry and width
+        self.wide: dict[int, dict[tuple[int, int], Piece]] = {}
         for k in wide_outputs(program, type):
             found = pieces(len(program.outputs[k].entries), type)
-            self.wide[k] = {(p.first, p.width): p for p in found} | {(None, p.width): p for p in found}
+            self.wide[k] = {(p.first, p.width): p for p in found}
         self.inputs = [(k, *t) for k, s in enumerate(program.inputs) for t in tiles(len(s.entries), type.lanes)]
         groups = [(k, *t) for k, s in enumerate(program.outputs) for t in self._groups(k, len(s.entries))]
         self.outputs, self.zeros = split_zeros(program, groups)
@@ -134,7 +134,7 @@ class _Rows:
     def _groups(self, k: int, size: int) -> list[tuple[int, int]]:
         """First entry and width of the groups of output k."""
         wide = self.wide.get(k, {})
-        return [(first, width) for first, width in wide if first is not None] if wide else tiles(size, self.type.lanes)
+        return list(wide) if wide else tiles(size, self.type.lanes)
 
     def fill_zeros(self) -> None:
         """Fill the long runs of zeros in outputs."""
@@ -149,7 +149,12 @@ class _Rows:
             self.code, row_addresses(self.code, k, self.type.lanes), self.type, width, first * self.size, self.size
         )
 
-    def store(self, group: Group, values: list[Value]) -> None:
+    def alike(self, group: Group) -> object:
+        """The form of a piece of a wide output, None for a tile."""
+        k, first, width = group
+        return self.wide[k][first, width]._replace(first=0) if k in self.wide else None
+
+    def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
         """Store an output's group in the rows; lines of wide outputs past the cache, if ``direct`` holds."""
         k, first, width = group
         code, rows = self.code, row_addresses(self.code, self.shift + k, self.type.lanes)
@@ -158,7 +163,7 @@ class _Rows:
                 k, [(row, first * self.size, x) for row, x in zip(rows, rows_of_tile(code, values), strict=True)]
             )
             return
-        piece = self.wide[k][first if isinstance(first, int) else None, width]
+        piece = self.wide[k][(like or group)[1], width]
         entries = rows_of_tile(code, align_rows(code, values, piece))
         parts = [
             (row, (first + skip) * self.size, x)

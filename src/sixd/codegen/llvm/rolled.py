@@ -210,12 +210,14 @@ class _Writer:
     def _add_outputs(self) -> None:
         """Copy the outputs from the work memory, group by group; groups of zeros are not read."""
 
-        def write(code: Code, k: int, width: int) -> None:
+        def write(code: Code, like: Group) -> None:
+            k, _, width = like
             values = [self._get(code, code.at("%work", self._word(code, 1 + j))) for j in range(width)]
-            self.memory(code).store((k, self._word(code, 0), width), values)
+            self.memory(code).store((k, self._word(code, 0), width), values, like)
 
-        def write_zeros(code: Code, k: int, width: int) -> None:
-            self.memory(code).store((k, self._word(code, 0), width), [code.const(0.0, self.type)] * width)
+        def write_zeros(code: Code, like: Group) -> None:
+            k, _, width = like
+            self.memory(code).store((k, self._word(code, 0), width), [code.const(0.0, self.type)] * width, like)
 
         zero = self.constants.get(0.0, -1)
         addresses = []
@@ -223,17 +225,22 @@ class _Writer:
             fixed = [self.constants[e.value] if e.op is Op.CONST else 0 for e in slot.entries]
             addresses.append(np.where(at < 0, fixed, at))
 
-        def kind(group: Group) -> tuple[int, int, bool]:
-            k, first, width = group
-            return k, width, bool((addresses[k][first : first + width] == zero).all())
+        memory = self.memory(Code(self.module))
+        forms: dict[object, int] = {}  # of groups
 
-        for (k, width, is_zero), groups in groupby(self.memory(Code(self.module)).outputs, key=kind):
-            first = np.array([g[1] for g in groups])
+        def kind(group: Group) -> tuple[int, int, int, bool]:
+            k, first, width = group
+            form = forms.setdefault(memory.alike(group), len(forms))
+            return k, width, form, bool((addresses[k][first : first + width] == zero).all())
+
+        for (k, width, form, is_zero), found in groupby(memory.outputs, key=kind):
+            groups = list(found)
+            first, name = np.array([g[1] for g in groups]), f"{k}x{width}.{form}"
             if is_zero:
-                self._add(f"zero{k}x{width}", first[:, None], partial(write_zeros, k=k, width=width))
+                self._add(f"zero{name}", first[:, None], partial(write_zeros, like=groups[0]))
             else:
                 rows = np.column_stack([first, addresses[k][first[:, None] + np.arange(width)] * self.type.bytes])
-                self._add(f"store{k}x{width}", rows, partial(write, k=k, width=width))
+                self._add(f"store{name}", rows, partial(write, like=groups[0]))
 
     # the loop over the table ---------------------------------------------------------------------------
 

@@ -138,7 +138,10 @@ class Entries:
         first, flags = self.at(self.sources, group), f"align {self.type.bytes}{self.flags}"
         return [self.code.load(self.type, self.code.at(first, j * self.type.bytes), flags) for j in range(group[2])]
 
-    def store(self, group: Group, values: list[Value]) -> None:
+    def alike(self, group: Group) -> object:
+        """Return None: all groups of one width are stored alike."""
+
+    def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
         """Store the entries of an output's group."""
         first = self.at(self.targets, group)
         for j, value in enumerate(values):

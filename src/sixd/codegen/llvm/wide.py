@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from sixd.codegen.llvm.ir import Code, Type, Value
 from sixd.codegen.llvm.machine import LINE, MALLOC
-from sixd.codegen.llvm.rolled import is_large
 from sixd.codegen.llvm.rows import MANY, blend, tiles
 from sixd.trace.program import Program
 
@@ -41,13 +40,9 @@ def wide_outputs(program: Program, type: Type) -> list[int]:
     if type.bytes != LINE:
         return []
     sizes = [len(slot.entries) * Type(type.kind).bytes for slot in program.outputs]
-    # large programs store a piece by its width alone, and runs of zeros are made of pieces that do not overlap
-    plain = is_large(program)
-    return [
-        k
-        for k, size in enumerate(sizes)
-        if size >= WIDE and (size % LINE == 0 or not (plain or len(program.outputs[k].entries) >= MANY))
-    ]
+    # runs of zeros are made of pieces that do not overlap
+    many = [len(slot.entries) >= MANY for slot in program.outputs]
+    return [k for k, size in enumerate(sizes) if size >= WIDE and (size % LINE == 0 or not many[k])]
 
 
 def pieces(size: int, type: Type) -> list[Piece]:

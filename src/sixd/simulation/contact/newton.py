@@ -184,8 +184,9 @@ def _solved(A: dict[tuple[int, int], Any], right: list[Any]) -> Array:
     """Return A⁻¹ right, from the leaves to the root: of a tree's pattern nothing fills in."""
     n = len(right)
     y = list(right)
+    inverses: list[Any] = [0] * n
     for i in reversed(range(n)):
-        inverse = 1 / A[i, i]
+        inverses[i] = inverse = 1 / A[i, i]
         across = [j for j in range(i) if (i, j) in A]
         for j in (j for j in range(i) if (j, i) in A):
             factor = A[j, i] * inverse
@@ -194,5 +195,5 @@ def _solved(A: dict[tuple[int, int], Any], right: list[Any]) -> Array:
             y[j] = y[j] - factor * y[i]
     z: list[Any] = []
     for i in range(n):
-        z.append((y[i] - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) / A[i, i])
+        z.append((y[i] - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) * inverses[i])
     return np.array(z)

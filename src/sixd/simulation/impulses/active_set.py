@@ -67,53 +67,82 @@ class Solution(NamedTuple):
     found: tuple[Array, ...]
 
 
+def _problem(response: Any, k: int, has_limits: bool) -> dict[str, tuple[int, ...]]:
+    """Return the names and shapes of what is known of a problem."""
+    shapes = {**response.shapes, "v_e": (k,), "diagonal": (k,), "lo": (k,), "hi": (k,)}
+    return {**shapes, "low": (k,), "high": (k,)} if has_limits else shapes
+
+
+def _solved(response: Any, state: Array, given: dict[str, Any], slack: float) -> tuple[Any, ...]:
+    """Return, of a problem, for given states (k,): those that the solution has (a list), which rows have a known
+    velocity, the rows' velocities, impulses, and the response's other results."""
+    k = len(state)
+    v_e, lo, hi, low, high = given["v_e"], given["lo"], given["hi"], given.get("low"), given.get("high")
+    data = [given[name] for name in response.shapes]
+
+    # the states as given: which rows have a known velocity, and which one; which have a known impulse
+    far = None if low is None else [x * x > 2 for x in state]
+    free = [x * x < 0.5 for x in state]
+    if far is not None:
+        free = [f | g for f, g in zip(free, far, strict=True)]
+    known_velocity: list[Any] = [0] * k
+    if low is not None and high is not None and far is not None:
+        known_velocity = [where(far[i], where(state[i] > 0, low[i], high[i]), 0) for i in range(k)]
+    known_impulse = np.array([where(free[i], 0, where(state[i] > 0, hi[i], lo[i])) for i in range(k)])
+    l, change, *more = response.solve(data, free, np.array(known_velocity) - v_e, known_impulse)
+    v = v_e + change
+
+    # what the solution says
+    new: list[Any] = []
+    for i in range(k):
+        margin = given["diagonal"][i] * (hi[i] - lo[i]) * slack
+        sticks = where(l[i] > hi[i], 1, where(l[i] < lo[i], -1, 0))
+        upper: Any = where(v[i] > margin, 0, 1)
+        lower: Any = where(v[i] < -margin, 0, -1)
+        if low is not None and high is not None and far is not None:
+            # a row without friction passes through 0 at once
+            upper = where(v[i] > margin, where(lo[i] < hi[i], 0, -1), where(v[i] < low[i] - margin, 2, 1))
+            lower = where(v[i] < -margin, where(lo[i] < hi[i], 0, 1), where(v[i] > high[i] + margin, -2, -1))
+            # a limit beyond rest, as after a bounce: there is one sense of sliding
+            upper = where(low[i] > 0, where(v[i] < low[i] - margin, 2, 1), upper)
+            lower = where(high[i] < 0, where(v[i] > high[i] + margin, -2, -1), lower)
+            leans = where(state[i] > 0, where(l[i] < hi[i], 1, 2), where(l[i] > lo[i], -1, -2))
+            sticks = where(far[i], leans, sticks)
+        new.append(where(free[i], sticks, where(state[i] > 0, upper, lower)))
+    return new, free, v, l, more
+
+
+def attempt(response: Any, k: int, has_limits: bool, dtype: str) -> Program:
+    """Return the program of a first attempt: (state, data…, v_e, bounds…) -> (found…, done), 1 if it was right.
+
+    It is right more often than not, and takes 0.75 times the operations of an iteration.
+    """
+    shapes = {"state": (k,), **_problem(response, k, has_limits)}
+
+    def once(*arrays: Any) -> Any:
+        given = dict(zip(shapes, arrays, strict=True))
+        state = given["state"]
+        new, _, _, l, more = _solved(response, state, given, SLACK[dtype])
+        most = reduce(maximum, [absolute(x - y) for x, y in zip(new, state, strict=True)])
+        return l, *more, where(most > 0.5, 0, 1)
+
+    return trace(once, shapes, dtype)
+
+
 def iteration(response: Any, k: int, has_limits: bool, dtype: str) -> Program:
     """Return the program of one iteration: (state, best, patience, found…, done, data…, v_e, bounds…) -> the first."""
     extra = dict(response.carried)
     shapes: dict[str, tuple[int, ...]] = {"state": (k,), "best": (), "patience": (), **extra, "done": ()}
     count = len(shapes)
-    shapes |= {**response.shapes, "v_e": (k,), "diagonal": (k,), "lo": (k,), "hi": (k,)}
-    if has_limits:
-        shapes |= {"low": (k,), "high": (k,)}
-    slack = SLACK[dtype]
+    shapes |= _problem(response, k, has_limits)
 
     def once(*arrays: Any) -> Any:
         given = dict(zip(shapes, arrays, strict=True))
-        state, v_e, lo, hi = given["state"], given["v_e"], given["lo"], given["hi"]
-        low, high = given.get("low"), given.get("high")
+        state, lo, hi = given["state"], given["lo"], given["hi"]
         before = given["done"] > 0
-        data = [given[name] for name in response.shapes]
-
-        # the states as given: which rows have a known velocity, and which one; which have a known impulse
-        far = [x * x > 2 for x in state] if has_limits else None
-        free = [x * x < 0.5 for x in state]
-        if far is not None:
-            free = [f | g for f, g in zip(free, far, strict=True)]
-        known_velocity: list[Any] = [0] * k
-        if low is not None and high is not None and far is not None:
-            known_velocity = [where(far[i], where(state[i] > 0, low[i], high[i]), 0) for i in range(k)]
-        known_impulse = np.array([where(free[i], 0, where(state[i] > 0, hi[i], lo[i])) for i in range(k)])
-        l, change, *more = response.solve(data, free, np.array(known_velocity) - v_e, known_impulse)
-        v = v_e + change
-
-        # what the solution says
-        new: list[Any] = []
+        new, free, v, l, more = _solved(response, state, given, SLACK[dtype])
         wrong_by: list[Any] = []
         for i in range(k):
-            margin = given["diagonal"][i] * (hi[i] - lo[i]) * slack
-            sticks = where(l[i] > hi[i], 1, where(l[i] < lo[i], -1, 0))
-            upper: Any = where(v[i] > margin, 0, 1)
-            lower: Any = where(v[i] < -margin, 0, -1)
-            if low is not None and high is not None and far is not None:
-                # a row without friction passes through 0 at once
-                upper = where(v[i] > margin, where(lo[i] < hi[i], 0, -1), where(v[i] < low[i] - margin, 2, 1))
-                lower = where(v[i] < -margin, where(lo[i] < hi[i], 0, 1), where(v[i] > high[i] + margin, -2, -1))
-                # a limit beyond rest, as after a bounce: there is one sense of sliding
-                upper = where(low[i] > 0, where(v[i] < low[i] - margin, 2, 1), upper)
-                lower = where(high[i] < 0, where(v[i] > high[i] + margin, -2, -1), lower)
-                leans = where(state[i] > 0, where(l[i] < hi[i], 1, 2), where(l[i] > lo[i], -1, -2))
-                sticks = where(far[i], leans, sticks)
-            new.append(where(free[i], sticks, where(state[i] > 0, upper, lower)))
             # in units of velocity: how far an impulse is beyond its bounds, or a velocity beyond rest
             beyond = maximum(maximum(l[i] - hi[i], lo[i] - l[i]), 0) * given["diagonal"][i]
             wrong_by.append(where(free[i], beyond, absolute(v[i])))
@@ -144,6 +173,7 @@ class ActiveSet:
     def __init__(self, response: Any, k: int, has_limits: bool, dtype: str) -> None:
         self.response, self.k = response, k
         self.program = iteration(response, k, has_limits, dtype)
+        self.attempt = attempt(response, k, has_limits, dtype)
 
     def __call__(
         self,
@@ -159,13 +189,14 @@ class ActiveSet:
 
         Where the scalar ``when`` is 0, it is the solution ``known``.
         """
+        read = data[: len(self.response.shapes)]
+        rest = (*read, v_e, self.response.diagonal(data), *bounds.arrays)
         if known is None:
-            found, done = [np.zeros(shape) for shape in self.response.carried.values()], 0.0
+            *found, done = stages(self.attempt, state, *rest)
+            when = 1 - done
         else:
             found, done = list(known.found), where(when > 0, 0, 1)
         given = (state, float(self.k + 1), float(PATIENCE), *found, done)
-        read = data[: len(self.response.shapes)]
-        rest = (*read, v_e, self.response.diagonal(data), *bounds.arrays)
         state, _, _, *found, done = stages(self.program, *given, *rest, most=MOST, when=when)
         if known is not None:
             done = where(when > 0, done, known.done)

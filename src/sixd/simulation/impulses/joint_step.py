@@ -35,11 +35,10 @@ from sixd.simulation.impulses.limit_rows import LimitRows
 from sixd.simulation.impulses.predictions import make_prediction
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import Hold, base_step
-from sixd.spatial.scalar import Array, Scalar, absolute, maximum, sign, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sign, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
-_SLIDES = 0.999  # part of the largest friction: a joint slid
 _USUAL = 4  # iterations in a step: two solutions, of two each in a vector of rows
 BOUNCE = 2  # times the change of speed in a step: slower strikes do not bounce
 
@@ -66,11 +65,12 @@ class JointSolver:
             "lo": k,
             "hi": k,
             "any": (),
+            "again": (),
+            "state": k,
             "may": (),
             "v": k,
             "after": k,
             "l": k,
-            "state": k,
             "F": k,
             "h": (),
         }
@@ -78,39 +78,37 @@ class JointSolver:
         self.part = 1 if method == "euler" else 0.5  # of a change of velocity in a step that moves the configuration
         turned = {"still": nv, "t1": k, "v": k, "after": k, "total": k, "F": k, "h": ()}
         self.displace = trace(self._displaced, {**turned, **given}, dtype)
+        self.respond = trace(lambda l, *data: self.response.respond(data, l), {"impulse": k, **given}, dtype)
         if rows.limits:
             self.last = self.prediction.last(self.response)
-            self.respond = trace(lambda l, *data: self.response.respond(data, l), {"impulse": k, **given}, dtype)
 
-    def turn(
-        self, stages: Stages, data: Any, v: Array, after: Array, F: Array, h: Any, held: Solution
-    ) -> tuple[Turn, Scalar]:
-        """Return the rows that turn, from their velocities (k,) before the step and after it with held impulses; and 1
-        if any does."""
+    def turn(self, stages: Stages, data: Any, v: Array, after: Array, F: Array, h: Any, held: Solution) -> Braked:
+        """Return the rows that turn, from their velocities (k,) before the step and after it with held impulses."""
         ends = after - (sign(v) * F * h + held.impulse) * self.response.diagonal(data)
         may = reduce(maximum, [where(v[i] * ends[i] < 0, 1, 0) for i in range(self.rows.k)])
-        given = np.zeros(self.rows.k), -F * h, F * h, 0.0
-        rest = may, v, after, held.impulse, held.state, F, h
-        t1, lo, hi, any = stages(self.brake, *given, *rest, *data, when=may)
-        return Turn(t1, lo, hi), any
+        given = np.zeros(self.rows.k), -F * h, F * h, 0.0, 0.0, held.state
+        return Braked(*stages(self.brake, *given, may, v, after, held.impulse, F, h, *data, when=may))
 
     def _braked(
-        self, t1: Array, lo: Array, hi: Array, any: Scalar, may: Scalar, v: Array, after: Array, l: Array, state: Array,
-        F: Array, h: Scalar, *data: Array,
+        self, t1: Array, lo: Array, hi: Array, any: Scalar, again: Scalar, state: Array, may: Scalar, v: Array,
+        after: Array, l: Array, F: Array, h: Scalar, *data: Array,
     ) -> Any:  # fmt: skip
-        """Return (t1, lo, hi) of rows that turn, and 1 if any does; as given where none may.
+        """Return the entries of :class:`Braked`; as given where no row may turn.
 
         The response W_ii is that while joints that rest stay at rest: as if they were free, reversals would cost an
         error of first order.
         """
-        rests = [(absolute(v[i]) <= 0) & (state[i] * state[i] < 0.5) for i in range(self.rows.k)]
+        k = range(self.rows.k)
+        rests = [(absolute(v[i]) <= 0) & (state[i] * state[i] < 0.5) for i in k]
         turn = turning(v, after, l, self.response.locked_diagonal(data, rests), F, h)
-        some = reduce(maximum, [where(x > 0, 1, 0) for x in turn.t1])
-        pairs = zip((*turn, some), (t1, lo, hi, any), strict=True)
-        return tuple(where(may > 0, new, old) for new, old in pairs)
+        turns = [where(x > 0, 1, 0) for x in turn.t1]
+        beyond = [where(l[i] > turn.hi[i], 1, where(l[i] < turn.lo[i], -1, 0)) * turns[i] for i in k]
+        guess = np.array([where(absolute(beyond[i]) > 0, beyond[i], state[i]) for i in k])
+        found = *turn, reduce(maximum, turns), reduce(maximum, [absolute(x) for x in beyond]), guess
+        return tuple(where(may > 0, new, old) for new, old in zip(found, (t1, lo, hi, any, again, state), strict=True))
 
     def bend(
-        self, stages: Stages, data: Any, v: Array, after: Array, turn: Turn, total: Array, F: Array, h: Any, when: Any
+        self, stages: Stages, data: Any, v: Array, after: Array, turn: Braked, total: Array, F: Array, h: Any, when: Any
     ) -> Array:
         """Return the displacement (nv,) by which turning rows differ from straight lines of velocity v -> after (k,).
 
@@ -157,7 +155,8 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
 
         # 1. predict
         bounds = Bounds(-F * h, F * h)
-        guess = _guess(-v_e / W, bounds, friction[own], F)
+        before = _within(friction[own] * h, bounds)
+        guess = _guess(before * W - v_e - at_rows(stages(solver.respond, before, *data)), bounds, W)
         if limits is not None:
             slow = absolute(v_e - v) * BOUNCE
             bounds = limits.persisting(bounds, limits.gaps(q), v, slow, per)
@@ -165,9 +164,9 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         held = solver.solve(stages, data, v_e, bounds, guess)
 
         # 2. turn
-        turn, turns = solver.turn(stages, data, v, v_e + at_rows(held.change), F, h, held)
+        turn = solver.turn(stages, data, v, v_e + at_rows(held.change), F, h, held)
         bounds = bounds._replace(lo=turn.lo, hi=turn.hi)
-        held = solver.solve(stages, data, v_e, bounds, held.state, turns, held)
+        held = solver.solve(stages, data, v_e, bounds, turn.state, turn.again, held)
         l = held.impulse
 
         # 3. hold
@@ -181,7 +180,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         total, unsolved = l + found.impulse, sum(stages.counts, unsolved + 2 - held.done - found.done)
 
         # 5. the configuration
-        bent = solver.bend(stages, data, v, at_rows(v2), turn, total, F, h, turns)
+        bent = solver.bend(stages, data, v, at_rows(v2), turn, total, F, h, turn.any)
         q2 = system.integrate_row(q1, found.change * (h * solver.part) + bent)
 
         if limits is not None:  # strikes
@@ -208,21 +207,22 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
     return step
 
 
-def _guess(impulse: Array, bounds: Bounds, before: Array, F: Array) -> Array:
-    """Return a guess of the states of rows (k,): those of the last step, by its friction ``before``, if there is any.
+def _within(impulse: Array, bounds: Bounds) -> Array:
+    """Return impulses of the freedoms among the rows within their bounds, 0 of the other rows (k,)."""
+    pairs = zip(impulse, bounds.lo, bounds.hi, strict=False)
+    found = [minimum(maximum(x, lo), hi) for x, lo, hi in pairs]
+    return np.array([*found, *([0] * (len(bounds.lo) - len(found)))])
 
-    Otherwise by the impulses that would stop each row alone: by the sign of its velocity it takes twice as many
-    iterations (panda 3.0 and 1.5 on average).
+
+def _guess(stop: Array, bounds: Bounds, W: Array) -> Array:
+    """Return a guess of the states of rows (k,) from impulses that would stop each row alone, given those of the others
+    in the last step; times the rows' responses W (k,) to their own.
+
+    With the states of the last step as they were, joints that stop or turn take a second iteration; without the
+    impulses of the others 1.5 on average (panda, states at random), by the signs of velocities 3.0.
     """
-    lo, hi, found = bounds.lo, bounds.hi, []
-    for i, x in enumerate(impulse):
-        new = where(x >= hi[i], 1, where(x <= lo[i], -1, 0))
-        if i < len(before):
-            f, most = before[i], F[i] * _SLIDES
-            slid = where(f >= most, 1, where(f <= -most, -1, 0))
-            new = where((F[i] > 0) & (absolute(f) > 0), slid, new)
-        found.append(new)
-    return np.array(found)
+    triples = zip(stop, bounds.lo * W, bounds.hi * W, strict=True)
+    return np.array([where(x >= hi, 1, where(x <= lo, -1, 0)) for x, lo, hi in triples])
 
 
 class Turn(NamedTuple):
@@ -231,6 +231,18 @@ class Turn(NamedTuple):
     t1: Array
     lo: Array
     hi: Array
+
+
+class Braked(NamedTuple):
+    """A :class:`Turn`; 1 if ``any`` row turns; 1 if some impulse is beyond its bounds then, so that they are solved for
+    ``again``, from the guess ``state`` (k,)."""
+
+    t1: Array
+    lo: Array
+    hi: Array
+    any: Scalar
+    again: Scalar
+    state: Array
 
 
 def turning(v: Array, after: Array, l: Array, W: Array, F: Array, h: Any) -> Turn:
