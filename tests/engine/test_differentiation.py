@@ -118,6 +118,40 @@ def test_functions_of_the_library(function, rng):
     )
 
 
+def _systems():
+    bar, arm = sixd.zoo.four_bar(), sixd.zoo.planar(3)
+    slope = sp.Function("x")(sp.Symbol("t"))
+    bead = sixd.lagrange((1 + slope**2) * slope.diff(sp.Symbol("t")) ** 2 / 2, sp.cos(slope), [slope])
+    return {
+        "constrained": (sixd.constrained_dynamics, bar, {}),
+        "constraints": (sixd.constraint_jacobian, bar, {}),
+        "reduced": (sixd.forward_dynamics, bar.reduce(), {}),
+        "energies": (sixd.forward_dynamics, bead, {}),
+        "hybrid": (sixd.hybrid_dynamics, arm, {"given": arm.joint_names[:1]}),
+        "reactions": (sixd.joint_reactions, arm, {}),
+        "slopes": (sixd.inverse_dynamics_derivatives, arm, {}),
+    }
+
+
+@pytest.mark.parametrize("case", _systems())
+def test_other_systems(case, rng):
+    """Constraints, reduced coordinates, systems of energies: central differences, and the adjoint."""
+    function, system, choices = _systems()[case]
+    value, forward, reverse = (d(function, system, **choices) for d in (sixd.compile, sixd.jvp, sixd.vjp))
+    x = [rng.uniform(-0.2, 0.2, system.nv) for _ in value.inputs]  # q is a vector in all of them
+    if case in ("constrained", "constraints"):
+        x[0], x[1:2] = np.asarray(sixd.assemble(system, x[0])), [0 * v for v in x[1:2]]
+    dx = directions(forward, rng)
+    ahead, behind = (flat(value(*(v + s * d for v, d in zip(x, dx, strict=True)))) for s in (1e-6, -1e-6))
+    dy = flat(forward(*x, *dx))
+    assert error(dy, (ahead - behind) / 2e-6) < 1e-7
+    y = value(*x)
+    w = [rng.normal(size=np.shape(r)) for r in (y if isinstance(y, tuple) else (y,))]
+    g = reverse(*x, *w)
+    g = g if isinstance(g, tuple) else (g,)
+    assert abs(flat(tuple(w)) @ dy - inner(g, dx)) < 1e-12 * max(1, np.linalg.norm(flat(g)))
+
+
 def test_configurations_alone(rng):
     """The result of integrate is a configuration, of which each entry counts; its input dq is beside d_q."""
     model = MODELS["spherical"]
