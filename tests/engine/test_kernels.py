@@ -34,6 +34,7 @@ from sixd.model import memo
 from sixd.runtime.machine_code import Image, make_image
 from sixd.runtime.routine import Part, Routine
 from sixd.spatial import absolute, acos, asin, atan2, cos, exp, log, maximum, minimum, sign, sin, sqrt, tan, where
+from sixd.spatial.dual import Dual
 from sixd.trace import Expr, Op, trace
 from sixd.trace import jacobian as derivative
 
@@ -612,8 +613,8 @@ class Watch:
         elif event == "call" and not self._inside:
             self.calls.append(code.co_name)
             given = [frame.f_locals.get(name) for name in ("q", "qd", "qdd", "tau", "b", "wrench", "f_ext")]
-            # zeros stand for what a function leaves out
-            if not all(isinstance(e, Expr) or e == 0 for x in given if x is not None for e in np.ravel(x)):
+            # zeros stand for what a function leaves out; integers are unit vectors, dual numbers have traced scalars
+            if not all(isinstance(e, (Expr, Dual, int, np.integer)) or e == 0 for x in given if x is not None for e in np.ravel(x)):
                 self.numeric.append(code.co_name)
 
     @contextlib.contextmanager
