@@ -57,7 +57,7 @@ from sixd.api.frames import (
 from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
 from sixd.drawing import Drawing, draw
-from sixd.engine.differentiation import jvp, vjp
+from sixd.engine.differentiation import hessian, hvp, jvp, vjp
 from sixd.engine.kernel import Kernel, compile, export_c
 from sixd.engine.patterns import derivative_pattern
 from sixd.errors import (
@@ -244,6 +244,8 @@ __all__ = [
     "get_num_threads",
     "gravity_force",
     "grid",
+    "hessian",
+    "hvp",
     "hybrid_dynamics",
     "interop",
     "inverse_dynamics",

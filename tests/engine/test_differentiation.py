@@ -1,4 +1,4 @@
-"""``sixd.jvp`` and ``sixd.vjp``: dual numbers, differences, adjoints, parameters, users' functions, hostile arguments."""
+"""``sixd.jvp``, ``vjp``, ``hvp``, ``hessian``: dual numbers, differences, adjoints, parameters, users' functions, hostile arguments."""
 
 import numpy as np
 import pytest
@@ -116,6 +116,40 @@ def test_functions_of_the_library(function, rng):
     assert abs(inner(w, dy if several else [dy]) - inner(g, dx)) < 1e-12 * max(
         1, *(np.linalg.norm(a) for a in (*w, *g))
     )
+
+
+def _systems():
+    bar, arm = sixd.zoo.four_bar(), sixd.zoo.planar(3)
+    slope = sp.Function("x")(sp.Symbol("t"))
+    bead = sixd.lagrange((1 + slope**2) * slope.diff(sp.Symbol("t")) ** 2 / 2, sp.cos(slope), [slope])
+    return {
+        "constrained": (sixd.constrained_dynamics, bar, {}),
+        "constraints": (sixd.constraint_jacobian, bar, {}),
+        "reduced": (sixd.forward_dynamics, bar.reduce(), {}),
+        "energies": (sixd.forward_dynamics, bead, {}),
+        "hybrid": (sixd.hybrid_dynamics, arm, {"given": arm.joint_names[:1]}),
+        "reactions": (sixd.joint_reactions, arm, {}),
+        "slopes": (sixd.inverse_dynamics_derivatives, arm, {}),
+    }
+
+
+@pytest.mark.parametrize("case", _systems())
+def test_other_systems(case, rng):
+    """Constraints, reduced coordinates, systems of energies: central differences, and the adjoint."""
+    function, system, choices = _systems()[case]
+    value, forward, reverse = (d(function, system, **choices) for d in (sixd.compile, sixd.jvp, sixd.vjp))
+    x = [rng.uniform(-0.2, 0.2, system.nv) for _ in value.inputs]  # q is a vector in all of them
+    if case in ("constrained", "constraints"):
+        x[0], x[1:2] = np.asarray(sixd.assemble(system, x[0])), [0 * v for v in x[1:2]]
+    dx = directions(forward, rng)
+    ahead, behind = (flat(value(*(v + s * d for v, d in zip(x, dx, strict=True)))) for s in (1e-6, -1e-6))
+    dy = flat(forward(*x, *dx))
+    assert error(dy, (ahead - behind) / 2e-6) < 1e-7
+    y = value(*x)
+    w = [rng.normal(size=np.shape(r)) for r in (y if isinstance(y, tuple) else (y,))]
+    g = reverse(*x, *w)
+    g = g if isinstance(g, tuple) else (g,)
+    assert abs(flat(tuple(w)) @ dy - inner(g, dx)) < 1e-12 * max(1, np.linalg.norm(flat(g)))
 
 
 def test_configurations_alone(rng):
@@ -244,6 +278,73 @@ def test_kernels_of_kernels(rng):
     assert twice.inputs == ("q", "qd", "qdd", "d_qd", "d_qd_", "d_d_qd")
 
 
+# second order ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KINDS)
+@both
+def test_second_order(name, way, rng):
+    """Of every joint type: hvp against differences of vjp, in all inputs at once."""
+    model, function = MODELS[name], DYNAMICS[way]
+    first, second = sixd.vjp(function, model), sixd.hvp(function, model)
+    assert second.inputs == (*first.inputs, *(f"d_{n}" for n in first.inputs[:3]))
+    q, qd, x = next(states(model, rng))
+    qd = np.where(np.abs(qd) < 0.1, 0.5, qd)  # friction jumps at rest
+    w, (dq, dqd, dx), f_ext = rng.normal(size=model.nv), rng.normal(size=(3, model.nv)), rng.normal(size=(model.nb, 6))
+    found = second(q, qd, x, w, dq, dqd, dx, f_ext=f_ext)
+    h = 1e-6
+    ahead, behind = (first(model.integrate(q, s * dq), qd + s * dqd, x + s * dx, w, f_ext=f_ext) for s in (h, -h))
+    assert found._fields == first.inputs[:3]
+    expected = tuple((a - b) / (2 * h) for a, b in zip(ahead, behind, strict=True))
+    assert error(flat(found), flat(expected)) < 1e-7
+
+
+@both
+def test_hessian(way, rng):
+    """Columns are products of hvp, and the full second derivatives sum up to it; symmetric without quaternions."""
+    for model in (sixd.zoo.planar(2), single_joint("spherical")):
+        function, n = DYNAMICS[way], 3 * model.nv
+        w, state = (
+            rng.normal(size=model.nv),
+            (model.random_configuration(rng, size=4), *rng.normal(size=(2, 4, model.nv))),
+        )
+        H = sixd.hessian(function, model, weight=w)(*state)
+        full = sixd.hessian(function, model)(*state)
+        assert H.shape == (4, n, n)
+        assert full.shape == (4, model.nv, n, n)
+        assert error(np.einsum("i,kiab->kab", w, full), H) < 1e-13
+        second = sixd.hvp(function, model)
+        for k in range(n):
+            along = np.split(np.eye(n)[k], 3)
+            assert error(np.concatenate(second(*state, w, *along), axis=-1), H[..., k]) < 1e-12
+        if model.nq == model.nv:
+            assert error(H, np.swapaxes(H, -1, -2)) < 1e-12
+
+
+def test_hessian_of_an_energy_and_parameters(rng):
+    """∂²/∂qd² of the kinetic energy is M; it is linear in the inertias."""
+    model = sixd.zoo.panda_arm()
+    q, qd = rng.normal(size=(2, 7))
+    H = sixd.hessian(sixd.energy, model, weight=(1.0, 0.0), by="qd")(q, qd)
+    assert error(H, sixd.mass_matrix(model, q)) < 1e-13
+    bodies = np.array([sixd.Inertia.from_matrix(x).parameters for x in model.inertia[1:]], dtype=float)
+    kernel = sixd.hvp(sixd.energy, model, parameters=("inertia",), by=("qd", "inertia"))
+    d, moved = rng.normal(size=7), rng.normal(size=bodies.shape)
+    found = kernel(q, qd, bodies, 1.0, 0.0, d, 0 * moved)
+    assert error(found.qd, sixd.mass_matrix(model, q) @ d) < 1e-13
+    assert abs(np.sum(found.inertia * bodies) - qd @ sixd.mass_matrix(model, q) @ d) < 1e-11
+
+
+def test_hessian_hostile():
+    model = sixd.zoo.planar(2)
+    with pytest.raises(ShapeError, match="weight has shape"):
+        sixd.hessian(sixd.inverse_dynamics, model, weight=[1, 2, 3])
+    with pytest.raises(ShapeError, match="weight has shape"):
+        sixd.hessian(sixd.energy, model, weight=1.0)
+    with pytest.raises(ScalarTypeError, match="weight"):
+        sixd.hessian(sixd.inverse_dynamics, model, weight="all")
+
+
 # arrays ---------------------------------------------------------------------------------------------
 
 
@@ -307,11 +408,34 @@ def test_no_freedoms():
 # operations -----------------------------------------------------------------------------------------
 
 
-def test_operations():
-    """A gradient of inverse dynamics takes at most 2.7 times the operations of inverse dynamics."""
+@pytest.mark.parametrize(("way", "most"), [("inverse", 2.7), ("forward", 2.1)])
+def test_operations(way, most):
+    """A gradient takes at most so many times the operations of the function; forward dynamics by the implicit rule."""
     for model in (sixd.zoo.ur_arm(), sixd.zoo.panda_arm(), MODELS["tree0"]):
-        own = sixd.compile(sixd.inverse_dynamics, model).program.operations
-        assert sixd.vjp(sixd.inverse_dynamics, model).program.operations <= 2.7 * own
+        own = sixd.compile(DYNAMICS[way], model).program.operations
+        assert sixd.vjp(DYNAMICS[way], model).program.operations <= most * own
+
+
+def test_implicit_rule_inside_a_function(rng):
+    """The values that a function computes from accelerations are the usual ones, and so are second derivatives."""
+    model = MODELS["spherical"]
+    kernel = sixd.vjp(sixd.forward_dynamics, model, by=("q", "tau"))
+    q, qd, tau, w, dq = model.random_configuration(rng), *rng.normal(size=(4, model.nv))
+    second = sixd.jvp(kernel, model, by="q")(q, qd, tau, w, dq)
+    h = 1e-6
+    ahead, behind = (kernel(model.integrate(q, s * dq), qd, tau, w) for s in (h, -h))
+    for found, a, b in zip(second, ahead, behind, strict=True):
+        assert error(found, (a - b) / (2 * h)) < 1e-7
+
+    def power(q, qd, tau, model):
+        qdd = sixd.forward_dynamics(model, q, qd, tau)
+        return sixd.spatial.sin(qdd @ sixd.mass_matrix_solve(model, q, qdd))
+
+    found = sixd.vjp(power, model)(q, qd, tau, 1.0)
+    value = sixd.compile(power, model)
+    E = 1e-6 * np.eye(model.nv)
+    expected = (value(q, qd, tau + E) - value(q, qd, tau - E)) / 2e-6
+    assert error(found.tau, expected) < 1e-6 * max(1, np.abs(found.tau).max())  # curved: truncation
 
 
 # hostile arguments ----------------------------------------------------------------------------------
@@ -320,7 +444,7 @@ def test_operations():
 def test_hostile_arguments():
     model = sixd.zoo.planar(2)
     x = np.zeros(2)
-    for make in (sixd.jvp, sixd.vjp):
+    for make in (sixd.jvp, sixd.vjp, sixd.hvp, sixd.hessian):
         word = make.__name__
         for arguments, text in {
             "no function": ((3, model), "function is 3, expected a function"),

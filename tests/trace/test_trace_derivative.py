@@ -10,8 +10,8 @@ from arithmetic import ARITHMETIC
 from samples import KINDS, single_joint
 from sixd.algorithms.rnea import rnea
 from sixd.spatial import maximum, sqrt
-from sixd.trace import Graph, Slot, jacobian, jvp, make_program, sparsity, vjp
-from sixd.trace.derivative import directional
+from sixd.trace import Graph, Op, Slot, jacobian, jvp, make_program, sparsity, vjp
+from sixd.trace.derivative import directional, resolved
 
 SMOOTH = [name for name in ARITHMETIC if name not in ("where ==", "where !=", "sign")]
 
@@ -107,3 +107,24 @@ def test_infinite_slopes_count_as_zero():
     found = directional([sqrt(maximum(0, x[0])) * (x[0] + 1)], x, np.eye(1, dtype=int))
     for value, slope in ((-1.0, 0.0), (0.0, 0.0), (4.0, 2 + 5 / 4)):
         assert_allclose(evaluate(x, found, np.array([value]))[0, 0], slope, atol=1e-15)
+
+
+def test_held_values():
+    """A held value has the slope of another, is not folded, and is replaced by its value in the end."""
+    graph = Graph()
+    x, y = graph.input("x"), graph.input("y")
+    stopped, swapped = (x * y).held(), x.sin().held(x * x)
+    z = stopped * x + swapped * swapped
+    assert (stopped - x * y).op is Op.SUB  # not zero by structure
+    assert x.held() is x.held()
+    assert graph.const(2.0).held().is_value(2)
+    forward, reverse = jvp([z], [x, y], [1, 0]), vjp([z], [x, y], [1])
+    assert reverse[1] == 0
+    value, *slopes = resolved([z, forward[0], reverse[0]])
+    slots = [Slot("x", (), (x,)), Slot("y", (), (y,))]
+    program = make_program(slots, [Slot("out", (3,), (value, *slopes))])
+    assert "held" not in program.count()
+    (found,) = program.evaluate(0.3, 0.7)
+    expected = 0.3 * 0.7 + 2 * np.sin(0.3) * 2 * 0.3
+    assert np.allclose(found, [0.3 * 0.7 * 0.3 + np.sin(0.3) ** 2, expected, expected], rtol=1e-14)
+    assert resolved([0, x - x.held()])[1].is_value(0)

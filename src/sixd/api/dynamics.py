@@ -14,6 +14,7 @@ import numpy as np
 
 from sixd.algorithms import aba, coriolis, crba, regressor, rnea, solve
 from sixd.algorithms import momentum as momenta
+from sixd.algorithms.derivatives import implicit
 from sixd.engine.functions import Function
 from sixd.engine.public import public
 from sixd.model.model import Model
@@ -50,7 +51,7 @@ def inverse_dynamics(model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = N
     """
 
 
-@public(aba.aba, solves=True)
+@public(aba.aba, solves=True, implicit=implicit.forward_dynamics)
 def forward_dynamics(model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, out: Any = None) -> Array:
     """Accelerations under joint forces: qdd = M⁻¹ (tau - h).
 
@@ -140,7 +141,7 @@ def inverse_mass_matrix(model: System, q: Any, *, out: Any = None) -> Array:
     """M⁻¹ (…, nv, nv); raises ``SingularError`` where M is singular or nearly so, as ``forward_dynamics`` does."""
 
 
-@public(solve.mass_matrix_solve, solves=True, shapes={"b": ("nv",)})
+@public(solve.mass_matrix_solve, solves=True, shapes={"b": ("nv",)}, implicit=implicit.mass_matrix_solve)
 def mass_matrix_solve(model: System, q: Any, b: Any, *, out: Any = None) -> Array:
     """M⁻¹ b (…, nv) for b (…, nv), in O(n) by the articulated-body recursion.
 

@@ -21,6 +21,7 @@ from sixd.model.memo import remember
 from sixd.model.model import require_model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, is_number
+from sixd.trace.expr import Expr
 
 Shape = tuple[int | str, ...]
 
@@ -43,7 +44,8 @@ class Function:
     trees, and a system may replace them (``System.apply``). ``timed``: constraints may make it depend on time.
     ``check(name, choices, results)`` returns the results that users get, or raises. ``adapt(function, system, choices,
     arrays)`` returns the variant of the function for these arrays, and its arrays. ``result`` is the class of several
-    results, a named tuple.
+    results, a named tuple. ``implicit`` is an algorithm with the same results, to be differentiated: its slopes are
+    those of an implicit function.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Function:
     check: Callable[[str, tuple[Any, ...], list[Any]], list[Any]] | None = None
     adapt: Callable[..., tuple[Function, tuple[Any, ...]]] | None = None
     result: type | None = None
+    implicit: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         for name in self.arrays:
@@ -106,7 +109,9 @@ class Function:
         if self.generic and self.solves and dtype == "float32":
             options["limits"] = COARSE
         if self.named and not self.generic:
-            return system.apply(self.name, self.algorithm, *arrays, **options, **force)
+            arrays = tuple(arrays)
+            implicit = self.implicit if self.implicit is not None and _is_differentiated(arrays) else None
+            return system.apply(self.name, implicit or self.algorithm, *arrays, **options, **force)
         return self.algorithm(system, *arrays, **options, **force)
 
     def prescribed(self, choices: tuple[Any, ...]) -> frozenset[int]:
@@ -140,6 +145,12 @@ class Request(NamedTuple):
 
 # the functions of the library by name, filled as they are declared
 LIBRARY: dict[str, Function] = {}
+
+
+def _is_differentiated(arrays: Iterable[Array]) -> bool:
+    """Whether the arrays are of a trace that is to be differentiated."""
+    scalars = (x for array in arrays if array.dtype == object for x in array.ravel())
+    return next((x.graph.implicit for x in scalars if isinstance(x, Expr)), False)
 
 
 @cache

@@ -13,6 +13,7 @@ from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array
 from sixd.trace.expr import Expr, Mark
 from sixd.trace.ops import Op
 from sixd.trace.program import live_nodes
+from sixd.trace.replay import apply
 from sixd.visits import new_loop
 
 _FUNCTIONS = {Op.ABS: "absolute", Op.MIN: "minimum", Op.MAX: "maximum"}  # names in sixd.spatial that differ
@@ -48,18 +49,20 @@ def _numbers(node: Expr, bounded: bool = False) -> list[tuple[Expr, Any]]:
     if node.op is Op.SELECT:
         c, a, b = node.args
         return [(a, lambda d: c.where(d, 0)), (b, lambda d: c.where(0, d))]
+    if node.op is Op.HELD:
+        return [(node.args[1], lambda d: d)]
     return [(a, lambda d, p=p: d * p) for a, p in zip(node.args, _partials(node, bounded), strict=True)]
 
 
-def directional(outputs: Sequence[Expr], inputs: Sequence[Expr], directions: Array) -> Array:
+def directional(outputs: Sequence[Expr], inputs: Sequence[Expr], directions: Array, *, bounded: bool = True) -> Array:
     """Derivatives (m, k) of the outputs along the rows of ``directions`` (k, n), numbers or nodes for the n inputs.
 
     An entry that is zero by structure is the int 0. Where the slope of a root (or of a logarithm, an arc) is infinite,
-    it counts as zero: that of √max(0, x) is then zero up to x = 0, not NaN.
+    it counts as zero if ``bounded``: that of √max(0, x) is then zero up to x = 0, not NaN.
     """
     seeds = {x.index: {k: row[i] for k, row in enumerate(directions)} for i, x in enumerate(inputs)}
     out = np.zeros((len(outputs), len(directions)), dtype=object)
-    for i, row in enumerate(_forward(outputs, seeds, bounded=True)):
+    for i, row in enumerate(_forward(outputs, seeds, bounded=bounded)):
         for k, d in row.items():
             out[i, k] = d
     return out
@@ -76,10 +79,10 @@ def _forward(
 ) -> list[dict[int, Any]]:
     """The derivatives of each output that are not zero, by direction; ``seeds`` has those of inputs."""
     rates: dict[int, dict[int, Any]] = {}
-    for node in _revisited(live_nodes(list(outputs))):
+    for node in _revisited(live_nodes(list(outputs), held=1)):
         row = dict(seeds.get(node.index, {}))
         if node.op not in (Op.CONST, Op.INPUT) and not node.op.boolean:
-            for a, times in _numbers(node, bounded) if any(rates[a.index] for a in node.args) else ():
+            for a, times in _numbers(node, bounded) if any(rates.get(a.index) for a in node.args) else ():
                 for k, d in rates[a.index].items():
                     term = times(node.graph.lift(d))
                     row[k] = row[k] + term if k in row else term
@@ -92,13 +95,26 @@ def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[An
     weight: dict[int, Any] = {}
     for y, w in zip(outputs, cotangents, strict=True):
         weight[y.index] = weight.get(y.index, 0) + w
-    for node in _revisited(live_nodes(list(outputs))[::-1]):
+    for node in _revisited(live_nodes(list(outputs), held=1)[::-1]):
         w = weight.get(node.index, 0)
         if node.op in (Op.CONST, Op.INPUT) or node.op.boolean or is_zero(w):
             continue
         for a, times in _numbers(node):
             weight[a.index] = weight.get(a.index, 0) + times(node.graph.lift(w))
     return [weight.get(x.index, 0) for x in inputs]
+
+
+def resolved(outputs: Sequence[Any]) -> list[Any]:
+    """The outputs, numbers or nodes, with every held value replaced by its value."""
+    nodes = [y for y in outputs if isinstance(y, Expr)]
+    changed: dict[int, Expr] = {}
+    for node in _revisited(live_nodes(nodes, held=0)):
+        args = [changed.get(a.index, a) for a in node.args]
+        if node.op is Op.HELD:
+            changed[node.index] = args[0]
+        elif any(a.index in changed for a in node.args):
+            changed[node.index] = node.graph.lift(apply(node.op, *args))
+    return [changed.get(y.index, y) if isinstance(y, Expr) else y for y in outputs]
 
 
 def _revisited(nodes: Sequence[Expr]) -> Iterator[Expr]:

@@ -41,6 +41,7 @@ class Graph:
         self.marks: list[Mark] = []
         self._table: dict[tuple[Any, ...], Expr] = {}
         self._constants: dict[float, Expr] = {}
+        self.implicit = False  # whether functions that divide by a matrix are to define their slopes implicitly
 
     def visit(self, loop: int, body: int) -> None:
         """Mark that operations from here on belong to that body: the graph is a listener of ``sixd.visits``."""
@@ -250,6 +251,14 @@ class Expr:
     def where(self, a: Any, b: Any) -> Expr:
         """``a`` where this condition holds, else ``b``."""
         return select(self, self.graph.lift(a), self.graph.lift(b))
+
+    def held(self, slope: Any = 0) -> Expr:
+        """This value with the derivatives of ``slope``, none by default: a node that stops folding, too.
+
+        ``sixd.trace.derivative.resolved`` replaces it by the value, after differentiation.
+        """
+        slope = self.graph.lift(slope)
+        return self if self.is_const and slope.is_const else self.graph.node(Op.HELD, self, slope)
 
     # conversions that only numbers have ---------------------------------------------------------------------
 

@@ -52,6 +52,7 @@ class Op(Enum):
     AND = ("and", 2, np.logical_and, True)
     OR = ("or", 2, np.logical_or, True)
     SELECT = ("select", 3, np.where)  # condition, value if true, value if false
+    HELD = ("held", 2, lambda value, slope: value)  # the first, differentiated as the second; not in programs
 
     def __init__(self, word: str, arity: int, on_floats: Any = None, boolean: bool = False) -> None:
         self.word = word  # its name in printed graphs and counts

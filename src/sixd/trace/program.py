@@ -134,8 +134,11 @@ def make_program(inputs: list[Slot], outputs: list[Slot]) -> Program:
     return program
 
 
-def live_nodes(outputs: list[Expr]) -> list[Expr]:
-    """The nodes that the outputs need, in the order of creation."""
+def live_nodes(outputs: list[Expr], held: int | None = None) -> list[Expr]:
+    """The nodes that the outputs need, in the order of creation.
+
+    Of a held value only the argument of the number ``held`` counts, if that is given: 0 its value, 1 its slope.
+    """
     if not outputs:
         return []
     # arguments are created before their users: one sweep back through the graph marks them all
@@ -147,7 +150,7 @@ def live_nodes(outputs: list[Expr]) -> list[Expr]:
     for node in reversed(outputs[0].graph.nodes[: newest + 1]):
         if needed[node.index]:
             live.append(node)
-            for a in node.args:
+            for a in node.args if held is None or node.op is not Op.HELD else (node.args[held],):
                 needed[a.index] = 1
     live.reverse()
     return live
