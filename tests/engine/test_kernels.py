@@ -614,7 +614,12 @@ class Watch:
             self.calls.append(code.co_name)
             given = [frame.f_locals.get(name) for name in ("q", "qd", "qdd", "tau", "b", "wrench", "f_ext")]
             # zeros stand for what a function leaves out; integers are unit vectors, dual numbers have traced scalars
-            if not all(isinstance(e, (Expr, Dual, int, np.integer)) or e == 0 for x in given if x is not None for e in np.ravel(x)):
+            if not all(
+                isinstance(e, (Expr, Dual, int, np.integer)) or e == 0
+                for x in given
+                if x is not None
+                for e in np.ravel(x)
+            ):
                 self.numeric.append(code.co_name)
 
     @contextlib.contextmanager
