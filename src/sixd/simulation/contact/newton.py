@@ -15,6 +15,8 @@ of 8 rows (go2 on 16 points), 2.8 from the modes of the last step.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -153,14 +155,13 @@ class Newton:
             at = 3 * self.k + i
             one, slope = linear_row(responses[i], u[at], x[at], bounds[4 * i : 4 * i + 4], soft)
             laws.append(([U[at]], _residual([one], [[slope]], u[at : at + 1], x[at : at + 1]), [[slope]]))
+        uses = Counter(j for rows, _, _ in laws for j in rows[0])
+        finish: list[Callable[[Array], list[Any]]] = []
         for rows, rest, D in laws:
-            _add_law(A, right, rows, rest, D)
+            alone = [j for j in rows[0] if uses[j] == 1]
+            finish.append((_add_reduced if len(alone) >= len(rows) else _add_law)(A, right, rows, rest, D, alone))
         dz = _solved(A, right)
-        dx: list[Any] = []
-        for rows, rest, D in laws:
-            du = [product(row, dz) for row in rows]
-            dx += _residual(rest, D, du, [0] * len(du))
-        return np.array(dx)
+        return np.array([x for changes in finish for x in changes(dz)])
 
     def within(self, x: Any, slide: Array, bounds: Array) -> Array:
         """Return impulses (n,) moved into the cones of points and onto the graphs of rows."""
@@ -202,14 +203,55 @@ def _residual(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[An
     return [r[a] - sum(D[a][c] * u[c] for c in n) - x[a] for a in n]
 
 
-def _add_law(A: Any, right: list[Any], rows: list[dict[int, Any]], residual: list[Any], D: list[list[Any]]) -> None:
-    """Add Uᵀ D U to A and Uᵀ ρ to the right side, for the rows of one law."""
+def _add_law(
+    A: Any, right: list[Any], rows: list[dict[int, Any]], residual: list[Any], D: list[list[Any]], _: Any
+) -> Callable[[Array], list[Any]]:
+    """Add Uᵀ D U to A and Uᵀ ρ to the right side, for the rows of one law; return the function dz -> dx of it."""
     n = range(len(rows))
     for j in rows[0]:
         left = [sum(rows[a][j] * D[a][c] for a in n) for c in n]
         right[j] = right[j] + sum(rows[a][j] * residual[a] for a in n)
         for m in rows[0]:
             A[j, m] = A.get((j, m), 0) + sum(left[c] * rows[c][m] for c in n)
+    return lambda dz: _residual(residual, D, [product(row, dz) for row in rows], [0] * len(rows))
+
+
+def _add_reduced(
+    A: Any, right: list[Any], rows: list[dict[int, Any]], residual: list[Any], D: list[list[Any]], alone: list[int]
+) -> Callable[[Array], list[Any]]:
+    """The same for a law whose rows have columns that no other law has, ``alone``: these are eliminated before.
+
+    With R = U Uᵀ of these columns and V the others, dx = (1 + D R)⁻¹ (ρ - D V dz). For a go2 on 4 points this takes 0.73
+    times the operations of an iteration.
+    """
+    n = range(len(rows))
+    others = [j for j in rows[0] if j not in alone]
+    R = [[sum(rows[a][j] * rows[c][j] for j in alone) for c in n] for a in n]
+    T = [[sum(D[a][c] * R[c][e] for c in n) + (1 if a == e else 0) for e in n] for a in n]
+    right_sides = [[sum(D[a][c] * rows[c][j] for c in n) for j in others] + [residual[a]] for a in n]
+    found = _eliminated(T, right_sides)
+    for j in others:
+        right[j] = right[j] + sum(rows[a][j] * found[a][-1] for a in n)
+        for by, m in enumerate(others):
+            A[j, m] = A.get((j, m), 0) + sum(rows[a][j] * found[a][by] for a in n)
+    return lambda dz: [row[-1] - sum(y * dz[j] for y, j in zip(row, others, strict=False)) for row in found]
+
+
+def _eliminated(T: list[list[Any]], b: list[list[Any]]) -> list[list[Any]]:
+    """Return T⁻¹ b for a few right sides b (n, k), by Gauss's method without exchanges."""
+    n, b = len(T), [list(row) for row in b]
+    inverses: list[Any] = []
+    for i in range(n):
+        inverses.append(1 / T[i][i])
+        for a in range(i + 1, n):
+            factor = T[a][i] * inverses[i]
+            T[a] = [t - factor * o for t, o in zip(T[a], T[i], strict=True)]
+            b[a] = [y - factor * o for y, o in zip(b[a], b[i], strict=True)]
+    for i in reversed(range(n)):
+        for a in range(i + 1, n):
+            b[i] = [y - T[i][a] * o for y, o in zip(b[i], b[a], strict=True)]
+        b[i] = [y * inverses[i] for y in b[i]]
+    return b
 
 
 def _solved(A: dict[tuple[int, int], Any], right: list[Any]) -> Array:
