@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from sixd.simulation.contact.impulse_solver import FAR, ImpulseSolver
+from sixd.simulation.contact.newton import MANY
 from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
 SLOTS = 2
-_MANY = 9  # points, from which on Newton's method alone comes first
 _TAKES_PART = FAR / 10  # m/s: normal velocities of points that do
 
 
@@ -31,7 +31,7 @@ def impulse_solver(
 
     See :class:`~sixd.simulation.contact.impulse_solver.ImpulseSolver`.
     """
-    first = len(friction) >= _MANY and not m
+    first = len(friction) >= MANY and not m
     every = ImpulseSolver(rows, friction, m, most, dtype, first)
     groups = _groups(rows, bodies, friction) if first else None
     if groups is None:
