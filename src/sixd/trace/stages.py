@@ -99,6 +99,15 @@ class Stages:
         results = [self.input(name, slot.shape) for name, slot in zip(names, program.outputs, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
+    def kept(self, *arrays: Any) -> tuple[Any, ...]:
+        """The arrays as new inputs of the trace: they are computed now, and read from memory later.
+
+        Operations between two calls belong to the program before the next call, and what is needed there again is
+        computed again, from results of calls.
+        """
+        names = self.store({f"kept {k}": array for k, array in enumerate(arrays)})
+        return tuple(self.input(name, np.shape(array)) for name, array in zip(names, arrays, strict=True))
+
     def store(self, arrays: Mapping[str, Any]) -> tuple[str, ...]:
         """The names of these arrays in memory; those not there yet are computed by a new program."""
         found: dict[str, str] = {}
