@@ -232,14 +232,21 @@ def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None
 
 
 class Rollout:
-    """Code of a recipe for a state and constants of these core shapes; ``operations``: their number in one step."""
+    """Code of a recipe for arrays of these core shapes; ``operations``: their number in one step."""
 
     def __init__(
-        self, image: Image, name: str, dtype: str, state: Sequence[Shape], constants: Sequence[Shape], operations: int
+        self,
+        image: Image,
+        name: str,
+        dtype: str,
+        state: Sequence[Shape],
+        constants: Sequence[Shape],
+        series: Sequence[Shape],
+        operations: int,
     ) -> None:
         self.dtype, self.state, self.operations = np.dtype(dtype), tuple(state), operations
         loaded = Loaded(image)
-        inputs: list[Any] = [(), ("r",), *state, *constants]
+        inputs: list[Any] = [(), ("r",), *state, *constants, *(("r", *shape) for shape in series)]
         outputs: list[Any] = [("r", *shape) for shape in state]
         # kept whole, since it owns what the ufunc points to
         self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, inputs, outputs, loaded)
@@ -250,11 +257,12 @@ class Rollout:
         state: Sequence[Array],
         constants: Sequence[Array],
         out: Sequence[Array | None] | None = None,
+        series: Sequence[Array] = (),
     ) -> list[Array]:
         """The states (rows, r, …) at r records, from ``state`` (rows, …); ``counts`` (r,): steps before each record.
 
-        ``constants`` are (rows, …) or (1, …). Arrays of this dtype; each of ``out`` is None or an array of the shape of
-        its result, with contiguous records, to write it to.
+        ``constants`` are (rows, …) or (1, …), ``series`` (rows, r, …) or (1, r, …). Arrays of this dtype; each of
+        ``out`` is None or an array of the shape of its result, with contiguous records, to write it to.
         """
         rows = len(state[0])
         counts = np.ascontiguousarray(counts, dtype=self.dtype)
@@ -263,6 +271,7 @@ class Rollout:
             for shape, target in zip(self.state, out or [None] * len(self.state), strict=True)
         ]
         given = [np.ascontiguousarray(x, dtype=self.dtype) for x in (*state, *constants)]
+        given += [x if has_contiguous_core(x, x.ndim - 1) else np.ascontiguousarray(x) for x in series]
         number = np.array(len(counts), dtype=self.dtype)
 
         def work(cut: slice) -> None:
