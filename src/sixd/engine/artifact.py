@@ -304,8 +304,10 @@ def make_rollout(
 ) -> Rollout:
     """Return the code of a recipe, whose :func:`recipe_key` is given: many steps of many rows in one call."""
     part = build(Work(name, system, ("recipe", key), "rollout", dtype, lambda: recipe, detail=method), target)
-    shapes = ([recipe.memory[n] for n in names] for names in (recipe.state, recipe.constants, recipe.series))
-    return target.rollout(part.image, name, dtype, *shapes, recipe.operations)
+    state, constants, series = (
+        [recipe.memory[n] for n in names] for names in (recipe.state, recipe.constants, recipe.series)
+    )
+    return target.rollout(part.image, name, dtype, state, constants, recipe.operations, series)
 
 
 def make_step(recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: Target = cpu) -> Code:

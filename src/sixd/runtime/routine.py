@@ -241,8 +241,8 @@ class Rollout:
         dtype: str,
         state: Sequence[Shape],
         constants: Sequence[Shape],
-        series: Sequence[Shape],
         operations: int,
+        series: Sequence[Shape] = (),
     ) -> None:
         self.dtype, self.state, self.operations = np.dtype(dtype), tuple(state), operations
         loaded = Loaded(image)

@@ -50,8 +50,9 @@ def adjoint(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: st
         found = [back.weight(name) for name in weighed]
         return *found, *(back.weight(n) + (before[n] * 0 if n in recipe.series else before[n]) for n in by)
 
-    made = trace_stages(step, state, constants, dtype, series)
-    return replace(pruned(made), backwards=True)
+    made = pruned(trace_stages(step, state, constants, dtype, series))
+    read = {name for work in made.works for name in work.inputs}
+    return replace(made, series=tuple(name for name in series if name in {*read, *recipe.series}), backwards=True)
 
 
 def pruned(recipe: Recipe) -> Recipe:

@@ -1,0 +1,290 @@
+"""``sixd.rollout_gradient``: the cost of a motion under given forces, and its gradients by the adjoint of all steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.errors import ScalarTypeError, ShapeError, unknown_name
+from sixd.model.system import System, require_system
+from sixd.runtime import threads
+from sixd.runtime.batch import require_unmasked
+from sixd.runtime.routine import VECTOR, new_array
+from sixd.simulation.gradients.adjoint_steps import (
+    COST,
+    TAU,
+    Pair,
+    evaluated,
+    steps_there_and_back,
+    to_tangent,
+    traced_cost,
+    value_and_slopes,
+)
+from sixd.simulation.problem import PROJECTED
+from sixd.simulation.progress import Progress
+from sixd.simulation.setup import Setup, make_setup, positive
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP, UNSOLVED
+from sixd.simulation.stepping.fixed import STEP, normalized
+from sixd.spatial.scalar import Array
+
+MEMORY = 64e6  # bytes of recorded states; beyond, states are recorded in pieces, and computed twice
+_FEWEST = 4 * VECTOR  # rows of a block, if there are as many: calls are short otherwise
+_SHORTEST = 16  # steps of a piece
+
+
+class RolloutGradient(NamedTuple):
+    """The cost of motions and its gradients; the leading dimensions … are those of the batch.
+
+    cost : (…).
+    q, qd : (…, nv), by the start; by a configuration in the tangent space, measured as qd is.
+    controls : (…, steps, nv).
+    parameters : name -> (…, core).
+    last_q, last_qd : (…, nq), (…, nv), the state at the end.
+    facts : "memory" [MB] of recorded states; "unsolved", by row, problems of impulses (friction, limits, contact) that
+        were not solved: gradients of such rows are NaN.
+    """
+
+    cost: Array
+    q: Array
+    qd: Array
+    controls: Array
+    parameters: dict[str, Array]
+    last_q: Array
+    last_qd: Array
+    facts: dict[str, Any]
+
+
+def rollout_gradient(
+    system: System,
+    q: Any,
+    qd: Any,
+    controls: Any,
+    *,
+    dt: float = STEP,
+    cost: Callable[..., Any] | None = None,
+    final: Callable[..., Any] | None = None,
+    method: str = "rk4",
+    forces: Any = (),
+    parameters: Mapping[str, Any] | None = None,
+    f_ext: Any = None,
+    constraints: str = PROJECTED,
+    stabilisation: float = 20.0,
+    progress: bool | Callable[[float], Any] | None = None,
+) -> RolloutGradient:
+    """The cost of a motion under given joint forces, and its gradients by start, forces and parameters.
+
+    Parameters
+    ----------
+    system, q, qd : as for ``sixd.simulate``; q (…, nq), qd (…, nv), or None.
+    controls : (…, steps, nv), the joint forces [N m or N], held during each step; their number is that of the steps.
+    dt : the step [s].
+    cost : a function ``cost(t, q, qd, tau)`` of one state and the forces that begin there, a number. It is summed over
+        the steps, from the start to the last but one state; multiply by dt for an integral.
+    final : a function ``final(q, qd)`` of the last state, a number. Both are written like controllers, with NumPy's
+        operators and the functions of ``sixd.spatial``, and may call the functions of the library.
+    method : "rk4", "euler", "midpoint" or "implicit".
+    forces, f_ext, constraints, stabilisation, progress : as for ``sixd.simulate``.
+    parameters : name -> (…, core), as for ``sixd.simulate``; the result has the gradients by all of them.
+
+    Returns
+    -------
+    ``RolloutGradient``: ``cost`` (…), ``q``, ``qd`` (…, nv), ``controls`` (…, steps, nv), ``parameters``, ``last_q``,
+    ``last_qd``, ``facts``.
+
+    Notes
+    -----
+    Exact derivatives of the steps as they are computed, not differences, for all rows in one compiled loop there and
+    one back. It costs about four times as much as the motion, however many controls and parameters there are. Dry
+    friction, rigid limits and contact: joints and points that stick, slide or are open do so in the derivatives, too.
+    The functions are traced at each call, which is short, and compiled when they are new.
+
+    >>> import numpy as np, sixd
+    >>> arm = sixd.zoo.pendulum()
+    >>> found = sixd.rollout_gradient(
+    ...     arm, [0.5], [0.0], np.zeros((100, 1)), cost=lambda t, q, qd, tau: q @ q, final=lambda q, qd: qd @ qd
+    ... )
+    >>> found.controls.shape
+    (100, 1)
+    """
+    where = "rollout_gradient"
+    require_system(where, system)
+    if method not in FIXED_STEP:
+        raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
+    h = positive(where, "dt", dt, "s", zero=False)
+    taus = _controls(where, system, controls)
+    steps = taus.shape[-2]
+    for name, function in (("cost", cost), ("final", final)):
+        if function is not None and not callable(function):
+            raise ScalarTypeError(f"{where}: {name} is {function!r}, expected a function, or None.")
+    if cost is None and final is None:
+        raise ScalarTypeError(f"{where}: neither cost nor final was given, expected at least one of them.")
+    setup = make_setup(
+        where, system, q, qd, controller=taus[..., 0, :] if steps else np.zeros(system.nv), sample_time=None,
+        f_ext=f_ext, forces=forces, parameters=parameters, constraints=constraints, stabilisation=stabilisation,
+        seed=None,
+    )  # fmt: skip
+    nq, nv, dtype = system.nq, system.nv, setup.dtype
+    along = None
+    if cost is not None:
+        along = traced_cost(where, "cost", cost, {"t": (), "q": (nq,), "qd": (nv,), "tau": (nv,)}, dtype)
+    end = None
+    if final is not None:
+        end = value_and_slopes(traced_cost(where, "final", final, {"q": (nq,), "qd": (nv,)}, dtype), dtype)
+    pair = steps_there_and_back(setup.problem, method, dtype, along)
+    work = _Work(setup, pair, h, taus.astype(dtype), end)
+    with Progress(f"{where} {system.name}", max(setup.rows, 1), progress) as bar:
+        work.run(bar)
+    return work.result()
+
+
+def _controls(where: str, system: System, controls: Any) -> Array:
+    """Return the controls as an array, checked."""
+    require_unmasked(where, "controls", controls)
+    taus = np.asarray(controls)
+    if taus.dtype.kind not in "fiu":
+        raise ScalarTypeError(f"{where}: controls hold {taus.dtype} values, expected real numbers.")
+    if taus.ndim < 2 or taus.shape[-1] != system.nv:
+        hint = "" if taus.ndim != 1 or len(taus) != system.nv else " For one step write controls[None]."
+        raise ShapeError(
+            f"{where}: controls has shape {taus.shape}, expected (…, steps, {system.nv}), the joint forces of "
+            f"{system.name!r} in each step.{hint}"
+        )
+    if not np.isfinite(taus).all():
+        raise ScalarTypeError(f"{where}: controls hold NaN or infinity, expected finite numbers.")
+    return taus if taus.dtype == np.float32 else taus.astype(float)
+
+
+class _Work:
+    """All rows, block by block: there, with states recorded, and back."""
+
+    def __init__(self, setup: Setup, pair: Pair, h: float, taus: Array, end: Any) -> None:
+        self.setup, self.pair, self.end = setup, pair, end
+        self.steps, self.nv = taus.shape[-2:]
+        rows, dtype = setup.rows, setup.dtype
+        shape = (*setup.batch, self.steps, self.nv) if taus.ndim > 2 else taus.shape
+        self.taus = np.ascontiguousarray(np.broadcast_to(taus, shape)).reshape((-1, self.steps, self.nv))
+        numbers = {"h": np.array([h], dtype), "start": np.zeros(1, dtype)}
+        own = {f"constant {name}": x for name, x in setup.constants.items()}
+        self.constants = {name: (numbers | own)[name] for name in pair.constants}
+        self.tangent = to_tangent(setup.problem.system, dtype)
+        self.start = {name: np.zeros((rows, *s), dtype) for name, s in zip(pair.state, pair.forward.state, strict=True)}
+        self.start |= {"q": normalized(setup), "qd": setup.qd, "u": setup.u}
+        self.shapes = dict(zip((*pair.weighed, *pair.by), pair.backward.state, strict=True))
+        made = {name: np.zeros((rows, *shape), dtype) for name, shape in self.shapes.items() if name != TAU}
+        self.found = made | {TAU: np.zeros((rows, self.steps, self.nv), dtype)}
+        self.last = {name: x.copy() for name, x in self.start.items()}
+        self.cost = np.zeros(rows, dtype)
+        self._plan()
+
+    def _plan(self) -> None:
+        """Choose the rows of a block, and the steps of a piece, so that recorded states take little memory."""
+        shapes = dict(zip(self.pair.state, self.pair.forward.state, strict=True))
+        floats = sum(math.prod(shapes[name]) for name in self.pair.recorded) + sum(map(math.prod, shapes.values()))
+        floats += sum(math.prod(shape) for shape in self.shapes.values())
+        row = max(floats, 1) * np.dtype(self.setup.dtype).itemsize  # bytes of one step
+        few = max(_FEWEST, VECTOR * threads.get_num_threads())
+        steps = max(self.steps, 1)
+        self.block = max(int(MEMORY / (row * steps)) // VECTOR * VECTOR, min(few, self.setup.rows), 1)
+        self.block = min(self.block, max(self.setup.rows, 1))
+        self.piece = max(min(steps, int(MEMORY / (row * self.block))), min(_SHORTEST, steps))
+        self.memory = row * self.block * self.piece / 1e6
+
+    def run(self, bar: Progress) -> None:
+        """Do the work."""
+        for first in range(0, self.setup.rows, self.block):
+            self._block(slice(first, min(first + self.block, self.setup.rows)))
+            bar.update(min(first + self.block, self.setup.rows))
+
+    def _block(self, rows: slice) -> None:
+        pair = self.pair
+        state = {name: x[rows] for name, x in self.start.items()}
+        count = len(state["q"])
+        pieces = [slice(a, min(a + self.piece, self.steps)) for a in range(0, self.steps, self.piece)]
+        records = {name: self._records(name, count) for name in pair.recorded}
+        starts: list[dict[str, Array]] = []
+        for piece in pieces:
+            starts.append(state)
+            state = self._there(rows, piece, state, records)
+        for name, x in state.items():
+            self.last[name][rows] = x
+        weights = self._weights(rows, state)
+        for k, piece in reversed(list(enumerate(pieces))):
+            if k < len(pieces) - 1:
+                self._there(rows, piece, starts[k], records)
+            weights = self._back(rows, piece, records, weights)
+        for name, x in weights.items():
+            if name != TAU:
+                self.found[name][rows] = x
+
+    def _records(self, name: str, count: int) -> Array:
+        shape = dict(zip(self.pair.state, self.pair.forward.state, strict=True))[name]
+        return new_array((count, self.piece + 1, *shape), np.dtype(self.setup.dtype))
+
+    def _given(self, rows: slice, arrays: Mapping[str, Array]) -> Iterator[Array]:
+        """The arrays, cut to the rows, unless there is one for all."""
+        return (x if len(x) == 1 else x[rows] for x in arrays.values())
+
+    def _there(self, rows: slice, piece: slice, state: dict[str, Array], records: dict[str, Array]) -> dict[str, Array]:
+        """Return the state after a piece of the steps; ``records`` get those before each of them."""
+        steps = piece.stop - piece.start
+        for name, record in records.items():
+            record[:, 0] = state[name]
+        out = [records[n][:, 1 : steps + 1] if n in records else None for n in self.pair.state]
+        (taus,) = self._given(rows, {TAU: self.taus})
+        found = self.pair.forward(
+            np.ones(steps), list(state.values()), list(self._given(rows, self.constants)), out, [taus[:, piece]]
+        )
+        return {name: x[:, -1].copy() for name, x in zip(self.pair.state, found, strict=True)}
+
+    def _weights(self, rows: slice, state: dict[str, Array]) -> dict[str, Array]:
+        """Return the gradients at the end of the motion, and note the cost."""
+        dtype = self.setup.dtype
+        weights = {name: np.zeros((len(state["q"]), *shape), dtype) for name, shape in self.shapes.items()}
+        if COST in state:
+            self.cost[rows] = state[COST]
+            weights[COST][:] = 1
+        if self.end is not None:
+            value, by_q, by_qd = evaluated(self.end, (state["q"], state["qd"]), dtype)
+            self.cost[rows] += value
+            weights["q"], weights["qd"] = by_q, by_qd
+        return weights
+
+    def _back(
+        self, rows: slice, piece: slice, records: dict[str, Array], weights: dict[str, Array]
+    ) -> dict[str, Array]:
+        """Return the gradients before a piece of the steps; those by its forces are noted."""
+        steps = piece.stop - piece.start
+        (taus,) = self._given(rows, {TAU: self.taus})
+        series = [records[name][:, :steps] for name in self.pair.recorded]
+        out = [self.found[TAU][rows, piece] if name == TAU else None for name in weights]
+        found = self.pair.backward(
+            np.ones(steps), list(weights.values()), list(self._given(rows, self.constants)), out,
+            [*series, taus[:, piece]],
+        )  # fmt: skip
+        return {name: x[:, 0].copy() for name, x in zip(weights, found, strict=True)}
+
+    def result(self) -> RolloutGradient:
+        """Return the results in the shape of the batch."""
+        setup, found, last = self.setup, self.found, self.last
+        (q,) = evaluated(self.tangent, (self.start["q"], found["q"]), setup.dtype)
+        gradients = {"q": q, "qd": found["qd"], "controls": found[TAU]}
+        parameters = {name: found[f"constant {name}"] for name in setup.problem.parameters}
+        facts: dict[str, Any] = {"memory": self.memory}
+        if UNSOLVED in last:
+            bad = last[UNSOLVED] > 0
+            for x in (*gradients.values(), *parameters.values()):
+                x[bad] = np.nan
+            counts = last[UNSOLVED].astype(int)
+            facts["unsolved"] = counts.reshape(setup.batch).tolist()
+
+        def batched(x: Array) -> Any:
+            return x.reshape((*setup.batch, *x.shape[1:]))[()]
+
+        return RolloutGradient(
+            batched(self.cost), **{name: batched(x) for name, x in gradients.items()},
+            parameters={name: batched(x) for name, x in parameters.items()},
+            last_q=batched(last["q"]), last_qd=batched(last["qd"]), facts=facts,
+        )  # fmt: skip
