@@ -207,7 +207,7 @@ def recipe_key(recipe: Recipe, dtype: str) -> str:
     numbers: dict[int, int] = {}
     parts = (
         list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results, recipe.guard, recipe.series,
-        recipe.backwards,
+        recipe.recorded, recipe.backwards,
     )  # fmt: skip
     lines = [repr(parts).encode()]
     for work in recipe.works:
@@ -304,10 +304,10 @@ def make_rollout(
 ) -> Rollout:
     """Return the code of a recipe, whose :func:`recipe_key` is given: many steps of many rows in one call."""
     part = build(Work(name, system, ("recipe", key), "rollout", dtype, lambda: recipe, detail=method), target)
-    state, constants, series = (
-        [recipe.memory[n] for n in names] for names in (recipe.state, recipe.constants, recipe.series)
-    )
-    return target.rollout(part.image, name, dtype, state, constants, recipe.operations, series)
+    fixed = [recipe.memory[n] for n in (*recipe.state, *recipe.constants)]
+    series = [("r", *recipe.memory[n]) for n in recipe.series]
+    outputs = [(*(("r",) if each else ()), *recipe.memory[n]) for n, each in recipe.outputs.items()]
+    return target.rollout(part.image, name, dtype, [*fixed, *series], outputs, recipe.operations)
 
 
 def make_step(recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: Target = cpu) -> Code:

@@ -1,13 +1,14 @@
 """Adjoints: the step that carries gradients back through one step of a recipe.
 
-A step is a sequence of calls x -> y. Its adjoint does the calls again, from the state that was recorded, and goes back
-through them: weights w of y become weights (∂y/∂x)ᵀ w of x, by a program for each call. A repeated call is
-differentiated at its final outputs, by the implicit function: with y = S(y, x), λ = w + (∂S/∂y)ᵀ λ and the weights of x
-are (∂S/∂x)ᵀ λ.
+A step is a sequence of calls x -> y. Its adjoint does the short ones again, from the state that was recorded and the
+results of the long ones, and goes back through them: weights w of y become weights (∂y/∂x)ᵀ w of x, by a program for
+each call. A repeated call is differentiated at its final outputs, by the implicit function: with y = S(y, x),
+λ = w + (∂S/∂y)ᵀ λ and the weights of x are (∂S/∂x)ᵀ λ.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -24,18 +25,23 @@ from sixd.trace.stages import Recipe, Stages, Work, trace_stages
 
 Shape = tuple[int, ...]
 MOST = 100  # iterations of λ; each reduces its error as one of the repeated call does
+# operations for an entry of a result above which it is recorded on the way there rather than computed again
+_WORTH = 12
 
 
-def adjoint(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: str) -> Recipe:
-    """The recipe of the step back.
+def there_and_back(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: str) -> tuple[Recipe, Recipe]:
+    """The recipe with the records that its adjoint needs, and the adjoint, the step back.
 
-    Its state are the gradients of the ``weighed`` arrays of the state, then those of the constants and series in
-    ``by``, all with the names "by …". Gradients of constants are summed over the steps; those of series are of the step
-    alone. Its series are the recipe's state at the beginning of each step, and the recipe's own series.
+    The adjoint's state are the gradients of the ``weighed`` arrays of the state, then those of the constants and series
+    in ``by``, all with the names "by …". Gradients of constants are summed over the steps; those of series are of the
+    step alone, and are recorded. Its series are the recipe's state at the beginning of each step, results of long
+    calls, and the recipe's own series.
     """
+    before = {name: recipe.memory[name] for name in recipe.state}
+    inside = {name: recipe.memory[name] for work in recipe.works if _is_long(work, recipe) for name in work.outputs}
     state = {f"by {name}": recipe.memory[name] for name in (*weighed, *by)}
     constants = {name: recipe.memory[name] for name in recipe.constants}
-    series = {name: recipe.memory[name] for name in (*recipe.state, *recipe.series)}
+    series = before | inside | {name: recipe.memory[name] for name in recipe.series}
 
     def step(stages: Stages, *arrays: Any) -> tuple[Any, ...]:
         given, known = arrays[: len(state)], dict(zip((*constants, *series), arrays[len(state) :], strict=True))
@@ -46,13 +52,21 @@ def adjoint(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: st
             back.add(after[name], weight)
         for work in reversed(recipe.works):
             back.through(work)
-        before = dict(zip(by, given[len(weighed) :], strict=True))
+        sums = dict(zip(by, given[len(weighed) :], strict=True))
         found = [back.weight(name) for name in weighed]
-        return *found, *(back.weight(n) + (before[n] * 0 if n in recipe.series else before[n]) for n in by)
+        return *found, *(back.weight(n) + (sums[n] * 0 if n in recipe.series else sums[n]) for n in by)
 
     made = pruned(trace_stages(step, state, constants, dtype, series))
-    read = {name for work in made.works for name in work.inputs}
-    return replace(made, series=tuple(name for name in series if name in {*read, *recipe.series}), backwards=True)
+    read = {*recipe.series, *(name for work in made.works for name in work.inputs)}
+    recorded = tuple(f"by {name}" for name in by if name in recipe.series)
+    made = replace(made, series=tuple(name for name in series if name in read), recorded=recorded, backwards=True)
+    return replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read)), made
+
+
+def _is_long(work: Work, recipe: Recipe) -> bool:
+    """Whether a call's results are worth recording."""
+    size = sum(math.prod(recipe.memory[name]) for name in work.outputs)
+    return work.most > 1 or work.program.operations > _WORTH * size
 
 
 def pruned(recipe: Recipe) -> Recipe:
@@ -78,13 +92,13 @@ class _Back:
         self.programs: dict[Any, Pullback] = {}
 
     def follow(self, works: Sequence[Work], roots: set[str]) -> None:
-        """Do the calls once more, and note which arrays depend on the roots."""
+        """Do the calls once more, unless their results are known, and note which arrays depend on the roots."""
         self.depends |= roots
         for work in works:
-            when = self.known[work.when] if work.when else None
-            found = self.stages(work.program, *self._inputs(work), most=work.most, when=when)
-            results = found if len(work.outputs) > 1 else (found,)
-            self.known |= dict(zip(work.outputs, results, strict=True))
+            if not all(name in self.known for name in work.outputs):
+                when = self.known[work.when] if work.when else None
+                found = self.stages(work.program, *self._inputs(work), most=work.most, when=when)
+                self.known |= dict(zip(work.outputs, _tuple(found), strict=True))
             if self.depends.intersection(work.inputs):
                 self.depends.update(work.outputs)
 

@@ -50,8 +50,9 @@ class Recipe:
     """The calls of one step in order. ``memory`` has the name and shape of every array; ``state``, ``constants`` and
     ``series`` are those that are given; ``results`` are the arrays of the next state, in the order of ``state``.
 
-    Of a series every record has its own entry, read before the steps that lead to it. ``backwards``: records are made
-    from the last to the first.
+    Of a series every record has its own entry, read before the steps that lead to it. ``recorded`` are the arrays of
+    the memory that records hold, the whole state unless others are named; of other states the last value is kept.
+    ``backwards``: records are made from the last to the first.
 
     ``guard``, if any, names a scalar that one of the first calls computes: unless it is 1, code for a single row
     leaves the step to its caller.
@@ -64,12 +65,19 @@ class Recipe:
     results: tuple[str, ...]
     guard: str = ""
     series: tuple[str, ...] = ()
+    recorded: tuple[str, ...] | None = None
     backwards: bool = False
 
     @property
     def given(self) -> tuple[str, ...]:
         """The arrays that are given."""
         return (*self.state, *self.constants, *self.series)
+
+    @property
+    def outputs(self) -> dict[str, bool]:
+        """The arrays that a rollout returns, the state first, and whether every record has its own entry of them."""
+        recorded = self.state if self.recorded is None else self.recorded
+        return {name: name in recorded for name in (*self.state, *recorded)}
 
     @property
     def operations(self) -> int:
@@ -152,7 +160,10 @@ class Stages:
         return array
 
     def _new(self, shape: Shape) -> str:
-        name = f"array{len(self.memory)}"
+        number = len(self.memory)
+        while f"array{number}" in self.memory:  # given by that name
+            number += 1
+        name = f"array{number}"
         self.memory[name] = shape
         return name
 

@@ -26,7 +26,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     module = Module(has_fma)
     type = Type(KINDS[dtype], lanes)
     _Roll(Works(module, recipe, type)).define()
-    define_loop(module, HEAD + len(recipe.given) + len(recipe.state), lanes, {})
+    define_loop(module, HEAD + len(recipe.given) + len(recipe.outputs), lanes, {})
     return str(module)
 
 
@@ -188,11 +188,16 @@ class _Roll:
         code.do(f"br {Value(code, WORD, '%step_next').compare('slt', steps)}, label %steps, label %write")
 
         code.begin("write")
-        for k, name in enumerate(recipe.state):
-            self.works.write(HEAD + len(recipe.given) + k, name, at)
+        targets = {name: HEAD + len(recipe.given) + k for k, name in enumerate(recipe.outputs)}
+        for name, k in targets.items():
+            if recipe.outputs[name]:
+                self.works.write(k, name, at)
         code.do(f"%record_next = add {record}, 1")
         code.do(f"br {Value(code, WORD, '%record_next').compare('slt', records)}, label %record, label %done")
         code.begin("done")
+        for name, k in targets.items():
+            if not recipe.outputs[name]:
+                self.works.write(k, name, 0)
         code.do("ret i1 false")
         head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
         self.works.module.define("vector", f"{head} {ATTRIBUTES}", code)

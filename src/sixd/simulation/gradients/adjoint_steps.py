@@ -21,7 +21,7 @@ from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.compiled_steps import make_step, state_shapes
 from sixd.spatial.scalar import Array, is_number, object_array
 from sixd.trace import derivative
-from sixd.trace.adjoint import adjoint, pruned
+from sixd.trace.adjoint import pruned, there_and_back
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe, Stages, trace_stages
@@ -34,20 +34,20 @@ _MOST_KEPT = 16  # of one system
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Code of steps there and back, and the names of their arrays, in order.
+    """Code of steps there and back, and the names and shapes of their arrays, in order.
 
-    ``state``, ``constants``: of the forward step. ``recorded``: those of the state whose values at the beginning of
-    each step the backward step needs. ``weighed``: those of the state that have gradients, ``by`` the constants, then
-    tau.
+    ``state``, ``constants``: of the forward step. ``outputs``: what it returns, and whether as records. ``series``:
+    those that the backward step reads beside tau: states at the beginning of each step, and records of what was
+    computed in it. ``gradients``: the state of the backward step, by the names of what they are gradients by.
     """
 
     forward: Rollout
     backward: Rollout
-    state: tuple[str, ...]
+    state: dict[str, tuple[int, ...]]
     constants: tuple[str, ...]
-    recorded: tuple[str, ...]
-    weighed: tuple[str, ...]
-    by: tuple[str, ...]
+    outputs: dict[str, bool]
+    series: dict[str, tuple[int, ...]]
+    gradients: dict[str, tuple[int, ...]]
 
 
 def steps_there_and_back(problem: Problem, method: str, dtype: str, cost: Program | None) -> Pair:
@@ -70,16 +70,19 @@ def steps_there_and_back(problem: Problem, method: str, dtype: str, cost: Progra
 
 
 def _make_pair(problem: Problem, method: str, dtype: str, cost: Program | None) -> Pair:
-    there = _forward(problem, method, dtype, cost)
-    weighed = tuple(n for n in ("q", "qd", "u", COST) if n in there.state and 0 not in there.memory[n])
+    forward = _forward(problem, method, dtype, cost)
+    weighed = tuple(n for n in ("q", "qd", "u", COST) if n in forward.state and 0 not in forward.memory[n])
     by = *(f"constant {name}" for name in problem.parameters), TAU
-    back = adjoint(there, weighed, by, dtype)
+    there, back = there_and_back(forward, weighed, by, dtype)
 
     def compiled(recipe: Recipe) -> Rollout:
         return make_rollout(recipe, recipe_key(recipe, dtype), problem.where, method, problem.system.name, dtype)
 
-    recorded = tuple(name for name in back.series if name != TAU)
-    return Pair(compiled(there), compiled(back), there.state, there.constants, recorded, weighed, by)
+    state, series = (
+        {name: there.memory[name] for name in names if name != TAU} for names in (there.state, back.series)
+    )
+    gradients = {name: there.memory[name] for name in (*weighed, *by)}
+    return Pair(compiled(there), compiled(back), state, there.constants, there.outputs, series, gradients)
 
 
 def _forward(problem: Problem, method: str, dtype: str, cost: Program | None) -> Recipe:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +30,7 @@ from sixd.simulation.stepping.compiled_steps import FIXED_STEP, UNSOLVED
 from sixd.simulation.stepping.fixed import STEP, normalized
 from sixd.spatial.scalar import Array
 
-MEMORY = 64e6  # bytes of recorded states; beyond, states are recorded in pieces, and computed twice
-_FEWEST = 4 * VECTOR  # rows of a block, if there are as many: calls are short otherwise
+MEMORY = 64e6  # bytes of records; for more, the steps are done in pieces, all but the last of them twice
 _SHORTEST = 16  # steps of a piece
 
 
@@ -168,29 +167,29 @@ class _Work:
         self.taus = np.ascontiguousarray(np.broadcast_to(taus, shape)).reshape((-1, self.steps, self.nv))
         numbers = {"h": np.array([h], dtype), "start": np.zeros(1, dtype)}
         own = {f"constant {name}": x for name, x in setup.constants.items()}
-        self.constants = {name: (numbers | own)[name] for name in pair.constants}
+        self.constants = [(numbers | own)[name] for name in pair.constants]
         self.tangent = to_tangent(setup.problem.system, dtype)
-        self.start = {name: np.zeros((rows, *s), dtype) for name, s in zip(pair.state, pair.forward.state, strict=True)}
+        self.start = {name: np.zeros((rows, *shape), dtype) for name, shape in pair.state.items()}
         self.start |= {"q": normalized(setup), "qd": setup.qd, "u": setup.u}
-        self.shapes = dict(zip((*pair.weighed, *pair.by), pair.backward.state, strict=True))
-        made = {name: np.zeros((rows, *shape), dtype) for name, shape in self.shapes.items() if name != TAU}
+        made = {name: np.zeros((rows, *shape), dtype) for name, shape in pair.gradients.items() if name != TAU}
         self.found = made | {TAU: np.zeros((rows, self.steps, self.nv), dtype)}
         self.last = {name: x.copy() for name, x in self.start.items()}
         self.cost = np.zeros(rows, dtype)
         self._plan()
 
     def _plan(self) -> None:
-        """Choose the rows of a block, and the steps of a piece, so that recorded states take little memory."""
-        shapes = dict(zip(self.pair.state, self.pair.forward.state, strict=True))
-        floats = sum(math.prod(shapes[name]) for name in self.pair.recorded) + sum(map(math.prod, shapes.values()))
-        floats += sum(math.prod(shape) for shape in self.shapes.values())
-        row = max(floats, 1) * np.dtype(self.setup.dtype).itemsize  # bytes of one step
-        few = max(_FEWEST, VECTOR * threads.get_num_threads())
-        steps = max(self.steps, 1)
-        self.block = max(int(MEMORY / (row * steps)) // VECTOR * VECTOR, min(few, self.setup.rows), 1)
-        self.block = min(self.block, max(self.setup.rows, 1))
-        self.piece = max(min(steps, int(MEMORY / (row * self.block))), min(_SHORTEST, steps))
-        self.memory = row * self.block * self.piece / 1e6
+        """Choose the rows of a block and the steps of a piece, so that records take little memory."""
+        kind = np.dtype(self.setup.dtype)
+        step = max(sum(map(math.prod, self.pair.series.values())), 1) * kind.itemsize  # bytes of a row
+        rows, steps = max(self.setup.rows, 1), max(self.steps, 1)
+        fewest = min(rows, VECTOR * threads.get_num_threads())
+        self.block = min(rows, max(int(MEMORY / (step * steps)) // VECTOR * VECTOR, fewest))
+        self.piece = min(steps, max(int(MEMORY / (step * self.block)), _SHORTEST))
+        self.records = {
+            name: new_array((self.block, self.piece + (name in self.pair.state), *shape), kind)
+            for name, shape in self.pair.series.items()
+        }
+        self.memory = sum(x.nbytes for x in self.records.values()) / 1e6
 
     def run(self, bar: Progress) -> None:
         """Do the work."""
@@ -199,50 +198,48 @@ class _Work:
             bar.update(min(first + self.block, self.setup.rows))
 
     def _block(self, rows: slice) -> None:
-        pair = self.pair
         state = {name: x[rows] for name, x in self.start.items()}
-        count = len(state["q"])
         pieces = [slice(a, min(a + self.piece, self.steps)) for a in range(0, self.steps, self.piece)]
-        records = {name: self._records(name, count) for name in pair.recorded}
         starts: list[dict[str, Array]] = []
         for piece in pieces:
             starts.append(state)
-            state = self._there(rows, piece, state, records)
+            state = self._there(rows, piece, state)
         for name, x in state.items():
             self.last[name][rows] = x
         weights = self._weights(rows, state)
         for k, piece in reversed(list(enumerate(pieces))):
             if k < len(pieces) - 1:
-                self._there(rows, piece, starts[k], records)
-            weights = self._back(rows, piece, records, weights)
+                self._there(rows, piece, starts[k])
+            weights = self._back(rows, piece, weights)
         for name, x in weights.items():
             if name != TAU:
                 self.found[name][rows] = x
 
-    def _records(self, name: str, count: int) -> Array:
-        shape = dict(zip(self.pair.state, self.pair.forward.state, strict=True))[name]
-        return new_array((count, self.piece + 1, *shape), np.dtype(self.setup.dtype))
+    def _given(self, rows: slice, piece: slice) -> tuple[list[Array], Array]:
+        """The constants and tau of the rows; some have one row for all."""
+        *constants, taus = (x if len(x) == 1 else x[rows] for x in (*self.constants, self.taus))
+        return constants, taus[:, piece]
 
-    def _given(self, rows: slice, arrays: Mapping[str, Array]) -> Iterator[Array]:
-        """The arrays, cut to the rows, unless there is one for all."""
-        return (x if len(x) == 1 else x[rows] for x in arrays.values())
-
-    def _there(self, rows: slice, piece: slice, state: dict[str, Array], records: dict[str, Array]) -> dict[str, Array]:
-        """Return the state after a piece of the steps; ``records`` get those before each of them."""
-        steps = piece.stop - piece.start
-        for name, record in records.items():
-            record[:, 0] = state[name]
-        out = [records[n][:, 1 : steps + 1] if n in records else None for n in self.pair.state]
-        (taus,) = self._given(rows, {TAU: self.taus})
-        found = self.pair.forward(
-            np.ones(steps), list(state.values()), list(self._given(rows, self.constants)), out, [taus[:, piece]]
-        )
-        return {name: x[:, -1].copy() for name, x in zip(self.pair.state, found, strict=True)}
+    def _there(self, rows: slice, piece: slice, state: dict[str, Array]) -> dict[str, Array]:
+        """Return the state after a piece of the steps; the records get what the way back needs."""
+        pair, steps, count = self.pair, piece.stop - piece.start, len(state["q"])
+        constants, taus = self._given(rows, piece)
+        out: list[Array | None] = []
+        for name in pair.outputs:
+            record = self.records.get(name)
+            if record is not None and name in pair.state:
+                record[:count, 0] = state[name]
+                out.append(record[:count, 1 : steps + 1])
+            else:
+                out.append(None if record is None else record[:count, :steps])
+        found = pair.forward(np.ones(steps), [*state.values(), *constants, taus], out)
+        pairs = zip(pair.state, found, strict=False)
+        return {name: x[:, -1].copy() if pair.outputs[name] else x for name, x in pairs}
 
     def _weights(self, rows: slice, state: dict[str, Array]) -> dict[str, Array]:
         """Return the gradients at the end of the motion, and note the cost."""
         dtype = self.setup.dtype
-        weights = {name: np.zeros((len(state["q"]), *shape), dtype) for name, shape in self.shapes.items()}
+        weights = {name: np.zeros((len(state["q"]), *shape), dtype) for name, shape in self.pair.gradients.items()}
         if COST in state:
             self.cost[rows] = state[COST]
             weights[COST][:] = 1
@@ -252,19 +249,14 @@ class _Work:
             weights["q"], weights["qd"] = by_q, by_qd
         return weights
 
-    def _back(
-        self, rows: slice, piece: slice, records: dict[str, Array], weights: dict[str, Array]
-    ) -> dict[str, Array]:
+    def _back(self, rows: slice, piece: slice, weights: dict[str, Array]) -> dict[str, Array]:
         """Return the gradients before a piece of the steps; those by its forces are noted."""
-        steps = piece.stop - piece.start
-        (taus,) = self._given(rows, {TAU: self.taus})
-        series = [records[name][:, :steps] for name in self.pair.recorded]
+        steps, count = piece.stop - piece.start, len(weights["q"])
+        constants, taus = self._given(rows, piece)
+        series = [record[:count, :steps] for record in self.records.values()]
         out = [self.found[TAU][rows, piece] if name == TAU else None for name in weights]
-        found = self.pair.backward(
-            np.ones(steps), list(weights.values()), list(self._given(rows, self.constants)), out,
-            [*series, taus[:, piece]],
-        )  # fmt: skip
-        return {name: x[:, 0].copy() for name, x in zip(weights, found, strict=True)}
+        found = self.pair.backward(np.ones(steps), [*weights.values(), *constants, *series, taus], out)
+        return {name: x[:, 0] if name == TAU else x for name, x in zip(weights, found, strict=True)}
 
     def result(self) -> RolloutGradient:
         """Return the results in the shape of the batch."""
@@ -277,8 +269,7 @@ class _Work:
             bad = last[UNSOLVED] > 0
             for x in (*gradients.values(), *parameters.values()):
                 x[bad] = np.nan
-            counts = last[UNSOLVED].astype(int)
-            facts["unsolved"] = counts.reshape(setup.batch).tolist()
+            facts["unsolved"] = last[UNSOLVED].astype(int).reshape(setup.batch)[()]
 
         def batched(x: Array) -> Any:
             return x.reshape((*setup.batch, *x.shape[1:]))[()]

@@ -161,7 +161,7 @@ class Runner:
         numbers = [np.array(x, self.setup.dtype, ndmin=1) for x in (self._step, self.start)]
         constants = [*numbers, *self.constants.values()]
         out = [buffer.next(name, len(marks)) if buffer and name in buffer.arrays else None for name in self.state]
-        found = dict(zip(self.state, self.rollout(counts, [*self.state.values()], constants, out), strict=True))
+        found = dict(zip(self.state, self.rollout(counts, [*self.state.values(), *constants], out), strict=True))
         self.state = {name: x[:, -1].copy() for name, x in found.items()}
         self._now = marks[-1]
         q = found["q"][:, :kept]
