@@ -30,7 +30,10 @@ from sixd.simulation.stepping.compiled_steps import FIXED_STEP, UNSOLVED
 from sixd.simulation.stepping.fixed import STEP, normalized
 from sixd.spatial.scalar import Array
 
-MEMORY = 64e6  # bytes of records; for more, the steps are done in pieces, all but the last of them twice
+# bytes of the records of a thread, which then stay in a cache between both ways (ur_arm, rk4: 3.7 times the motion
+# alone instead of 4.1)
+CACHED = 2e6
+MEMORY = 64e6  # bytes of all records; for more, the steps are done in pieces, all but the last of them twice
 _SHORTEST = 16  # steps of a piece
 
 
@@ -182,8 +185,8 @@ class _Work:
         kind = np.dtype(self.setup.dtype)
         step = max(sum(map(math.prod, self.pair.series.values())), 1) * kind.itemsize  # bytes of a row
         rows, steps = max(self.setup.rows, 1), max(self.steps, 1)
-        fewest = min(rows, VECTOR * threads.get_num_threads())
-        self.block = min(rows, max(int(MEMORY / (step * steps)) // VECTOR * VECTOR, fewest))
+        count = threads.get_num_threads()
+        self.block = min(rows, max(int(CACHED * count / (step * steps)) // VECTOR, count) * VECTOR)
         self.piece = min(steps, max(int(MEMORY / (step * self.block)), _SHORTEST))
         self.records = {
             name: new_array((self.block, self.piece + (name in self.pair.state), *shape), kind)
