@@ -195,5 +195,6 @@ def trace_stages(
 
 def _without_functions(works: Sequence[Work]) -> list[Work]:
     """The calls without slopes, of programs without sources; a program that is called twice stays one."""
-    plain = {id(work.program): replace(work.program, source=None) for work in works}
-    return [replace(work, program=plain[id(work.program)], slope=None) for work in works]
+    traced = {id(work.program): work.program for work in works if work.program.source is not None}
+    plain = {key: replace(program, source=None) for key, program in traced.items()}
+    return [replace(work, program=plain.get(id(work.program), work.program), slope=None) for work in works]

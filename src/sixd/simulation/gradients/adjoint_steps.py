@@ -14,7 +14,7 @@ import numpy as np
 
 from sixd.engine.artifact import graph_text, make_rollout, recipe_key
 from sixd.errors import TraceError
-from sixd.model.memo import known_of
+from sixd.model.memo import known_of, remember
 from sixd.model.system import System
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
@@ -24,6 +24,7 @@ from sixd.trace import derivative
 from sixd.trace.adjoint import pruned, there_and_back
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program, trace
+from sixd.trace.replay import replay
 from sixd.trace.stages import Recipe, Stages, trace_stages
 from sixd.waiting import watched
 
@@ -140,8 +141,6 @@ def value_and_slopes(program: Program, dtype: str) -> Program:
     shapes = {slot.name: slot.shape for slot in program.inputs}
 
     def both(*arrays: Any) -> tuple[Any, ...]:
-        from sixd.trace.replay import replay
-
         (value,) = replay(program, arrays)
         entries = [e for array in arrays for e in np.ravel(np.asarray(array, dtype=object))]
         if not isinstance(value, Expr):
@@ -168,7 +167,8 @@ def to_tangent(system: System, dtype: str) -> Program:
         rate = graph.entries(system.configuration_rate(q, velocity))
         return object_array(derivative.vjp(rate, graph.entries(velocity), graph.entries(slopes)), (system.nv,))
 
-    return trace(pulled, {"q": (system.nq,), "slopes": (system.nq,)}, dtype)
+    shapes = {"q": (system.nq,), "slopes": (system.nq,)}
+    return remember(system, ("to tangent", dtype), lambda: trace(pulled, shapes, dtype))
 
 
 def from_tangent(system: System, dtype: str) -> Program:
@@ -182,7 +182,7 @@ def from_tangent(system: System, dtype: str) -> Program:
         flat = derivative.resolved(list(table.ravel()))
         return object_array(flat, table.shape)
 
-    return trace(slopes, {"q": (system.nq,)}, dtype)
+    return remember(system, ("from tangent", dtype), lambda: trace(slopes, {"q": (system.nq,)}, dtype))
 
 
 def evaluated(program: Program, arrays: Sequence[Array], dtype: str) -> tuple[Array, ...]:
