@@ -19,6 +19,12 @@ from sixd.model.model import Model
 from sixd.spatial.scalar import Array, object_map
 
 
+def is_wanted(*arrays: Array) -> bool:
+    """Whether the arrays are of a trace that is to be differentiated."""
+    scalars = (x for array in arrays if array.dtype == object for x in array.ravel())
+    return next((x.graph.implicit for x in scalars if hasattr(x, "graph")), False)
+
+
 def held(x: Array, slope: Any = 0) -> Array:
     """The values of traced scalars x, with the derivatives of ``slope``; none by default."""
     return np.asarray(object_map(lambda a, b: a.held(b) if hasattr(a, "held") else a, x, slope))
