@@ -70,9 +70,7 @@ def tangent(recipe):
         after = [known[name] for name in recipe.results]
         return *after, *(rate[name] for name in recipe.results)
 
-    return trace_stages(
-        step, state | rates(state), constants | rates(constants), "float64", series | rates(series)
-    )
+    return trace_stages(step, state | rates(state), constants | rates(constants), "float64", series | rates(series))
 
 
 def pushed_cost(setup, method, cost, h, taus, along):
@@ -85,9 +83,7 @@ def pushed_cost(setup, method, cost, h, taus, along):
     given = {"q": setup.q, "qd": setup.qd, "u": setup.u, "h": [h], "start": [0.0], TAU: taus[None]}
     given |= {f"constant {name}": x for name, x in setup.constants.items() if name != "tau"}
     given |= {"rate of q": along["q"][None], "rate of qd": along["qd"][None], f"rate of {TAU}": along["tau"][None]}
-    arrays = [
-        np.asarray(given.get(name, np.zeros((1, *recipe.memory[name]))), dtype=float) for name in recipe.given
-    ]
+    arrays = [np.asarray(given.get(name, np.zeros((1, *recipe.memory[name]))), dtype=float) for name in recipe.given]
     found = rollout(np.ones(len(taus)), arrays)
     last = {name: x[0, -1] for name, x in zip(recipe.state, found, strict=True)}
     return last["rate of q"], last["rate of qd"], last.get(f"rate of {COST}")
