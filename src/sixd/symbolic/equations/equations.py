@@ -302,7 +302,8 @@ class Equations(System):
 
     def refusal(self, name: str) -> str:
         """The message for a function that is not defined for a system given by energies."""
-        known = {n for n, function in LIBRARY.items() if function.generic or hasattr(self, f"{n}_row")}
+        rows = {n: f"{n.removesuffix('_derivatives')}_row" for n in LIBRARY}
+        known = {n for n, function in LIBRARY.items() if function.generic or hasattr(self, rows[n])}
         return (
             f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers "
             f"{', '.join(sorted(known - (set() if self.drawn else {'body_poses'})))}."
