@@ -102,6 +102,22 @@ def test_batches_of_reduced_models(rng):
     assert single.kinetic_q.dtype == np.float32
 
 
+@pytest.mark.one_target
+def test_parameters_of_reduced_models(rng):
+    """Inertias as inputs of a kernel: their numbers give the usual results."""
+    system = follower()
+    bodies = np.array([sixd.Inertia.from_matrix(x).parameters for x in system.model.inertia[1:]], dtype=float)
+    q, qd, qdd = rng.normal(size=(3, system.nv))
+    for function, row in (
+        (sixd.energy_derivatives, (q, qd)),
+        (sixd.momentum_derivatives, (q, qd)),
+        (sixd.inverse_dynamics_derivatives, (q, qd, qdd)),
+        (sixd.forward_dynamics_derivatives, (q, qd, qdd)),
+    ):
+        found = sixd.compile(function, system, parameters=("inertia",))(*row, bodies)
+        assert max(map(error, found, function(system, *row))) < TIGHT
+
+
 def test_equations(rng):
     """Of a model they are the model's, in frames and bodies, too; those given by energies have no bodies."""
     model = sixd.zoo.pendulum(2)
