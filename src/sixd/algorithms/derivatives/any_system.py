@@ -1,7 +1,7 @@
-"""Derivatives of the functions of any system: of a tree by the recursions, of others by dual numbers.
+"""Derivatives of the functions of any system: of a tree by the recursions, of a reduced model by the chain rule.
 
-Reduced models and systems given by equations compute a function in their own way; one evaluation on dual numbers for
-each direction differentiates it.
+Systems given by equations compute a function in their own way; one evaluation on dual numbers for each direction
+differentiates it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sixd.algorithms import momentum as momenta
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.crba import crba
 from sixd.algorithms.derivatives import frame_derivatives as frames
+from sixd.algorithms.derivatives import lifted_derivatives as lifted
 from sixd.algorithms.derivatives.aba_derivatives import ForwardSlopes, aba_derivatives
 from sixd.algorithms.derivatives.body_derivatives import energy_derivatives_per, momentum_derivatives_per
 from sixd.algorithms.derivatives.frame_derivatives import AccelerationSlopes, VelocitySlopes
@@ -43,6 +44,8 @@ def inverse_slopes(system: System, q: Array, qd: Array, qdd: Array, *, f_ext: Ar
     """Derivatives of inverse dynamics in the tangent space at q."""
     if isinstance(system, Model):
         return rnea_derivatives(system, q, qd, qdd, f_ext=f_ext)
+    if lifting := system.lifting(q, qd, qdd):
+        return lifted.lifted_inverse(lifting, qd, qdd, f_ext=f_ext)
     force = {} if f_ext is None else {"f_ext": duals(f_ext, np.zeros(f_ext.shape, dtype=int))}
     by_q, by_qd = _by_duals(system, "inverse_dynamics", rnea, (q, qd, qdd), 2, **force)
     return InverseSlopes(by_q, by_qd, system.apply("mass_matrix", crba, q))
@@ -69,6 +72,8 @@ def velocity_slopes(system: System, q: Array, qd: Array, **options: Any) -> Velo
     """Derivatives of the velocity of a frame in the tangent space at q."""
     if isinstance(system, Model):
         return frames.velocity_derivatives(system, q, qd, **options)
+    if lifting := system.lifting(q, qd):
+        return lifted.lifted_velocity(lifting, qd, **options)
     return VelocitySlopes(*_by_duals(system, "velocity", kinematics.velocity, (q, qd), 2, **options))
 
 
@@ -77,6 +82,8 @@ def acceleration_slopes(system: System, q: Array, qd: Array, qdd: Array, **optio
     """Derivatives of the acceleration of a frame in the tangent space at q."""
     if isinstance(system, Model):
         return frames.acceleration_derivatives(system, q, qd, qdd, **options)
+    if lifting := system.lifting(q, qd, qdd):
+        return lifted.lifted_acceleration(lifting, qd, qdd, **options)
     return AccelerationSlopes(*_by_duals(system, "acceleration", kinematics.acceleration, (q, qd, qdd), 3, **options))
 
 
@@ -88,6 +95,8 @@ def center_of_mass_slopes(system: System, q: Array) -> Array:
     """Derivatives (3, nv) of the centre of mass in the tangent space at q."""
     if isinstance(system, Model):
         return center_of_mass_derivatives(system, q)
+    if lifting := system.lifting(q):
+        return center_of_mass_derivatives(lifting.model, *lifting.state) @ lifting.G
     return _by_duals(system, "center_of_mass", momenta.center_of_mass, (q,), 1)[0]
 
 
@@ -96,6 +105,8 @@ def momentum_slopes(system: System, q: Array, qd: Array, *, per: str = "model") 
     """Derivatives of the momentum in the tangent space at q."""
     if isinstance(system, Model):
         return momentum_derivatives(system, q, qd) if per == "model" else momentum_derivatives_per(system, q, qd, per)
+    if lifting := system.lifting(q, qd):
+        return lifted.lifted_momentum(lifting, qd, per=per)
     return MomentumSlopes(*_by_duals(system, "momentum", momenta.momentum, (q, qd), 2, per=per))
 
 
@@ -104,6 +115,8 @@ def energy_slopes(system: System, q: Array, qd: Array, *, per: str = "model") ->
     """Gradients of the kinetic and the potential energy in the tangent space at q."""
     if isinstance(system, Model):
         return energy_derivatives(system, q, qd) if per == "model" else energy_derivatives_per(system, q, qd, per)
+    if lifting := system.lifting(q, qd):
+        return lifted.lifted_energy(lifting, qd, per=per)
     by_q, by_qd = _by_duals(system, "energy", momenta.energy, (q, qd), 2, per=per)
     return EnergySlopes(by_q[0], by_qd[0], by_q[1])
 

@@ -303,11 +303,9 @@ class Equations(System):
     def refusal(self, name: str) -> str:
         """The message for a function that is not defined for a system given by energies."""
         rows = {n: f"{n.removesuffix('_derivatives')}_row" for n in LIBRARY}
-        known = {n for n, function in LIBRARY.items() if function.generic or hasattr(self, rows[n])}
-        return (
-            f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers "
-            f"{', '.join(sorted(known - (set() if self.drawn else {'body_poses'})))}."
-        )
+        known = {n for n, row in rows.items() if LIBRARY[n].generic or hasattr(self, row)}
+        names = ", ".join(sorted(known - (set() if self.drawn else {"body_poses"})))
+        return f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers {names}."
 
     def mass_matrix_row(self, q: Array) -> Array:
         """M (nv, nv)."""
