@@ -18,6 +18,7 @@ from sixd.algorithms.body_dynamics import BodyDynamics, newton_euler
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import crba
+from sixd.algorithms.derivatives.implicit import factored_forward_dynamics
 from sixd.algorithms.derivatives.lifted_derivatives import Lifting
 from sixd.algorithms.external_forces import external_force
 from sixd.algorithms.jacobian import inertia_of_inverse, jacobian, jacobian_rate
@@ -263,7 +264,7 @@ class Reduced(System):
 
     def forward_dynamics_row(self, y: Array, yd: Array, tau: Array, **force: Any) -> Array:
         """ydd (nv,)."""
-        return mass_metric(self, y).solve(tau - self.bias_force_row(y, yd, **force))
+        return factored_forward_dynamics(self, y, yd, tau, **force)
 
     def mass_matrix_solve_row(self, y: Array, b: Array) -> Array:
         """(GᵀMG)⁻¹ b (nv,)."""

@@ -19,10 +19,16 @@ from sixd.algorithms.constrained.least_norm import EXACT, Limits
 from sixd.algorithms.constrained.rows import constraint_jacobian
 from sixd.algorithms.derivatives.constrained_derivatives import null_part
 from sixd.algorithms.kinematics import joint_transforms
-from sixd.algorithms.rnea import rnea
+from sixd.algorithms.rnea import bias_force, rnea
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, object_map
+
+
+def is_wanted(*arrays: Array) -> bool:
+    """Whether the arrays are of a trace that is to be differentiated."""
+    scalars = (x for array in arrays if array.dtype == object for x in array.ravel())
+    return next((x.graph.implicit for x in scalars if hasattr(x, "graph")), False)
 
 
 def held(x: Array, slope: Any = 0) -> Array:
@@ -35,6 +41,16 @@ def forward_dynamics(model: Model, q: Array, qd: Array, tau: Array, *, f_ext: Ar
     qdd = aba(model, q, qd, tau, f_ext=f_ext)
     missing = tau - rnea(model, q, qd, held(qdd), f_ext=f_ext)
     return held(qdd, _solve(model, q, missing))
+
+
+def factored_forward_dynamics(system: System, q: Array, qd: Array, tau: Array, **force: Array) -> Array:
+    """qdd = M⁻¹ (tau - h) of a system that gives M and h, with the same rule if the trace is to be differentiated."""
+    metric = dynamics.mass_metric(system, q)
+    qdd = metric.solve(tau - system.apply("bias_force", bias_force, q, qd, **force))
+    if not is_wanted(q, qd, tau):
+        return qdd
+    missing = tau - system.apply("inverse_dynamics", rnea, q, qd, held(qdd), **force)
+    return held(qdd, _held_metric(metric).solve(missing))
 
 
 def hybrid_dynamics(
@@ -87,9 +103,8 @@ def constrained_dynamics(
     needed = system.apply("inverse_dynamics", rnea, q, qd, held(qdd), **force)
     w = A @ held(null_part(system, q, metric, A, lam, limits))
     missing = tau - needed + A.T @ held(lam) + held(A).T @ w
-    metric = metric._replace(L=held(metric.L), weight=held(metric.weight))
-    rest = c - A @ held(qdd)
-    x, y = dynamics.solve_with_multipliers("constrained_dynamics", system, q, metric, held(A), missing, rest, limits)
+    rest, factors = c - A @ held(qdd), _held_metric(metric)
+    x, y = dynamics.solve_with_multipliers("constrained_dynamics", system, q, factors, held(A), missing, rest, limits)
     return held(qdd, x), held(lam, y + w)
 
 
@@ -98,6 +113,10 @@ def _solve(model: Model, q: Array, b: Array, prescribed: AbstractSet[int] = froz
     X, S = joint_transforms(model, q)
     factors = Articulated(*(_held_all(xs) for xs in articulated_inertias(model, X, S, prescribed)))
     return solve.solve_factored(model, _held_all(X), _held_all(S), factors, b[:, None], prescribed)[:, 0]
+
+
+def _held_metric(metric: dynamics.Metric) -> dynamics.Metric:
+    return metric._replace(L=held(metric.L), weight=held(metric.weight))
 
 
 def _held_all(matrices: list[Array]) -> list[Array]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.constrained.rank import derived
+from sixd.algorithms.derivatives.implicit import factored_forward_dynamics
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import body_poses, pose
 from sixd.engine.functions import LIBRARY
@@ -345,7 +346,7 @@ class Equations(System):
 
     def forward_dynamics_row(self, q: Array, qd: Array, tau: Array) -> Array:
         """M⁻¹ (tau - h) (nv,)."""
-        return mass_metric(self, q).solve(tau - self.bias_force_row(q, qd))
+        return factored_forward_dynamics(self, q, qd, tau)
 
     def energy_row(self, q: Array, qd: Array, *, per: str = "model") -> tuple[Any, ...]:
         """Kinetic and potential energy; of single bodies only if the equations are those of a model."""
