@@ -108,11 +108,12 @@ class Function:
         options = dict(zip(self.choices, choices, strict=True))
         if self.generic and self.solves and dtype == "float32":
             options["limits"] = COARSE
+        arrays, algorithm = tuple(arrays), self.algorithm
+        if self.implicit is not None and is_wanted(*arrays):
+            algorithm = self.implicit
         if self.named and not self.generic:
-            arrays = tuple(arrays)
-            implicit = self.implicit if self.implicit is not None and is_wanted(*arrays) else None
-            return system.apply(self.name, implicit or self.algorithm, *arrays, **options, **force)
-        return self.algorithm(system, *arrays, **options, **force)
+            return system.apply(self.name, algorithm, *arrays, **options, **force)
+        return algorithm(system, *arrays, **options, **force)
 
     def prescribed(self, choices: tuple[Any, ...]) -> frozenset[int]:
         """Bodies whose joints have their motion given, by checked choices."""

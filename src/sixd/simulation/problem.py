@@ -214,12 +214,14 @@ class Problem:
         system = self.system_with(constants)
         tau, f_ext, rate = self.total_force(system, t, q, qd, u, constants, held)
         force = {} if f_ext is None else {"f_ext": f_ext}
+        differentiated = implicit.is_wanted(q, qd, tau)
         if not system.constraints:
-            algorithm = implicit.forward_dynamics if implicit.is_wanted(q, qd, tau) else aba
+            algorithm = implicit.forward_dynamics if differentiated else aba
             return system.apply("forward_dynamics", algorithm, q, qd, tau, **force), rate
         strength = self.stabilisation if self.constraints == STABILISED else 0.0
         options: dict[str, Any] = {"stabilisation": strength, "limits": self.limits, **force}
-        return constrained_dynamics(system, q, qd, tau, t, **options)[0], rate
+        solve = implicit.constrained_dynamics if differentiated else constrained_dynamics
+        return solve(system, q, qd, tau, t, **options)[0], rate
 
     def on_constraints(self, q: Array, constants: Mapping[str, Any]) -> Array:
         """Return q (nq,) after one Newton step towards the constraints, the smallest in the mass metric."""

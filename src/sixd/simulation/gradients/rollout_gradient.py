@@ -166,8 +166,9 @@ class _Work:
         self.setup, self.pair, self.end = setup, pair, end
         self.steps, self.nv = taus.shape[-2:]
         rows, dtype = setup.rows, setup.dtype
-        shape = (*setup.batch, self.steps, self.nv) if taus.ndim > 2 else taus.shape
-        self.taus = np.ascontiguousarray(np.broadcast_to(taus, shape)).reshape((-1, self.steps, self.nv))
+        batch = setup.batch if taus.ndim > 2 else ()
+        whole = np.ascontiguousarray(np.broadcast_to(taus, (*batch, self.steps, self.nv)))
+        self.taus = whole.reshape((math.prod(batch), self.steps, self.nv))
         numbers = {"h": np.array([h], dtype), "start": np.zeros(1, dtype)}
         own = {f"constant {name}": x for name, x in setup.constants.items()}
         self.constants = [(numbers | own)[name] for name in pair.constants]
