@@ -309,6 +309,12 @@ class Module:
         """Add a definition given as text."""
         self._functions[text] = text
 
+    def define_words(self, name: str, words: Iterable[int]) -> None:
+        """Add a table of constant words of 64 bits."""
+        text = ", ".join(f"i64 {word}" for word in words)
+        count = text.count("i64")
+        self._functions[name] = f"@{name} = private unnamed_addr constant [{count} x i64] [{text}], align 8"
+
     def __str__(self) -> str:
         end = ['!0 = !{!"branch_weights", i32 1, i32 1000000}', "!1 = !{}", "!2 = !{i32 1}", ""]
         return "\n".join([f"{EFFORT}{self.effort}", *self._declared, *self._functions.values(), *end])

@@ -1,9 +1,10 @@
 """Elementary functions as vector instructions: a few multiply-adds for all lanes at once, correct to about one ulp.
 
 Each function takes the code being generated and values, and appends instructions to it. A lane's result depends only
-on that lane, bit for bit. Rare arguments (huge angles, logarithms of anything but positive normal numbers) go to libm,
-by the context's table; so do all arguments on processors without fused multiply-add, which the accuracy relies on.
-float32 has its own sine and cosine; its other functions are computed in float64.
+on that lane, bit for bit. Rare arguments (huge angles, logarithms of anything but positive normal numbers) go to
+functions out of line, which the module has, so that the bits are those of every machine. Processors without fused
+multiply-add, which the accuracy relies on, call libm for all arguments, by the context's table. float32 has its own
+sine and cosine; its other functions are computed in float64.
 
 The coefficients are minimax fits by Remez' exchange algorithm in 80 digits, for the relative error of the function;
 each coefficient is rounded in turn and the later ones are fitted again. The error of a fit is given beside it.
@@ -15,6 +16,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from sixd.codegen.huge_angles import small_angle
 from sixd.codegen.llvm.ir import POINTER, Code, Module, Type, Value
 from sixd.codegen.llvm.machine import offset
 from sixd.trace.ops import Op
@@ -73,25 +75,19 @@ FORMATS = {
 }
 
 
-# calls of libm --------------------------------------------------------------------------------------------
+# rare arguments -------------------------------------------------------------------------------------------
 
 
 def _define_by_lanes(module: Module, function: str, name: str, type: Type, arity: int) -> None:
-    """Define a function of ``arity`` arguments, the usual result and a condition: libm's result where that holds."""
+    """Define a function of ``arity`` arguments, the usual result and a condition: another result where that holds."""
     code = Code(module)
     args = [Value(code, type, f"%x{i}") for i in range(arity)]
     usual, condition = Value(code, type, "%usual"), Value(code, type.of("i1"), "%condition")
     scalar, result = Type(type.kind), Value(code, type, "poison")
-
-    def libm(name: str, *numbers: Value) -> Value:
-        address = code.load(POINTER, code.at("%context", offset(name)), "align 8")
-        return code.emit(Type("double"), f"call double {address.text}({', '.join(map(str, numbers))})")
-
     for lane in range(type.lanes):
         here = args if type.lanes == 1 else [code.emit(scalar, f"extractelement {x}, i32 {lane}") for x in args]
         numbers = here if type.kind == "double" else [x.convert("double") for x in here]
-        # an equal angle within ±π: accurate enough where the spacing of floats is larger than that
-        y = libm("atan2", libm("sin", *numbers), libm("cos", *numbers)) if name == "angle" else libm(name, *numbers)
+        y = _rare(code, name, *numbers) if module.has_fma else _libm(code, name, *numbers)
         y = y if type.kind == "double" else y.convert("float")
         result = y if type.lanes == 1 else code.emit(type, f"insertelement {result}, {y}, i32 {lane}")
     code.do(f"ret {condition.where(result, usual)}")
@@ -99,14 +95,33 @@ def _define_by_lanes(module: Module, function: str, name: str, type: Type, arity
     module.define(function, f"internal {type} @{function}({parameters}, ptr %context) cold noinline nounwind", code)
 
 
-def _libm_where(code: Code, condition: Value, usual: Value, name: str, *args: Value) -> Value:
-    """``usual``, but where the condition holds libm's function of that name, or an equal small ``angle``."""
+def _libm(code: Code, name: str, *numbers: Value) -> Value:
+    """A call of libm, by the context's table."""
+    address = code.load(POINTER, code.at("%context", offset(name)), "align 8")
+    return code.emit(Type("double"), f"call double {address.text}({', '.join(map(str, numbers))})")
+
+
+def _rare(code: Code, name: str, *numbers: Value) -> Value:
+    """A call of the module's function ``rare_…`` of float64."""
+    module, function, double = code.module, f"rare_{name}", Type("double")
+    if not module.has(function):
+        own = Code(module)
+        args = [Value(own, double, f"%x{i}") for i in range(len(numbers))]
+        own.do(f"ret {RARE[name](own, *args)}")
+        head = f"internal double @{function}({', '.join(map(str, args))}) cold noinline nounwind"
+        module.define(function, head, own)
+    return code.emit(double, f"call double @{function}({', '.join(map(str, numbers))})")
+
+
+def _where_rare(code: Code, condition: Value, usual: Value, name: str, *args: Value) -> Value:
+    """``usual``, but where the condition holds the function of that name in ``RARE``, or libm's without fma."""
     function = f"{name}_{usual.type.suffix}"
     if not code.module.has(function):
         _define_by_lanes(code.module, function, name, usual.type, len(args))
     return code.rarely(condition, usual, function, *args)
 
 
+RARE: dict[str, Callable[..., Value]] = {"angle": small_angle}
 FUNCTIONS: dict[Op, Callable[..., Value]] = {}
 
 
@@ -118,7 +133,7 @@ def _serves(op: Op, single: bool = False) -> Callable[[Callable[..., Value]], Ca
         def serve(code: Code, *args: Value) -> Value:
             type = args[0].type
             if not code.module.has_fma:
-                return _libm_where(code, code.const(1, type.of("i1")), args[0], op.word, *args)
+                return _where_rare(code, code.const(1, type.of("i1")), args[0], op.word, *args)
             if single or type.kind == "double":
                 return function(code, *args)
             return function(code, *(x.convert("double") for x in args)).convert("float")
@@ -137,7 +152,7 @@ def _quarter_turns(code: Code, x: Value) -> tuple[Value, Value, Value]:
     key = ("quarter turns", x.type, x.text)
     if key not in code.memo:
         form = FORMATS[x.type.kind]
-        y = _libm_where(code, code.absolute(x) > form.largest, x, "angle", x)
+        y = _where_rare(code, code.absolute(x) > form.largest, x, "angle", x)
         rounded = code.fma(y, 2 / math.pi, form.round)
         code.memo[key] = y, rounded - form.round, rounded.bitcast(form.integer)
     return code.memo[key]
@@ -236,6 +251,34 @@ def arccosine(code: Code, x: Value) -> Value:
 
 @_serves(Op.ATAN2)
 def arctangent2(code: Code, y: Value, x: Value) -> Value:
+    """The angle of (x, y)."""
+    a, b = code.absolute(y), code.absolute(x)
+    more = (a > b).where(a, b)
+    # both zero, an infinity, a sum that overflows
+    unusual = (more < 2.0**-900) | (more > 2.0**1000)
+    return _where_rare(code, unusual, _direction(code, y, x), "atan2", y, x)
+
+
+def _unusual_direction(code: Code, y: Value, x: Value) -> Value:
+    """The angle of (x, y) of any size: that of a vector in the same direction, of usual size."""
+    a, b = code.absolute(y), code.absolute(x)
+    more = (a > b).where(a, b)
+    scale = (more > 1).where(2.0**-200, code.const(2.0**200, x.type))
+    infinite, zero = more.compare("oeq", math.inf), more.compare("oeq", 0.0)
+
+    def usual(part: Value, size: Value) -> Value:
+        unit = size.compare("oeq", math.inf).where(1.0, size * 0.0)  # NaN stays
+        return infinite.where(code.intrinsic("copysign", unit, part), part * scale)
+
+    return _direction(
+        code, usual(y, a), zero.where(code.intrinsic("copysign", code.const(1.0, x.type), x), usual(x, b))
+    )
+
+
+RARE["atan2"] = _unusual_direction
+
+
+def _direction(code: Code, y: Value, x: Value) -> Value:
     """The angle of (x, y): a number of eighths of a turn, plus the arctangent of a quotient up to 1/2."""
     a, b = code.absolute(y), code.absolute(x)
     flat, steep = a + a <= b, b + b <= a
@@ -255,10 +298,7 @@ def arctangent2(code: Code, y: Value, x: Value) -> Value:
     left = x < 0
     eighths, q, low = left.where(4 - eighths, eighths), left.where(-q, q), left.where(-low, low)
     result = code.fma(eighths, PI / 4, q + code.fma(eighths, PI_REST / 4, low))
-    result = code.intrinsic("copysign", result, y)
-    # both zero, an infinity, a sum that overflows
-    unusual = (more < 2.0**-900) | (more > 2.0**1000)
-    return _libm_where(code, unusual, result, "atan2", y, x)
+    return code.intrinsic("copysign", result, y)
 
 
 # the others -----------------------------------------------------------------------------------------------
@@ -280,18 +320,32 @@ def exponential(code: Code, x: Value) -> Value:
 
 @_serves(Op.LOG)
 def logarithm(code: Code, x: Value) -> Value:
-    """log x = k log 2 + log(1 + f), the latter by s = f/(2 + f): 2 atanh s = f - f²/2 + s (f²/2 + s²…)."""
+    """log x."""
+    unusual = x.compare("ult", 2.0**-1022) | x.compare("ueq", math.inf)
+    return _where_rare(code, unusual, _logarithm(code, x), "log", x)
+
+
+def _unusual_logarithm(code: Code, x: Value) -> Value:
+    """log x of any number: -inf of zero, NaN of negative ones."""
+    small = _logarithm(code, x * 2.0**54, 54.0)
+    edge = x.compare("oeq", 0.0).where(-math.inf, (x < 0).where(math.nan, x))
+    return ((x > 0) & (x < 2.0**-1022)).where(small, edge)
+
+
+RARE["log"] = _unusual_logarithm
+
+
+def _logarithm(code: Code, x: Value, less: float = 0.0) -> Value:
+    """log(x / 2^less) = k log 2 + log(1 + f), the latter by s = f/(2 + f): 2 atanh s = f - f²/2 + s (f²/2 + s²…)."""
     bits = x.bitcast("i64")
     # the exponent for which 1 + f is between sqrt(1/2) and sqrt(2)
     exponent = (bits - 0x3FE6A09E667F3BCD) >> 52
     f = (bits - (exponent << 52)).bitcast("double") - 1.0
-    k = (exponent + 0x4338000000000000).bitcast("double") - ROUND
+    k = (exponent + 0x4338000000000000).bitcast("double") - (ROUND + less)
     s = f / (f + 2.0)
     square = f * 0.5 * f
     low = code.fma(s, square + code.polynomial(s * s, (0.0, *LOG)), k * LOG2_REST)
-    result = code.fma(k, LOG2, f - (square - low))
-    unusual = x.compare("ult", 2.0**-1022) | x.compare("ueq", math.inf)
-    return _libm_where(code, unusual, result, "log", x)
+    return code.fma(k, LOG2, f - (square - low))
 
 
 def sign(code: Code, x: Value) -> Value:
