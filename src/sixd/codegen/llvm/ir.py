@@ -283,13 +283,13 @@ class Code:
 
 
 class Module:
-    """Functions and declarations as text, and whether the processor has fused multiply-add.
+    """Functions and declarations as text, and whether the processor has fused multiply-add, and a heap.
 
     ``effort`` is the level, 1 or 2, of LLVM's code generator.
     """
 
-    def __init__(self, has_fma: bool = True) -> None:
-        self.has_fma, self.effort = has_fma, 2
+    def __init__(self, has_fma: bool = True, has_heap: bool = True) -> None:
+        self.has_fma, self.has_heap, self.effort = has_fma, has_heap, 2
         self._declared: dict[str, None] = {}
         self._functions: dict[str, str] = {}
 

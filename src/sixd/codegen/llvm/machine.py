@@ -111,8 +111,12 @@ def _assemble(llvm: Any, module: str, machine: Machine) -> bytes:
     parsed = llvm.parse_assembly(module)
     target = llvm.Target.from_triple(llvm.get_process_triple())
     options = {"cpu": machine.cpu, "features": machine.features, "reloc": "pic", "codemodel": "small"}
-    effort = 1 if module.startswith(f"{EFFORT}1") else 2
-    return bytes(target.create_target_machine(opt=effort, **options).emit_object(parsed))
+    return bytes(target.create_target_machine(opt=effort_of(module), **options).emit_object(parsed))
+
+
+def effort_of(module: str) -> int:
+    """The level of LLVM's code generator that a module of LLVM code asks for."""
+    return 1 if module.startswith(f"{EFFORT}1") else 2
 
 
 @cache

@@ -249,7 +249,8 @@ class _Writer:
         self.table.append(np.array([end << 32], np.uint64))
         self.module.define_raw(_table_text(f"{self.name}.table", np.concatenate(self.table)))
         size = (self.weighted + 1) * self.type.bytes
-        if size <= ON_STACK:
+        on_heap = size > ON_STACK and self.module.has_heap
+        if not on_heap:
             code.do(f"%work = alloca [{size} x i8], align {LINE}")
         else:
             self._allocate(code, size)
@@ -259,7 +260,7 @@ class _Writer:
         code.do("br label %run")
         code.begin("run")
         start, done = code.block, [f"[ %row{k}_next, %call{k} ]" for k in range(end)]
-        entry = "got" if size > ON_STACK else "entry"
+        entry = "got" if on_heap else "entry"
         code.do(f"%head = phi ptr {', '.join([f'[ @{self.name}.table, %{entry} ]', *done])}")
         head = code.load(WORD, Value(code, POINTER, "%head"), _KNOWN)
         number = code.emit(Type("i32"), f"trunc {code.emit(WORD, f'lshr {head}, 32')} to i32")
@@ -277,7 +278,7 @@ class _Writer:
             code.do(f"br {more}, label %call{k}, label %run")
         code.begin("finish")
         suspect = self._suspect(code)
-        if size > ON_STACK:
+        if on_heap:
             code.do(f"call void {_context(code, 'free').text}(ptr %memory)")
         code.do(f"ret {suspect}")
         head_text = f"internal i1 @{self.name}(ptr %rows_of, ptr %context, i1 %direct) noinline {ATTRIBUTES}"

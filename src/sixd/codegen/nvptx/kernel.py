@@ -1,0 +1,108 @@
+"""The kernel of a program: its code for one row, which every thread runs on its own row.
+
+``kernel(a0, a1, …, r0, r1, …, n, count)`` has the addresses of the inputs and outputs, the distances of their rows
+[entries] (0 repeats one row for all), the number of rows and the address of a count on the device, to which it adds the
+number of suspect rows; strided kernels have after each distance of rows those along the array's core dimensions. Blocks
+are whole warps. Inputs and outputs do not overlap.
+"""
+
+from __future__ import annotations
+
+from sixd.codegen.llvm.body import KINDS, Body
+from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
+from sixd.codegen.nvptx.memory import INDEX, SHARED, WARP, Rows, Strided, tile_bytes
+from sixd.trace.program import Program
+
+FLAG = Type("i1")
+
+
+def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows") -> str:
+    """The LLVM module of the kernel. ``layout``: "rows", row-major, or "strided"; large programs take only rows.
+
+    Rows are suspect where the sum of squares of the outputs is above ``limit`` or NaN.
+    """
+    module = Module(has_heap=False)
+    code, type = Code(module), Type(KINDS[dtype])
+    large = is_large(program)
+    shared = shared_bytes(program, dtype, layout)
+    _find_row(code, shared)
+    if large:
+        suspect = _call_rolled(code, program, type, limit)
+    else:
+        memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program)
+        found = Body(program, code, type, memory).write(limit)
+        assert found is not None
+        suspect = found
+    if shared:  # threads after the last row compute that again
+        suspect = suspect & Value(code, WORD, "%number").compare("slt", Value(code, WORD, "%n"))
+    code.do(f"br {suspect}, label %report, label %done, !prof !0")
+    code.begin("report")
+    code.emit(WORD, "atomicrmw add ptr %context, i64 1 monotonic")
+    code.do("br label %done")
+    code.begin("done")
+    code.do("ret void")
+    if shared:
+        module.define_raw("@tiles = external addrspace(3) global [0 x i8], align 16")
+    arguments = ", ".join([*_parameters(program, layout), "i64 %n", "ptr %context"])
+    module.define("kernel", f"ptx_kernel void @kernel({arguments}) nounwind", code)
+    return str(module)
+
+
+def shared_bytes(program: Program, dtype: str, layout: str) -> int:
+    """The shared memory that each warp of the kernel needs [bytes]."""
+    return 0 if layout == "strided" or is_large(program) else tile_bytes(program, Type(KINDS[dtype]))
+
+
+def _parameters(program: Program, layout: str) -> list[str]:
+    slots = (*program.inputs, *program.outputs)
+    found = [f"ptr noalias %a{k}" for k in range(len(slots))]
+    for k, slot in enumerate(slots):
+        found.append(f"i64 %r{k}")
+        if layout == "strided":
+            found += [f"i64 %s{k}_{d}" for d in range(len(slot.shape))]
+    return found
+
+
+def _find_row(code: Code, shared: int) -> None:
+    """Compute ``%row``; go to ``done`` if there is no work. With tiles, all threads of a warp go on together."""
+    block, size, thread = (_register(code, name) for name in ("ctaid.x", "ntid.x", "tid.x"))
+    wide = [code.emit(WORD, f"zext {x} to i64") for x in (block, size, thread)]
+    n = Value(code, WORD, "%n")
+    code.do(f"%number = add {wide[0] * wide[1]}, {wide[2].text}")
+    number = Value(code, WORD, "%number")
+    if not shared:
+        code.do(f"br {number.compare('slt', n)}, label %work, label %done")
+        code.begin("work")
+        code.do("%row = add i64 %number, 0")
+        return
+    code.do(f"%lane = and {thread}, {WARP - 1}")
+    lane = code.emit(WORD, "zext i32 %lane to i64")
+    code.do(f"%first = sub {number}, {lane.text}")
+    warp = code.emit(INDEX, f"lshr {thread}, {WARP.bit_length() - 1}") * shared
+    offset = code.emit(WORD, f"zext {warp} to i64")
+    code.do(f"%tile = getelementptr i8, {SHARED} @tiles, {offset}")
+    code.do(f"br {Value(code, WORD, '%first').compare('slt', n)}, label %work, label %done")
+    code.begin("work")
+    last = code.intrinsic("smin", number, n - 1)
+    code.do(f"%row = add {last}, 0")
+
+
+def _register(code: Code, name: str) -> Value:
+    """A special register of the GPU."""
+    full = f"@llvm.nvvm.read.ptx.sreg.{name}"
+    code.module.declare(f"declare i32 {full}()")
+    return code.emit(INDEX, f"call i32 {full}()")
+
+
+def _call_rolled(code: Code, program: Program, type: Type, limit: float) -> Value:
+    """Call the code of a large program, which finds the addresses of its rows in a table."""
+    define_rolled(code.module, "rolled", program, type, limit, entries_memory(program, type))
+    count = len(program.inputs) + len(program.outputs)
+    code.first_lines.append(f"  %rows_of = alloca [{count} x ptr], align 8")
+    rows = Rows(code, type, program)
+    for k in range(count):
+        code.do(f"store {rows.start(k)}, {code.at('%rows_of', 8 * k)}, align 8")
+    return code.emit(FLAG, "call i1 @rolled(ptr %rows_of, ptr %context, i1 false)")
+
+
