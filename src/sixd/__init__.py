@@ -57,6 +57,7 @@ from sixd.api.frames import (
 from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
 from sixd.drawing import Drawing, draw
+from sixd.engine.device_kernel import DeviceKernel
 from sixd.engine.differentiation import hessian, hvp, jvp, vjp
 from sixd.engine.kernel import Kernel, compile, export_c
 from sixd.engine.patterns import derivative_pattern
@@ -64,6 +65,7 @@ from sixd.errors import (
     AssemblyError,
     CacheWarning,
     CompileWarning,
+    DeviceError,
     FileError,
     LoadError,
     MissingPackageError,
@@ -148,6 +150,8 @@ __all__ = [
     "Constraint",
     "Coupling",
     "Cylindrical",
+    "DeviceError",
+    "DeviceKernel",
     "Distance",
     "Drawing",
     "Equations",

@@ -68,6 +68,10 @@ class WorkerError(SixdError, RuntimeError):
     """Worker processes were lost repeatedly, cannot be reached, or are not compatible."""
 
 
+class DeviceError(SixdError, RuntimeError):
+    """There is no GPU or no driver of one, arrays are not where they are needed, or a call of the driver failed."""
+
+
 class ModelWarning(UserWarning):
     """A model may contain a mistake, but can be used; ``sixd.check`` lists it too."""
 

@@ -144,6 +144,32 @@ class Request(NamedTuple):
         return (row[:-1], row[-1]) if self.force else (row, None)
 
 
+def in_order(where: str, names: tuple[str, ...], arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The arrays of a kernel, given by position and by name, in the order of their names."""
+    given = dict(zip(names, arrays, strict=False))
+    for name in named:
+        if name not in names:
+            raise unknown_name(f"kernel {where}", "array", name, names)
+    given |= named
+    if len(arrays) + len(named) != len(names) or set(given) != set(names):
+        raise ScalarTypeError(
+            f"kernel {where}: got {len(arrays) + len(named)} arrays, expected {len(names)}: {', '.join(names)}. The "
+            f"model is part of the kernel."
+        )
+    return tuple(given[name] for name in names)
+
+
+def as_function(function: Function, choices: tuple[Any, ...], dtype: str) -> Function:
+    """The function with these choices fixed, for a kernel of that dtype."""
+    if not choices:
+        return function
+
+    def algorithm(model: System, *row: Array, f_ext: Any = None) -> Any:
+        return function.row(model, choices, row, f_ext, dtype)
+
+    return replace(function, algorithm=algorithm, choices={}, named=False, generic=False, solves=False, judged=False)
+
+
 # the functions of the library by name, filled as they are declared
 LIBRARY: dict[str, Function] = {}
 

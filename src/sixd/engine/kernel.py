@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sixd.engine.artifact import make_routine, shell, trace_request
+from sixd.engine.device_kernel import DeviceKernel
 from sixd.engine.evaluate import evaluate
-from sixd.engine.functions import Function, Request
+from sixd.engine.functions import Function, Request, as_function, in_order
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.engine.request import make_request
 from sixd.engine.targets import c
-from sixd.errors import ScalarTypeError, unknown_name
+from sixd.errors import ScalarTypeError
 from sixd.model.system import System
 from sixd.runtime import calls
 from sixd.runtime.cpython import Called, layout_is_known
@@ -58,7 +58,7 @@ class Kernel(Called):
                 return result if out is not None else self._function.pack(result)
         if f_ext is not None and "f_ext" in self.inputs:  # a user's function may name an array so
             named, f_ext = {**named, "f_ext": f_ext}, None
-        ordered = self._order(arrays, named)
+        ordered = in_order(self.name, self.inputs, arrays, named)
         if f_ext is not None and not self._function.force:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
         made = self._routines[f_ext is not None]
@@ -81,20 +81,6 @@ class Kernel(Called):
         self._plan.set(code)
         self._attach(calls.shell(shell).address("call"), self._plan.address)
 
-    def _order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        given = dict(zip(self.inputs, arrays, strict=False))
-        for name in named:
-            if name not in self.inputs:
-                raise unknown_name(f"kernel {self.name}", "array", name, self.inputs)
-        given |= named
-        if len(arrays) + len(named) != len(self.inputs) or set(given) != set(self.inputs):
-            expected = ", ".join(self.inputs)
-            raise ScalarTypeError(
-                f"kernel {self.name}: got {len(arrays) + len(named)} arrays, expected {len(self.inputs)}: {expected}. "
-                f"The model is part of the kernel."
-            )
-        return tuple(given[name] for name in self.inputs)
-
     @property
     def program(self) -> Program:
         """The traced program: its operations, counted by ``program.count()``."""
@@ -103,16 +89,7 @@ class Kernel(Called):
     @property
     def declared(self) -> Function:
         """The function of this kernel, by which it can be compiled with others, differentiated and exported."""
-        function, choices = self._function, self._request.choices
-        if not choices:
-            return function
-
-        def algorithm(model: System, *row: Array, f_ext: Any = None) -> Any:
-            return function.row(model, choices, row, f_ext, self.dtype)
-
-        return replace(
-            function, algorithm=algorithm, choices={}, named=False, generic=False, solves=False, judged=False
-        )
+        return as_function(self._function, self._request.choices, self.dtype)
 
     def __reduce__(self) -> Any:
         raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")
@@ -126,11 +103,12 @@ def compile(
     model: System,
     *,
     target: str = "cpu",
+    arch: str | None = None,
     dtype: str = "float64",
     parameters: Sequence[str] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     **static: Any,
-) -> Kernel:
+) -> Any:
     """A kernel of a function for one model: call it like the function, without the model.
 
     Parameters
@@ -139,7 +117,9 @@ def compile(
         in NumPy style on the functions of ``sixd.spatial``, which may call the library's; or several of these in a
         tuple, which then share their common work in one kernel that returns a tuple.
     model : the model for which it is compiled; it is passed to a function of your own that has an argument named model.
-    target : "cpu".
+    target : "cpu", or "cuda" for NVIDIA's GPUs: a :class:`DeviceKernel`, which takes arrays on a GPU.
+    arch : with "cuda" the architecture of the GPU, "sm_75" or newer ("sm_90"); compiling for it needs no GPU. Code runs
+        on later ones, too. Without it that of this computer's first GPU.
     dtype : "float64" or "float32".
     parameters : names of model parameters that become trailing inputs of the kernel instead of constants: "inertia"
         (nb, 10), per body m, hx, hy, hz, Ixx, Iyy, Izz, Iyz, Ixz, Ixy about its origin; "gravity" (3,); "placements"
@@ -160,8 +140,8 @@ def compile(
     >>> M.shape, h.shape
     ((2, 2), (2,))
     """
-    request = make_request("compile", function, model, target, dtype, parameters, shapes, static)
-    return Kernel(request, model)
+    request = make_request("compile", function, model, target, dtype, parameters, shapes, static, arch)
+    return DeviceKernel(request, model) if request.target.name == "cuda" else Kernel(request, model)
 
 
 def row_kernel(

@@ -14,8 +14,8 @@ import numpy as np
 
 from sixd.engine.functions import SHAPES, Function, Request, Shape
 from sixd.engine.parameters import parameter_shape, with_parameters
-from sixd.engine.targets import COMPILED
-from sixd.errors import ScalarTypeError, unknown_name
+from sixd.engine.targets import choose_target
+from sixd.errors import ScalarTypeError, require_known, unknown_name
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
 
@@ -32,13 +32,12 @@ def make_request(
     parameters: Sequence[str],
     shapes: Mapping[str, tuple[int, ...]] | None,
     static: dict[str, Any],
+    arch: str | None = None,
 ) -> Request:
     """Return the request of a call of ``sixd.compile`` or ``sixd.export_c``, whose arguments are checked here."""
     require_system(where, model)
-    dtype = _dtype_name(dtype)
-    for name, value, allowed in (("target", target, tuple(COMPILED)), ("dtype", dtype, DTYPES)):
-        if value not in allowed:
-            raise unknown_name(f"{where}: {name}", "choice", value, allowed)
+    chosen, dtype = choose_target(where, target, arch), _dtype_name(dtype)
+    require_known(f"{where}: dtype", "choice", dtype, DTYPES)
     if isinstance(parameters, str):
         raise ScalarTypeError(f"{where}: parameters is a string, expected names in a tuple: ({parameters!r},).")
     several = tuple(function) if isinstance(function, (tuple, list)) else (function,)
@@ -54,8 +53,8 @@ def make_request(
         if name not in known:
             raise unknown_name(where, "argument", name, known)
     if len(parts) == 1 and not parameters:
-        return Request(parts[0].function, parts[0].choices, dtype, False, COMPILED[target])
-    return Request(_join(where, parts, model, tuple(parameters)), (), dtype, False, COMPILED[target])
+        return Request(parts[0].function, parts[0].choices, dtype, False, chosen)
+    return Request(_join(where, parts, model, tuple(parameters)), (), dtype, False, chosen)
 
 
 def _dtype_name(dtype: Any) -> str:

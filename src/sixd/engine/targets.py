@@ -1,16 +1,21 @@
 """Targets: the machines and languages for which programs are compiled. A new target is one more object here.
 
-``cpu`` produces machine code for this processor; ``c`` and ``js`` produce source text of the same programs.
+``cpu`` produces machine code for this processor; ``cuda(arch)`` code for NVIDIA's GPUs; ``c`` and ``js`` produce source
+text of the same programs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from sixd.codegen.nvptx.architectures import check_architecture
+from sixd.errors import ScalarTypeError, require_known
 from sixd.locks import FORKS_WAIT
+from sixd.runtime.cuda.device import own_architecture
+from sixd.runtime.cuda.routine import DeviceRoutine
 from sixd.runtime.machine_code import Image, make_image
 from sixd.runtime.routine import Rollout, Routine, load_step
 from sixd.trace.program import Program
@@ -74,6 +79,20 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
     return make_image(assemble(text, machine))
 
 
+def _emit_ptx(arch: str, program: Program, form: str, dtype: str, limit: float = 0.0) -> Image:
+    """The image of a program as PTX, for row-major arrays ("rows") or any others ("strided").
+
+    Its "functions" are numbers that a launch needs: bytes of shared memory of a warp; whether it can be strided.
+    """
+    with FORKS_WAIT:
+        from sixd.codegen.nvptx.kernel import can_be_strided, emit_kernel, shared_bytes
+        from sixd.codegen.nvptx.ptx import make_ptx
+
+    text = make_ptx(emit_kernel(program, dtype, limit, form), arch)
+    facts = {"shared": shared_bytes(program, dtype, form), "strided": int(can_be_strided(program))}
+    return Image(text.encode(), facts, linked=False)
+
+
 @cache
 def _processor() -> str:
     """The processor's features as NumPy reports them: enough to distinguish processors, without LLVM."""
@@ -106,5 +125,18 @@ cpu = Target("cpu", _emit_machine_code, _processor, Routine, Rollout, load_step)
 c = Target("c", _emit_c)
 js = Target("js", _emit_js)
 
-# the targets of ``sixd.compile``
-COMPILED = {target.name: target for target in (cpu,)}
+
+@cache
+def cuda(arch: str) -> Target:
+    """The target of GPUs; ``arch`` is what ``check_architecture`` returns."""
+    return Target("cuda", partial(_emit_ptx, arch), lambda: arch, DeviceRoutine)
+
+
+def choose_target(where: str, name: str, arch: str | None) -> Target:
+    """The target of that name of ``sixd.compile``; ``arch`` is a GPU's architecture, that of this computer if None."""
+    require_known(f"{where}: target", "choice", name, ("cpu", "cuda"))
+    if name == "cuda":
+        return cuda(own_architecture(where) if arch is None else check_architecture(where, arch))
+    if arch is not None:
+        raise ScalarTypeError(f"{where}: arch is {arch!r}, but only target='cuda' takes one. The target is {name!r}.")
+    return cpu

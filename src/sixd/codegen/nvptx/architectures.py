@@ -12,33 +12,37 @@ import re
 
 from sixd.errors import UnknownNameError, unknown_name
 
-# from the oldest to the newest that both LLVM and the assembler of CUDA 13 know, as (major, minor)
+# cards, from the oldest to the newest: architecture, and the newest up to it that every LLVM from version 20 on knows
 ARCHITECTURES = {
-    f"sm_{major}{minor}": (major, minor)
-    for major, minor in ((7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (12, 0), (12, 1))
-}
-OLDEST, NEWEST = next(iter(ARCHITECTURES)), list(ARCHITECTURES)[-1]
+    "sm_75": "sm_75", "sm_80": "sm_80", "sm_86": "sm_86", "sm_87": "sm_87", "sm_88": "sm_87", "sm_89": "sm_89",
+    "sm_90": "sm_90", "sm_100": "sm_100", "sm_103": "sm_100", "sm_110": "sm_100", "sm_120": "sm_120",
+    "sm_121": "sm_120",
+}  # fmt: skip
 
 
 def check_architecture(where: str, name: object) -> str:
-    """The architecture for which PTX is made if ``name`` is asked for: that, or the newest known if it is newer."""
-    match = re.fullmatch(r"sm_(\d+)(\d)", name) if isinstance(name, str) else None
-    if match is None or not match[0].isascii():
+    """The architecture for which PTX is made if ``name`` is asked for; that of the newest known if it is newer."""
+    match = re.fullmatch(r"sm_([0-9]{2,3})", name) if isinstance(name, str) else None
+    oldest, newest = next(iter(ARCHITECTURES)), list(ARCHITECTURES)[-1]
+    if match is None:
         raise unknown_name(f"{where}: arch", "architecture", name, ARCHITECTURES)
-    version = int(match[1]), int(match[2])
-    if version > ARCHITECTURES[NEWEST]:
-        return NEWEST
-    if version < ARCHITECTURES[OLDEST]:
+    if int(match[1]) > _number(newest):
+        return ARCHITECTURES[newest]
+    if int(match[1]) < _number(oldest):
         raise UnknownNameError(
-            f"{where}: arch is {name!r}, expected {OLDEST!r} or newer: {', '.join(ARCHITECTURES)}. Older cards are not "
-            f"supported; use target='cpu'."
+            f"{where}: arch is {name!r}, expected {oldest!r} or newer: {', '.join(ARCHITECTURES)}. For older cards use "
+            f"target='cpu'."
         )
     if match[0] not in ARCHITECTURES:
         raise unknown_name(f"{where}: arch", "architecture", name, ARCHITECTURES)
-    return match[0]
+    return ARCHITECTURES[match[0]]
 
 
 def architecture_of(where: str, major: int, minor: int) -> str:
-    """The newest known architecture whose PTX a card of that compute capability runs."""
-    known = [name for name, version in ARCHITECTURES.items() if version <= (major, minor)]
-    return known[-1] if known else check_architecture(where, f"sm_{major}{minor}")
+    """The architecture for which PTX is made for a card of that compute capability."""
+    known = [name for name in ARCHITECTURES if _number(name) <= 10 * major + minor]
+    return ARCHITECTURES[known[-1]] if known else check_architecture(where, f"sm_{10 * major + minor}")
+
+
+def _number(name: str) -> int:
+    return int(name.removeprefix("sm_"))

@@ -24,10 +24,10 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     """
     module = Module(has_heap=False)
     code, type = Code(module), Type(KINDS[dtype])
-    large = is_large(program)
+    assert layout == "rows" or can_be_strided(program)
     shared = shared_bytes(program, dtype, layout)
     _find_row(code, shared)
-    if large:
+    if is_large(program):
         suspect = _call_rolled(code, program, type, limit)
     else:
         memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program)
@@ -47,6 +47,11 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     arguments = ", ".join([*_parameters(program, layout), "i64 %n", "ptr %context"])
     module.define("kernel", f"ptx_kernel void @kernel({arguments}) nounwind", code)
     return str(module)
+
+
+def can_be_strided(program: Program) -> bool:
+    """Whether there is a kernel for strided arrays: large programs take only rows."""
+    return not is_large(program)
 
 
 def shared_bytes(program: Program, dtype: str, layout: str) -> int:
@@ -104,5 +109,3 @@ def _call_rolled(code: Code, program: Program, type: Type, limit: float) -> Valu
     for k in range(count):
         code.do(f"store {rows.start(k)}, {code.at('%rows_of', 8 * k)}, align 8")
     return code.emit(FLAG, "call i1 @rolled(ptr %rows_of, ptr %context, i1 false)")
-
-

@@ -41,9 +41,9 @@ def _parts(slot: Slot, type: Type) -> list[tuple[int, int]]:
 class Rows:
     """The arrays of a kernel, row-major: entries of a row are neighbours, rows have any distance.
 
-    The code has ``%a0``, ``%a1``, … the addresses of the arrays, inputs first, ``%r0``, … the distances of rows [entries],
-    ``%n`` the number of rows and ``%row`` the thread's; for tiles ``%first``, the warp's first row, ``%lane`` the
-    thread's number in the warp, and ``%tile`` the warp's shared memory.
+    The code has ``%a0``, ``%a1``, … the addresses of the arrays, inputs first, ``%r0``, … the distances of their rows
+    [entries], ``%n`` the number of rows and ``%row`` the thread's; for tiles ``%first``, the warp's first row, ``%lane``
+    the thread's number in the warp, and ``%tile`` the warp's shared memory.
     """
 
     def __init__(self, code: Code, type: Type, program: Program) -> None:
