@@ -42,7 +42,7 @@ class Rows:
     """The arrays of a kernel, row-major: entries of a row are neighbours, rows have any distance.
 
     The code has ``%a0``, ``%a1``, … the addresses of the arrays, inputs first, ``%r0``, … the distances of their rows
-    [entries], ``%n`` the number of rows and ``%row`` the thread's; for tiles ``%first``, the warp's first row, ``%lane``
+    [entries], ``%n`` the number of rows, ``%row`` the thread's; for tiles ``%first``, the warp's first row, ``%lane``
     the thread's number in the warp, and ``%tile`` the warp's shared memory.
     """
 
