@@ -36,6 +36,7 @@ LAYERS = [
     "interop",
     "zoo",
     "engine",
+    "cuda",
     "api",
     "symbolic",
     "actuation",

@@ -50,7 +50,7 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("sixd.simulation", "sixd.trajectory", "sixd.forces", "sixd.actuation", "sixd.controllers"),
     ),
     ("pictures", "Pages and drawings", ("sixd.viewer", "sixd.drawing")),
-    ("compiled", "Compiled code, errors and warnings", ("sixd.engine", "sixd.runtime", "sixd.errors")),
+    ("compiled", "Compiled code, errors and warnings", ("sixd.engine", "sixd.runtime", "sixd.errors", "sixd.cuda")),
     ("spatial", "sixd.spatial: the algebra", ("sixd.spatial",)),
     ("ready", "sixd.zoo, sixd.interop: ready models, states of other programs", ("sixd.zoo", "sixd.interop")),
     ("spatial_v2", "sixd.spatial_v2: the original toolbox's names", ("sixd.spatial_v2",)),
@@ -60,6 +60,7 @@ MODULES = {
     "ready": ("zoo", "interop"),
     "spatial_v2": ("spatial_v2",),
     "simulation": ("controllers",),
+    "compiled": ("cuda",),
 }
 _ITEM = re.compile(r"^([\w*.]+(?:, [\w*.]+)*(?: \(…?[^)]*\))?) : (.*)$")
 _HEADINGS = {"Parameters", "Returns", "Notes", "Raises", "Examples", "Attributes", "References", "Yields", "Fields"}

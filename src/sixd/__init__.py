@@ -1,6 +1,6 @@
 """sixd: robot dynamics written once. Read it as the textbook, run it at speed, print it as equations."""
 
-from sixd import controllers, interop, spatial, spatial_v2, zoo
+from sixd import controllers, cuda, interop, spatial, spatial_v2, zoo
 from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
 from sixd.api.bodies import joint_reactions
@@ -234,6 +234,7 @@ __all__ = [
     "constraint_velocity",
     "controllers",
     "coriolis_matrix",
+    "cuda",
     "cylinder",
     "derivative_pattern",
     "draw",

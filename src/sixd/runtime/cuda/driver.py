@@ -22,12 +22,17 @@ INPUT_PTX = 1  # kind of input of the linker
 ERROR_LOG, ERROR_LOG_SIZE = 5, 6  # options of the linker
 
 
+def open_library(name: str) -> Any:
+    """The functions of a library of that name; OSError if there is none."""
+    return ctypes.CDLL(name)
+
+
 class Driver:
     """The driver, initialised. Raises DeviceError if there is none, or no GPU."""
 
     def __init__(self, where: str) -> None:
         try:
-            self._library = ctypes.CDLL(LIBRARY)
+            self._library = open_library(LIBRARY)
         except OSError:
             raise DeviceError(
                 f"{where}: there is no driver of an NVIDIA GPU on this computer ({LIBRARY} cannot be loaded), so code "

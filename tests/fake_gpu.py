@@ -1,0 +1,151 @@
+"""A driver and arrays of a GPU in the memory of the processor, whose kernels are run by ``warp``.
+
+``install(monkeypatch)`` puts the driver in the place of NVIDIA's library; kernels are then LLVM code instead of PTX.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import types
+
+import numpy as np
+
+from sixd.codegen.nvptx import ptx
+from sixd.runtime.cuda import device, driver
+from warp import Emulated
+
+
+class Array:
+    """An array "on the GPU": NumPy's, known by its interface only."""
+
+    def __init__(self, data):
+        self.data = data
+
+    dtype = property(lambda self: self.data.dtype)
+    shape = property(lambda self: self.data.shape)
+
+    @property
+    def __cuda_array_interface__(self):
+        info = dict(self.data.__array_interface__)
+        return {"shape": info["shape"], "typestr": info["typestr"], "data": info["data"], "version": 3,
+                "strides": info["strides"], "stream": None}  # fmt: skip
+
+
+Array.__module__ = "cupy"
+
+
+class Library:
+    """The functions of the driver that are used, with their arguments as ctypes passes them."""
+
+    def __init__(self, devices=1):
+        self.devices, self.contexts, self.images, self.linked, self.launches = devices, [], [], b"", []
+        self.buffers, self.kernels = [], {}
+
+    def cuInit(self, flags):
+        return 0
+
+    def cuDriverGetVersion(self, ref):
+        return self._set(ref, 13000)
+
+    def cuDeviceGetCount(self, ref):
+        return self._set(ref, self.devices)
+
+    def cuDeviceGet(self, ref, number):
+        return self._set(ref, number.value)
+
+    def cuDeviceGetAttribute(self, ref, which, number):
+        return self._set(ref, {75: 9, 76: 0}[which.value])
+
+    def cuPointerGetAttribute(self, ref, which, address):
+        assert which.value == 9
+        return self._set(ref, 0)
+
+    def cuDevicePrimaryCtxRetain(self, ref, number):
+        return self._set(ref, 4096 + number.value)
+
+    def cuCtxPushCurrent_v2(self, context):
+        self.contexts.append(context.value)
+        return 0
+
+    def cuCtxPopCurrent_v2(self, ref):
+        return self._set(ref, self.contexts.pop())
+
+    def cuCtxSynchronize(self):
+        return 0 if self.contexts else 201
+
+    def cuLinkCreate_v2(self, count, options, values, ref):
+        assert count.value == len(options) == len(values)
+        return self._set(ref, 77)
+
+    def cuLinkAddData_v2(self, state, kind, data, size, name, count, options, values):
+        assert (state.value, kind.value, data[-1], len(data)) == (77, 1, 0, size.value)
+        self.linked = data[:-1]
+        return 218 if b"broken" in data else 0
+
+    def cuLinkComplete(self, state, data, size):
+        self._keep = ctypes.create_string_buffer(self.linked, len(self.linked))
+        self._set(size, len(self.linked))
+        return self._set(data, ctypes.addressof(self._keep))
+
+    def cuLinkDestroy(self, state):
+        return 0
+
+    def cuModuleLoadData(self, ref, image):
+        self.images.append(image.value.decode())
+        return self._set(ref, len(self.images))
+
+    def cuModuleGetFunction(self, ref, module, name):
+        assert name == b"kernel"
+        return self._set(ref, module.value)
+
+    def cuMemAlloc_v2(self, ref, size):
+        self.buffers.append(ctypes.create_string_buffer(size.value))
+        return self._set(ref, ctypes.addressof(self.buffers[-1]))
+
+    def cuMemsetD8_v2(self, address, value, size):
+        ctypes.memset(address.value, value.value, size.value)
+        return 0
+
+    def cuMemcpyDtoH_v2(self, target, source, size):
+        ctypes.memmove(target, source.value, size.value)
+        return 0
+
+    def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, pointers, extra):
+        assert self.contexts
+        assert gy.value == gz.value == by.value == bz.value == 1
+        words = [ctypes.c_int64.from_address(pointer).value for pointer in pointers]
+        key = function.value, shared.value, bx.value
+        if key not in self.kernels:
+            self.kernels[key] = Emulated(self.images[function.value - 1], shared.value, bx.value)
+        self.kernels[key](words, gx.value)
+        self.launches.append((gx.value, bx.value, shared.value, stream.value))
+        return 0
+
+    def cuGetErrorName(self, code, ref):
+        return self._set(ref, b"CUDA_ERROR_INVALID_PTX")
+
+    def cuGetErrorString(self, code, ref):
+        return self._set(ref, b"a PTX JIT compilation failed")
+
+    def _set(self, ref, value):
+        ref._obj.value = value
+        return 0
+
+
+def install(monkeypatch, devices=1):
+    """Put a fake driver and a fake CuPy in place; return the driver."""
+    library = Library(devices)
+    monkeypatch.setenv("SIXD_CACHE_DIR", "off")
+    monkeypatch.setattr(driver, "open_library", lambda name: library)
+    monkeypatch.setattr(driver, "_found", [])
+    monkeypatch.setattr(device, "_devices", {})
+    monkeypatch.setattr(ptx, "make_ptx", lambda text, arch: text)
+    cupy = types.ModuleType("cupy")
+    cupy.empty = lambda shape, dtype: Array(np.full(shape, 7.0, dtype))
+    cupy.broadcast_to = lambda x, shape: Array(np.broadcast_to(x.data, shape))
+    cupy.ascontiguousarray = lambda x: Array(np.ascontiguousarray(x.data))
+    cupy.cuda = types.SimpleNamespace(get_current_stream=lambda number: types.SimpleNamespace(ptr=42))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    driver.is_installed.cache_clear()
+    return library
