@@ -28,11 +28,11 @@ _LOG = 8192  # bytes
 
 
 class Loaded(NamedTuple):
-    """A kernel on a device: its module and function, and the address of its count of suspect rows."""
+    """A kernel on a device: its module and function, and the address of its counter of suspect rows."""
 
     module: int
     function: int
-    count: int
+    counter: int
 
 
 class Device:

@@ -148,5 +148,5 @@ class DeviceRoutine:
         count = math.prod(batch)
         blocks = -(-count // THREADS)
         gpu.launch(
-            self.name, kernel, blocks, THREADS, shared * (THREADS // WARP), stream, [*words, count, kernel.count]
+            self.name, kernel, blocks, THREADS, shared * (THREADS // WARP), stream, [*words, count, kernel.counter]
         )
