@@ -33,9 +33,9 @@ _ARGUMENTS = "ptr noalias %work, ptr noalias %row, ptr %rows_of, ptr %context, i
 _KNOWN = "align 8, !invariant.load !1"
 
 
-def is_large(program: Program, start: int = FROM) -> bool:
-    """Whether a program is to be rolled, if those of ``start`` operations and more are."""
-    return WHEN == "always" or (WHEN == "by size" and program.operations >= start)
+def is_large(program: Program, start: int | None = None) -> bool:
+    """Whether a program is to be rolled: if it has ``start`` operations, on processors FROM."""
+    return WHEN == "always" or (WHEN == "by size" and program.operations >= (start or FROM))
 
 
 def entries_memory(program: Program, type: Type) -> Callable[[Code], Memory]:
