@@ -44,6 +44,7 @@ $(VENV)/.demo: $(VENV)/.uv pyproject.toml
 $(VENV)/.test: $(VENV)/.uv pyproject.toml
 	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e '.[all,test]'
 	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps 'dm-control>=1.0.50,<2'  # for its robot files alone
+	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps 'nvidia-cuda-nvcc>=13,<14' || true  # for its assembler, ptxas
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.bench: $(VENV)/.test pyproject.toml
