@@ -44,7 +44,7 @@ def targets_of(item):
 
 # compiled laws run in ``make test`` on one tree that has every joint type, on these in ``make long``. Compiling is nearly
 # all of their time: of 100 s of laws, the plain algorithms took 6
-REPEATS = {*JOINT_KINDS, "line", "tree1", "tree2", "random_tree1", "random_tree2"}
+REPEATS = {*JOINT_KINDS, "line", "tree1", "tree2", "random_tree1", "random_tree2", "quadruped", "gripper"}
 # fixtures that start processes or a browser, which takes seconds
 SLOW_FIXTURES = {"cluster", "browser"}
 

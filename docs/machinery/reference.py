@@ -38,6 +38,7 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "sixd.engine.differentiation",
             "sixd.engine.patterns",
             "sixd.algorithms.derivatives",
+            "sixd.simulation.gradients",
         ),
     ),
     ("frames", "Frames", ("sixd.api.frames",)),

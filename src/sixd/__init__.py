@@ -108,6 +108,8 @@ from sixd.runtime.cache import cache_info, clear_cache
 from sixd.runtime.threads import get_num_threads, set_num_threads
 from sixd.simulation.ensemble.draws import grid
 from sixd.simulation.ensemble.ensemble import ensemble
+from sixd.simulation.gradients.rollout_gradient import rollout_gradient
+from sixd.simulation.gradients.step_derivatives import step_derivatives
 from sixd.simulation.simulate import simulate, step
 from sixd.spatial import (
     Inertia,
@@ -276,12 +278,14 @@ __all__ = [
     "projections",
     "relative_inertia",
     "rod",
+    "rollout_gradient",
     "set_num_threads",
     "simulate",
     "spatial",
     "spatial_v2",
     "sphere",
     "step",
+    "step_derivatives",
     "to_urdf",
     "tube",
     "velocity",

@@ -52,15 +52,15 @@ def compiled(recipe, dtype, form):
 def rollout(recipe, dtype):
     machine = host()
     image = make_image(assemble(emit_rollout(recipe, dtype, machine.lanes(dtype), machine.has_fma), machine))
-    shapes = [recipe.memory[n] for n in recipe.state], [recipe.memory[n] for n in recipe.constants]
-    return Rollout(image, "test", dtype, *shapes, recipe.operations)
+    inputs, outputs = [recipe.memory[n] for n in recipe.given], [("r", *recipe.memory[n]) for n in recipe.state]
+    return Rollout(image, "test", dtype, inputs, outputs, recipe.operations)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_bits_of_a_rollout(dtype, rng):
     arrays = [rng.uniform(0.1, 5, shape).astype(dtype) for shape in ((40, 3), (40,), (40,))]
     one, rows, many = compiled(RECIPE, dtype, "step"), compiled(RECIPE, dtype, "steps"), rollout(RECIPE, dtype)
-    wanted = [x[:, 0] for x in many(np.array([1]), arrays[:2], arrays[2:])]
+    wanted = [x[:, 0] for x in many(np.array([1]), arrays)]
     for a, b in zip(wanted, RECIPE.evaluate(*arrays), strict=True):
         assert_allclose(a, b, rtol=1e-5 if dtype == "float32" else 1e-13)
     for n in range(41):
@@ -77,7 +77,7 @@ def test_rows_that_the_guard_leaves(bad, rng):
     """They are left to the fallback, and so is a batch that has one."""
     arrays = [rng.uniform(0.1, 5, shape) for shape in ((20, 3), (20,), (20,))]
     one, rows = compiled(GUARDED, "float64", "step"), compiled(GUARDED, "float64", "steps")
-    wanted = rollout(RECIPE, "float64")(np.array([1]), arrays[:2], arrays[2:])
+    wanted = rollout(RECIPE, "float64")(np.array([1]), arrays)
     alone = [one(*map(np.array, row)) for row in zip(*arrays, strict=True)]
     for found in (rows(*arrays), [np.array(x) for x in zip(*alone, strict=True)]):
         for x, y in zip(found, wanted, strict=True):

@@ -1,5 +1,7 @@
 """Derivatives of inverse and forward dynamics: dual numbers, differences of compiled code, Pinocchio, every joint type."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -285,6 +287,67 @@ def test_a_varying_subspace_without_a_rate_is_an_error():
         joint_slopes(Silent(), np.array([0.0]), np.array([1.0]))
     slopes = joint_slopes(Roundabout(), np.array([0.3]), np.array([1.0]))
     assert not np.any(slopes.cJ_q)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bent(sixd.Joint):
+    """A point sliding along y = curvature · x²."""
+
+    curvature: object
+    nq = nv = 1
+
+    def transform(self, q):
+        return xlt([q[0], self.curvature * q[0] * q[0], 0])
+
+    def subspace(self, q):
+        return np.array([[0, 0, 0, 1, 2 * self.curvature * q[0], 0]]).T
+
+    def subspace_rate(self, q, qd):
+        return np.array([[0, 0, 0, 0, 2 * self.curvature * qd[0], 0]]).T
+
+
+class SilentlyBent(Bent):
+    subspace_rate = sixd.Joint.subspace_rate
+
+
+@pytest.mark.one_target
+@pytest.mark.parametrize("value", [0.5, sp.Symbol("c", positive=True)], ids=["number", "symbol"])
+def test_no_model_has_a_joint_with_a_silent_rate(value):
+    """Not even with symbols: its equations would be wrong, in dynamics, simulation and equations alike."""
+    with pytest.raises(sixd.ModelError, match=r"SilentlyBent.*[dD]efine subspace_rate"):
+        mechanism(SilentlyBent(value))
+    assert mechanism(Bent(value)).nv == 3
+
+
+@pytest.mark.one_target
+@both
+@pytest.mark.parametrize("joint", [Bent, sixd.RackAndPinion, lambda c: sixd.Helical("z", c)])
+def test_parameters_of_joints(joint, way, rng):
+    """A joint's parameter as an input of the kernel gives what its number gives; and a gradient by it."""
+    c, (function, _, primal) = sp.Symbol("c", positive=True), FUNCTIONS[way]
+    model, number = mechanism(joint(c)), mechanism(joint(0.4))
+    row = rng.normal(size=(3, 3))
+    found = sixd.compile(function, model, parameters=("c",))(*row, 0.4)
+    assert max(map(error, found, function(number, *row))) < TIGHT
+    w, h = rng.normal(size=3), 1e-6
+    gradient = sixd.vjp(primal, model, parameters=("c",), by="c")(*row, 0.4, w)
+    ahead, behind = (w @ primal(mechanism(joint(0.4 + s)), *row) for s in (h, -h))
+    assert abs(gradient - (ahead - behind) / (2 * h)) < 1e-7 * max(1, abs(ahead))  # a difference
+
+
+@pytest.mark.one_target
+def test_own_joints_in_second_order_and_simulation(rng):
+    """hvp against differences of vjp; one step of a simulation, whose linear equations are consistent with it."""
+    model = mechanism(Parabola())
+    q, qd, tau, w, dq, dqd, du = rng.normal(size=(7, 3))
+    first, second = sixd.vjp(sixd.forward_dynamics, model), sixd.hvp(sixd.forward_dynamics, model)
+    found, h = second(q, qd, tau, w, dq, dqd, du), 1e-5
+    ahead, behind = (first(q + s * dq, qd + s * dqd, tau + s * du, w) for s in (h, -h))
+    for x, a, b in zip(found, ahead, behind, strict=True):
+        assert error(x, (a - b) / (2 * h)) < 1e-6  # a difference
+    slopes = sixd.forward_dynamics_derivatives(model, q, qd, tau)
+    linear = sixd.linearize(model, q, qd, tau)
+    assert error(linear.A[3:], np.hstack([slopes.q, slopes.qd])) < 1e-12
 
 
 @pytest.mark.one_target

@@ -25,14 +25,14 @@ def error(x, y):
 
 
 def by_duals(function, model, arrays):
-    """Derivatives of a function of q, qd, … that returns one array (n,), by each of them: (n, nv)."""
+    """Derivatives of a function of q, qd, … that returns one array (…), by each of them: (…, nv)."""
 
     def slope(k, e):
         rates = [np.zeros(len(x)) for x in arrays]
         rates[k] = e if k else np.asarray(model.configuration_rate(arrays[0], e), dtype=float)
         return np.asarray(parts(function(*map(duals, arrays, rates)))[1], dtype=float)
 
-    return [np.stack([slope(k, e) for e in np.eye(model.nv)], axis=1) for k in range(len(arrays))]
+    return [np.stack([slope(k, e) for e in np.eye(model.nv)], axis=-1) for k in range(len(arrays))]
 
 
 def frame_of(model):
@@ -79,6 +79,24 @@ def test_momentum_mass_and_energy(name, rng):
         assert error(slopes.potential_q, by_q[1]) < TIGHT
         assert error(slopes.kinetic_qd, by_qd[0]) < TIGHT
         assert error(slopes.kinetic_qd, sixd.mass_matrix(model, q) @ qd) < TIGHT
+
+
+@each
+@pytest.mark.parametrize("per", ["body", "subtree"])
+def test_bodies_and_subtrees(name, per, rng):
+    """Rows of all bodies; those of the world's children add up to the model's."""
+    model = MODELS[name]
+    q, qd, _ = next(states(model, rng))
+    found = sixd.momentum_derivatives(model, q, qd, per=per)
+    expected = by_duals(lambda *row: momentum.momentum(model, *row, per=per), model, (q, qd))
+    assert found.q.shape == (model.nb, 6, model.nv)
+    assert max(map(error, found, expected)) < TIGHT
+    summed = range(model.nb) if per == "body" else [k - 1 for k in model.bodies if not model.parent[k]]
+    assert error(found.q[summed].sum(0), sixd.momentum_derivatives(model, q, qd).q) < TIGHT
+    found = sixd.energy_derivatives(model, q, qd, per=per)
+    by_q, by_qd = by_duals(lambda *row: np.array(momentum.energy(model, *row, per=per)), model, (q, qd))
+    assert max(map(error, found, (by_q[0], by_qd[0], by_q[1]))) < TIGHT
+    assert error(found.kinetic_q[summed].sum(0), sixd.energy_derivatives(model, q, qd).kinetic_q) < TIGHT
 
 
 @pytest.mark.parametrize("name", ["tree0"])

@@ -23,14 +23,14 @@ DOUBLE = trace(lambda x, y: (x * 2 + y, sin(y) + x), {"x": (2,), "y": (2,)})
 def compiled(recipe, dtype="float64"):
     machine = host()
     text = emit_rollout(recipe, dtype, machine.lanes(dtype), machine.has_fma)
-    shapes = [recipe.memory[n] for n in recipe.state], [recipe.memory[n] for n in recipe.constants]
-    return Rollout(make_image(assemble(text, machine)), "test", dtype, *shapes, recipe.operations), text
+    inputs, outputs = [recipe.memory[n] for n in recipe.given], [("r", *recipe.memory[n]) for n in recipe.state]
+    return Rollout(make_image(assemble(text, machine)), "test", dtype, inputs, outputs, recipe.operations), text
 
 
 def both(recipe, state, constants, steps):
     """The state after so many steps, by ``Recipe.evaluate`` and by compiled code."""
     state = [np.asarray(x, dtype=float) for x in state]
-    found = compiled(recipe)[0](np.array([steps]), state, [np.asarray(x, dtype=float) for x in constants])
+    found = compiled(recipe)[0](np.array([steps]), [*state, *(np.asarray(x, dtype=float) for x in constants)])
     for _ in range(steps):
         state = recipe.evaluate(*state, *constants)
     return state, [x[:, -1] for x in found]
@@ -115,8 +115,8 @@ def test_repeated_program_ends_row_by_row():
     for found in both(full, (np.ones(19), a), (), 1):
         assert_allclose(found[0], np.sqrt(a), rtol=1e-12)
     roll = compiled(full)[0]
-    together = roll(np.array([1]), [np.ones(19), a], [])[0][:, 0]
-    alone = [roll(np.array([1]), [np.ones(1), a[k : k + 1]], [])[0][0, 0] for k in range(19)]
+    together = roll(np.array([1]), [np.ones(19), a])[0][:, 0]
+    alone = [roll(np.array([1]), [np.ones(1), a[k : k + 1]])[0][0, 0] for k in range(19)]
     assert_array_equal(together, alone)
     for found in both(trace_stages(step(2), {"x": (), "a": ()}, {}), (np.ones(19), a), (), 1):
         first = (1 + a) / 2
@@ -148,8 +148,8 @@ def test_a_call_that_is_left_out(most):
         flags = flag.astype(float)
         for found in both(recipe, (x, flags), (), 1):
             assert_array_equal(found[0], np.where(flag, wanted, x))
-        together = roll(np.array([1]), [x, flags], [])[0][:, 0]
-        alone = [roll(np.array([1]), [x[k : k + 1], flags[k : k + 1]], [])[0][0, 0] for k in range(21)]
+        together = roll(np.array([1]), [x, flags])[0][:, 0]
+        alone = [roll(np.array([1]), [x[k : k + 1], flags[k : k + 1]])[0][0, 0] for k in range(21)]
         assert_array_equal(together, alone)
 
 
@@ -170,14 +170,14 @@ def test_records_of_a_counter(rows, dtype):
     x = np.arange(rows * 11, dtype=dtype).reshape(rows, 11)
     c = np.arange(11, dtype=dtype).reshape(1, 11)
     counts = np.array([0, 1, 0, 5, 2])
-    n, found = roll(counts, [np.zeros(rows, dtype), x], [c])
+    n, found = roll(counts, [np.zeros(rows, dtype), x, c])
     assert n.shape == (rows, 5)
     assert found.shape == (rows, 5, 11)
     assert found.dtype == dtype
     done = np.cumsum(counts)
     assert_array_equal(n, np.tile(done, (rows, 1)))
     assert_array_equal(found, x[:, None] + done[:, None] * c)
-    assert roll(np.zeros(0), [np.zeros(rows, dtype), x], [c])[1].shape == (rows, 0, 11)
+    assert roll(np.zeros(0), [np.zeros(rows, dtype), x, c])[1].shape == (rows, 0, 11)
 
 
 @pytest.mark.parametrize("rows", [2, 7, 15, 16, 33, 100])
@@ -191,7 +191,7 @@ def test_threads_do_every_row(rows):
         found = []
         for n in (1, 2, 3):
             sixd.set_num_threads(n)
-            found.append(roll(counts, [x], [])[0])
+            found.append(roll(counts, [x])[0])
     finally:
         sixd.set_num_threads(None)
     assert_allclose(found[0], 2.0, atol=1e-12)  # the fixed point: nothing was left unwritten
@@ -238,7 +238,7 @@ def test_reference_and_compiled_code_agree(name, rng):
     state = [given.get(n, np.zeros((rows, *shape))) for n, shape in state_shapes(problem, method).items()]
     constants = [np.full(1, 1e-3), np.zeros(1)]
     constants += [rng.uniform(-1, 1, (rows, *shape)) for shape in problem.constants.values()]
-    found = rollout(problem, method, "float64")(np.array([4]), state, constants)
+    found = rollout(problem, method, "float64")(np.array([4]), [*state, *constants])
     for _ in range(4):
         state = recipe.evaluate(*state, *constants)
     for ours, reference in zip(found, state, strict=True):

@@ -36,10 +36,10 @@ def energy(model: Model, q: Array, qd: Array, *, per: str = "model") -> tuple[An
         moving.append((v[i] @ (I @ v[i]) + model.armature[model.iv[i]] @ (rate * rate)) / 2)
         # weight and position: (m p + R h)·g is the first moment about the world's origin times g
         resting.append(joint_spring_energy(model, i, q) - first_moment(X_W[i].T @ I @ X_W[i]) @ model.gravity)
-    return _per_body(model, moving, per), _per_body(model, resting, per)
+    return per_body(model, moving, per), per_body(model, resting, per)
 
 
-def _per_body(model: Model, values: list[Any], per: str) -> Array:
+def per_body(model: Model, values: list[Any], per: str) -> Array:
     """Rows of the bodies, from a list with the world's entry first; sums over subtrees if ``per`` says so."""
     if per == "subtree":
         values = list(values)
@@ -75,7 +75,7 @@ def momentum(model: Model, q: Array, qd: Array, *, per: str = "model") -> Array:
     kinematics = joint_kinematics(model, q, qd)
     v, X_W = body_velocities(model, kinematics), world_transforms(model, kinematics.X)
     h = [X_W[i].T @ (model.inertia[i] @ v[i]) for i in model.bodies]
-    return sum(h, ZERO6) if per == "model" else _per_body(model, [ZERO6, *h], per)
+    return sum(h, ZERO6) if per == "model" else per_body(model, [ZERO6, *h], per)
 
 
 def centroidal_matrix(model: Model, q: Array) -> Array:

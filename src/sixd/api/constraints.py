@@ -18,6 +18,7 @@ from sixd.algorithms.constrained import dynamics as constrained
 from sixd.algorithms.constrained import rows
 from sixd.algorithms.constrained.assembly import assembled, assembled_anywhere, assembled_velocity
 from sixd.algorithms.constrained.rank import Mobility, assembled_rank, mobility_at
+from sixd.algorithms.derivatives import implicit
 from sixd.engine.public import public
 from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
 from sixd.model.system import System, require_system
@@ -27,7 +28,13 @@ from sixd.spatial.scalar import Array
 _MOST_NAMED = 8  # rows that a warning lists
 
 
-@public(constrained.constrained_dynamics, solves=True, judged=False, generic=True)
+@public(
+    constrained.constrained_dynamics,
+    solves=True,
+    judged=False,
+    generic=True,
+    implicit=implicit.constrained_dynamics,
+)
 def constrained_dynamics(
     model: System,
     q: Any,

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sixd.algorithms.derivatives import frame_derivatives as frames
-from sixd.algorithms.derivatives import momentum_derivatives as momenta
+from sixd.algorithms.derivatives import any_system
 from sixd.algorithms.derivatives.aba_derivatives import ForwardSlopes
-from sixd.algorithms.derivatives.any_system import forward_slopes, inverse_slopes
 from sixd.algorithms.derivatives.constrained_derivatives import ConstrainedSlopes, constrained_derivatives
 from sixd.algorithms.derivatives.frame_derivatives import AccelerationSlopes, VelocitySlopes
 from sixd.algorithms.derivatives.momentum_derivatives import EnergySlopes, MomentumSlopes
@@ -25,7 +23,7 @@ from sixd.spatial.scalar import Array
 # dynamics ---------------------------------------------------------------------------------------
 
 
-@public(packable("inverse_dynamics_derivatives", inverse_slopes), result=InverseSlopes)
+@public(packable("inverse_dynamics_derivatives", any_system.inverse_slopes), result=InverseSlopes)
 def inverse_dynamics_derivatives(
     model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
 ) -> InverseSlopes:
@@ -58,7 +56,7 @@ def inverse_dynamics_derivatives(
     """
 
 
-@public(packable("forward_dynamics_derivatives", forward_slopes), result=ForwardSlopes, solves=True)
+@public(packable("forward_dynamics_derivatives", any_system.forward_slopes), result=ForwardSlopes, solves=True)
 def forward_dynamics_derivatives(
     model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
 ) -> ForwardSlopes:
@@ -140,7 +138,7 @@ def constrained_dynamics_derivatives(
 # frames -----------------------------------------------------------------------------------------
 
 
-@public(frames.velocity_derivatives, result=VelocitySlopes)
+@public(any_system.velocity_slopes, result=VelocitySlopes)
 def velocity_derivatives(
     model: System, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None
 ) -> VelocitySlopes:
@@ -166,7 +164,7 @@ def velocity_derivatives(
     """
 
 
-@public(frames.acceleration_derivatives, result=AccelerationSlopes)
+@public(any_system.acceleration_slopes, result=AccelerationSlopes)
 def acceleration_derivatives(
     model: System,
     q: Any,
@@ -197,7 +195,7 @@ def acceleration_derivatives(
 # momentum and energy ----------------------------------------------------------------------------
 
 
-@public(momenta.center_of_mass_derivatives, needs_mass=True)
+@public(any_system.center_of_mass_slopes, needs_mass=True)
 def center_of_mass_derivatives(model: System, q: Any, *, out: Any = None) -> Array:
     """Derivatives (…, 3, nv) of ``center_of_mass``: column k along the velocity e_k, in the tangent space.
 
@@ -205,22 +203,22 @@ def center_of_mass_derivatives(model: System, q: Any, *, out: Any = None) -> Arr
     """
 
 
-@public(momenta.momentum_derivatives, result=MomentumSlopes)
-def momentum_derivatives(model: System, q: Any, qd: Any, *, out: Any = None) -> MomentumSlopes:
-    """Derivatives of ``momentum`` of the whole model, [k; p] in world axes about the world's origin.
+@public(any_system.momentum_slopes, result=MomentumSlopes)
+def momentum_derivatives(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> MomentumSlopes:
+    """Derivatives of ``momentum``, [k; p] in world axes about the world's origin.
 
-    Returns a named tuple of arrays (…, 6, nv):
+    Returns a named tuple of arrays (…, 6, nv), or (…, nb, 6, nv) with ``per`` "body" or "subtree", as for ``momentum``:
 
     q : along the velocity e_k, in the tangent space.
     qd : by qd[k]: momentum is this matrix times qd.
     """
 
 
-@public(momenta.energy_derivatives, result=EnergySlopes)
-def energy_derivatives(model: System, q: Any, qd: Any, *, out: Any = None) -> EnergySlopes:
-    """Gradients of ``energy`` of the whole model, armature and springs included.
+@public(any_system.energy_slopes, result=EnergySlopes)
+def energy_derivatives(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> EnergySlopes:
+    """Gradients of ``energy``, armature and springs included.
 
-    Returns a named tuple of arrays (…, nv):
+    Returns a named tuple of arrays (…, nv), or (…, nb, nv) with ``per`` "body" or "subtree", as for ``energy``:
 
     kinetic_q : of the kinetic energy, entry k along the velocity e_k, in the tangent space [J/rad or N].
     kinetic_qd : of the kinetic energy by qd: M qd, the generalised momentum.

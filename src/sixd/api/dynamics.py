@@ -83,7 +83,7 @@ def _used(name: str, values: Any, mask: Array) -> Any:
     return np.where(mask, array, 0) if array.shape[-1:] == mask.shape else values  # wrong shapes are refused later
 
 
-@public(_hybrid, solves=True, adapt=_without_unused)
+@public(_hybrid, solves=True, adapt=_without_unused, implicit=implicit.hybrid_dynamics)
 def hybrid_dynamics(
     model: System,
     given: Collection[str],

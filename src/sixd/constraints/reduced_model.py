@@ -18,6 +18,8 @@ from sixd.algorithms.body_dynamics import BodyDynamics, newton_euler
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import crba
+from sixd.algorithms.derivatives.implicit import factored_forward_dynamics
+from sixd.algorithms.derivatives.lifted_derivatives import Lifting
 from sixd.algorithms.external_forces import external_force
 from sixd.algorithms.jacobian import inertia_of_inverse, jacobian, jacobian_rate
 from sixd.algorithms.passive_forces import passive_force
@@ -188,6 +190,25 @@ class Reduced(System):
         """dG/dt (nv of the model, nv)."""
         return parts(self.G(duals(y, self.configuration_rate(y, yd))))[1]
 
+    def lifting(self, y: Array, *rates: Array) -> Lifting:
+        """The model's state, and its derivatives by y and yd; zero along joints on which no other depends."""
+        followed = {j for c in self.steps for j in c.independent}
+        moving = {k for j in followed & set(self.joint_names) for k in range(self.nv)[self.v_slice(j)]}
+        units, still = np.eye(self.nv, dtype=int), np.zeros(self.nq, dtype=int)
+        none = np.zeros((self.model.nv, self.nv), dtype=int)
+
+        def bias_slope(along: Array, turn: Array) -> Array:
+            return parts(self.bias(duals(y, along), duals(rates[0], turn)))[1]
+
+        dG = [self.G_rate(y, e) if k in moving else none for k, e in enumerate(units)]
+        c_q = [none[:, k] for k in range(self.nv)]
+        c_qd = list(c_q)
+        for k in moving if rates else ():
+            c_q[k] = bias_slope(self.configuration_rate(y, units[k]), 0 * units[k])
+            c_qd[k] = bias_slope(still, units[k])
+        by_q, by_qd = (np.array(c).reshape(none.T.shape).T for c in (c_q, c_qd))
+        return Lifting(self.model, self.state(y, *rates), self.G(y), dG, by_q, by_qd)
+
     # the functions of the library: forces are multiplied by Gᵀ, matrices by G from the right -----------
 
     def refusal(self, name: str) -> str:
@@ -243,7 +264,7 @@ class Reduced(System):
 
     def forward_dynamics_row(self, y: Array, yd: Array, tau: Array, **force: Any) -> Array:
         """ydd (nv,)."""
-        return mass_metric(self, y).solve(tau - self.bias_force_row(y, yd, **force))
+        return factored_forward_dynamics(self, y, yd, tau, **force)
 
     def mass_matrix_solve_row(self, y: Array, b: Array) -> Array:
         """(GᵀMG)⁻¹ b (nv,)."""

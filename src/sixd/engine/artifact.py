@@ -205,7 +205,10 @@ def graph_text(program: Program) -> bytes:
 def recipe_key(recipe: Recipe, dtype: str) -> str:
     """Return a digest of a recipe, which is equal for equal recipes in every process."""
     numbers: dict[int, int] = {}
-    parts = list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results, recipe.guard
+    parts = (
+        list(recipe.memory.items()), recipe.state, recipe.constants, recipe.results, recipe.guard, recipe.series,
+        recipe.recorded, recipe.backwards,
+    )  # fmt: skip
     lines = [repr(parts).encode()]
     for work in recipe.works:
         if id(work.program) not in numbers:
@@ -301,8 +304,10 @@ def make_rollout(
 ) -> Rollout:
     """Return the code of a recipe, whose :func:`recipe_key` is given: many steps of many rows in one call."""
     part = build(Work(name, system, ("recipe", key), "rollout", dtype, lambda: recipe, detail=method), target)
-    shapes = [recipe.memory[n] for n in recipe.state], [recipe.memory[n] for n in recipe.constants]
-    return target.rollout(part.image, "simulate", dtype, *shapes, recipe.operations)
+    fixed = [recipe.memory[n] for n in (*recipe.state, *recipe.constants)]
+    series = [("r", *recipe.memory[n]) for n in recipe.series]
+    outputs = [(*(("r",) if each else ()), *recipe.memory[n]) for n, each in recipe.outputs.items()]
+    return target.rollout(part.image, name, dtype, [*fixed, *series], outputs, recipe.operations)
 
 
 def make_step(recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: Target = cpu) -> Code:

@@ -15,13 +15,13 @@ import numpy as np
 
 from sixd.algorithms.constrained.least_norm import COARSE
 from sixd.algorithms.constrained.rows import is_timed, row_counts
+from sixd.algorithms.derivatives.implicit import is_wanted
 from sixd.engine.targets import Target, cpu
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.memo import remember
 from sixd.model.model import require_model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, is_number
-from sixd.trace.expr import Expr
 
 Shape = tuple[int | str, ...]
 
@@ -108,11 +108,12 @@ class Function:
         options = dict(zip(self.choices, choices, strict=True))
         if self.generic and self.solves and dtype == "float32":
             options["limits"] = COARSE
+        arrays, algorithm = tuple(arrays), self.algorithm
+        if self.implicit is not None and is_wanted(*arrays):
+            algorithm = self.implicit
         if self.named and not self.generic:
-            arrays = tuple(arrays)
-            implicit = self.implicit if self.implicit is not None and _is_differentiated(arrays) else None
-            return system.apply(self.name, implicit or self.algorithm, *arrays, **options, **force)
-        return self.algorithm(system, *arrays, **options, **force)
+            return system.apply(self.name, algorithm, *arrays, **options, **force)
+        return algorithm(system, *arrays, **options, **force)
 
     def prescribed(self, choices: tuple[Any, ...]) -> frozenset[int]:
         """Bodies whose joints have their motion given, by checked choices."""
@@ -145,12 +146,6 @@ class Request(NamedTuple):
 
 # the functions of the library by name, filled as they are declared
 LIBRARY: dict[str, Function] = {}
-
-
-def _is_differentiated(arrays: Iterable[Array]) -> bool:
-    """Whether the arrays are of a trace that is to be differentiated."""
-    scalars = (x for array in arrays if array.dtype == object for x in array.ravel())
-    return next((x.graph.implicit for x in scalars if isinstance(x, Expr)), False)
 
 
 @cache

@@ -27,9 +27,9 @@ class Target:
 
     ``emit`` generates code. For a machine it is ``emit(program, form, dtype, limit)``, which returns an image to keep
     on disk; ``machine_key()`` identifies the machines that can run the image; ``kernel(name, shapes, dtype, provide)``,
-    ``rollout(image, name, dtype, state, constants, operations)`` and ``step(image, form, dtype, inputs, outputs,
-    operations)`` make the objects that load images and call their code with arrays. A language has only ``emit``, which
-    returns its source text.
+    ``rollout(image, name, dtype, inputs, outputs, operations)`` and ``step(image, form, dtype, inputs,
+    outputs, operations)`` make the objects that load images and call their code with arrays. A language has only
+    ``emit``, which returns its source text.
     """
 
     name: str

@@ -15,7 +15,7 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, look_up
 from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
-from sixd.model.joints import BUILT_IN, Fixed, Joint, parameters_of, verify_joint
+from sixd.model.joints import BUILT_IN, Fixed, Joint, has_constant_subspace, parameters_of, verify_joint
 from sixd.model.model import Model, joint_values, require_model
 from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Shape, Visual
@@ -139,8 +139,9 @@ class ModelBuilder:
         self.claim(where, name, joint_name)
         base = self._on(where, "body", parent, placement)
         link = validate.pose(f"{where}: link_pose", link_pose)
-        if type(joint) not in BUILT_IN and not symbols_in([parameters_of(joint)]):
-            verify_joint(joint, name=joint_name)
+        if type(joint) not in BUILT_IN:
+            # that of a joint with symbols is complete when they are substituted
+            has_constant_subspace(joint) if symbols_in([parameters_of(joint)]) else verify_joint(joint, name=joint_name)
         low, high = validate.limits(where, joint, limits)
         given = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness}
         values = {key: validate.vector(f"{where}: {key}", value, joint.nv) for key, value in given.items()}

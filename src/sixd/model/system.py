@@ -113,6 +113,10 @@ class System:
         """p·[qd, e] (nv,) for each freedom e, with Lie brackets of velocities: zero where qd is dq/dt."""
         return np.zeros(self.nv, dtype=int)
 
+    def lifting(self, q: Array, *rates: Array) -> Any:
+        """How a tree's state depends on q, qd and qdd, if they are other coordinates of a tree; else None."""
+        return None
+
     def integrate(self, q: Any, dq: Any) -> Array:
         """Configuration reached from q (…, nq) by the constant velocity dq (…, nv) in unit time."""
         return library("integrate")(self, q, dq)

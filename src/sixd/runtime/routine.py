@@ -232,38 +232,37 @@ def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None
 
 
 class Rollout:
-    """Code of a recipe for a state and constants of these core shapes; ``operations``: their number in one step."""
+    """Code of a recipe for arrays of these core shapes: ``inputs`` are the state, constants and series, ``outputs`` the
+    next state, and what else is recorded. An array with an entry for each record has a first dimension "r".
+    ``operations``: their number in one step."""
 
     def __init__(
-        self, image: Image, name: str, dtype: str, state: Sequence[Shape], constants: Sequence[Shape], operations: int
+        self, image: Image, name: str, dtype: str, inputs: Sequence[Any], outputs: Sequence[Any], operations: int
     ) -> None:
-        self.dtype, self.state, self.operations = np.dtype(dtype), tuple(state), operations
+        self.dtype, self.inputs, self.outputs = np.dtype(dtype), tuple(inputs), tuple(outputs)
+        self.operations = operations
         loaded = Loaded(image)
-        inputs: list[Any] = [(), ("r",), *state, *constants]
-        outputs: list[Any] = [("r", *shape) for shape in state]
         # kept whole, since it owns what the ufunc points to
-        self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, inputs, outputs, loaded)
+        self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, [(), ("r",), *inputs], outputs, loaded)
 
     def __call__(
-        self,
-        counts: Array,
-        state: Sequence[Array],
-        constants: Sequence[Array],
-        out: Sequence[Array | None] | None = None,
+        self, counts: Array, arrays: Sequence[Array], out: Sequence[Array | None] | None = None
     ) -> list[Array]:
-        """The states (rows, r, …) at r records, from ``state`` (rows, …); ``counts`` (r,): steps before each record.
+        """The outputs (rows, …), those with r records (rows, r, …), from rows of the inputs; ``counts`` (r,): steps
+        before each record.
 
-        ``constants`` are (rows, …) or (1, …). Arrays of this dtype; each of ``out`` is None or an array of the shape of
-        its result, with contiguous records, to write it to.
+        Constants and series may have one row for all. Arrays of this dtype; each of ``out`` is None or an array of the
+        shape of its result, with contiguous records, to write it to.
         """
-        rows = len(state[0])
+        rows, records = len(arrays[0]), len(counts)
         counts = np.ascontiguousarray(counts, dtype=self.dtype)
         results = [
-            new_array((rows, len(counts), *shape), self.dtype) if target is None else target
-            for shape, target in zip(self.state, out or [None] * len(self.state), strict=True)
+            new_array((rows, *(records if n == "r" else n for n in shape)), self.dtype) if target is None else target
+            for shape, target in zip(self.outputs, out or [None] * len(self.outputs), strict=True)
         ]
-        given = [np.ascontiguousarray(x, dtype=self.dtype) for x in (*state, *constants)]
-        number = np.array(len(counts), dtype=self.dtype)
+        cast = [np.asarray(x, dtype=self.dtype) for x in arrays]
+        given = [x if has_contiguous_core(x, x.ndim - 1) else np.ascontiguousarray(x) for x in cast]
+        number = np.array(records, dtype=self.dtype)
 
         def work(cut: slice) -> None:
             part = [x[cut] if len(x) == rows else x for x in given]

@@ -16,6 +16,7 @@ from sixd.algorithms.aba import aba
 from sixd.algorithms.constrained.dynamics import constrained_dynamics, correction
 from sixd.algorithms.constrained.least_norm import COARSE, EXACT, Limits
 from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
+from sixd.algorithms.derivatives import implicit
 from sixd.algorithms.rnea import bias_force
 from sixd.constraints.reduced_model import Reduced
 from sixd.engine.parameters import parameter_shape, with_parameters
@@ -95,15 +96,21 @@ class Problem:
         """The constants as inputs of programs, by names that no state has: a model's symbol may be called h or p."""
         return {f"constant {name}": shape for name, shape in self.constants.items()}
 
-    def traced(self, function: Callable[..., Any], shapes: Mapping[str, Shape], dtype: str = "float64") -> Program:
-        """Return the program of ``function(*arrays, constants)``; a user's controller may be what cannot be traced."""
+    def traced(
+        self, function: Callable[..., Any], shapes: Mapping[str, Shape], dtype: str = "float64", *, again: bool = False
+    ) -> Program:
+        """Return the program of ``function(*arrays, constants)``; a user's controller may be what cannot be traced.
+
+        ``again``: for derivatives, the function can be traced again.
+        """
 
         def one(*arrays: Any) -> Any:
             return function(*arrays[: len(shapes)], dict(zip(self.constants, arrays[len(shapes) :], strict=True)))
 
         try:
             with np.errstate(all="ignore"):
-                return trace(one, {**shapes, **self.inputs}, dtype)
+                program = trace(one, {**shapes, **self.inputs}, dtype)
+                return replace(program, source=one) if again else program
         except TraceError as error:
             raise TraceError(f"{self.where}: {error}") from error
         except SixdError:
@@ -207,11 +214,14 @@ class Problem:
         system = self.system_with(constants)
         tau, f_ext, rate = self.total_force(system, t, q, qd, u, constants, held)
         force = {} if f_ext is None else {"f_ext": f_ext}
+        differentiated = implicit.is_wanted(q, qd, tau)
         if not system.constraints:
-            return system.apply("forward_dynamics", aba, q, qd, tau, **force), rate
+            algorithm = implicit.forward_dynamics if differentiated else aba
+            return system.apply("forward_dynamics", algorithm, q, qd, tau, **force), rate
         strength = self.stabilisation if self.constraints == STABILISED else 0.0
         options: dict[str, Any] = {"stabilisation": strength, "limits": self.limits, **force}
-        return constrained_dynamics(system, q, qd, tau, t, **options)[0], rate
+        solve = implicit.constrained_dynamics if differentiated else constrained_dynamics
+        return solve(system, q, qd, tau, t, **options)[0], rate
 
     def on_constraints(self, q: Array, constants: Mapping[str, Any]) -> Array:
         """Return q (nq,) after one Newton step towards the constraints, the smallest in the mass metric."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,17 +91,58 @@ def _forward(
 
 
 def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[Any]) -> list[Any]:
-    """Derivatives of Σ cotangent · output with respect to each input, in one reverse sweep."""
-    weight: dict[int, Any] = {}
+    """Derivatives of Σ cotangent · output with respect to each input, in one reverse sweep.
+
+    What a selection does not choose has no part in it, even where it, or its slope, is not finite.
+    """
+    weight: dict[int, _Weight] = {}
     for y, w in zip(outputs, cotangents, strict=True):
-        weight[y.index] = weight.get(y.index, 0) + w
+        _add(weight, y, _Weight(w))
     for node in _revisited(live_nodes(list(outputs), held=1)[::-1]):
-        w = weight.get(node.index, 0)
-        if node.op in (Op.CONST, Op.INPUT) or node.op.boolean or is_zero(w):
+        found = weight.get(node.index)
+        if node.op in (Op.CONST, Op.INPUT) or node.op.boolean or found is None or is_zero(found.value):
+            continue
+        value, chosen = node.graph.lift(found.value), found.chosen
+        if node.op is Op.SELECT:
+            c, *sides = node.args
+            for a, side in zip(sides, (True, False), strict=True):
+                _add(weight, a, _Weight(value, (*chosen, (c, side))))
             continue
         for a, times in _numbers(node):
-            weight[a.index] = weight.get(a.index, 0) + times(node.graph.lift(w))
-    return [weight.get(x.index, 0) for x in inputs]
+            _add(weight, a, _Weight(times(value), chosen))
+    return [weight[x.index].total if x.index in weight else 0 for x in inputs]
+
+
+class _Weight(NamedTuple):
+    """A weight in the reverse sweep: ``value`` where all conditions hold (True) or fail (False), else zero.
+
+    The selection is made late. Made at once, a zero would be multiplied by the slopes of what was not chosen, which may
+    be infinite.
+    """
+
+    value: Any
+    chosen: tuple[tuple[Expr, bool], ...] = ()
+
+    @property
+    def total(self) -> Any:
+        """The weight with its selections made."""
+        value = self.value
+        for c, side in reversed(self.chosen):
+            value = c.where(value, 0) if side else c.where(0, value)
+        return value
+
+
+def _add(weights: dict[int, _Weight], node: Expr, more: _Weight) -> None:
+    """Add to the weight of a node; equal selections stay to be made."""
+    old = weights.get(node.index)
+    if node.op is Op.CONST or is_zero(more.value):
+        return
+    if old is None:
+        weights[node.index] = more
+    elif [(c.index, side) for c, side in old.chosen] == [(c.index, side) for c, side in more.chosen]:
+        weights[node.index] = _Weight(old.value + more.value, old.chosen)
+    else:
+        weights[node.index] = _Weight(old.total + more.total)
 
 
 def resolved(outputs: Sequence[Any]) -> list[Any]:

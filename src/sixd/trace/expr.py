@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from sixd.errors import TraceError
+from sixd.spatial.dual import Dual
 from sixd.spatial.scalar import object_array
 from sixd.trace.ops import Number, Op, add, binary, compare, div, logic, mul, neg, power, select, unary
 
@@ -145,13 +146,13 @@ class Expr:
     def __add__(self, other: Any) -> Expr:
         if type(other) is Expr and other.graph is self.graph:
             return add(self, other)
-        return NotImplemented if _is_array(other) else add(self, self.graph.lift(other))
+        return NotImplemented if _defers_to(other) else add(self, self.graph.lift(other))
 
     def __radd__(self, other: Any) -> Expr:
         return add(self.graph.lift(other), self)
 
     def __sub__(self, other: Any) -> Expr:
-        return NotImplemented if _is_array(other) else add(self, neg(self.graph.lift(other)))
+        return NotImplemented if _defers_to(other) else add(self, neg(self.graph.lift(other)))
 
     def __rsub__(self, other: Any) -> Expr:
         return add(self.graph.lift(other), neg(self))
@@ -159,13 +160,13 @@ class Expr:
     def __mul__(self, other: Any) -> Expr:
         if type(other) is Expr and other.graph is self.graph:
             return mul(self, other)
-        return NotImplemented if _is_array(other) else mul(self, self.graph.lift(other))
+        return NotImplemented if _defers_to(other) else mul(self, self.graph.lift(other))
 
     def __rmul__(self, other: Any) -> Expr:
         return mul(self.graph.lift(other), self)
 
     def __truediv__(self, other: Any) -> Expr:
-        return NotImplemented if _is_array(other) else div(self, self.graph.lift(other))
+        return NotImplemented if _defers_to(other) else div(self, self.graph.lift(other))
 
     def __rtruediv__(self, other: Any) -> Expr:
         return div(self.graph.lift(other), self)
@@ -286,5 +287,6 @@ class Expr:
         return f"{self.op.word}({', '.join(f'%{a.index}' for a in self.args)})"
 
 
-def _is_array(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.shape != ()
+def _defers_to(x: Any) -> bool:
+    """Whether the other operand does the operation: an array, or a dual number, to which this is a constant."""
+    return isinstance(x, Dual) or (isinstance(x, np.ndarray) and x.shape != ())

@@ -33,7 +33,8 @@ class Program:
     """Inputs, outputs, and every node between them in an order in which arguments come first.
 
     ``watched`` are nodes with weights: compiled code marks a row as suspect where their weighted sum is large.
-    ``marks`` are the graph's.
+    ``marks`` are the graph's. ``source``, if any, is the function that was traced, to be traced again in a graph whose
+    derivatives are wanted.
     """
 
     inputs: tuple[Slot, ...]
@@ -41,6 +42,7 @@ class Program:
     nodes: tuple[Expr, ...]
     watched: tuple[tuple[Expr, float], ...] = ()
     marks: tuple[Mark, ...] = ()
+    source: Callable[..., Any] | None = None
 
     def count(self) -> Counter[str]:
         """Number of operations of each kind, each node once; constants and inputs do not count."""

@@ -7,8 +7,8 @@ short program. Independent of robots and targets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,10 @@ class Work:
     a scalar, is 1 in every row, but at most ``most`` times. ``when``, if any, names a scalar: where that is 0 in every
     row, the call is left out, and the outputs are the first inputs. So the program leaves these as they are in a row
     where it is 0.
+
+    ``slope()``, for derivatives of a repeated call, makes a program with the same inputs and as many outputs. Given the
+    final outputs instead of the first inputs, it computes them once more as a smooth function: of the other inputs
+    alone, or as the fixed point that iterations lead to.
     """
 
     program: Program
@@ -38,12 +42,17 @@ class Work:
     outputs: tuple[str, ...]
     most: int = 1
     when: str = ""
+    slope: Callable[[], Program] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The calls of one step in order. ``memory`` has the name and shape of every array; ``state`` and ``constants`` are
-    those that are given; ``results`` are the arrays of the next state, in the order of ``state``.
+    """The calls of one step in order. ``memory`` has the name and shape of every array; ``state``, ``constants`` and
+    ``series`` are those that are given; ``results`` are the arrays of the next state, in the order of ``state``.
+
+    Of a series every record has its own entry, read before the steps that lead to it. ``recorded`` are the arrays of
+    the memory that records hold, the whole state unless others are named; of other states the last value is kept.
+    ``backwards``: records are made from the last to the first.
 
     ``guard``, if any, names a scalar that one of the first calls computes: unless it is 1, code for a single row
     leaves the step to its caller.
@@ -55,6 +64,20 @@ class Recipe:
     works: tuple[Work, ...]
     results: tuple[str, ...]
     guard: str = ""
+    series: tuple[str, ...] = ()
+    recorded: tuple[str, ...] | None = None
+    backwards: bool = False
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The arrays that are given."""
+        return (*self.state, *self.constants, *self.series)
+
+    @property
+    def outputs(self) -> dict[str, bool]:
+        """The arrays that a rollout returns, the state first, and whether every record has its own entry of them."""
+        recorded = self.state if self.recorded is None else self.recorded
+        return {name: name in recorded for name in (*self.state, *recorded)}
 
     @property
     def operations(self) -> int:
@@ -63,7 +86,7 @@ class Recipe:
 
     def evaluate(self, *arrays: Any) -> tuple[Array, ...]:
         """The next state for NumPy arrays with leading batch dimensions: the reference for every target."""
-        memory = dict(zip((*self.state, *self.constants), (np.asarray(a, dtype=float) for a in arrays), strict=True))
+        memory = dict(zip(self.given, (np.asarray(a, dtype=float) for a in arrays), strict=True))
         for work in self.works:
             given = [memory[name] for name in work.inputs]
             for _ in range(work.most):
@@ -87,17 +110,33 @@ class Stages:
         self.counts: list[Any] = []  # scalars that count what failed in the step, for the step to sum up
         self.known: dict[Any, str] = {}  # the name of an array in memory, by its shape and the indices of its nodes
 
-    def __call__(self, program: Program, *arrays: Any, most: int = 1, when: Any = None) -> Any:
-        """The results of a call; see :class:`Work` for ``most`` and ``when``, which is a scalar here."""
+    def __call__(
+        self,
+        program: Program,
+        *arrays: Any,
+        most: int = 1,
+        when: Any = None,
+        slope: Callable[[], Program] | None = None,
+    ) -> Any:
+        """The results of a call; see :class:`Work` for ``most``, ``slope`` and ``when``, which is a scalar here."""
         if len(arrays) != len(program.inputs):
             raise TraceError(f"stages: got {len(arrays)} arrays, expected {len(program.inputs)}.")
         given = dict(zip((s.name for s in program.inputs), arrays, strict=True))
         stored = self.store(given if when is None else {**given, "when": when})
         inputs = stored[: len(given)]
         names = [self._new(slot.shape) for slot in program.outputs]
-        self.works.append(Work(program, inputs, tuple(names), most, "".join(stored[len(given) :])))
+        self.works.append(Work(program, inputs, tuple(names), most, "".join(stored[len(given) :]), slope))
         results = [self.input(name, slot.shape) for name, slot in zip(names, program.outputs, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def kept(self, *arrays: Any) -> tuple[Any, ...]:
+        """The arrays as new inputs of the trace: they are computed now, and read from memory later.
+
+        Operations between two calls belong to the program before the next call, and what is needed there again is
+        computed again, from results of calls.
+        """
+        names = self.store({f"kept {k}": array for k, array in enumerate(arrays)})
+        return tuple(self.input(name, np.shape(array)) for name, array in zip(names, arrays, strict=True))
 
     def store(self, arrays: Mapping[str, Any]) -> tuple[str, ...]:
         """The names of these arrays in memory; those not there yet are computed by a new program."""
@@ -130,7 +169,10 @@ class Stages:
         return array
 
     def _new(self, shape: Shape) -> str:
-        name = f"array{len(self.memory)}"
+        number = len(self.memory)
+        while f"array{number}" in self.memory:  # given by that name
+            number += 1
+        name = f"array{number}"
         self.memory[name] = shape
         return name
 
@@ -141,11 +183,27 @@ def trace_stages(
     state: Mapping[str, Shape],
     constants: Mapping[str, Shape],
     dtype: str = "float64",
+    series: Mapping[str, Shape] | None = None,
+    *,
+    smooth: bool = False,
 ) -> Recipe:
-    """The recipe of ``function(stages, *state, *constants)``, which returns the next state; see ``trace`` for dtype."""
-    stages = Stages(dtype)
-    arrays = [stages.input(name, shape) for name, shape in (*state.items(), *constants.items())]
+    """The recipe of ``function(stages, *state, *constants, *series)``, which returns the next state; see ``trace`` for
+    dtype.
+
+    Only if it is to be ``smooth``, for derivatives, it has slopes and the sources of programs, which keep the functions
+    of users alive.
+    """
+    stages, series = Stages(dtype), series or {}
+    arrays = [stages.input(name, shape) for name, shape in (*state.items(), *constants.items(), *series.items())]
     with listening(stages.graph):
         after = function(stages, *arrays)
     results = stages.store(dict(zip((f"next {name}" for name in state), after, strict=True)))
-    return Recipe(stages.memory, tuple(state), tuple(constants), tuple(stages.works), results)
+    works = stages.works if smooth else _without_functions(stages.works)
+    return Recipe(stages.memory, tuple(state), tuple(constants), tuple(works), results, series=tuple(series))
+
+
+def _without_functions(works: Sequence[Work]) -> list[Work]:
+    """The calls without slopes, of programs without sources; a program that is called twice stays one."""
+    traced = {id(work.program): work.program for work in works if work.program.source is not None}
+    plain = {key: replace(program, source=None) for key, program in traced.items()}
+    return [replace(work, program=plain.get(id(work.program), work.program), slope=None) for work in works]

@@ -73,7 +73,7 @@ def constrained_derivatives(
 
     slopes = inverse_slopes(system, q, qd, qdd, f_ext=f_ext)
     rows = _row_slopes(system, q, qd, qdd, stabilisation)
-    along = _null_part(system, q, metric, A, lam, limits)
+    along = null_part(system, q, metric, A, lam, limits)
     none, units = np.zeros(len(A), dtype=int), np.eye(system.nv, dtype=int)
     by_q = []
     for d, dA, change in zip(slopes.q.T, rows.dA, rows.by_q, strict=True):
@@ -116,7 +116,7 @@ def _row_slopes(system: System, q: Array, qd: Array, qdd: Array, stabilisation: 
     return _Rows(A, dA, by_q, by_qd)
 
 
-def _null_part(system: System, q: Array, metric: Metric, A: Array, lam: Array, limits: Limits) -> Array:
+def null_part(system: System, q: Array, metric: Metric, A: Array, lam: Array, limits: Limits) -> Array:
     """y (nv,) with A y = λ; zero if the equations are independent."""
     zero = np.zeros(system.nv, dtype=int)
     if not system.constraints:

@@ -10,15 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sixd.errors import ModelError
 from sixd.model.joints.base import Joint, _fixed
+from sixd.model.joints.verify import has_constant_subspace
 from sixd.model.model import Model
 from sixd.spatial.dual import derivative
-from sixd.spatial.scalar import Array, common_dtype, is_number, is_zero
+from sixd.spatial.scalar import Array, common_dtype, is_zero
 from sixd.spatial.transform import crm
-
-_SLOPE = 1e-9  # of S: rounding of a constant S that is computed from q leaves 1e-16
-_SAMPLES = 2  # configurations at which S is differentiated
 
 
 class JointSlopes(NamedTuple):
@@ -56,32 +53,13 @@ def joint_changes(
 
 def joint_slopes(joint: Joint, q: Array, qd: Array) -> JointSlopes:
     """The slopes of a joint's S and cJ at q (nq,) and qd (nv,)."""
-    if _is_constant(joint):
+    if has_constant_subspace(joint):
         none = np.zeros((6, joint.nv), dtype=int)
         return JointSlopes([none] * joint.nv, none, none)
     units = np.eye(joint.nv, dtype=int)
     slopes = [joint.subspace_rate(q, e) for e in units]
     along = [derivative(lambda x: joint.bias(x, _fixed(qd)), q, joint.configuration_rate(q, e))[1] for e in units]
     return JointSlopes(slopes, columns(along), columns([D @ qd for D in slopes]) + joint.subspace_rate(q, qd))
-
-
-def _is_constant(joint: Joint) -> bool:
-    """Whether S does not depend on q; raise if it does, but the joint defines no rate of it."""
-    if type(joint).subspace_rate is not Joint.subspace_rate or type(joint).bias is not Joint.bias:
-        return False
-    if type(joint).subspace.__module__.startswith("sixd."):
-        return True
-    rng, unlimited = np.random.default_rng(0), np.full(joint.nq, np.inf)
-    for q in [joint.random(rng, -unlimited, unlimited) for _ in range(_SAMPLES)]:
-        for d, e in enumerate(np.eye(joint.nv, dtype=int)):
-            slope = derivative(joint.subspace, q, joint.configuration_rate(q, e))[1]
-            if any(abs(x) > _SLOPE if is_number(x) else not is_zero(x) for x in slope.ravel()):
-                raise ModelError(
-                    f"{type(joint).__name__}: its S depends on q (it changes along freedom {d} at q = "
-                    f"{np.round(q, 3).tolist()}), but it defines neither subspace_rate nor bias, so its rate would be "
-                    f"taken as zero. Define subspace_rate(q, qd) -> (6, {joint.nv}), the derivative of subspace(q)."
-                )
-    return True
 
 
 def passive_slopes(model: Model, q: Array) -> tuple[Array, Array]:

@@ -39,7 +39,7 @@ def momentum_derivatives(model: Model, q: Array, qd: Array) -> MomentumSlopes:
     """Derivatives of ``momentum`` of the whole model in the tangent space at q."""
     kinematics = joint_kinematics(model, q, qd)
     X, S = kinematics.X, kinematics.S
-    xi, h = _changes(model, kinematics, q, qd)
+    xi, h = velocity_changes(model, kinematics, q, qd), _carried_momentum(model, kinematics)
     Ic, X_W = composite_inertias(model, X), world_transforms(model, X)
     none = np.zeros((6, 0), dtype=int)
     by_q = [X_W[i].T @ (Ic[i] @ xi[i] + columns([crf(s) @ h[i] for s in S[i].T])) for i in model.bodies]
@@ -56,10 +56,10 @@ def center_of_mass_derivatives(model: Model, q: Array) -> Array:
 def energy_derivatives(model: Model, q: Array, qd: Array) -> EnergySlopes:
     """Gradients of ``energy`` of the whole model in the tangent space at q."""
     kinematics = joint_kinematics(model, q, qd)
-    xi, h = _changes(model, kinematics, q, qd)
+    xi, h = velocity_changes(model, kinematics, q, qd), _carried_momentum(model, kinematics)
     kinetic_q = [xi[i].T @ h[i] for i in model.bodies]
     kinetic_qd = [kinematics.S[i].T @ h[i] for i in model.bodies]
-    spring = [_spring_slopes(model, i, q) for i in model.bodies]
+    spring = [spring_slopes(model, i, q) for i in model.bodies]
     none = np.zeros(0, dtype=int)
     return EnergySlopes(
         np.concatenate([none, *kinetic_q]),
@@ -68,18 +68,23 @@ def energy_derivatives(model: Model, q: Array, qd: Array) -> EnergySlopes:
     )
 
 
-def _changes(model: Model, kinematics: JointKinematics, q: Array, qd: Array) -> tuple[list[Array], list[Array]]:
-    """xi (6, nv_i) of every joint, and h (6,), the momentum of all that it carries, in body coordinates."""
+def velocity_changes(model: Model, kinematics: JointKinematics, q: Array, qd: Array) -> list[Array]:
+    """xi (6, nv_i) of every joint, in coordinates of its body."""
     v, xi = body_velocities(model, kinematics), [kinematics.S[0]]
     for i in model.bodies:
         slopes = joint_slopes(model.joints[i], q[model.iq[i]], qd[model.iv[i]]).S
         turned = columns([D @ qd[model.iv[i]] for D in slopes])
         xi.append(crm(kinematics.X[i] @ v[model.parent[i]]) @ kinematics.S[i] + turned)
-    h = [ZERO6, *(model.inertia[i] @ v[i] for i in model.bodies)]
-    return xi, inward(model, kinematics, h)[0]
+    return xi
 
 
-def _spring_slopes(model: Model, i: int, q: Array) -> Array:
+def _carried_momentum(model: Model, kinematics: JointKinematics) -> list[Array]:
+    """h (6,) of all that each joint carries, in coordinates of its body."""
+    v = body_velocities(model, kinematics)
+    return inward(model, kinematics, [ZERO6, *(model.inertia[i] @ v[i] for i in model.bodies)])[0]
+
+
+def spring_slopes(model: Model, i: int, q: Array) -> Array:
     """Gradient (nv_i,) of the energy of the spring in the joint of body i."""
     stiffness, joint = model.stiffness[model.iv[i]], model.joints[i]
     if all(is_zero(k) for k in stiffness):

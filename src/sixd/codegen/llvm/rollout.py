@@ -1,8 +1,8 @@
 """A loop over time around a recipe: rollouts of many rows, with the arrays of a vector of rows in one block of memory.
 
-The inner loop of a generalised ufunc ``(),(r),(state)…,(constant)…->(r,state)…``: the number of records, the number of
-steps before each of them, and the arrays that the recipe is given. Each entry of the memory is a vector, one row per
-lane; rows are transposed only when they are read and recorded.
+The inner loop of a generalised ufunc ``(),(r),(state)…,(constant)…,(r,series)…->(r,state)…``: the number of records,
+the number of steps before each of them, and the arrays that the recipe is given. Each entry of the memory is a vector,
+one row per lane; rows are transposed only when they are read and recorded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     module = Module(has_fma)
     type = Type(KINDS[dtype], lanes)
     _Roll(Works(module, recipe, type)).define()
-    define_loop(module, HEAD + len(recipe.state) + len(recipe.constants) + len(recipe.state), lanes, {})
+    define_loop(module, HEAD + len(recipe.given) + len(recipe.outputs), lanes, {})
     return str(module)
 
 
@@ -85,9 +85,10 @@ class Works:
         """Set the value of an entry."""
         self.code.do(f"store {value}, {self.at(entry)}, align {self.type.bytes}")
 
-    def read(self, k: int, name: str) -> None:
-        """Read an array of all rows from array k of the function."""
+    def read(self, k: int, name: str, record: Value | int = 0) -> None:
+        """Read an array of all rows from a record of array k of the function."""
         rows, size = row_addresses(self.code, k, self.type.lanes), Type(self.type.kind).bytes
+        rows = [self.code.at(row, record * (self.count[name] * size)) for row in rows]
         for first, width in tiles(self.count[name], self.type.lanes):
             for j, value in enumerate(load_tile(self.code, rows, self.type, width, first * size, size)):
                 self.put(value, self.start[name] + first + j)
@@ -162,8 +163,8 @@ class _Roll:
     def define(self) -> None:
         """Add the function to the module."""
         code, recipe = self.code, self.recipe
-        given = (*recipe.state, *recipe.constants)
-        for k, name in enumerate(given):
+        fixed = len(recipe.given) - len(recipe.series)
+        for k, name in enumerate(recipe.given[:fixed]):
             self.works.read(HEAD + k, name)
         records = self._number(code.load(POINTER, code.at("%rows_of", 0), "align 8"))
         counts = code.load(POINTER, code.at("%rows_of", 8 * self.type.lanes), "align 8")
@@ -171,7 +172,10 @@ class _Roll:
 
         code.begin("record")
         record = code.emit(WORD, "phi i64 [ 0, %entry ], [ %record_next, %write ]")
-        steps = self._number(code.at(counts, record * self.size))
+        at = records - 1 - record if recipe.backwards else record
+        for k, name in enumerate(recipe.series):
+            self.works.read(HEAD + fixed + k, name, at)
+        steps = self._number(code.at(counts, at * self.size))
         code.do(f"br {steps.compare('sgt', 0)}, label %steps, label %write")
         code.begin("steps")
         step = code.emit(WORD, "phi i64 [ 0, %record ], [ %step_next, %stepped ]")
@@ -184,11 +188,16 @@ class _Roll:
         code.do(f"br {Value(code, WORD, '%step_next').compare('slt', steps)}, label %steps, label %write")
 
         code.begin("write")
-        for k, name in enumerate(recipe.state):
-            self.works.write(HEAD + len(given) + k, name, record)
+        targets = {name: HEAD + len(recipe.given) + k for k, name in enumerate(recipe.outputs)}
+        for name, k in targets.items():
+            if recipe.outputs[name]:
+                self.works.write(k, name, at)
         code.do(f"%record_next = add {record}, 1")
         code.do(f"br {Value(code, WORD, '%record_next').compare('slt', records)}, label %record, label %done")
         code.begin("done")
+        for name, k in targets.items():
+            if not recipe.outputs[name]:
+                self.works.write(k, name, 0)
         code.do("ret i1 false")
         head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
         self.works.module.define("vector", f"{head} {ATTRIBUTES}", code)

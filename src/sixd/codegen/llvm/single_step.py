@@ -19,7 +19,7 @@ def emit_step(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -> s
     """The module with ``entry`` (one lane) or ``loop``, as for a program; arrays: state, constants, results."""
     module = Module(has_fma)
     works = Works(module, recipe, Type(KINDS[dtype], lanes))
-    given = (*recipe.state, *recipe.constants)
+    given = recipe.given
     if lanes > 1:
         _define_vector(works, given)
         define_loop(module, len(given) + len(recipe.results), lanes, {})

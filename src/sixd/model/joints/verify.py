@@ -12,10 +12,13 @@ import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.joints.base import Joint
-from sixd.spatial.scalar import Array
+from sixd.spatial.dual import derivative
+from sixd.spatial.scalar import Array, is_number, is_sympy
 from sixd.spatial.transform import crm, inverse_transform, pose_from_transform, transform_from_pose
 
 _STEP, _TOLERANCE = 1e-6, 1e-6  # central differences: truncation and rounding are both near 1e-10
+_SLOPE = 1e-9  # of S: rounding of a constant S that is computed from q leaves 1e-16
+_SAMPLES = 2  # configurations at which S is differentiated
 
 
 def verify_joint(joint: Joint, *, name: str = "", samples: int = 3) -> None:
@@ -70,6 +73,32 @@ def _verify_at(who: str, joint: Joint, q: Array, qd: Array) -> None:
     _compare(who, "configuration_rate", "the derivative of integrate", joint.configuration_rate(q, qd), rate)
     back = joint.difference(q, joint.integrate(q, 0.1 * qd))
     _compare(who, "difference", "the inverse of integrate", back, 0.1 * qd)
+
+
+def has_constant_subspace(joint: Joint) -> bool:
+    """Whether S does not depend on q; raise if it does, but the joint defines no rate of it."""
+    if type(joint).subspace_rate is not Joint.subspace_rate or type(joint).bias is not Joint.bias:
+        return False
+    if type(joint).subspace.__module__.startswith("sixd."):
+        return True
+    rng, unlimited = np.random.default_rng(0), np.full(joint.nq, np.inf)
+    for q in [joint.random(rng, -unlimited, unlimited) for _ in range(_SAMPLES)]:
+        for d, e in enumerate(np.eye(joint.nv, dtype=int)):
+            slope = derivative(joint.subspace, q, joint.configuration_rate(q, e))[1]
+            if any(_is_slope(x) for x in slope.ravel()):
+                raise ModelError(
+                    f"{type(joint).__name__}: its S depends on q (it changes along freedom {d} at q = "
+                    f"{np.round(q, 3).tolist()}), but it defines neither subspace_rate nor bias, so its rate would be "
+                    f"taken as zero. Define subspace_rate(q, qd) -> (6, {joint.nv}), the derivative of subspace(q)."
+                )
+    return True
+
+
+def _is_slope(x: Any) -> bool:
+    """Whether a derivative is not zero, at some values of symbols; other scalars replace those of a verified joint."""
+    if is_sympy(x):
+        x = float(x.subs({symbol: 0.7 + 0.3 * k for k, symbol in enumerate(sorted(x.free_symbols, key=str))}))
+    return is_number(x) and abs(x) > _SLOPE
 
 
 def _shape(who: str, what: str, got: Any, expected: tuple[int, ...]) -> None:

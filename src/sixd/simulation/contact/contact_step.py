@@ -27,7 +27,9 @@ from sixd.model.joints.quaternion import Free
 from sixd.simulation.contact.cone import in_cone
 from sixd.simulation.contact.contact_joints import ContactJoints
 from sixd.simulation.contact.contact_rows import ContactRows
-from sixd.simulation.contact.impulse_solver import FAR, ImpulseSolver
+from sixd.simulation.contact.heights import HeightSolver
+from sixd.simulation.contact.impulse_solver import FAR
+from sixd.simulation.contact.packing import impulse_solver
 from sixd.simulation.contact.slip_paths import slip_path, turned_moment
 from sixd.simulation.impulses.strikes import Strike
 from sixd.simulation.problem import Problem
@@ -64,7 +66,9 @@ class ContactStep:
         names = [name for name in problem.system.joint_names if isinstance(tree.joint(name).joint, Free)]
         self.free = [(problem.system.q_slice(name), problem.system.v_slice(name)) for name in names]
         friction = [point.friction for point in self.points.points]
-        self.solve = ImpulseSolver(self.sparse, friction, self.rows.m, self.points.sweeps, dtype)
+        bodies = [point.body for point in self.points.points]
+        self.solve = impulse_solver(self.sparse, friction, self.rows.m, self.points.sweeps, dtype, bodies)
+        self.onto_ground = HeightSolver(self.sparse, self.k, self.rows.m, dtype)
         self.take = base_step(self.rows.problem, method, dtype, Hold(self.n, self.rows.applied))
         self.joints = None if self.rows.joints is None else ContactJoints(problem, self.rows.joints, dtype)
         k, n = self.k, self.n
@@ -110,9 +114,7 @@ class ContactStep:
         if joints is not None:
             moved = np.concatenate([moved, joints.moment(h, self.lag, x[3 * k :], l[3 * k :], bounds, *times)])
         reach = np.zeros(0) if joints is None else joints.reach(q1)
-        shift = self.solve.onto_ground(
-            stages, U1, after, pressed, reach, part(stages, self.sparse.collected, U1, moved)
-        )
+        shift = self.onto_ground(stages, U1, after, pressed, reach, part(stages, self.sparse.collected, U1, moved))
         q2, v2 = part(stages, self._moved, q1, v1, shift, z1 - z, *response)
         forces = list(u1)
         for j, force in zip(self.points.entries, self.points.to_world(x[: 3 * k] * per), strict=True):

@@ -22,47 +22,43 @@ from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
 FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
-CLOSE = {"float64": 1e-9, "float32": 1e-6}  # m: changes of heights in a sweep
 _SOFTEST = 0.9e-2
 _SOFTER = 100.0
-# for the configuration, whose errors are small and are removed in the next steps too
-_HEIGHT_SWEEPS = 12
-# points, from which on Newton's method alone comes first: it takes 0.6 times the operations of an iteration with a
-# sweep, and leaves a tenth of the problems unsolved (go2 on 16 points); but what it ends with is less exact
-_MANY = 9
 _PATIENCE = 3  # iterations without progress
 _PROGRESS = 0.5  # a step of Newton's method is kept if the sweep after it changes less than this part of the one before
 
 
 class ImpulseSolver:
-    """The solver of some points with coefficients of friction, and m joint rows, as calls within a recipe."""
+    """The solver of some points with coefficients of friction, and m joint rows, as calls within a recipe.
 
-    def __init__(self, rows: SparseRows, friction: list[float], m: int, most: int, dtype: str) -> None:
+    With ``first``, by Newton's method alone first: it takes 0.6 times the operations of an iteration with a sweep, and
+    leaves a tenth of the problems unsolved (go2 on 16 points); but what it ends with is less exact.
+    """
+
+    def __init__(self, rows: SparseRows, friction: list[float], m: int, most: int, dtype: str, first: bool) -> None:
         self.rows, self.friction, self.m, self.most, self.dtype = rows, friction, m, most, dtype
         self.k = len(friction)
         self.n = 3 * self.k + m
-        self.newton = Newton(rows, friction, m, most, dtype)
-        self.first = self.k >= _MANY and not m
+        self.newton, self.first = Newton(rows, friction, m, most, dtype), first
         self.tolerance, self.soft = self.newton.tolerance, self.newton.soft
-        self.program = self._iteration()
-        self.heights, self.safe = self._heights(), self._safe()
+        self.program, self.safe = self._iteration(), self._safe()
 
     def __call__(
-        self, stages: Stages, U: Array, b: Array, x: Array, slide: Array, bounds: Array | None
+        self, stages: Stages, U: Array, b: Array, x: Array, slide: Array, bounds: Array | None, given: Any = None
     ) -> tuple[Array, Array, Any]:
         """Return impulses (n,), z (nv,), and 1 if they were found; from a guess x (n,) of them.
 
         b (n,) are the velocities without impulses, slide (3k,) the c and c s of the points, bounds (4m,) the graphs of
-        joint rows.
+        joint rows. ``given``, if any, are z (nv,) and a scalar: where that is 0, x and z are returned as they are.
         """
         graphs, guess, when = np.zeros(0) if bounds is None else bounds, x, None
+        z, todo = (self.rows.collected(U, x), 1.0) if given is None else given
+        done = 1 - todo
         if self.first:
-            x, z, done = self.newton(stages, x, U, b, slide, graphs)
+            x, z, done = self.newton(stages, x, z, todo, U, b, slide, graphs)
             when = 1 - done
-        else:
-            z, done = self.rows.collected(U, x), 0.0
-        given = (x, z, guess, FAR, 0.0, self.soft, done)
-        x, z, kept, *_, done = stages(self.program, *given, U, b, slide, graphs, most=self.most, when=when)
+        state = (x, z, guess, FAR, 0.0, self.soft, done)
+        x, z, kept, *_, done = stages(self.program, *state, U, b, slide, graphs, most=self.most, when=when)
         left = 1 - done
         x, z = stages(self.safe, x, z, left, kept, U, b, when=left)
         return x, z, done
@@ -169,48 +165,3 @@ class ImpulseSolver:
             for j, a in row.items():
                 total[j] = total[j] + a * value
         return new, np.array(total)
-
-    def _heights(self) -> Program:
-        """Return the program (p, z, done, U, φ, pressed, reach) -> (p, z, done) of a sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
-
-        Of points that are ``pressed`` φ + (U z)_n = 0. Joint rows stay within ``reach`` (2m,), from below and above.
-        """
-        k, m = self.k, self.m
-        shapes: dict[str, tuple[int, ...]] = {"p": (k + m,), "z": (self.rows.nv,), "done": (), "U": (self.rows.size,)}
-        shapes |= {"phi": (k,), "pressed": (k,), "reach": (2 * m,)}
-
-        def sweep(p: Array, z: Array, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array) -> Any:
-            U, pushes, collected = self.rows.rows(entries), list(p), list(z)
-            largest: Any = 0
-            for i in range(k + m):
-                row = U[3 * i] if i < k else U[2 * k + i]
-                response = sum(a * a for a in row.values())
-                scale = 1 / where(response > 0, response, 1)
-                if i < k:
-                    step = -(phi[i] + product(row, collected)) * scale
-                    step = where(pressed[i] > 0, step, maximum(-pushes[i], step))
-                else:
-                    here = product(row, collected)
-                    free = here - response * pushes[i]
-                    step = (minimum(maximum(free, -reach[2 * (i - k)]), reach[2 * (i - k) + 1]) - here) * scale
-                pushes[i] = pushes[i] + step
-                for j, a in row.items():
-                    collected[j] = collected[j] + a * step
-                largest = maximum(largest, absolute(step * response))
-            before = done > 0
-            return (
-                where(before, p, np.array(pushes)),
-                where(before, z, np.array(collected)),
-                where(before, 1, where(largest >= CLOSE[self.dtype], 0, 1)),
-            )
-
-        return trace(sweep, shapes, self.dtype)
-
-    def onto_ground(self, stages: Stages, U: Array, phi: Array, pressed: Array, reach: Array, z: Array) -> Array:
-        """Return z (nv,) of the displacement after which no point at the heights phi (k,) is below the ground.
-
-        z before is a displacement that takes place anyway; points that are ``pressed`` (k,) end on the ground.
-        """
-        given = (np.zeros(self.k + self.m), z, 0.0)
-        _, z, _ = stages(self.heights, *given, U, phi, pressed, reach, most=_HEIGHT_SWEEPS)
-        return z

@@ -23,7 +23,7 @@ the largest contradiction first up to 77.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import cache, partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,11 +167,26 @@ def iteration(response: Any, k: int, has_limits: bool, dtype: str) -> Program:
     return program
 
 
+def iteration_slope(response: Any, k: int, has_limits: bool, dtype: str) -> Program:
+    """Return a program with the arguments of an iteration: the solution as a smooth function, its states held."""
+    extra = dict(response.carried)
+    own: dict[str, tuple[int, ...]] = {"state": (k,), "best": (), "patience": (), **extra, "done": ()}
+    shapes = own | _problem(response, k, has_limits)
+
+    def solution(*arrays: Any) -> Any:
+        given = dict(zip(shapes, arrays, strict=True))
+        _, _, _, l, more = _solved(response, given["state"], given, SLACK[dtype])
+        return given["state"], given["best"], given["patience"], l, *more, given["done"]
+
+    return trace(solution, shapes, dtype)
+
+
 class ActiveSet:
     """The solver of k rows with a response, as calls within a recipe."""
 
     def __init__(self, response: Any, k: int, has_limits: bool, dtype: str) -> None:
         self.response, self.k = response, k
+        self.slope = cache(partial(iteration_slope, response, k, has_limits, dtype))
         self.program = iteration(response, k, has_limits, dtype)
         self.attempt = attempt(response, k, has_limits, dtype)
 
@@ -197,7 +212,7 @@ class ActiveSet:
         else:
             found, done = list(known.found), where(when > 0, 0, 1)
         given = (state, float(self.k + 1), float(PATIENCE), *found, done)
-        state, _, _, *found, done = stages(self.program, *given, *rest, most=MOST, when=when)
+        state, _, _, *found, done = stages(self.program, *given, *rest, most=MOST, when=when, slope=self.slope)
         if known is not None:
             done = where(when > 0, done, known.done)
         return Solution(found[0], self.response.change(data, found), state, done, tuple(found))

@@ -156,7 +156,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         # 1. predict
         bounds = Bounds(-F * h, F * h)
         before = _within(friction[own] * h, bounds)
-        guess = _guess(before * W - v_e - at_rows(stages(solver.respond, before, *data)), bounds, W)
+        guess = _guess(before * W - v_e - at_rows(solver.response.respond(data, before)), bounds, W)
         if limits is not None:
             slow = absolute(v_e - v) * BOUNCE
             bounds = limits.persisting(bounds, limits.gaps(q), v, slow, per)
@@ -171,13 +171,15 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
 
         # 3. hold
         known = solver.prediction.known(begins, held.change * per)
-        q1, v1, u1 = take(stages, t, h, q, qd, u, constants, l * per, known)
+        q1, v1, u1 = stages.kept(*take(stages, t, h, q, qd, u, constants, l * per, known))
 
         # 4. correct
         bounds = bounds._replace(lo=turn.lo - l, hi=turn.hi - l)
         found = solver.solve(stages, data, at_rows(v1), bounds, held.state)
-        v2 = _exact(own, v1 + found.change, found, bounds, scale * SLACK[dtype])
-        total, unsolved = l + found.impulse, sum(stages.counts, unsolved + 2 - held.done - found.done)
+        v2, total = stages.kept(
+            _exact(own, v1 + found.change, found, bounds, scale * SLACK[dtype]), l + found.impulse
+        )
+        unsolved = sum(stages.counts, unsolved + 2 - held.done - found.done)
 
         # 5. the configuration
         bent = solver.bend(stages, data, v, at_rows(v2), turn, total, F, h, turn.any)

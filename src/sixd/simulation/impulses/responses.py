@@ -106,16 +106,20 @@ def _reciprocal(d: Scalar, counts: Any) -> Scalar:
 
 
 def _ldl_factors(W: Array, free: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
-    """Return L and the reciprocals of the pivots, 0 except in free rows, of W = LDLᵀ; the lower triangle is read."""
+    """Return L and the reciprocals of the pivots, 0 except in free rows, of W = LDLᵀ; the lower triangle is read.
+
+    What is left of W is updated after each pivot: sums over all pivots before would each be one long chain.
+    """
     n = len(W)
+    left = [[W[i, j] for j in range(i + 1)] for i in range(n)]
     L: list[list[Any]] = [[0] * n for _ in range(n)]
     r: list[Any] = []
-    C: list[list[Any]] = [[0] * n for _ in range(n)]  # L times its pivots
     for j in range(n):
-        r.append(_reciprocal(W[j, j] - sum(C[j][m] * L[j][m] for m in range(j)), free[j]))
+        r.append(_reciprocal(left[j][j], free[j]))
         for i in range(j + 1, n):
-            C[i][j] = W[i, j] - sum(C[i][m] * L[j][m] for m in range(j))
-            L[i][j] = C[i][j] * r[j]
+            L[i][j] = left[i][j] * r[j]
+            for m in range(j + 1, i + 1):
+                left[i][m] = left[i][m] - L[i][j] * left[m][j]
     return L, r
 
 

@@ -51,7 +51,7 @@ def explicit_step(problem: Problem, method: str, dtype: str, hold: Hold | None) 
     system, method_step = problem.system, EXPLICIT[method]
     shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (system.nq,), "qd": (system.nv,), "u": (problem.nu,)}
     if hold is None:
-        rates = problem.traced(problem.acceleration, shapes, dtype)
+        rates = problem.traced(problem.acceleration, shapes, dtype, again=True)
     else:
 
         def acceleration(
@@ -60,7 +60,7 @@ def explicit_step(problem: Problem, method: str, dtype: str, hold: Hold | None) 
             held = hold.apply(problem.system_with(constants), q, force)
             return problem.acceleration(t, q, qd, u, constants, held)
 
-        rates = problem.traced(acceleration, {**shapes, "force": (hold.size,)}, dtype)
+        rates = problem.traced(acceleration, {**shapes, "force": (hold.size,)}, dtype, again=True)
 
     def take(
         stages: Stages, t: Any, h: Any, q: Array, qd: Array, u: Array, constants: Any, force: Any = None,
@@ -81,6 +81,7 @@ def midpoint_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
     """Return a step of "midpoint" on velocities: momenta are computed within it."""
     system = problem.system
     iterate, finish = midpoint_programs(problem, dtype, hold)
+    slope = partial(midpoint_slope, problem, dtype, hold)
     shapes: dict[str, tuple[int, ...]] = {"q": (system.nq,), "qd": (system.nv,)}
 
     def momentum(q: Array, qd: Array, constants: Mapping[str, Any]) -> Array:
@@ -99,7 +100,8 @@ def midpoint_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
         held = () if hold is None else (force,)
         p = stages(to_momentum, q, qd, *constants)
         guess = qd if first is None else qd + first[0] * (h / 2)
-        v, left, _ = stages(iterate, guess, np.inf, 0.0, t, h, q, p, u, *held, *constants, most=midpoint.MOST)
+        given = guess, np.inf, 0.0, t, h, q, p, u, *held, *constants
+        v, left, _ = stages(iterate, *given, most=midpoint.MOST, slope=slope)
         q, p, u = stages(finish, v, left, t, h, q, u, *held, *constants)
         return q, stages(to_velocity, q, p, *constants), u
 
@@ -114,26 +116,38 @@ def midpoint_programs(problem: Problem, dtype: str, hold: Hold | None = None) ->
             f"{len(problem.system.constraints)}. Use 'rk4' or 'adaptive', or, for gears and mimic joints, "
             f"model.reduce()."
         )
-    nq, nv, nu = problem.system.nq, problem.system.nv, problem.nu
-    guess: dict[str, tuple[int, ...]] = {
-        "v": (nv,), "left": (), "done": (), "t": (), "h": (), "q": (nq,), "p": (nv,), "u": (nu,),
-    }  # fmt: skip
+    guess = _guess_shapes(problem)
     found = {name: shape for name, shape in guess.items() if name not in ("done", "p")}
+    iterate = _traced_with(midpoint.iterate, problem, guess, dtype, hold)
+    return iterate, _traced_with(midpoint.finish, problem, found, dtype, hold)
+
+
+def midpoint_slope(problem: Problem, dtype: str, hold: Hold | None) -> Program:
+    """Return the program of an iteration whose velocity is a smooth function of all that is given."""
+
+    def again(problem: Problem, v: Array, left: Scalar, done: Scalar, *rest: Any) -> tuple[Array, Scalar, Scalar]:
+        return midpoint.iterate(problem, v, np.inf, 0, *rest)[0], left, done
+
+    return _traced_with(again, problem, _guess_shapes(problem), dtype, hold)
+
+
+def _guess_shapes(problem: Problem) -> dict[str, tuple[int, ...]]:
+    nq, nv, nu = problem.system.nq, problem.system.nv, problem.nu
+    return {"v": (nv,), "left": (), "done": (), "t": (), "h": (), "q": (nq,), "p": (nv,), "u": (nu,)}
+
+
+def _traced_with(
+    function: Callable[..., Any], problem: Problem, shapes: dict[str, tuple[int, ...]], dtype: str, hold: Hold | None
+) -> Program:
+    """Return the program of ``function(problem, *arrays, constants)``, with a force that is held, if there is one."""
     if hold is None:
-        iterate = problem.traced(partial(midpoint.iterate, problem), guess, dtype)
-        return iterate, problem.traced(partial(midpoint.finish, problem), found, dtype)
+        return problem.traced(partial(function, problem), shapes, dtype)
 
-    def with_force(function: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*arguments: Any) -> Any:
-            *state, force, constants = arguments
-            held = partial(_applied, hold, force)
-            return function(problem, *state, constants, held)
+    def with_force(*arguments: Any) -> Any:
+        *state, force, constants = arguments
+        return function(problem, *state, constants, partial(_applied, hold, force))
 
-        return called
-
-    size = {"force": (hold.size,)}
-    iterate = problem.traced(with_force(midpoint.iterate), guess | size, dtype)
-    return iterate, problem.traced(with_force(midpoint.finish), found | size, dtype)
+    return problem.traced(with_force, {**shapes, "force": (hold.size,)}, dtype)
 
 
 def _applied(hold: Hold, force: Array, system: System, q: Array) -> Applied:

@@ -83,14 +83,14 @@ def has_momenta(problem: Problem, method: str) -> bool:
     return method == MIDPOINT and joint_rows(problem) is None and not has_contact(problem)
 
 
-def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
+def state_shapes(problem: Problem, method: str, *, momenta: bool = True) -> dict[str, tuple[int, ...]]:
     """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u.
 
     With impulses also the number of solutions that were not found, and on joint rows the mean forces of friction; with
-    "implicit" the number of steps whose matrix was not positive definite.
+    "implicit" the number of steps whose matrix was not positive definite. Without ``momenta`` always velocities.
     """
     nv, rows = problem.system.nv, joint_rows(problem)
-    moving = {"p": (nv,), "v": (nv,)} if has_momenta(problem, method) else {"qd": (nv,)}
+    moving = {"p": (nv,), "v": (nv,)} if momenta and has_momenta(problem, method) else {"qd": (nv,)}
     more: dict[str, tuple[int, ...]] = {}
     if rows is not None or method == IMPLICIT or has_contact(problem):
         more = {UNSOLVED: ()}
@@ -101,24 +101,29 @@ def state_shapes(problem: Problem, method: str) -> dict[str, tuple[int, ...]]:
 def make_recipe(problem: Problem, method: str, dtype: str = "float64") -> Recipe:
     """The recipe of one step; its constants are the step's length, the time at step 0, and those of the problem."""
     constants = {"h": (), "start": (), **problem.inputs}
+    return trace_stages(make_step(problem, method, dtype), state_shapes(problem, method), constants, dtype)
+
+
+def make_step(problem: Problem, method: str, dtype: str, *, momenta: bool = True) -> Callable[..., Any]:
+    """The function (stages, *state, h, start, *constants) -> next state, to be traced; see :func:`state_shapes`."""
     rows = joint_rows(problem)
     # imported here: together they are a tenth of the time of `import sixd`
     if has_contact(problem):
         from sixd.simulation.contact.contact_step import contact_step
 
-        step = contact_step(problem, method, dtype, projection(problem, dtype))
-    elif rows is not None:
+        return contact_step(problem, method, dtype, projection(problem, dtype))
+    if rows is not None:
         from sixd.simulation.impulses.joint_step import joint_step
 
-        step = joint_step(problem, rows, method, dtype, projection(problem, dtype))
-    else:
-        step = _midpoint_step(problem, dtype) if method == MIDPOINT else _explicit_step(problem, method, dtype)
-    return trace_stages(step, state_shapes(problem, method), constants, dtype)
+        return joint_step(problem, rows, method, dtype, projection(problem, dtype))
+    if momenta and has_momenta(problem, method):
+        return _midpoint_step(problem, dtype)
+    return _plain_step(problem, method, dtype)
 
 
-def _explicit_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
+def _plain_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]:
     take, project = base_step(problem, method, dtype), projection(problem, dtype)
-    counted = len(state_shapes(problem, method)) - 4  # whether there is a number of failures
+    counted = len(state_shapes(problem, method, momenta=False)) - 4  # whether there is a number of failures
 
     def step(stages: Stages, steps: Any, q: Array, qd: Array, u: Array, *rest: Any) -> Any:
         unsolved, (h, start, *constants) = rest[:counted], rest[counted:]

@@ -86,6 +86,17 @@ class RecordBuffer:
         return self.arrays[name][:, self.used : self.used + count]
 
 
+def normalized(setup: Setup) -> Array:
+    """Return q (rows, nq) with quaternions of unit length: moved by zero with the group's exponential."""
+    problem = setup.problem
+    if problem.system.nq == problem.system.nv:
+        return setup.q
+    # without symbols it does not depend on parameters
+    names = problem.parameters if problem.system.symbols else ()
+    move = batched(problem.where, declaration(integrate), problem.system, names, setup.dtype)
+    return move(setup.q, np.zeros_like(setup.qd), *(setup.constants[name] for name in names))
+
+
 class Runner:
     """All rows of a setup on their way through time, in steps of length h [s], from the time ``start`` [s].
 
@@ -109,7 +120,7 @@ class Runner:
         self.setup, self.start = setup, start
         self._step = h  # one for all rows, or one for each
         problem, method = setup.problem, self.method
-        q = setup.q if problem.system.nq == problem.system.nv else self._normalized()
+        q = normalized(setup)
         state = {"steps": np.zeros(setup.rows, setup.dtype), "q": q, "qd": setup.qd, "u": setup.u}
         self.constants = {name: x.copy() for name, x in setup.constants.items()}
         self._now = 0  # steps done
@@ -125,13 +136,6 @@ class Runner:
     def _on_rows(self, function: Function, parameters: tuple[str, ...]) -> Callable[..., Array]:
         problem = self.setup.problem
         return batched(problem.where, function, problem.system, parameters, self.setup.dtype)
-
-    def _normalized(self) -> Array:
-        """Return q with quaternions of unit length: moved by zero with the group's exponential."""
-        # without symbols it does not depend on parameters
-        names = self.setup.problem.parameters if self.setup.problem.system.symbols else ()
-        move = self._on_rows(declaration(integrate), names)
-        return move(self.setup.q, np.zeros_like(self.setup.qd), *(self.setup.constants[name] for name in names))
 
     def _parameters(self) -> list[Array]:
         return [self.constants[name] for name in self.setup.problem.parameters]
@@ -157,7 +161,7 @@ class Runner:
         numbers = [np.array(x, self.setup.dtype, ndmin=1) for x in (self._step, self.start)]
         constants = [*numbers, *self.constants.values()]
         out = [buffer.next(name, len(marks)) if buffer and name in buffer.arrays else None for name in self.state]
-        found = dict(zip(self.state, self.rollout(counts, [*self.state.values()], constants, out), strict=True))
+        found = dict(zip(self.state, self.rollout(counts, [*self.state.values(), *constants], out), strict=True))
         self.state = {name: x[:, -1].copy() for name, x in found.items()}
         self._now = marks[-1]
         q = found["q"][:, :kept]

@@ -16,6 +16,7 @@ import numpy as np
 
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.constrained.rank import derived
+from sixd.algorithms.derivatives.implicit import factored_forward_dynamics
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import body_poses, pose
 from sixd.engine.functions import LIBRARY
@@ -302,11 +303,10 @@ class Equations(System):
 
     def refusal(self, name: str) -> str:
         """The message for a function that is not defined for a system given by energies."""
-        known = {n for n, function in LIBRARY.items() if function.generic or hasattr(self, f"{n}_row")}
-        return (
-            f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers "
-            f"{', '.join(sorted(known - (set() if self.drawn else {'body_poses'})))}."
-        )
+        rows = {n: f"{n.removesuffix('_derivatives')}_row" for n in LIBRARY}
+        known = {n for n, row in rows.items() if LIBRARY[n].generic or hasattr(self, row)}
+        names = ", ".join(sorted(known - (set() if self.drawn else {"body_poses"})))
+        return f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers {names}."
 
     def mass_matrix_row(self, q: Array) -> Array:
         """M (nv, nv)."""
@@ -346,7 +346,7 @@ class Equations(System):
 
     def forward_dynamics_row(self, q: Array, qd: Array, tau: Array) -> Array:
         """M⁻¹ (tau - h) (nv,)."""
-        return mass_metric(self, q).solve(tau - self.bias_force_row(q, qd))
+        return factored_forward_dynamics(self, q, qd, tau)
 
     def energy_row(self, q: Array, qd: Array, *, per: str = "model") -> tuple[Any, ...]:
         """Kinetic and potential energy; of single bodies only if the equations are those of a model."""

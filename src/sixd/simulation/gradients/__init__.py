@@ -1,0 +1,1 @@
+"""Derivatives of motions: of one step, and of a cost along many steps."""

@@ -1,0 +1,190 @@
+"""Steps there and back: compiled code of steps that record their states, and of steps that carry gradients back.
+
+The forward step is that of a simulation on velocities, with joint forces tau of its own at each step (a series), and
+the sum of a cost. The backward step is its adjoint (``sixd.trace.adjoint``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.engine.artifact import graph_text, make_rollout, recipe_key
+from sixd.errors import TraceError
+from sixd.model.memo import known_of, remember
+from sixd.model.system import System
+from sixd.runtime.routine import Rollout
+from sixd.simulation.problem import Problem
+from sixd.simulation.stepping.compiled_steps import make_step, state_shapes
+from sixd.spatial.scalar import Array, is_number, object_array
+from sixd.trace import derivative
+from sixd.trace.adjoint import pruned, there_and_back
+from sixd.trace.expr import Expr
+from sixd.trace.program import Program, trace
+from sixd.trace.replay import replay
+from sixd.trace.stages import Recipe, Stages, trace_stages
+from sixd.waiting import watched
+
+TAU = "constant tau"
+COST = "cost"
+_MOST_KEPT = 16  # of one system
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Code of steps there and back, and the names and shapes of their arrays, in order.
+
+    ``state``, ``constants``: of the forward step. ``outputs``: what it returns, and whether as records. ``series``:
+    those that the backward step reads beside tau: states at the beginning of each step, and records of what was
+    computed in it. ``gradients``: the state of the backward step, by the names of what they are gradients by.
+    """
+
+    forward: Rollout
+    backward: Rollout
+    state: dict[str, tuple[int, ...]]
+    constants: tuple[str, ...]
+    outputs: dict[str, bool]
+    series: dict[str, tuple[int, ...]]
+    gradients: dict[str, tuple[int, ...]]
+
+
+def steps_there_and_back(problem: Problem, method: str, dtype: str, cost: Program | None) -> Pair:
+    """Return the code for a problem with forces tau and the program of a cost (t, q, qd, tau), made at the first call.
+
+    It is kept with the system, unless forces of users' own classes act, which may change.
+    """
+    memo = known_of(problem.system)
+    key = "gradient", method, dtype, problem.key, cost and graph_text(cost)
+    if problem.key is not None and key in memo:
+        return memo[key]
+    with watched(f"compiling {problem.where} for {problem.system.name!r}"):
+        pair = _make_pair(problem, method, dtype, cost)
+    if problem.key is not None:
+        old = [k for k in list(memo) if isinstance(k, tuple) and k and k[0] == "gradient"]
+        for k in old[: max(0, len(old) + 1 - _MOST_KEPT)]:
+            memo.pop(k, None)
+        memo[key] = pair
+    return pair
+
+
+def _make_pair(problem: Problem, method: str, dtype: str, cost: Program | None) -> Pair:
+    forward = _forward(problem, method, dtype, cost)
+    weighed = tuple(n for n in ("q", "qd", "u", COST) if n in forward.state and 0 not in forward.memory[n])
+    by = *(f"constant {name}" for name in problem.parameters), TAU
+    there, back = there_and_back(forward, weighed, by, dtype)
+
+    def compiled(recipe: Recipe) -> Rollout:
+        return make_rollout(recipe, recipe_key(recipe, dtype), problem.where, method, problem.system.name, dtype)
+
+    state, series = (
+        {name: there.memory[name] for name in names if name != TAU} for names in (there.state, back.series)
+    )
+    gradients = {name: there.memory[name] for name in (*weighed, *by)}
+    return Pair(compiled(there), compiled(back), state, there.constants, there.outputs, series, gradients)
+
+
+def _forward(problem: Problem, method: str, dtype: str, cost: Program | None) -> Recipe:
+    """Return the recipe of the forward step."""
+    own = state_shapes(problem, method, momenta=False)
+    step = make_step(problem, method, dtype, momenta=False)
+    state = own if cost is None else {**own, COST: ()}
+    inputs = problem.inputs
+    constants = {"h": (), "start": (), **{name: shape for name, shape in inputs.items() if name != TAU}}
+
+    def counted(stages: Stages, *arrays: Any) -> tuple[Any, ...]:
+        given = dict(zip((*state, *constants, TAU), arrays, strict=True))
+        after = step(stages, *(given[name] for name in (*own, "h", "start", *inputs)))
+        if cost is None:
+            return after
+        t = given["start"] + given["steps"] * given["h"]
+        more = stages(cost, t, given["q"], given["qd"], given[TAU])
+        return *after, given[COST] + more
+
+    return pruned(trace_stages(counted, state, constants, dtype, {TAU: inputs[TAU]}, smooth=True))
+
+
+# functions of users --------------------------------------------------------------------------------
+
+
+def traced_cost(
+    where: str, name: str, function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], dtype: str
+) -> Program:
+    """Return the program of a user's cost, a number; raise if it cannot be traced, or is something else."""
+
+    def one(*arrays: Any) -> Any:
+        found = function(*arrays)
+        if isinstance(found, np.ndarray) and found.shape == ():
+            found = found[()]
+        if not (isinstance(found, Expr) or is_number(found)) or isinstance(found, bool):
+            kind = f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else f"{found!r:.60}"
+            raise TraceError(f"it returns {kind}, expected one number.")
+        return found
+
+    call = f"{name}({', '.join(shapes)})"
+    try:
+        with np.errstate(all="ignore"):
+            return trace(one, shapes, dtype)
+    except TraceError as error:
+        raise TraceError(f"{where}: {call}: {error}") from error
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        raise TraceError(
+            f"{where}: {call} cannot be run on traced scalars: {error}. It gets one state, and is written with the "
+            f"functions of sixd.spatial (sin, sqrt, where …) instead of NumPy's."
+        ) from error
+
+
+def value_and_slopes(program: Program, dtype: str) -> Program:
+    """Return the program (arrays…) -> (value, slopes by each array) of a cost."""
+    shapes = {slot.name: slot.shape for slot in program.inputs}
+
+    def both(*arrays: Any) -> tuple[Any, ...]:
+        (value,) = replay(program, arrays)
+        entries = [e for array in arrays for e in np.ravel(np.asarray(array, dtype=object))]
+        if not isinstance(value, Expr):
+            return value, *(np.zeros(shape) for shape in shapes.values())
+        slopes = iter(derivative.resolved(derivative.vjp([value], entries, [1])))
+        return value, *(_shaped([next(slopes) for _ in np.ravel(a)], np.shape(a)) for a in arrays)
+
+    return trace(both, shapes, dtype)
+
+
+def _shaped(entries: list[Any], shape: tuple[int, ...]) -> Any:
+    return object_array(entries, shape) if shape else entries[0]
+
+
+# the tangent space ---------------------------------------------------------------------------------
+
+
+def to_tangent(system: System, dtype: str) -> Program:
+    """Return the program (q (nq,), slopes by the entries of q (nq,)) -> gradient (nv,) in the tangent space at q."""
+
+    def pulled(q: Array, slopes: Array) -> Array:
+        graph = q[0].graph
+        velocity = graph.input("velocity", (system.nv,))  # a linear function of it: its transpose does not depend on it
+        rate = graph.entries(system.configuration_rate(q, velocity))
+        return object_array(derivative.vjp(rate, graph.entries(velocity), graph.entries(slopes)), (system.nv,))
+
+    shapes = {"q": (system.nq,), "slopes": (system.nq,)}
+    return remember(system, ("to tangent", dtype), lambda: trace(pulled, shapes, dtype))
+
+
+def from_tangent(system: System, dtype: str) -> Program:
+    """Return the program q (nq,) -> (nv, nq): the entries of a small displacement from q by those of q."""
+
+    def slopes(q: Array) -> Array:
+        fixed = np.array([x.held(0) for x in q], dtype=object)
+        moved = system.difference_row(fixed, q)
+        graph = q[0].graph
+        table = derivative.directional(list(graph.entries(moved)), list(q), np.eye(system.nq, dtype=int))
+        flat = derivative.resolved(list(table.ravel()))
+        return object_array(flat, table.shape)
+
+    return remember(system, ("from tangent", dtype), lambda: trace(slopes, {"q": (system.nq,)}, dtype))
+
+
+def evaluated(program: Program, arrays: Sequence[Array], dtype: str) -> tuple[Array, ...]:
+    """Return the outputs of a short program for rows of arrays."""
+    return tuple(x.astype(dtype, copy=False) for x in program.evaluate(*arrays))

@@ -1,0 +1,225 @@
+"""Adjoints: the step that carries gradients back through one step of a recipe.
+
+A step is a sequence of calls x -> y. Its adjoint does the short ones again, from the state that was recorded and the
+results of the long ones, and goes back through them: weights w of y become weights (∂y/∂x)ᵀ w of x, by a program for
+each call. A repeated call is differentiated at its final outputs, by the implicit function: with y = S(y, x),
+λ = w + (∂S/∂y)ᵀ λ and the weights of x are (∂S/∂x)ᵀ λ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.errors import TraceError
+from sixd.spatial.scalar import Array, object_array, where
+from sixd.trace import derivative
+from sixd.trace.derivative import is_zero
+from sixd.trace.program import Program, trace
+from sixd.trace.replay import replay
+from sixd.trace.stages import Recipe, Stages, Work, trace_stages
+
+Shape = tuple[int, ...]
+MOST = 100  # iterations of λ; each reduces its error as one of the repeated call does
+# operations for an entry of a result above which it is recorded on the way there rather than computed again
+_WORTH = 12
+
+
+def there_and_back(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: str) -> tuple[Recipe, Recipe]:
+    """The recipe with the records that its adjoint needs, and the adjoint, the step back.
+
+    The adjoint's state are the gradients of the ``weighed`` arrays of the state, then those of the constants and series
+    in ``by``, all with the names "by …". Gradients of constants are summed over the steps; those of series are of the
+    step alone, and are recorded. Its series are the recipe's state at the beginning of each step, results of long
+    calls, and the recipe's own series.
+    """
+    before = {name: recipe.memory[name] for name in recipe.state}
+    inside = {name: recipe.memory[name] for work in recipe.works if _is_long(work, recipe) for name in work.outputs}
+    state = {f"by {name}": recipe.memory[name] for name in (*weighed, *by)}
+    constants = {name: recipe.memory[name] for name in recipe.constants}
+    series = before | inside | {name: recipe.memory[name] for name in recipe.series}
+
+    def step(stages: Stages, *arrays: Any) -> tuple[Any, ...]:
+        given, known = arrays[: len(state)], dict(zip((*constants, *series), arrays[len(state) :], strict=True))
+        back = _Back(stages, dtype, known)
+        back.follow(recipe.works, {*weighed, *by})
+        after = dict(zip(recipe.state, recipe.results, strict=True))
+        for name, weight in zip(weighed, given, strict=False):
+            back.add(after[name], weight)
+        for work in reversed(recipe.works):
+            back.through(work)
+        sums = dict(zip(by, given[len(weighed) :], strict=True))
+        found = [back.weight(name) for name in weighed]
+        return *found, *(back.weight(n) + (sums[n] * 0 if n in recipe.series else sums[n]) for n in by)
+
+    made = pruned(trace_stages(step, state, constants, dtype, series))
+    read = {*recipe.series, *(name for work in made.works for name in work.inputs)}
+    recorded = tuple(f"by {name}" for name in by if name in recipe.series)
+    made = replace(made, series=tuple(name for name in series if name in read), recorded=recorded, backwards=True)
+    return replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read)), made
+
+
+def _is_long(work: Work, recipe: Recipe) -> bool:
+    """Whether a call's results are worth recording."""
+    size = sum(math.prod(recipe.memory[name]) for name in work.outputs)
+    return work.most > 1 or work.program.operations > _WORTH * size
+
+
+def pruned(recipe: Recipe) -> Recipe:
+    """The recipe without calls that no result needs, and without their arrays."""
+    needed = set(recipe.results)
+    works: list[Work] = []
+    for work in reversed(recipe.works):
+        if needed.intersection(work.outputs):
+            works.append(work)
+            needed.update(work.inputs, (work.when,))
+    needed.update(recipe.given, *(work.outputs for work in works))
+    memory = {name: shape for name, shape in recipe.memory.items() if name in needed}
+    return replace(recipe, memory=memory, works=tuple(works[::-1]))
+
+
+class _Back:
+    """The way back through the calls of a step: the arrays of its memory, and the weights of some of them."""
+
+    def __init__(self, stages: Stages, dtype: str, known: dict[str, Any]) -> None:
+        self.stages, self.dtype, self.known = stages, dtype, known
+        self.weights: dict[str, Any] = {}
+        self.depends: set[str] = set()
+        self.programs: dict[Any, Pullback] = {}
+
+    def follow(self, works: Sequence[Work], roots: set[str]) -> None:
+        """Do the calls once more, unless their results are known, and note which arrays depend on the roots."""
+        self.depends |= roots
+        for work in works:
+            if not all(name in self.known for name in work.outputs):
+                when = self.known[work.when] if work.when else None
+                found = self.stages(work.program, *self._inputs(work), most=work.most, when=when)
+                self.known |= dict(zip(work.outputs, _tuple(found), strict=True))
+            if self.depends.intersection(work.inputs):
+                self.depends.update(work.outputs)
+
+    def _inputs(self, work: Work) -> list[Any]:
+        return [self.known[name] for name in work.inputs]
+
+    def add(self, name: str, weight: Any) -> None:
+        """Add to the weight of an array."""
+        self.weights[name] = self.weights[name] + weight if name in self.weights else weight
+
+    def weight(self, name: str) -> Any:
+        """The weight of an array."""
+        return self.weights[name] if name in self.weights else self.known[name] * 0
+
+    def through(self, work: Work) -> None:
+        """Pull the weights of a call's outputs back to its inputs."""
+        have = tuple(k for k, name in enumerate(work.outputs) if name in self.weights)
+        want = tuple(k for k, name in enumerate(work.inputs) if name in self.depends)
+        if not have or not want:
+            return
+        inputs, weights = self._inputs(work), [self.weights[work.outputs[k]] for k in have]
+        if work.most == 1:
+            pull = self._pullback(work.program, want, have)
+        elif work.slope is None:
+            raise TraceError("a repeated call without a slope cannot be differentiated.")
+        else:
+            slope, count = work.slope(), len(work.outputs)
+            inputs[:count] = [self.known[name] for name in work.outputs]
+            own = self._pullback(slope, have, have)
+            if own.found:  # a fixed point
+                program = iteration(own, have, self.dtype)
+                weights = list(self.stages(program, *weights, np.inf, 0.0, *weights, *own.used(inputs), most=MOST)[:-2])
+            pull = self._pullback(slope, tuple(k for k in want if k >= count), have)
+        for k, weight in pull(self.stages, inputs, weights).items():
+            self.add(work.inputs[k], weight)
+
+    def _pullback(self, program: Program, want: tuple[int, ...], have: tuple[int, ...]) -> Pullback:
+        """The transpose of a program's slopes, made once for all calls of it."""
+        key = id(program), want, have
+        if key not in self.programs:
+            self.programs[key] = make_pullback(program, want, have, self.dtype)
+        return self.programs[key]
+
+
+class Pullback(NamedTuple):
+    """The program (weights of outputs…, inputs…) -> weights of the inputs number ``found``.
+
+    ``needed`` are the numbers of the inputs that it takes.
+    """
+
+    program: Program
+    found: tuple[int, ...]
+    needed: tuple[int, ...]
+
+    def used(self, inputs: Sequence[Any]) -> list[Any]:
+        """Those of the inputs that it takes."""
+        return [inputs[k] for k in self.needed]
+
+    def __call__(self, stages: Stages, inputs: Sequence[Any], weights: Sequence[Any]) -> dict[int, Any]:
+        """The weights of inputs by their numbers."""
+        if not self.found:
+            return {}
+        results = stages(self.program, *weights, *self.used(inputs))
+        return dict(zip(self.found, _tuple(results), strict=True))
+
+
+def make_pullback(program: Program, want: tuple[int, ...], have: tuple[int, ...], dtype: str) -> Pullback:
+    """The transpose of the slopes of some of a program's outputs by some of its inputs."""
+    slots = {f"in{k}": slot.shape for k, slot in enumerate(program.inputs)}
+    shapes = {f"weight{k}": program.outputs[k].shape for k in have}
+    found: list[int] = []
+
+    def pulled(*arrays: Any) -> tuple[Any, ...]:
+        weights, inputs = arrays[: len(have)], arrays[len(have) :]
+        graph = next(e.graph for array in arrays for e in np.ravel(np.asarray(array, dtype=object)))
+        graph.implicit = program.source is not None
+        results = replay(program, inputs) if program.source is None else _tuple(program.source(*inputs))
+        graph.implicit = False
+        outputs = [e for k in have for e in graph.entries(results[k])]
+        variables = [e for k in want for e in graph.entries(inputs[k])]
+        cotangents = [e for w in weights for e in graph.entries(w)]
+        slopes = iter(derivative.resolved(derivative.vjp(outputs, variables, cotangents)))
+        gradients: list[Any] = []
+        for k in want:
+            own = [next(slopes) for _ in program.inputs[k].entries]
+            if not all(map(is_zero, own)):
+                found.append(k)
+                gradients.append(_shaped(own, program.inputs[k].shape))
+        return tuple(gradients)
+
+    whole = trace(pulled, {**shapes, **slots}, dtype)
+    live = {node.index for node in whole.nodes}
+    count = len(have)
+    used = [k for k, s in enumerate(whole.inputs[count:]) if any(e.index in live for e in s.entries)]
+    taken = (*whole.inputs[:count], *(whole.inputs[count + k] for k in used))
+    return Pullback(replace(whole, inputs=taken), tuple(found), tuple(used))
+
+
+def iteration(pull: Pullback, have: tuple[int, ...], dtype: str) -> Program:
+    """The program (λ…, left, done, w…, inputs…) -> (λ…, left, done): λ = w + (∂S/∂y)ᵀ λ, until its change does not
+    shrink any more."""
+    n = len(have)
+    given = {slot.name: slot.shape for slot in pull.program.inputs}
+    shapes = {**{f"λ of {name}": given[name] for name in list(given)[:n]}, "left": (), "done": (), **given}
+
+    def once(*arrays: Any) -> tuple[Any, ...]:
+        now, (left, done), w, inputs = arrays[:n], arrays[n : n + 2], arrays[n + 2 : 2 * n + 2], arrays[2 * n + 2 :]
+        change = dict(zip(pull.found, replay(pull.program, (*now, *inputs)), strict=True))
+        new = [x + change[k] if k in change else x for k, x in zip(have, w, strict=True)]
+        pairs = list(zip(new, now, strict=True))
+        size = sum(e * e for x, y in pairs for e in np.ravel(np.asarray(x - y, dtype=object)))
+        before, shrinks = done > 0, (size < left) & (size > 0)
+        kept = [where(before, y, x) for x, y in pairs]
+        return *kept, where(before, left, size), where(shrinks, done, 1)
+
+    return trace(once, shapes, dtype)
+
+
+def _tuple(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _shaped(entries: list[Any], shape: Shape) -> Array | Any:
+    return object_array(entries, shape) if shape else entries[0]
