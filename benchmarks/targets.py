@@ -28,6 +28,8 @@ _DERIVATIVES = {
     "drnea": ("∂RNEA", (2950, 4450, 10900, 23850, 34200), (25, 20, 12, 14, 8)),
     "daba": ("∂ABA", (4150, 6650, 26200, 43100, 125000), (20, 18, 8, 10, 4.5)),
 }
+_GRADIENTS = {"RNEA": 2.7, "ABA": 2.1, "Euler step": 2.1}  # operations of vjp over those of the function
+_ROLLOUT_GRADIENT = 4.0  # over the rollout
 _START = (
     ("cold RNEA of an arm", 0.5, [("rnea", "ur5", "cold"), ("rnea", "panda", "cold")]),
     ("cold ABA of talos", 3.0, [("aba", "talos", "cold")]),
@@ -51,7 +53,7 @@ def show(session: Session) -> bool:
     """Add the table of targets; return whether all were measured and reached."""
     targets = [*_batches(session), *_singles(session), *_starts(session), *_growth(session), *_threads(session)]
     targets += [*_operations(session), *_constrained(session), *_rollouts(session), *_nonsmooth(session)]
-    targets += [*_equations(session), *_derivatives(session)]
+    targets += [*_equations(session), *_derivatives(session), *_gradients(session)]
     session.report.heading("Targets")
     if session.quick:
         session.report.paragraph(f"Only {session.rounds} rounds: a trial, whose verdicts mean little.")
@@ -205,6 +207,24 @@ def _derivatives(session: Session) -> list[Target]:
             found.append(_at_most(f"{title} of {robot}, operations", most, count, text=lambda x: f"{x:,.0f}"))
             value = _of_batch(session, (word, robot), "Pinocchio net", "sixd")
             found.append(_at_least(f"{title} of {robot}, times Pinocchio's call less the empty call", least, value))
+    return found
+
+
+def _gradients(session: Session) -> list[Target]:
+    """Operations of gradients, and gradients of rollouts."""
+    found = []
+    for name, most in _GRADIENTS.items():
+        values = [session.measured.get(("vjp", robot, name)) for robot in _ROBOTS]
+        known = [x for x in values if x is not None]
+        found.append(
+            _at_most(f"operations of the gradient over those of {name}, at most", most, max(known, default=None))
+        )
+    for robot in ("ur5", "panda", "anymal, floating"):
+        for method in ("rk4", "euler"):
+            value = _quotient(session, ("gradient", robot, method), "gradient", "rollout")
+            found.append(
+                _at_most(f"gradient of a rollout over the rollout, {robot}, {method}", _ROLLOUT_GRADIENT, value)
+            )
     return found
 
 
