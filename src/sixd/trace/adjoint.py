@@ -27,6 +27,8 @@ Shape = tuple[int, ...]
 MOST = 100  # iterations of λ; each reduces its error as one of the repeated call does
 # operations for an entry of a result above which it is recorded on the way there rather than computed again
 _WORTH = 12
+_MANY = 8  # records of results of calls that are arrays of their own
+_RECORDS = "records"
 
 
 def there_and_back(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: str) -> tuple[Recipe, Recipe]:
@@ -60,7 +62,29 @@ def there_and_back(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dt
     read = {*recipe.series, *(name for work in made.works for name in work.inputs)}
     recorded = tuple(f"by {name}" for name in by if name in recipe.series)
     made = replace(made, series=tuple(name for name in series if name in read), recorded=recorded, backwards=True)
-    return replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read)), made
+    there = replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read))
+    packed = tuple(name for name in inside if name in read)
+    return _together(there, made, packed, dtype) if len(packed) > _MANY else (there, made)
+
+
+def _together(there: Recipe, back: Recipe, names: tuple[str, ...], dtype: str) -> tuple[Recipe, Recipe]:
+    """The recipes with these records as one long array: the number of a function's arrays is limited."""
+    shapes = {name: there.memory[name] for name in names}
+    ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
+    long = {_RECORDS: (int(ends[-1]),)}
+
+    def unpack(array: Array) -> tuple[Any, ...]:
+        return tuple(_shaped(list(x), s) for x, s in zip(np.split(array, ends[:-1]), shapes.values(), strict=True))
+
+    pack = trace(lambda *arrays: np.concatenate([np.ravel(x) for x in arrays]), shapes, dtype)
+    last, first = Work(pack, names, (_RECORDS,)), Work(trace(unpack, long, dtype), (_RECORDS,), names)
+    assert there.recorded is not None
+    recorded = *(name for name in there.recorded if name not in shapes), _RECORDS
+    series = _RECORDS, *(name for name in back.series if name not in shapes)
+    return (
+        replace(there, memory={**there.memory, **long}, works=(*there.works, last), recorded=recorded),
+        replace(back, memory={**back.memory, **long}, works=(first, *back.works), series=series),
+    )
 
 
 def _is_long(work: Work, recipe: Recipe) -> bool:
