@@ -36,8 +36,8 @@ def measure(session: Session) -> None:
     report.table(["robot", "nv", *head], rows)
     report.paragraph(
         f"`rollout_gradient` beside `simulate`, one thread: {ROWS} rows, {STEPS} steps of {1e3 * DT:g} ms, nanoseconds "
-        "per step of one row. Forces of their own at each step, a cost that is quadratic in q, qd and tau; gradients by "
-        "start and forces. `simulate` records the last state."
+        "per step of one row. Forces of their own at each step, a cost that is quadratic in q, qd and tau; gradients "
+        "by start and forces. `simulate` records the last state."
     )
     rows = []
     for name, floating in ROLLOUTS:
