@@ -63,7 +63,7 @@ def masses(n: Names) -> str:
     t, law = n["dt"] * np.arange(n["steps"] + 1), lambda k, x, xd: n["tau"][k]
     usual = _tip(n["crane"], n["q"])
     lines = []
-    for change, colour, at in ((-0.2, GREEN, (92, 60)), (0.2, ORANGE, (92, 138))):
+    for change, colour, at in ((-0.2, GREEN, (60, 66)), (0.2, ORANGE, (60, 132))):
         model = n["crane_with"](1 + change)
         lines += [
             Line(t, _tip(model, n["motion"](model, n["start"], law)[0]) - usual, colour, f"{change:+.0%}", at),
