@@ -79,9 +79,15 @@ def _mean(B: Block) -> Any:
 
 def _unit(d: Any) -> tuple[Any, list[Any]]:
     """Return the size and the direction of d (2,); (0, 0) of zero."""
-    size = sqrt(d[0] * d[0] + d[1] * d[1])
+    size = size_of(d)
     scale = 1 / where(size > 0, size, 1)
     return size, [d[0] * scale, d[1] * scale]
+
+
+def size_of(d: Any) -> Any:
+    """Return the size of d (2,), with the slope 0 at zero: that of a root is infinite there."""
+    square = d[0] * d[0] + d[1] * d[1]
+    return where(square > 0, sqrt(where(square > 0, square, 1)), 0)
 
 
 def in_cone(x: Any, mu: float, slide: Any) -> list[Any]:
