@@ -33,9 +33,9 @@ _ARGUMENTS = "ptr noalias %work, ptr noalias %row, ptr %rows_of, ptr %context, i
 _KNOWN = "align 8, !invariant.load !1"
 
 
-def is_large(program: Program) -> bool:
-    """Whether a program is to be rolled."""
-    return WHEN == "always" or (WHEN == "by size" and program.operations >= FROM)
+def is_large(program: Program, least: int | None = None) -> bool:
+    """Whether a program is to be rolled; ``least``: from so many operations on, ``FROM`` if omitted."""
+    return WHEN == "always" or (WHEN == "by size" and program.operations >= (FROM if least is None else least))
 
 
 def entries_memory(program: Program, type: Type) -> Callable[[Code], Memory]:
