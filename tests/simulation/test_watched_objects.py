@@ -159,7 +159,7 @@ def test_classes_that_change():
 
 
 def test_what_python_adds_to_a_class():
-    """The first copy of an object leaves a note in its class; that is no change of it."""
+    """The first copy of an object leaves a note in its class, which does not change what it does."""
 
     class Local:
         gain = 1.0
