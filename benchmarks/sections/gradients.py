@@ -1,4 +1,4 @@
-"""Gradients: operations of vjp beside those of the function, and gradients of rollouts beside the rollouts."""
+"""Gradients of rollouts, beside the rollouts."""
 
 from __future__ import annotations
 
@@ -16,26 +16,15 @@ from sixd.cli.timing import Contender
 
 ROWS, STEPS, DT = 1024, 100, 1e-3
 ROLLOUTS = (("ur5", False), ("panda", False), ("anymal", True))
-FUNCTIONS = {"RNEA": sixd.inverse_dynamics, "ABA": sixd.forward_dynamics}
 _CLOSE = 1e-6  # of a difference quotient: it stops a wrong gradient
 
 
 def measure(session: Session) -> None:
-    """Two tables."""
+    """One table."""
     report = session.report
-    report.heading("Gradients")
-    report.paragraph("Operations of one row: a function, and its gradient by all its arrays (`vjp`).")
-    rows = []
-    for robot in session.robots():
-        cells: list[str] = []
-        for name, (own, back) in _counts(robot).items():
-            session.measured[("vjp", robot.title, name)] = back / own
-            cells += [f"{own:,}", f"{back:,}", f"{back / own:.2f}×"]
-        rows.append([robot.title, str(robot.model.nv), *cells])
-    head = [text for name in (*FUNCTIONS, "Euler step") for text in (name, "vjp", "ratio")]
-    report.table(["robot", "nv", *head], rows)
+    report.heading("Gradients of rollouts, one thread")
     report.paragraph(
-        f"`rollout_gradient` beside `simulate`, one thread: {ROWS} rows, {STEPS} steps of {1e3 * DT:g} ms, nanoseconds "
+        f"`rollout_gradient` beside `simulate`: {ROWS} rows, {STEPS} steps of {1e3 * DT:g} ms, nanoseconds "
         "per step of one row. Forces of their own at each step, a cost that is quadratic in q, qd and tau; gradients "
         "by start and forces. `simulate` records the last state."
     )
@@ -44,21 +33,6 @@ def measure(session: Session) -> None:
         if (name, floating) in session.robot_names:
             rows += [_rollout(session, robots.load(name, floating), method) for method in ("rk4", "euler", "implicit")]
     report.table(["robot", "method", "rollout", "with gradient", "ratio"], rows)
-
-
-def _counts(robot: Robot) -> dict[str, tuple[int, int]]:
-    """Operations of the functions, and of their gradients."""
-    model = robot.model
-
-    def euler(model: sixd.Model, q: Array, qd: Array, tau: Array) -> tuple[Array, Array]:
-        qd = qd + DT * sixd.forward_dynamics(model, q, qd, tau)
-        return model.integrate(q, DT * qd), qd
-
-    functions = {**FUNCTIONS, "Euler step": euler}
-    return {
-        name: (sixd.compile(f, model).program.operations, sixd.vjp(f, model).program.operations)
-        for name, f in functions.items()
-    }
 
 
 def _cost(t: float, q: Array, qd: Array, tau: Array) -> float:

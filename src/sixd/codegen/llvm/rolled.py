@@ -211,13 +211,12 @@ class _Writer:
         """Copy the outputs from the work memory, group by group; lines of zeros are not read."""
 
         def write(code: Code, like: Group, zeros: Sequence[bool]) -> None:
-            k, _, width = like
-            addresses = (self._word(code, 1 + j) for j in range(zeros.count(False)))
+            addresses = (self._word(code, 2 + j) for j in range(zeros.count(False)))
             values = [
                 code.const(0.0, self.type) if is_zero else self._get(code, code.at("%work", next(addresses)))
                 for is_zero in zeros
             ]
-            self.memory(code).store((k, self._word(code, 0), width), values, like)
+            self.memory(code).store((self._word(code, 0), self._word(code, 1), len(zeros)), values, like)
 
         memory, zero = self.memory(Code(self.module)), self.constants.get(0.0, -1)
         forms: dict[object, int] = {}
@@ -230,8 +229,8 @@ class _Writer:
             line = self.type.lanes if self.type.lanes > 1 and width % self.type.lanes == 0 else width
             zeros = np.repeat((at == zero).reshape(-1, line).all(axis=1), line)
             form = forms.setdefault((memory.alike(group), *zeros.tolist()), len(forms))
-            row = [first, *(at[~zeros] * self.type.bytes).tolist()]
-            found.append((f"store{k}x{width}.{form}", group, zeros.tolist(), row))
+            row = [k, first, *(at[~zeros] * self.type.bytes).tolist()]
+            found.append((f"store{form}", group, zeros.tolist(), row))
         for name, run in groupby(found, key=lambda store: store[0]):
             _, groups, flags, rows = zip(*run, strict=True)
             self._add(name, np.array(rows), partial(write, like=groups[0], zeros=flags[0]))
