@@ -49,6 +49,9 @@ _LATE, _LATE_SOFT = 6, 1e-4
 _SLIPS = 0.1  # of its friction: how close to the edge of its cone an impulse was that of a point that slips
 
 
+Law = tuple[list[dict[int, Any]], list[Any], list[list[Any]]]
+
+
 class Newton:
     """Newton's method for points with coefficients of friction, and m joint rows, as calls within a recipe."""
 
@@ -144,25 +147,16 @@ class Newton:
         The modes of points are those of the velocities ``seen`` (n,), if any, instead of u.
         """
         seen = u if seen is None else seen
-        nv = self.rows.nv
-        A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
-        right: list[Any] = [0] * nv
-        laws: list[tuple[list[dict[int, Any]], list[Any], list[list[Any]]]] = []
+        laws: list[Law] = []
         for i, mu in enumerate(self.friction):
             own = slice(3 * i, 3 * i + 3)
             r, D = linear_point(blocks[i], seen[own], x[own], mu, slide[own], self.dtype, soft)
-            laws.append((U[own], _residual(r, D, u[own], x[own]), D))
+            laws.append((U[own], residual_of(r, D, u[own], x[own]), D))
         for i in range(self.m):
             at = 3 * self.k + i
             one, slope = linear_row(responses[i], u[at], x[at], bounds[4 * i : 4 * i + 4], soft)
-            laws.append(([U[at]], _residual([one], [[slope]], u[at : at + 1], x[at : at + 1]), [[slope]]))
-        uses = Counter(j for rows, _, _ in laws for j in rows[0])
-        finish: list[Callable[[Array], list[Any]]] = []
-        for rows, rest, D in laws:
-            alone = [j for j in rows[0] if uses[j] == 1]
-            finish.append((_add_reduced if len(alone) >= len(rows) else _add_law)(A, right, rows, rest, D, alone))
-        dz = _solved(A, right)
-        return np.array([x for changes in finish for x in changes(dz)])
+            laws.append(([U[at]], residual_of([one], [[slope]], u[at : at + 1], x[at : at + 1]), [[slope]]))
+        return solved_laws(self.rows.nv, laws)
 
     def within(self, x: Any, slide: Array, bounds: Array) -> Array:
         """Return impulses (n,) moved into the cones of points and onto the graphs of rows."""
@@ -183,6 +177,19 @@ class Newton:
         return where(todo > 0, new, x), where(todo > 0, self.rows.collected(entries, new), z)
 
 
+def solved_laws(nv: int, laws: list[Law]) -> Array:
+    """Return the changes of impulses (n,) by which laws hold, each given by its rows of U, its residual ρ and D."""
+    A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
+    right: list[Any] = [0] * nv
+    uses = Counter(j for rows, _, _ in laws for j in rows[0])
+    finish: list[Callable[[Array], list[Any]]] = []
+    for rows, rest, D in laws:
+        alone = [j for j in rows[0] if uses[j] == 1]
+        finish.append((_add_reduced if len(alone) >= len(rows) else _add_law)(A, right, rows, rest, D, alone))
+    dz = _solved(A, right)
+    return np.array([x for changes in finish for x in changes(dz)])
+
+
 def block(rows: list[dict[int, Any]]) -> list[list[Any]]:
     """Return the response (3, 3) of a point to its own impulse."""
     return [[sum(a * other[j] for j, a in row.items()) for other in rows] for row in rows]
@@ -198,7 +205,7 @@ def product(row: dict[int, Any], z: Any) -> Any:
     return sum(a * z[j] for j, a in row.items())
 
 
-def _residual(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[Any]:
+def residual_of(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[Any]:
     """Return r - D u - x."""
     n = range(len(u))
     return [r[a] - sum(D[a][c] * u[c] for c in n) - x[a] for a in n]
@@ -221,7 +228,7 @@ def _add_law(
             A[j, m] = A.get((j, m), 0) + left[j][0] * rows[0][m] + both
             if m != j:
                 A[m, j] = A.get((m, j), 0) + left[m][0] * rows[0][j] + both
-    return lambda dz: _residual(residual, D, [product(row, dz) for row in rows], [0] * len(rows))
+    return lambda dz: residual_of(residual, D, [product(row, dz) for row in rows], [0] * len(rows))
 
 
 def _add_reduced(
