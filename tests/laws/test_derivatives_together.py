@@ -160,7 +160,8 @@ def test_parameters_and_hessians(model, rng):
         gradients = sixd.vjp(primal, model, parameters=names, by=names)(*row, w)
         product = sum(float(np.sum(g * d)) for g, d in zip(gradients, changes, strict=True))
         assert abs(w @ along - product) < 1e-12 * max(map(np.linalg.norm, gradients))
-        H, n = sixd.hessian(primal, model, weight=w, by=("qd", "q"))(q, qd, x), model.nv
-        second = sixd.hvp(primal, model, by=("qd", "q"))
-        for k in (0, n - 1, n, 2 * n - 1):
-            assert error(np.concatenate(second(q, qd, x, w, *np.split(np.eye(2 * n)[k], 2))), H[:, k]) < DUALS
+    H, second = (
+        d(sixd.inverse_dynamics, model, by="q", **o) for d, o in ((sixd.hessian, {"weight": w}), (sixd.hvp, {}))
+    )
+    for k in (0, model.nv - 1):
+        assert error(second(q, qd, x, w, np.eye(model.nv)[k]), H(q, qd, x)[:, k]) < DUALS
