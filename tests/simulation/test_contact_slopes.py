@@ -150,7 +150,7 @@ def test_many_points(exact):
 
 
 def test_a_go2_stands(exact):
-    model = sixd.load(GO2, floating_base=True)
+    model = robots.quiet_load(GO2, floating_base=True)
     q = nonsmooth.go2_stance(model)
     legs = np.arange(model.nv) >= 6
     model = dataclasses.replace(model, rest=q.copy(), stiffness=60.0 * legs, damping=2.0 * legs)
