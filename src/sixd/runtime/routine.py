@@ -242,8 +242,9 @@ class Rollout:
         self.dtype, self.inputs, self.outputs = np.dtype(dtype), tuple(inputs), tuple(outputs)
         self.operations = operations
         loaded = Loaded(image)
+        every: list[Any] = [(), ("r",), *inputs]
         # kept whole, since it owns what the ufunc points to
-        self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, [(), ("r",), *inputs], outputs, loaded)
+        self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, every, outputs, loaded)
 
     def __call__(
         self, counts: Array, arrays: Sequence[Array], out: Sequence[Array | None] | None = None
