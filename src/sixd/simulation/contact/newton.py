@@ -46,6 +46,7 @@ _TOLERANCES = {"float64": (1e-8, 1e-7, 1e-6), "float32": (1e-5, 1e-5, 1e-5)}
 _EASIER = 3
 _SOFT = {"float64": 1e-6, "float32": 1e-3}
 _LATE, _LATE_SOFT = 6, 1e-4
+_EXACT = 0.01  # part of the tolerance beside sweeps: a guess that obeys the laws as well as that stays
 _SLIPS = 0.1  # of its friction: how close to the edge of its cone an impulse was that of a point that slips
 
 
@@ -70,9 +71,9 @@ class Newton:
         """
         start, step, end = self._programs
         known = U, b, slide, bounds
-        own = np.zeros(len(x)), np.zeros(6 * self.k), np.zeros(self.m)
-        u, *own = stages(start, *own, x, *known, when=todo)
-        found, _, _, done = stages(step, x, u, 0.0, 1 - todo, *known, *own, most=self.most, when=todo)
+        own = np.zeros(len(x)), todo, np.zeros(6 * self.k), np.zeros(self.m)
+        u, left, *own = stages(start, *own, x, *known, when=todo)
+        found, _, _, done = stages(step, x, u, 0.0, 1 - left, *known, *own, most=self.most, when=left)
         x, z = stages(end, x, z, todo, found, done, *known, when=todo)
         return x, z, done
 
@@ -83,21 +84,24 @@ class Newton:
         found: dict[str, tuple[int, ...]] = {"x": n, "u": n, "count": (), "done": ()}
         own: dict[str, tuple[int, ...]] = {"blocks": (6 * k,), "responses": (self.m,)}
         return (
-            trace(self._start, {"u": n, **own, "x": n, **known}, self.dtype),
+            trace(self._start, {"u": n, "todo": (), **own, "x": n, **known}, self.dtype),
             trace(self._step, {**found, **known, **own}, self.dtype),
             trace(self._end, {"x": n, "z": (self.rows.nv,), "todo": (), "found": n, "done": (), **known}, self.dtype),
         )
 
-    def _start(self, u: Any, blocks: Any, responses: Any, x: Array, entries: Array, b: Array, *_: Any) -> Any:
-        """Return the velocities (n,) with the impulses x, and the points' and rows' own responses."""
+    def _start(
+        self, u: Any, todo: Any, blocks: Any, responses: Any, x: Array, entries: Array, b: Array, slide: Array,
+        bounds: Array,
+    ) -> Any:  # fmt: skip
+        """Return the velocities (n,) with the impulses x, ``todo`` or 0 if they obey the laws, and the points' and
+        rows' own responses."""
         U = self.rows.rows(entries)
         found = [block(U[3 * i : 3 * i + 3]) for i in range(self.k)]
-        responses = [sum(a * a for a in row.values()) for row in U[3 * self.k :]]
-        return (
-            self._velocities(entries, b, x),
-            np.array([B[i][j] for B in found for i in range(3) for j in range(i, 3)]),
-            np.array(responses),
-        )
+        own = [sum(a * a for a in row.values()) for row in U[3 * self.k :]]
+        u = self._velocities(entries, b, x)
+        obey = self._size(found, own, u, x, slide, bounds) < TOLERANCE[self.dtype] * _EXACT
+        entries_of = np.array([B[i][j] for B in found for i in range(3) for j in range(i, 3)])
+        return u, where(obey, 0, todo), entries_of, np.array(own)
 
     def _velocities(self, entries: Array, b: Array, x: Array) -> Array:
         """Return b + U Uᵀx (n,). The sum of du would differ from it by rounding, times how stiff the laws are."""
@@ -131,11 +135,18 @@ class Newton:
         return where(before, x, x1), where(before, u, u1), count + 1, where(before, 1, found)
 
     def _before(self, blocks: Any, u: Array, x: Array) -> Array:
-        """Return velocities (n,) by which the laws take the modes of the impulses x alone."""
+        """Return velocities (n,) by which the laws take the modes of the impulses x alone.
+
+        Those of points that slide faster than friction could stop them stay: the direction of slip follows them.
+        """
         seen = list(u)
         for i, B in enumerate(blocks):
-            scale = maximum(B[1][1], B[2][2]) * -_SLIPS
-            seen[3 * i : 3 * i + 3] = where(x[3 * i] > 0, 0, 1), x[3 * i + 1] * scale, x[3 * i + 2] * scale
+            scale = maximum(B[1][1], B[2][2])
+            along = [x[3 * i + 1] * scale, x[3 * i + 2] * scale]
+            n, t = 3 * i, (u[3 * i + 1], u[3 * i + 2])
+            fast = t[0] * t[0] + t[1] * t[1] > along[0] * along[0] + along[1] * along[1]
+            seen[n] = where(x[n] > 0, 0, 1)
+            seen[n + 1 : n + 3] = [where(fast, v, y * -_SLIPS) for v, y in zip(t, along, strict=True)]
         return np.array(seen)
 
     def changes(
