@@ -14,7 +14,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 PICTURES = Path(__file__).parents[1] / "docs"
 SECTIONS = (
     "batch", "sizes", "single", "steps", "constrained", "rollouts", "nonsmooth", "threads", "start", "operations",
-    "growth", "equations", "derivatives",
+    "growth", "equations", "derivatives", "gradients",
 )  # fmt: skip
 FUNCTIONS = ("rnea", "aba", "crba", "jacobian")
 SIZES = (1, 16, 256, 4096, 100_000)
@@ -58,6 +58,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         closed_form,
         constrained,
         derivatives,
+        gradients,
         growth,
         nonsmooth,
         operations,
@@ -95,7 +96,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         "threads": threads.measure,
         "operations": operations.measure, "growth": growth.measure,
         "start": startup.measure, "equations": closed_form.measure,
-        "derivatives": derivatives.measure,
+        "derivatives": derivatives.measure, "gradients": gradients.measure,
     }  # fmt: skip
     for name, measure in measures.items():
         if name in sections:

@@ -28,6 +28,9 @@ _DERIVATIVES = {
     "drnea": ("∂RNEA", (2950, 4450, 10900, 23850, 34200), (25, 20, 12, 14, 8)),
     "daba": ("∂ABA", (4150, 6650, 26200, 43100, 125000), (20, 18, 8, 10, 4.5)),
 }
+_CODE_OF_DERIVATIVES = (0.3, 0.4, 0.5, 1.4, 1.8)  # of ∂RNEA: time to make the code of batches [s]
+_GRADIENTS = {"RNEA": 2.7, "ABA": 2.1, "Euler step": 2.1}  # operations of a vjp over those of the function
+_ROLLOUT_GRADIENT = 4.0  # over the rollout
 _START = (
     ("cold RNEA of an arm", 0.5, [("rnea", "ur5", "cold"), ("rnea", "panda", "cold")]),
     ("cold ABA of talos", 3.0, [("aba", "talos", "cold")]),
@@ -51,7 +54,7 @@ def show(session: Session) -> bool:
     """Add the table of targets; return whether all were measured and reached."""
     targets = [*_batches(session), *_singles(session), *_starts(session), *_growth(session), *_threads(session)]
     targets += [*_operations(session), *_constrained(session), *_rollouts(session), *_nonsmooth(session)]
-    targets += [*_equations(session), *_derivatives(session)]
+    targets += [*_equations(session), *_derivatives(session), *_gradients(session)]
     session.report.heading("Targets")
     if session.quick:
         session.report.paragraph(f"Only {session.rounds} rounds: a trial, whose verdicts mean little.")
@@ -205,6 +208,25 @@ def _derivatives(session: Session) -> list[Target]:
             found.append(_at_most(f"{title} of {robot}, operations", most, count, text=lambda x: f"{x:,.0f}"))
             value = _of_batch(session, (word, robot), "Pinocchio net", "sixd")
             found.append(_at_least(f"{title} of {robot}, times Pinocchio's call less the empty call", least, value))
+    for robot, longest in zip(_ROBOTS, _CODE_OF_DERIVATIVES, strict=True):
+        value = session.measured.get(("drnea", robot, "code"))
+        found.append(_at_most(f"∂RNEA of {robot}, code made in", longest, value, "s"))
+    for title, most in _GRADIENTS.items():
+        for robot in _ROBOTS:
+            value = session.measured.get(("vjp", title, robot, "operations"))
+            found.append(_at_most(f"vjp of {title} of {robot}, operations over the function's", most, value))
+    return found
+
+
+def _gradients(session: Session) -> list[Target]:
+    """Gradients of rollouts."""
+    found = []
+    for robot in ("ur5", "panda", "anymal, floating"):
+        for method in ("rk4", "euler"):
+            value = _quotient(session, ("gradient", robot, method), "gradient", "rollout")
+            found.append(
+                _at_most(f"gradient of a rollout over the rollout, {robot}, {method}", _ROLLOUT_GRADIENT, value)
+            )
     return found
 
 

@@ -140,3 +140,24 @@ def deepest_foot(model, q):
     """How far (m) the lowest foot is below z = 0 at any of the configurations (…, nq)."""
     low = [np.asarray(sixd.pose(model, q, f"{leg}_foot"))[..., 2, 3].min() - FOOT_RADIUS for leg in LEGS]
     return max(0.0, -min(low))
+
+
+def sledge():
+    """A free body on two hinged runners with six points each, and configurations on the ground: tilted runners, which
+    touch it with two points each, flat ones, and one of each kind."""
+    feet = np.array([(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.02, 0.0, 0.02)])
+    builder = sixd.ModelBuilder("sledge")
+    builder.add_body("sledge", "world", sixd.Free(), inertia=sixd.box(0.2, 0.2, 0.1, mass=2.0))
+    for name, y in (("left", 0.1), ("right", -0.1)):
+        builder.add_body(
+            name, "sledge", sixd.Revolute("x"), placement=sixd.placement([0, y, 0]),
+            inertia=sixd.box(0.2, 0.04, 0.05, mass=0.5), stiffness=20.0, damping=0.5,
+        )  # fmt: skip
+    model = builder.build()
+    q = np.tile([1.0, 0, 0, 0, 0, 0, 0.05, 0.0, 0.0], (3, 1))
+    q[0, 7:] = 0.2, -0.2
+    q[2, 7:] = 0.2, 0.0
+    for row in q:
+        poses = [np.asarray(sixd.pose(model, row, name)) for name in ("left", "right")]
+        row[6] -= min((T[2, :3] @ foot + T[2, 3]) for T in poses for foot in feet)
+    return model, sixd.RigidGround({"left": feet, "right": feet}, friction=0.5), q

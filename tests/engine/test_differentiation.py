@@ -458,7 +458,8 @@ def test_hostile_arguments():
                 make(*arguments)
         for options, text in [
             ({"by": "tau"}, "by"), ({"by": ()}, "expected names of inputs, each once: q, qd, qdd"),
-            ({"by": ("q", "q")}, "each once"), ({"by": ("q", 3)}, "by"), ({"parameters": ("mass",)}, "parameters"),
+            ({"by": ("q", "q")}, "each once"), ({"by": ("q", 3)}, "by"), ({"by": 5}, "by is 5, expected names"),
+            ({"f_ext": "yes"}, "f_ext is 'yes', expected True"), ({"parameters": ("mass",)}, "parameters"),
             ({"parameters": "inertia"}, "expected names in a tuple"), ({"dtype": "int8"}, "dtype"),
             ({"frame": "tool"}, "frame"), ({"shapes": {"z": (3,)}}, "shapes"),
         ]:  # fmt: skip
@@ -466,6 +467,8 @@ def test_hostile_arguments():
                 make(sixd.inverse_dynamics, model, **options)
         with pytest.raises(ScalarTypeError, match="takes no external forces"):
             make(sixd.mass_matrix, model, f_ext=True)
+        with pytest.raises(ScalarTypeError, match="has no inputs"):
+            make(lambda: 1.0, model)
         with pytest.raises(TraceError, match="Is a return missing"):
             make(lambda q: None, model)
         with pytest.raises(TraceError, match="condition"):

@@ -167,3 +167,24 @@ def test_reduced_models_and_equations(make, rng):
             (primal(system, q, qd, x + E) - primal(system, q, qd, x - E)).T / (2 * h),
         ]
         assert max(map(error, found, expected)) < 1e-8  # differences
+
+
+def test_loops_of_reduced_models(rng):
+    """A loop closed by a chain in independent coordinates: differences along it, and the gradients of ``vjp``."""
+    arm = sixd.zoo.planar(4).with_frame("pin", "world", sixd.placement((1.2, 0.5, 0)))
+    system = arm.with_constraints(sixd.Mimic("link2", "link1", 0.5, 0.1), sixd.Loop("pin", "tip", "point")).reduce()
+    q, qd = sixd.assemble(system, rng.uniform(-1, 1, system.nv), 0.3 * rng.normal(size=system.nv))
+    tau, h = rng.normal(size=system.nv), 1e-4
+    a, b = next(changes(system, q, qd, tau, rng))
+    found = sixd.constrained_dynamics_derivatives(system, q, qd, tau)
+    values = {
+        s: sixd.constrained_dynamics(system, *sixd.assemble(system, q + s * h * a, qd + s * h * b), tau)
+        for s in (-2, -1, 1, 2)
+    }
+    slopes = [(8 * (values[1][k] - values[-1][k]) - (values[2][k] - values[-2][k])) / (12 * h) for k in (0, 1)]
+    assert error(found.qdd_q @ a + found.qdd_qd @ b, slopes[0]) < 1e-7  # differences
+    assert error(found.lam_q @ a + found.lam_qd @ b, slopes[1]) < 1e-7
+    w, v = rng.normal(size=system.nv), rng.normal(size=found.lam_q.shape[0])
+    gradient = sixd.vjp(sixd.constrained_dynamics, system)(q, qd, tau, w, v)
+    assert abs(gradient.q @ a + gradient.qd @ b - (w @ slopes[0] + v @ slopes[1])) < 1e-7 * np.linalg.norm(gradient.q)
+    assert error(gradient.tau, w @ found.qdd_tau + v @ found.lam_tau) < TIGHT

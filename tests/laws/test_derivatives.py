@@ -15,7 +15,7 @@ from sixd.algorithms.aba import aba
 from sixd.algorithms.derivatives.joint_slopes import joint_slopes
 from sixd.algorithms.rnea import rnea
 from sixd.spatial.dual import duals, parts
-from sixd.spatial.transform import rotx, xlt
+from sixd.spatial.transform import rotx, roty, xlt
 
 pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
 
@@ -249,11 +249,55 @@ class ByBias(Parabola):
         return np.array([0, 0, 0, 0, 2 * qd[0] * qd[0], 0])
 
 
+class Ball(sixd.Joint):
+    """A joint of one's own on a curved space: its q is a quaternion."""
+
+    nq, nv = 4, 3
+    sphere = sixd.Spherical()
+
+    def transform(self, q):
+        return self.sphere.transform(q)
+
+    def subspace(self, q):
+        return self.sphere.subspace(q)
+
+    def integrate(self, q, dq):
+        return self.sphere.integrate(q, dq)
+
+    def difference(self, q0, q1):
+        return self.sphere.difference(q0, q1)
+
+    def neutral(self):
+        return self.sphere.neutral()
+
+    def random(self, rng, lower, upper):
+        return self.sphere.random(rng, lower, upper)
+
+
+class Bow(sixd.Joint):
+    """Two freedoms, an S that varies: a turn about x that slides along it by 0.3 q₁², then one about y."""
+
+    nq = nv = 2
+
+    def transform(self, q):
+        return roty(q[1]) @ xlt([0.3 * q[0] * q[0], 0, 0]) @ rotx(q[0])
+
+    def subspace(self, q):
+        first = roty(q[1]) @ np.array([1, 0, 0, 0.6 * q[0], 0, 0])
+        return np.stack([first, np.array([0, 1, 0, 0, 0, 0])], axis=1)
+
+    def subspace_rate(self, q, qd):
+        c, s, slide = sixd.spatial.cos(q[1]), sixd.spatial.sin(q[1]), 0.6 * q[0]
+        turned = np.array([-s, 0, c, -slide * s, 0, slide * c]) * qd[1]
+        first = turned + np.array([0, 0, 0, c, 0, s]) * (0.6 * qd[0])
+        return np.stack([first, np.zeros(6, dtype=int)], axis=1)
+
+
 @both
-@pytest.mark.parametrize("joint", [Parabola(), ByBias()], ids=["subspace_rate", "bias"])
+@pytest.mark.parametrize("joint", [Parabola(), ByBias(), Ball(), Bow()], ids=lambda joint: type(joint).__name__)
 def test_own_joints(joint, way, rng):
     model, (function, algorithm, _) = mechanism(joint), FUNCTIONS[way]
-    for q, qd, x in states(model, rng, count=2):
+    for q, qd, x in states(model, rng, count=1):
         assert max(map(error, function(model, q, qd, x), by_duals(algorithm, model, q, qd, x, None))) < TIGHT
 
 

@@ -12,6 +12,7 @@ from samples import KINDS, states
 from sixd.algorithms import kinematics, momentum
 from sixd.algorithms.aba import aba
 from sixd.algorithms.rnea import rnea
+from sixd.engine.parameters import with_parameters
 from sixd.spatial.dual import duals, parts
 
 pytestmark = pytest.mark.long
@@ -135,3 +136,32 @@ def test_products_and_second_order(model, state, rng):
         second = sixd.hvp(primal, model)(*row, w, *d, f_ext=f_ext)
         expected = [w @ (a - b) / (2 * h) for a, b in zip(ahead, behind, strict=True)]
         assert max(map(error, second, expected)) < DIFFERENCES
+
+
+def test_parameters_and_hessians(model, rng):
+    """By inertia, placements, damping, friction, armature and gravity, all at once; columns of the Hessian are products."""
+    q, qd, x = next(states(model, rng))
+    values = {
+        "inertia": np.array([sixd.Inertia.from_matrix(I).parameters for I in model.inertia[1:]], dtype=float),
+        "placements": model.placement[1:].astype(float),
+        **{
+            name: np.asarray(getattr(model, name), dtype=float)
+            for name in ("damping", "friction", "armature", "gravity")
+        },
+    }
+    names, w = tuple(values), rng.normal(size=model.nv)
+    changes = [rng.normal(size=v.shape) for v in values.values()]
+    moved = with_parameters(model, {n: duals(v, d) for (n, v), d in zip(values.items(), changes, strict=True)})
+    for primal, algorithm in ((sixd.inverse_dynamics, rnea), (sixd.forward_dynamics, aba)):
+        row = (q, qd, x, *values.values())
+        along = sixd.jvp(primal, model, parameters=names, by=names)(*row, *changes)
+        expected = parts(algorithm(moved, *(duals(v, np.zeros_like(v)) for v in (q, qd, x))))[1]
+        assert error(along, np.asarray(expected, dtype=float)) < DUALS
+        gradients = sixd.vjp(primal, model, parameters=names, by=names)(*row, w)
+        product = sum(float(np.sum(g * d)) for g, d in zip(gradients, changes, strict=True))
+        assert abs(w @ along - product) < 1e-12 * max(map(np.linalg.norm, gradients))
+    H, second = (
+        d(sixd.inverse_dynamics, model, by="q", **o) for d, o in ((sixd.hessian, {"weight": w}), (sixd.hvp, {}))
+    )
+    for k in (0, model.nv - 1):
+        assert error(second(q, qd, x, w, np.eye(model.nv)[k]), H(q, qd, x)[:, k]) < DUALS

@@ -1,5 +1,6 @@
 """Objects in compiled code: whether they have changed, and which cannot be watched."""
 
+import copy
 import gc
 import random
 import threading
@@ -154,6 +155,23 @@ def test_classes_that_change():
             delattr(owner, name)
         assert watched.is_unchanged()
     law.__class__ = Base
+    assert not watched.is_unchanged()
+
+
+def test_what_python_adds_to_a_class():
+    """The first copy of an object leaves a note in its class, which does not change what it does."""
+
+    class Local:
+        gain = 1.0
+
+    law = Local()
+    watched, entries = watch(law), set(vars(Local))
+    copy.deepcopy(law)
+    assert set(vars(Local)) - entries == {"__slotnames__"}
+    assert watched.is_unchanged()
+    Local.more = 1.0
+    assert not watched.is_unchanged()
+    del Local.more, Local.gain
     assert not watched.is_unchanged()
 
 

@@ -7,7 +7,7 @@ Whatever compiles can be differentiated, by its arrays and by parameters of the 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -122,7 +122,9 @@ def make_primal(
     static: dict[str, Any],
 ) -> Primal:
     """The function of a call of ``sixd.jvp`` and the like, whose arguments are checked here."""
-    force = static.pop("f_ext", None) not in (None, False)
+    force = static.pop("f_ext", None)
+    if force is not None and not isinstance(force, (bool, np.bool_)):
+        raise ScalarTypeError(f"{where}: f_ext is {force!r:.60}, expected True to make the forces an input, or False.")
     request = make_request(where, function, model, "cpu", dtype, parameters, shapes, static)
     own = request.function
     own.require_numeric(f"{where}: {own.name}", model)
@@ -131,6 +133,10 @@ def make_primal(
             raise ScalarTypeError(f"{where}: f_ext was given, but {own.name} takes no external forces.")
         request = request._replace(force=True)
     names = request.arrays
+    if not names:
+        raise ScalarTypeError(f"{where}: {own.name} has no inputs, expected some to differentiate by.")
+    if by is not None and not isinstance(by, Iterable):
+        raise ScalarTypeError(f"{where}: by is {by!r}, expected names of inputs: {', '.join(names)}.")
     chosen = names if by is None else (by,) if isinstance(by, str) else tuple(by)
     for name in chosen:
         if name not in names:

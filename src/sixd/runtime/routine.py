@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC
+from sixd.codegen.llvm.machine import ALIGNED, LINE, MALLOC
 from sixd.locks import Lock
 from sixd.runtime import calls, threads
 from sixd.runtime.calls import Code, shell_is_loaded
@@ -242,8 +242,9 @@ class Rollout:
         self.dtype, self.inputs, self.outputs = np.dtype(dtype), tuple(inputs), tuple(outputs)
         self.operations = operations
         loaded = Loaded(image)
+        given: list[Any] = [(), ("r",), *inputs]
         # kept whole, since it owns what the ufunc points to
-        self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, [(), ("r",), *inputs], outputs, loaded)
+        self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, given, outputs, loaded)
 
     def __call__(
         self, counts: Array, arrays: Sequence[Array], out: Sequence[Array | None] | None = None
@@ -290,7 +291,7 @@ def load_step(image: Image, form: str, dtype: str, inputs: Sequence[Shape], outp
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """An array for results; a large one is aligned as compiled code expects, as newly allocated memory is."""
     size = math.prod(shape) * dtype.itemsize
-    if size <= CACHE:
+    if size <= ALIGNED:
         return np.empty(shape, dtype)
     memory = np.empty(size + LINE, np.uint8)
     start = (MALLOC - memory.ctypes.data) % LINE

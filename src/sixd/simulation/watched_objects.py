@@ -29,6 +29,7 @@ _SKIPPED = {
     "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__annotate_func__",
     "__annotations_cache__", "__static_attributes__", "__firstlineno__", "__match_args__", "__parameters__",
     "__orig_bases__", "__dataclass_fields__", "__dataclass_params__", "__abstractmethods__", "_abc_impl",
+    "__slotnames__",
 }  # fmt: skip
 _UNSEEN = {"__getattr__", "__getattribute__", "__slots__"}  # attributes that come from elsewhere
 
@@ -196,14 +197,15 @@ def _check_class(c: type, path: Path) -> Check:
     entries = vars(c)
     if not _UNSEEN.isdisjoint(entries):
         raise Unwatchable
-    length = len(entries)
+    length, count = len(entries), len(entries.keys() - _SKIPPED)
     functions = [(name, _reference(x)) for name, x in entries.items() if type(x) is FunctionType]
     rest = [name for name, x in entries.items() if type(x) is not FunctionType and name not in _SKIPPED]
     others = [(name, _check_entry(entries[name], path)) for name in rest]
 
     def check(y: Any) -> bool:
         now = y.__dict__
-        if len(now) != length:
+        # Python adds some that are skipped when they are first needed, as the first copy of an object does
+        if len(now) != length and len(now.keys() - _SKIPPED) != count:
             return False
         for name, reference in functions:
             if now.get(name, check) is not reference():

@@ -9,7 +9,7 @@ each call. A repeated call is differentiated at its final outputs, by the implic
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from sixd.errors import TraceError
 from sixd.spatial.scalar import Array, object_array, where
 from sixd.trace import derivative
 from sixd.trace.derivative import is_zero
+from sixd.trace.expr import Expr, Graph
+from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
 from sixd.trace.replay import replay
 from sixd.trace.stages import Recipe, Stages, Work, trace_stages
@@ -27,6 +29,8 @@ Shape = tuple[int, ...]
 MOST = 100  # iterations of λ; each reduces its error as one of the repeated call does
 # operations for an entry of a result above which it is recorded on the way there rather than computed again
 _WORTH = 12
+_MANY = 8  # records of results of calls that are arrays of their own
+_RECORDS = "records"
 
 
 def there_and_back(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: str) -> tuple[Recipe, Recipe]:
@@ -60,7 +64,29 @@ def there_and_back(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dt
     read = {*recipe.series, *(name for work in made.works for name in work.inputs)}
     recorded = tuple(f"by {name}" for name in by if name in recipe.series)
     made = replace(made, series=tuple(name for name in series if name in read), recorded=recorded, backwards=True)
-    return replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read)), made
+    there = replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read))
+    packed = tuple(name for name in inside if name in read)
+    return _together(there, made, packed, dtype) if len(packed) > _MANY else (there, made)
+
+
+def _together(there: Recipe, back: Recipe, names: tuple[str, ...], dtype: str) -> tuple[Recipe, Recipe]:
+    """The recipes with these records as one long array: the number of a function's arrays is limited."""
+    shapes = {name: there.memory[name] for name in names}
+    ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
+    long = {_RECORDS: (int(ends[-1]),)}
+
+    def unpack(array: Array) -> tuple[Any, ...]:
+        return tuple(_shaped(list(x), s) for x, s in zip(np.split(array, ends[:-1]), shapes.values(), strict=True))
+
+    pack = trace(lambda *arrays: np.concatenate([np.ravel(x) for x in arrays]), shapes, dtype)
+    last, first = Work(pack, names, (_RECORDS,)), Work(trace(unpack, long, dtype), (_RECORDS,), names)
+    assert there.recorded is not None
+    recorded = *(name for name in there.recorded if name not in shapes), _RECORDS
+    series = _RECORDS, *(name for name in back.series if name not in shapes)
+    return (
+        replace(there, memory={**there.memory, **long}, works=(*there.works, last), recorded=recorded),
+        replace(back, memory={**back.memory, **long}, works=(first, *back.works), series=series),
+    )
 
 
 def _is_long(work: Work, recipe: Recipe) -> bool:
@@ -87,9 +113,11 @@ class _Back:
 
     def __init__(self, stages: Stages, dtype: str, known: dict[str, Any]) -> None:
         self.stages, self.dtype, self.known = stages, dtype, known
+        self.recorded = set(known)
         self.weights: dict[str, Any] = {}
         self.depends: set[str] = set()
-        self.programs: dict[Any, Pullback] = {}
+        self.slopes: dict[Callable[[], Program], Program] = {}  # keeps them alive: pullbacks are found by their ids
+        self.pullbacks: dict[Any, Pullback] = {}
 
     def follow(self, works: Sequence[Work], roots: set[str]) -> None:
         """Do the calls once more, unless their results are known, and note which arrays depend on the roots."""
@@ -121,11 +149,13 @@ class _Back:
             return
         inputs, weights = self._inputs(work), [self.weights[work.outputs[k]] for k in have]
         if work.most == 1:
-            pull = self._pullback(work.program, want, have)
+            is_known = self.recorded.issuperset(work.outputs)
+            inputs += [self.known[name] for name in work.outputs if is_known]
+            pull = self._pullback(work.program, want, have, is_known)
         elif work.slope is None:
             raise TraceError("a repeated call without a slope cannot be differentiated.")
         else:
-            slope, count = work.slope(), len(work.outputs)
+            slope, count = self._slope(work.slope), len(work.outputs)
             inputs[:count] = [self.known[name] for name in work.outputs]
             own = self._pullback(slope, have, have)
             if own.found:  # a fixed point
@@ -135,18 +165,26 @@ class _Back:
         for k, weight in pull(self.stages, inputs, weights).items():
             self.add(work.inputs[k], weight)
 
-    def _pullback(self, program: Program, want: tuple[int, ...], have: tuple[int, ...]) -> Pullback:
-        """The transpose of a program's slopes, made once for all calls of it."""
-        key = id(program), want, have
-        if key not in self.programs:
-            self.programs[key] = make_pullback(program, want, have, self.dtype)
-        return self.programs[key]
+    def _slope(self, make: Callable[[], Program]) -> Program:
+        """The slope of a repeated call, made once for all calls that have it."""
+        if make not in self.slopes:
+            self.slopes[make] = make()
+        return self.slopes[make]
+
+    def _pullback(
+        self, program: Program, want: tuple[int, ...], have: tuple[int, ...], is_known: bool = False
+    ) -> Pullback:
+        """The transpose of a program's slopes, made once for all calls of it; see :func:`make_pullback`."""
+        key = id(program), want, have, is_known
+        if key not in self.pullbacks:
+            self.pullbacks[key] = make_pullback(program, want, have, self.dtype, is_known)
+        return self.pullbacks[key]
 
 
 class Pullback(NamedTuple):
     """The program (weights of outputs…, inputs…) -> weights of the inputs number ``found``.
 
-    ``needed`` are the numbers of the inputs that it takes.
+    ``needed`` are the numbers of the inputs that it takes; the outputs, if known, are inputs after the others.
     """
 
     program: Program
@@ -165,14 +203,21 @@ class Pullback(NamedTuple):
         return dict(zip(self.found, _tuple(results), strict=True))
 
 
-def make_pullback(program: Program, want: tuple[int, ...], have: tuple[int, ...], dtype: str) -> Pullback:
-    """The transpose of the slopes of some of a program's outputs by some of its inputs."""
+def make_pullback(
+    program: Program, want: tuple[int, ...], have: tuple[int, ...], dtype: str, is_known: bool = False
+) -> Pullback:
+    """The transpose of the slopes of some of a program's outputs by some of its inputs.
+
+    ``is_known``: the outputs are given, and not computed again.
+    """
     slots = {f"in{k}": slot.shape for k, slot in enumerate(program.inputs)}
+    slots |= {f"out{k}": slot.shape for k, slot in enumerate(program.outputs) if is_known}
     shapes = {f"weight{k}": program.outputs[k].shape for k in have}
     found: list[int] = []
 
     def pulled(*arrays: Any) -> tuple[Any, ...]:
-        weights, inputs = arrays[: len(have)], arrays[len(have) :]
+        weights, rest = arrays[: len(have)], arrays[len(have) :]
+        inputs, given = rest[: len(program.inputs)], rest[len(program.inputs) :]
         graph = next(e.graph for array in arrays for e in np.ravel(np.asarray(array, dtype=object)))
         graph.implicit = program.source is not None
         results = replay(program, inputs) if program.source is None else _tuple(program.source(*inputs))
@@ -180,7 +225,8 @@ def make_pullback(program: Program, want: tuple[int, ...], have: tuple[int, ...]
         outputs = [e for k in have for e in graph.entries(results[k])]
         variables = [e for k in want for e in graph.entries(inputs[k])]
         cotangents = [e for w in weights for e in graph.entries(w)]
-        slopes = iter(derivative.resolved(derivative.vjp(outputs, variables, cotangents)))
+        pairs = ((e, x) for r, g in zip(results, given, strict=False) for e, x in _entry_pairs(graph, r, g))
+        slopes = iter(derivative.resolved(derivative.vjp(outputs, variables, cotangents), dict(pairs)))
         gradients: list[Any] = []
         for k in want:
             own = [next(slopes) for _ in program.inputs[k].entries]
@@ -215,6 +261,14 @@ def iteration(pull: Pullback, have: tuple[int, ...], dtype: str) -> Program:
         return *kept, where(before, left, size), where(shrinks, done, 1)
 
     return trace(once, shapes, dtype)
+
+
+def _entry_pairs(graph: Graph, results: Any, known: Any) -> Iterator[tuple[int, Expr]]:
+    """The indices of results that are computed, and the same as they are known."""
+    for e, x in zip(graph.entries(results), graph.entries(known), strict=True):
+        value = e.args[0] if e.op is Op.HELD else e
+        if value.op not in (Op.CONST, Op.INPUT):
+            yield value.index, x
 
 
 def _tuple(result: Any) -> tuple[Any, ...]:

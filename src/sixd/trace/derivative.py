@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,11 +145,14 @@ def _add(weights: dict[int, _Weight], node: Expr, more: _Weight) -> None:
         weights[node.index] = _Weight(old.total + more.total)
 
 
-def resolved(outputs: Sequence[Any]) -> list[Any]:
-    """The outputs, numbers or nodes, with every held value replaced by its value."""
+def resolved(outputs: Sequence[Any], known: Mapping[int, Expr] | None = None) -> list[Any]:
+    """The outputs, numbers or nodes, with every held value replaced by its value, and nodes by what is ``known`` to be
+    equal to them."""
     nodes = [y for y in outputs if isinstance(y, Expr)]
-    changed: dict[int, Expr] = {}
+    changed: dict[int, Expr] = dict(known or {})
     for node in _revisited(live_nodes(nodes, held=0)):
+        if known and node.index in known:
+            continue
         args = [changed.get(a.index, a) for a in node.args]
         if node.op is Op.HELD:
             changed[node.index] = args[0]

@@ -21,8 +21,8 @@ from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, Slot, depth_first
 
-# neighbouring entries of an array: its index, the first entry (in code over a table a value), the number of entries
-Group = tuple[int, Any, int]
+# neighbouring entries of an array: its index, the first entry (in code over a table both are values), and how many
+Group = tuple[Any, Any, int]
 KINDS = {"float64": "double", "float32": "float"}
 
 TABLE: dict[Op, Callable[..., Value]] = {
@@ -55,10 +55,10 @@ class Memory(Protocol):
         """Load the entries of an input's group."""
 
     def alike(self, group: Group) -> object:
-        """Equal for the groups of one width of an output that the same code can store."""
+        """Equal for the groups of one width that the same code can store."""
 
     def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
-        """Store the entries of an output's group; if its first entry is a value, ``like`` is a group alike."""
+        """Store the entries of an output's group; if the group has values, ``like`` is one that is alike."""
 
 
 class Body:

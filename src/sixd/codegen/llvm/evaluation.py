@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.machine import (
-    CACHE,
+    ALIGNED,
     CONTIGUOUS_ALIGNED,
     DATA,
     DESCR,
@@ -215,7 +215,7 @@ class _Evaluation:
         """The shape of the k-th output of a batch."""
         code = self.code
         # larger ones are aligned with care (sixd.runtime.routine.new_array)
-        self._drop_if(self.bytes_of(spec).compare("sgt", CACHE), k, f"ptr {DECLINED}")
+        self._drop_if(self.bytes_of(spec).compare("sgt", ALIGNED), k, f"ptr {DECLINED}")
         code.repeat(
             spec.dimensions, lambda j: self.keep("shape", self.batch + j, read(code, code.at(spec.shape, j * 8)))
         )

@@ -24,8 +24,9 @@ NO_MEMORY = 1 << 32  # is added to the count if the heap has none
 
 EFFORT = "; effort "  # begins the text of a module; then follows the level of LLVM's code generator, 1 or 2
 
-# memory [bytes]: a cache line, the size of a cache, and the offset in a line at which glibc begins a large array
-LINE, CACHE, MALLOC = 64, 8 << 20, 16
+# memory [bytes]: a cache line, the size of a cache, the offset in a line at which glibc begins a large array, and the
+# size from which on arrays of results begin so wherever they come from
+LINE, CACHE, MALLOC, ALIGNED = 64, 8 << 20, 16, 2 << 20
 # bytes from the start of an object of NumPy's array class
 TYPE, DATA, NDIM, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
 CONTIGUOUS_ALIGNED, WRITEABLE, WARN_ON_WRITE = 0x0001 | 0x0100, 0x0400, -0x80000000

@@ -9,7 +9,7 @@ Operations and roundings are those of uncut code, so that the bits are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby, pairwise
 
@@ -33,9 +33,9 @@ _ARGUMENTS = "ptr noalias %work, ptr noalias %row, ptr %rows_of, ptr %context, i
 _KNOWN = "align 8, !invariant.load !1"
 
 
-def is_large(program: Program, start: int | None = None) -> bool:
-    """Whether a program is to be rolled: if it has ``start`` operations, on processors FROM."""
-    return WHEN == "always" or (WHEN == "by size" and program.operations >= (start or FROM))
+def is_large(program: Program, least: int | None = None) -> bool:
+    """Whether a program is to be rolled; ``least``: from so many operations on, ``FROM`` if omitted."""
+    return WHEN == "always" or (WHEN == "by size" and program.operations >= (FROM if least is None else least))
 
 
 def entries_memory(program: Program, type: Type) -> Callable[[Code], Memory]:
@@ -208,39 +208,32 @@ class _Writer:
                 self._put(code, value, at(lane, *kept))
 
     def _add_outputs(self) -> None:
-        """Copy the outputs from the work memory, group by group; groups of zeros are not read."""
+        """Copy the outputs from the work memory, group by group; lines of zeros are not read."""
 
-        def write(code: Code, like: Group) -> None:
-            k, _, width = like
-            values = [self._get(code, code.at("%work", self._word(code, 1 + j))) for j in range(width)]
-            self.memory(code).store((k, self._word(code, 0), width), values, like)
+        def write(code: Code, like: Group, zeros: Sequence[bool]) -> None:
+            addresses = (self._word(code, 2 + j) for j in range(zeros.count(False)))
+            values = [
+                code.const(0.0, self.type) if is_zero else self._get(code, code.at("%work", next(addresses)))
+                for is_zero in zeros
+            ]
+            self.memory(code).store((self._word(code, 0), self._word(code, 1), len(zeros)), values, like)
 
-        def write_zeros(code: Code, like: Group) -> None:
-            k, _, width = like
-            self.memory(code).store((k, self._word(code, 0), width), [code.const(0.0, self.type)] * width, like)
-
-        zero = self.constants.get(0.0, -1)
-        addresses = []
-        for slot, at in zip(self.program.outputs, self.rolled.outputs, strict=True):
-            fixed = [self.constants[e.value] if e.op is Op.CONST else 0 for e in slot.entries]
-            addresses.append(np.where(at < 0, fixed, at))
-
-        memory = self.memory(Code(self.module))
-        forms: dict[object, int] = {}  # of groups
-
-        def kind(group: Group) -> tuple[int, int, int, bool]:
+        memory, zero = self.memory(Code(self.module)), self.constants.get(0.0, -1)
+        forms: dict[object, int] = {}
+        found: list[tuple[str, Group, list[bool], list[int]]] = []
+        for group in memory.outputs:
             k, first, width = group
-            form = forms.setdefault(memory.alike(group), len(forms))
-            return k, width, form, bool((addresses[k][first : first + width] == zero).all())
-
-        for (k, width, form, is_zero), found in groupby(memory.outputs, key=kind):
-            groups = list(found)
-            first, name = np.array([g[1] for g in groups]), f"{k}x{width}.{form}"
-            if is_zero:
-                self._add(f"zero{name}", first[:, None], partial(write_zeros, like=groups[0]))
-            else:
-                rows = np.column_stack([first, addresses[k][first[:, None] + np.arange(width)] * self.type.bytes])
-                self._add(f"store{name}", rows, partial(write, like=groups[0]))
+            entries, at = self.program.outputs[k].entries[first : first + width], self.rolled.outputs[k]
+            fixed = [self.constants[e.value] if e.op is Op.CONST else 0 for e in entries]
+            at = np.where(at[first : first + width] < 0, fixed, at[first : first + width])
+            line = self.type.lanes if self.type.lanes > 1 and width % self.type.lanes == 0 else width
+            zeros = np.repeat((at == zero).reshape(-1, line).all(axis=1), line)
+            form = forms.setdefault((memory.alike(group), *zeros.tolist()), len(forms))
+            row = [k, first, *(at[~zeros] * self.type.bytes).tolist()]
+            found.append((f"store{form}", group, zeros.tolist(), row))
+        for name, run in groupby(found, key=lambda store: store[0]):
+            _, groups, flags, rows = zip(*run, strict=True)
+            self._add(name, np.array(rows), partial(write, like=groups[0], zeros=flags[0]))
 
     # the loop over the table ---------------------------------------------------------------------------
 

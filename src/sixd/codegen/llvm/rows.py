@@ -139,11 +139,13 @@ class Entries:
         return [self.code.load(self.type, self.code.at(first, j * self.type.bytes), flags) for j in range(group[2])]
 
     def alike(self, group: Group) -> object:
-        """Return None: all groups of one width are stored alike."""
+        """The output: all of its groups of one width are stored alike."""
+        return group[0]
 
     def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
         """Store the entries of an output's group."""
-        first = self.at(self.targets, group)
+        output, _, _ = like or group
+        first = self.at(self.targets, (output, *group[1:]))
         for j, value in enumerate(values):
             self.code.do(f"store {value}, {self.code.at(first, j * self.type.bytes)}, align {self.type.bytes}")
 

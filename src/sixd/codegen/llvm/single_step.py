@@ -11,7 +11,7 @@ from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Module, Type
 from sixd.codegen.llvm.loop import define_loop
 from sixd.codegen.llvm.machine import NO_MEMORY, offset
 from sixd.codegen.llvm.rolled import is_large
-from sixd.codegen.llvm.rollout import Works
+from sixd.codegen.llvm.rollout import ROLLED_FROM, Works
 from sixd.trace.stages import Recipe
 
 
@@ -72,7 +72,7 @@ def _step(works: Works) -> None:
 def _end(works: Works) -> None:
     """Return: suspect is also a row for which there was no memory."""
     code = works.code
-    if any(is_large(work.program) for work in works.recipe.works):
+    if any(is_large(work.program, ROLLED_FROM) for work in works.recipe.works):
         count = code.load(WORD, code.at("%context", offset("count")), "align 8")
         code.do(f"ret {count.compare('uge', NO_MEMORY)}")
     else:

@@ -79,9 +79,15 @@ def _mean(B: Block) -> Any:
 
 def _unit(d: Any) -> tuple[Any, list[Any]]:
     """Return the size and the direction of d (2,); (0, 0) of zero."""
-    size = sqrt(d[0] * d[0] + d[1] * d[1])
+    size = size_of(d)
     scale = 1 / where(size > 0, size, 1)
     return size, [d[0] * scale, d[1] * scale]
+
+
+def size_of(d: Any) -> Any:
+    """Return the size of d (2,), with the slope 0 at zero: that of a root is infinite there."""
+    square = d[0] * d[0] + d[1] * d[1]
+    return where(square > 0, sqrt(where(square > 0, square, 1)), 0)
 
 
 def in_cone(x: Any, mu: float, slide: Any) -> list[Any]:
@@ -116,9 +122,12 @@ def point_residual(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) 
 
 
 def linear_point(
-    B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str, soft: Any
+    B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str, soft: Any, shift: Any = None
 ) -> tuple[list[Any], list[list[Any]]]:
-    """Return r (3,) and D (3, 3) of a point's law at its impulse x and velocity u: open, sticking or slipping."""
+    """Return r (3,) and D (3, 3) of a point's law at its impulse x and velocity u: open, sticking or slipping.
+
+    ``shift`` (3,) are the entries of ``slide`` that r follows, where these differ in their derivatives.
+    """
     more = _mean(B)
     stiff = 1 / (more * soft)
     y = x[0] - u[0] * (1 / (B[0][0] + more * DAMPING[dtype]))
@@ -134,12 +143,14 @@ def linear_point(
     sticks = closed & (size <= reach)
     slips = closed & (size > reach)
     ahead = [along[0] + d[0] * rest, along[1] + d[1] * rest]
+    now = slide if shift is None else shift
+    follows = [now[1] + d[0] * (1 - now[0]), now[2] + d[1] * (1 - now[0])]
     across = minimum(reach * by_t / where(slips, size - reach, 1), stiff)  # of d: it turns with the velocity
     P = [[d[1] * d[1], -d[0] * d[1]], [-d[0] * d[1], d[0] * d[0]]]
     r = [where(closed, x[0], 0)]
     D = [[first, 0, 0]]
     for a in range(2):
-        r.append(where(sticks, x[a + 1], where(slips, -ahead[a] * x[0] * mu, 0)))
+        r.append(where(sticks, x[a + 1], where(slips, -follows[a] * x[0] * mu, 0)))
         row = [where(slips, -ahead[a] * stiff * mu, 0)]
         row += [where(sticks, stiff if a == c else 0, where(slips, P[a][c] * across, 0)) for c in range(2)]
         D.append(row)
@@ -170,12 +181,13 @@ def on_graph(x: Any, bounds: Any) -> Any:
     return where(x > hi, upper, where(x < lo, lower, x))
 
 
-def linear_row(B: Any, u: Any, x: Any, bounds: Any, soft: Any) -> tuple[Any, Any]:
-    """Return r and D of a joint row's law."""
-    lo, hi, low, high = bounds
+def linear_row(B: Any, u: Any, x: Any, bounds: Any, soft: Any, now: Any = None) -> tuple[Any, Any]:
+    """Return r and D of a joint row's law; r follows the bounds ``now``, where these differ in their derivatives."""
+    lo, hi = bounds[:2]
+    lo_now, hi_now, low, high = bounds if now is None else now
     new = row_impulse(B, u, x, bounds)
     stiff = 1 / (where(B > 0, B, 1) * soft)
     above, below = new > hi, new < lo
     fixed = above | below | ((new > lo) & (new < hi))
     at = where(above, low, where(below, high, 0))
-    return where(fixed, x + at * stiff, new), where(fixed, stiff, 0)
+    return where(fixed, x + at * stiff, where(new < hi, lo_now, hi_now)), where(fixed, stiff, 0)

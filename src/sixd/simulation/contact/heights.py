@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sixd.simulation.contact.newton import MANY, product
+from sixd.simulation.contact.newton import MANY, product, solved_symmetric
+from sixd.simulation.contact.slopes import height_slope
 from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 from sixd.trace.program import Program, trace
@@ -38,16 +39,30 @@ class HeightSolver:
         z before is a displacement that takes place anyway; points that are ``pressed`` (k,) end on the ground.
         """
         given = (np.zeros(self.k + self.m), z, 0.0)
-        _, z, _ = stages(self.program, *given, U, phi, pressed, reach, most=self.most)
+        known = U, phi, pressed, reach, z
+        _, z, _ = stages(self.program, *given, *known, most=self.most, slope=self._slope)
         return z
 
-    def _set(self) -> Program:
-        """Return the program (p, z, done, U, φ, pressed, reach) -> (p, z, done) of one set of points that push."""
-        k = self.k
-        shapes: dict[str, tuple[int, ...]] = {"p": (k,), "z": (self.rows.nv,), "done": (), "U": (self.rows.size,)}
-        shapes |= {"phi": (k,), "pressed": (k,), "reach": (0,)}
+    @property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of what an iteration reads: first what it replaces, then what is known."""
+        k, m, z = self.k, self.m, (self.rows.nv,)
+        known = {"U": (self.rows.size,), "phi": (k,), "pressed": (k,), "reach": (2 * m,), "start": z}
+        return {"p": (k + m,), "z": z, "done": (), **known}
 
-        def once(p: Array, z: Array, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array) -> Any:
+    def _slope(self) -> Program:
+        return height_slope(self.rows, self.k, self.m, self._shapes, self.dtype)
+
+    def _set(self) -> Program:
+        """Return the program of one set of points that push.
+
+        (p, z, done, U, φ, pressed, reach, start) -> (p, z, done).
+        """
+        k = self.k
+
+        def once(
+            p: Array, z: Array, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array, _: Any
+        ) -> Any:
             U = self.rows.rows(entries)[: 3 * k : 3]
             heights = [y + product(row, z) for y, row in zip(phi, U, strict=True)]
             responses = [sum(a * a for a in row.values()) for row in U]
@@ -67,18 +82,19 @@ class HeightSolver:
             found = where(wrong >= CLOSE[self.dtype], 0, 1)
             return where(before, p, np.array(new)), where(before, z, moved), where(before, 1, found)
 
-        return trace(once, shapes, self.dtype)
+        return trace(once, self._shapes, self.dtype)
 
     def _sweep(self) -> Program:
-        """Return the program (p, z, done, U, φ, pressed, reach) -> (p, z, done) of a sweep of 0 ≤ φ + (U z)_n ⟂ p ≥ 0.
+        """Return the program (p, z, done, U, φ, pressed, reach, start) -> (p, z, done) of a sweep.
 
+        Of 0 ≤ φ + (U z)_n ⟂ p ≥ 0, where z is ``start`` and what the pushes p change.
         Of points that are ``pressed`` φ + (U z)_n = 0. Joint rows stay within ``reach`` (2m,), from below and above.
         """
         k, m = self.k, self.m
-        shapes: dict[str, tuple[int, ...]] = {"p": (k + m,), "z": (self.rows.nv,), "done": (), "U": (self.rows.size,)}
-        shapes |= {"phi": (k,), "pressed": (k,), "reach": (2 * m,)}
 
-        def sweep(p: Array, z: Array, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array) -> Any:
+        def sweep(
+            p: Array, z: Array, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array, _: Any
+        ) -> Any:
             U, pushes, collected = self.rows.rows(entries), list(p), list(z)
             largest: Any = 0
             for i in range(k + m):
@@ -103,28 +119,4 @@ class HeightSolver:
                 where(before, 1, where(largest >= CLOSE[self.dtype], 0, 1)),
             )
 
-        return trace(sweep, shapes, self.dtype)
-
-
-def solved_symmetric(nv: int, U: list[dict[int, Any]], D: list[Any], change: list[Any]) -> Array:
-    """Return (1 + Uᵀ D U)⁻¹ Uᵀ change (nv,) for rows of U with the weights D, from the leaves to the root."""
-    A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}  # of j ≥ m
-    y: list[Any] = [0] * nv
-    for row, weight, x in zip(U, D, change, strict=True):
-        for j, a in row.items():
-            y[j] = y[j] + a * x
-            for m in (m for m in row if m <= j):
-                A[j, m] = A.get((j, m), 0) + a * weight * row[m]
-    inverses: list[Any] = [0] * nv
-    for i in reversed(range(nv)):
-        inverses[i] = 1 / A[i, i]
-        across = [j for j in range(i) if (i, j) in A]
-        for j in across:
-            factor = A[i, j] * inverses[i]
-            for m in (m for m in across if m <= j):
-                A[j, m] = A.get((j, m), 0) - factor * A[i, m]
-            y[j] = y[j] - factor * y[i]
-    z: list[Any] = []
-    for i in range(nv):
-        z.append((y[i] - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) * inverses[i])
-    return np.array(z)
+        return trace(sweep, self._shapes, self.dtype)

@@ -16,6 +16,7 @@ import numpy as np
 
 from sixd.simulation.contact.cone import point_impulse, row_impulse
 from sixd.simulation.contact.newton import COARSER, Newton, block, product
+from sixd.simulation.contact.slopes import impulse_slope
 from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 from sixd.trace.program import Program, trace
@@ -58,7 +59,8 @@ class ImpulseSolver:
             x, z, done = self.newton(stages, x, z, todo, U, b, slide, graphs)
             when = 1 - done
         state = (x, z, guess, FAR, 0.0, self.soft, done)
-        x, z, kept, *_, done = stages(self.program, *state, U, b, slide, graphs, most=self.most, when=when)
+        known = U, b, slide, graphs
+        x, z, kept, *_, done = stages(self.program, *state, *known, most=self.most, when=when, slope=self._slope)
         left = 1 - done
         x, z = stages(self.safe, x, z, left, kept, U, b, when=left)
         return x, z, done
@@ -80,17 +82,18 @@ class ImpulseSolver:
 
         return trace(safe, shapes, self.dtype)
 
+    @property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of what an iteration reads: first what it replaces, then what is known."""
+        n = (self.n,)
+        found = {"x": n, "z": (self.rows.nv,), "kept": n, "best": (), "count": (), "soft": (), "done": ()}
+        return {**found, "U": (self.rows.size,), "b": n, "slide": (3 * self.k,), "bounds": (4 * self.m,)}
+
+    def _slope(self) -> Program:
+        return impulse_slope(self.newton, self._shapes)
+
     def _iteration(self) -> Program:
-        n, k = self.n, self.k
-        shapes: dict[str, tuple[int, ...]] = {"x": (n,), "z": (self.rows.nv,), "kept": (n,), "best": (), "count": ()}
-        shapes |= {
-            "soft": (),
-            "done": (),
-            "U": (self.rows.size,),
-            "b": (n,),
-            "slide": (3 * k,),
-            "bounds": (4 * self.m,),
-        }
+        k = self.k
 
         def once(
             x: Array, z: Array, kept: Array, best: Any, count: Any, soft: Any, done: Any, entries: Array, b: Array,
@@ -120,7 +123,7 @@ class ImpulseSolver:
             old = (x, z, kept, best, count, soft)
             return (*(where(before, a, c) for a, c in zip(old, results, strict=True)), where(before, 1, found))
 
-        return trace(once, shapes, self.dtype)
+        return trace(once, self._shapes, self.dtype)
 
     def _sweep(
         self, U: Any, blocks: Any, b: Array, x: Array, z: Array, slide: Array, graphs: Array

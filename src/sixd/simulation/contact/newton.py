@@ -46,7 +46,11 @@ _TOLERANCES = {"float64": (1e-8, 1e-7, 1e-6), "float32": (1e-5, 1e-5, 1e-5)}
 _EASIER = 3
 _SOFT = {"float64": 1e-6, "float32": 1e-3}
 _LATE, _LATE_SOFT = 6, 1e-4
+_EXACT = 0.01  # part of the tolerance beside sweeps: a guess that obeys the laws as well as that stays
 _SLIPS = 0.1  # of its friction: how close to the edge of its cone an impulse was that of a point that slips
+
+
+Law = tuple[list[dict[int, Any]], list[Any], list[list[Any]]]
 
 
 class Newton:
@@ -67,9 +71,9 @@ class Newton:
         """
         start, step, end = self._programs
         known = U, b, slide, bounds
-        own = np.zeros(len(x)), np.zeros(6 * self.k), np.zeros(self.m)
-        u, *own = stages(start, *own, x, *known, when=todo)
-        found, _, _, done = stages(step, x, u, 0.0, 1 - todo, *known, *own, most=self.most, when=todo)
+        own = np.zeros(len(x)), todo, np.zeros(6 * self.k), np.zeros(self.m)
+        u, left, *own = stages(start, *own, x, *known, when=todo)
+        found, _, _, done = stages(step, x, u, 0.0, 1 - left, *known, *own, most=self.most, when=left)
         x, z = stages(end, x, z, todo, found, done, *known, when=todo)
         return x, z, done
 
@@ -80,21 +84,24 @@ class Newton:
         found: dict[str, tuple[int, ...]] = {"x": n, "u": n, "count": (), "done": ()}
         own: dict[str, tuple[int, ...]] = {"blocks": (6 * k,), "responses": (self.m,)}
         return (
-            trace(self._start, {"u": n, **own, "x": n, **known}, self.dtype),
+            trace(self._start, {"u": n, "todo": (), **own, "x": n, **known}, self.dtype),
             trace(self._step, {**found, **known, **own}, self.dtype),
             trace(self._end, {"x": n, "z": (self.rows.nv,), "todo": (), "found": n, "done": (), **known}, self.dtype),
         )
 
-    def _start(self, u: Any, blocks: Any, responses: Any, x: Array, entries: Array, b: Array, *_: Any) -> Any:
-        """Return the velocities (n,) with the impulses x, and the points' and rows' own responses."""
+    def _start(
+        self, u: Any, todo: Any, blocks: Any, responses: Any, x: Array, entries: Array, b: Array, slide: Array,
+        bounds: Array,
+    ) -> Any:  # fmt: skip
+        """Return the velocities (n,) with the impulses x, ``todo`` or 0 if they obey the laws, and the points' and
+        rows' own responses."""
         U = self.rows.rows(entries)
         found = [block(U[3 * i : 3 * i + 3]) for i in range(self.k)]
-        responses = [sum(a * a for a in row.values()) for row in U[3 * self.k :]]
-        return (
-            self._velocities(entries, b, x),
-            np.array([B[i][j] for B in found for i in range(3) for j in range(i, 3)]),
-            np.array(responses),
-        )
+        own = [sum(a * a for a in row.values()) for row in U[3 * self.k :]]
+        u = self._velocities(entries, b, x)
+        obey = self._size(found, own, u, x, slide, bounds) < TOLERANCE[self.dtype] * _EXACT
+        entries_of = np.array([B[i][j] for B in found for i in range(3) for j in range(i, 3)])
+        return u, where(obey, 0, todo), entries_of, np.array(own)
 
     def _velocities(self, entries: Array, b: Array, x: Array) -> Array:
         """Return b + U Uᵀx (n,). The sum of du would differ from it by rounding, times how stiff the laws are."""
@@ -128,11 +135,18 @@ class Newton:
         return where(before, x, x1), where(before, u, u1), count + 1, where(before, 1, found)
 
     def _before(self, blocks: Any, u: Array, x: Array) -> Array:
-        """Return velocities (n,) by which the laws take the modes of the impulses x alone."""
+        """Return velocities (n,) by which the laws take the modes of the impulses x alone.
+
+        Those of points that slide faster than friction could stop them stay: the direction of slip follows them.
+        """
         seen = list(u)
         for i, B in enumerate(blocks):
-            scale = maximum(B[1][1], B[2][2]) * -_SLIPS
-            seen[3 * i : 3 * i + 3] = where(x[3 * i] > 0, 0, 1), x[3 * i + 1] * scale, x[3 * i + 2] * scale
+            scale = maximum(B[1][1], B[2][2])
+            along = [x[3 * i + 1] * scale, x[3 * i + 2] * scale]
+            n, t = 3 * i, (u[3 * i + 1], u[3 * i + 2])
+            fast = t[0] * t[0] + t[1] * t[1] > along[0] * along[0] + along[1] * along[1]
+            seen[n] = where(x[n] > 0, 0, 1)
+            seen[n + 1 : n + 3] = [where(fast, v, y * -_SLIPS) for v, y in zip(t, along, strict=True)]
         return np.array(seen)
 
     def changes(
@@ -144,25 +158,16 @@ class Newton:
         The modes of points are those of the velocities ``seen`` (n,), if any, instead of u.
         """
         seen = u if seen is None else seen
-        nv = self.rows.nv
-        A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
-        right: list[Any] = [0] * nv
-        laws: list[tuple[list[dict[int, Any]], list[Any], list[list[Any]]]] = []
+        laws: list[Law] = []
         for i, mu in enumerate(self.friction):
             own = slice(3 * i, 3 * i + 3)
             r, D = linear_point(blocks[i], seen[own], x[own], mu, slide[own], self.dtype, soft)
-            laws.append((U[own], _residual(r, D, u[own], x[own]), D))
+            laws.append((U[own], residual_of(r, D, u[own], x[own]), D))
         for i in range(self.m):
             at = 3 * self.k + i
             one, slope = linear_row(responses[i], u[at], x[at], bounds[4 * i : 4 * i + 4], soft)
-            laws.append(([U[at]], _residual([one], [[slope]], u[at : at + 1], x[at : at + 1]), [[slope]]))
-        uses = Counter(j for rows, _, _ in laws for j in rows[0])
-        finish: list[Callable[[Array], list[Any]]] = []
-        for rows, rest, D in laws:
-            alone = [j for j in rows[0] if uses[j] == 1]
-            finish.append((_add_reduced if len(alone) >= len(rows) else _add_law)(A, right, rows, rest, D, alone))
-        dz = _solved(A, right)
-        return np.array([x for changes in finish for x in changes(dz)])
+            laws.append(([U[at]], residual_of([one], [[slope]], u[at : at + 1], x[at : at + 1]), [[slope]]))
+        return solved_laws(self.rows.nv, laws)
 
     def within(self, x: Any, slide: Array, bounds: Array) -> Array:
         """Return impulses (n,) moved into the cones of points and onto the graphs of rows."""
@@ -183,6 +188,19 @@ class Newton:
         return where(todo > 0, new, x), where(todo > 0, self.rows.collected(entries, new), z)
 
 
+def solved_laws(nv: int, laws: list[Law]) -> Array:
+    """Return the changes of impulses (n,) by which laws hold, each given by its rows of U, its residual ρ and D."""
+    A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
+    right: list[Any] = [0] * nv
+    uses = Counter(j for rows, _, _ in laws for j in rows[0])
+    finish: list[Callable[[Array], list[Any]]] = []
+    for rows, rest, D in laws:
+        alone = [j for j in rows[0] if uses[j] == 1]
+        finish.append((_add_reduced if len(alone) >= len(rows) else _add_law)(A, right, rows, rest, D, alone))
+    dz = _solved(A, right)
+    return np.array([x for changes in finish for x in changes(dz)])
+
+
 def block(rows: list[dict[int, Any]]) -> list[list[Any]]:
     """Return the response (3, 3) of a point to its own impulse."""
     return [[sum(a * other[j] for j, a in row.items()) for other in rows] for row in rows]
@@ -198,7 +216,7 @@ def product(row: dict[int, Any], z: Any) -> Any:
     return sum(a * z[j] for j, a in row.items())
 
 
-def _residual(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[Any]:
+def residual_of(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[Any]:
     """Return r - D u - x."""
     n = range(len(u))
     return [r[a] - sum(D[a][c] * u[c] for c in n) - x[a] for a in n]
@@ -221,7 +239,7 @@ def _add_law(
             A[j, m] = A.get((j, m), 0) + left[j][0] * rows[0][m] + both
             if m != j:
                 A[m, j] = A.get((m, j), 0) + left[m][0] * rows[0][j] + both
-    return lambda dz: _residual(residual, D, [product(row, dz) for row in rows], [0] * len(rows))
+    return lambda dz: residual_of(residual, D, [product(row, dz) for row in rows], [0] * len(rows))
 
 
 def _add_reduced(
@@ -275,7 +293,33 @@ def _solved(A: dict[tuple[int, int], Any], right: list[Any]) -> Array:
             for m in across:
                 A[j, m] = A.get((j, m), 0) - factor * A[i, m]
             y[j] = y[j] - factor * y[i]
+    return _substituted(A, y, inverses)
+
+
+def solved_symmetric(nv: int, U: list[dict[int, Any]], D: list[Any], change: list[Any]) -> Array:
+    """Return (1 + Uᵀ D U)⁻¹ Uᵀ change (nv,) for rows of U with the weights D, from the leaves to the root."""
+    A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}  # of j ≥ m
+    y: list[Any] = [0] * nv
+    for row, weight, x in zip(U, D, change, strict=True):
+        for j, a in row.items():
+            y[j] = y[j] + a * x
+            for m in (m for m in row if m <= j):
+                A[j, m] = A.get((j, m), 0) + a * weight * row[m]
+    inverses: list[Any] = [0] * nv
+    for i in reversed(range(nv)):
+        inverses[i] = 1 / A[i, i]
+        across = [j for j in range(i) if (i, j) in A]
+        for j in across:
+            factor = A[i, j] * inverses[i]
+            for m in (m for m in across if m <= j):
+                A[j, m] = A.get((j, m), 0) - factor * A[i, m]
+            y[j] = y[j] - factor * y[i]
+    return _substituted(A, y, inverses)
+
+
+def _substituted(A: dict[tuple[int, int], Any], y: list[Any], inverses: list[Any]) -> Array:
+    """Return the solution (n,) with the lower triangle that is left of A, from the root to the leaves."""
     z: list[Any] = []
-    for i in range(n):
-        z.append((y[i] - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) * inverses[i])
+    for i, right in enumerate(y):
+        z.append((right - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) * inverses[i])
     return np.array(z)

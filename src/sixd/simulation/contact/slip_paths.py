@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sixd.spatial.scalar import minimum, sqrt, where
+from sixd.simulation.contact.cone import size_of
+from sixd.spatial.scalar import minimum, where
 
 # parts of a step in which the path of a point that stops is followed: a box at 1 ms stops within 2e-7 m of where it
 # should (5e-7 on a straight line), a go2 that lands with slipping feet has half of the error
@@ -38,7 +39,7 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
     """
     if not mu:
         return Slip([0, 0, 0], [0, 0], 0, 0)
-    speed = _size(v)
+    speed = size_of(v)
     scale = 1 / where(speed > 0, speed, 1)
     s = [v[0] * scale, v[1] * scale]
     most = l[0] * mu
@@ -47,7 +48,7 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
     # the velocity at the end, had it been braked along -s
     more = [-s[0] * most - l[1], -s[1] * most - l[2]]
     e = [w[r] + B[r][0] * more[0] + B[r][1] * more[1] for r in range(2)]
-    along, end = e[0] * s[0] + e[1] * s[1], _size(e)
+    along, end = e[0] * s[0] + e[1] * s[1], size_of(e)
     turns = held & (along < 0) & (speed > 0)
     both = speed + end
     part = where(turns, speed / where(turns, speed - along, 1), minimum(0.5, speed / where(both > 0, both, 1)))
@@ -84,14 +85,10 @@ def _stopping(B: Any, v: Any, w: Any, l: Any, most: Any, h: Any) -> list[Any]:
         y = [y[0] + gain[0], y[1] + gain[1]]
         x = impulse(y)
         rests = x[0] * x[0] + x[1] * x[1] <= most * most
-        size = _size(y)
+        size = size_of(y)
         brake = most / where(size > 0, size, 1)
         x = [y[0] * brake, y[1] * brake]
         y = [where(rests, 0, y[r] - B[r][0] * x[0] - B[r][1] * x[1]) for r in range(2)]
         weight = 1 if j < _PARTS - 1 else 0.5
         way = [way[r] + y[r] * weight for r in range(2)]
     return impulse([(way[r] / _PARTS - (v[r] + y[r]) / 2) * h for r in range(2)])
-
-
-def _size(x: Any) -> Any:
-    return sqrt(x[0] * x[0] + x[1] * x[1])

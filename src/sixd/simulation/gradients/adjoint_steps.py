@@ -7,8 +7,8 @@ the sum of a cost. The backward step is its adjoint (``sixd.trace.adjoint``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from sixd.trace.replay import replay
 from sixd.trace.stages import Recipe, Stages, trace_stages
 from sixd.waiting import watched
 
+T = TypeVar("T")
 TAU = "constant tau"
 COST = "cost"
 _MOST_KEPT = 16  # of one system
@@ -56,18 +57,27 @@ def steps_there_and_back(problem: Problem, method: str, dtype: str, cost: Progra
 
     It is kept with the system, unless forces of users' own classes act, which may change.
     """
-    memo = known_of(problem.system)
-    key = "gradient", method, dtype, problem.key, cost and graph_text(cost)
-    if problem.key is not None and key in memo:
-        return memo[key]
-    with watched(f"compiling {problem.where} for {problem.system.name!r}"):
-        pair = _make_pair(problem, method, dtype, cost)
-    if problem.key is not None:
-        old = [k for k in list(memo) if isinstance(k, tuple) and k and k[0] == "gradient"]
+
+    def make() -> Pair:
+        with watched(f"compiling {problem.where} for {problem.system.name!r}"):
+            return _make_pair(problem, method, dtype, cost)
+
+    if problem.key is None:
+        return make()
+    return _kept(problem.system, ("gradient", method, dtype, problem.key, cost and graph_text(cost)), make)
+
+
+def _kept(system: System, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+    """Return what a system's memo has for the key, made at the first call; the latest keys are kept."""
+    memo = known_of(system)
+    found = memo.get(key)
+    if found is None:
+        found = make()
+        old = [k for k in list(memo) if isinstance(k, tuple) and k[:1] == key[:1]]
         for k in old[: max(0, len(old) + 1 - _MOST_KEPT)]:
             memo.pop(k, None)
-        memo[key] = pair
-    return pair
+        memo[key] = found
+    return found
 
 
 def _make_pair(problem: Problem, method: str, dtype: str, cost: Program | None) -> Pair:
@@ -136,23 +146,27 @@ def traced_cost(
         ) from error
 
 
-def value_and_slopes(program: Program, dtype: str) -> Program:
-    """Return the program (arrays…) -> (value, slopes by each array) of a cost."""
+def final_code(problem: Problem, program: Program, dtype: str) -> Rollout:
+    """Return the code of a final cost: (q, qd, zeros…) of rows -> (q, qd, value, slopes by q, slopes by qd)."""
     shapes = {slot.name: slot.shape for slot in program.inputs}
+    state: dict[str, tuple[int, ...]] = {**shapes, "value": (), **{f"by {name}": x for name, x in shapes.items()}}
 
     def both(*arrays: Any) -> tuple[Any, ...]:
         (value,) = replay(program, arrays)
-        entries = [e for array in arrays for e in np.ravel(np.asarray(array, dtype=object))]
-        if not isinstance(value, Expr):
-            return value, *(np.zeros(shape) for shape in shapes.values())
-        slopes = iter(derivative.resolved(derivative.vjp([value], entries, [1])))
-        return value, *(_shaped([next(slopes) for _ in np.ravel(a)], np.shape(a)) for a in arrays)
+        entries = [e for array in arrays for e in np.ravel(array)]
+        slopes = iter(derivative.resolved(derivative.vjp([entries[0].graph.lift(value)], entries, [1])))
+        return value, *(object_array([next(slopes) for _ in a], np.shape(a)) for a in arrays)
 
-    return trace(both, shapes, dtype)
+    def step(stages: Stages, *arrays: Any) -> tuple[Any, ...]:
+        given = arrays[: len(shapes)]
+        return *given, *stages(traced, *given)
 
+    def make() -> Rollout:
+        recipe = replace(trace_stages(step, state, {}, dtype), recorded=())
+        return make_rollout(recipe, recipe_key(recipe, dtype), problem.where, "final", problem.system.name, dtype)
 
-def _shaped(entries: list[Any], shape: tuple[int, ...]) -> Any:
-    return object_array(entries, shape) if shape else entries[0]
+    traced = trace(both, shapes, dtype)
+    return _kept(problem.system, ("gradient", "final", dtype, graph_text(traced)), make)
 
 
 # the tangent space ---------------------------------------------------------------------------------

@@ -12,16 +12,16 @@ from sixd.errors import ScalarTypeError, ShapeError, unknown_name
 from sixd.model.system import System, require_system
 from sixd.runtime import threads
 from sixd.runtime.batch import require_unmasked
-from sixd.runtime.routine import VECTOR, new_array
+from sixd.runtime.routine import VECTOR, Rollout, new_array
 from sixd.simulation.gradients.adjoint_steps import (
     COST,
     TAU,
     Pair,
     evaluated,
+    final_code,
     steps_there_and_back,
     to_tangent,
     traced_cost,
-    value_and_slopes,
 )
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
@@ -45,8 +45,8 @@ class RolloutGradient(NamedTuple):
     controls : (…, steps, nv).
     parameters : name -> (…, core).
     last_q, last_qd : (…, nq), (…, nv), the state at the end.
-    facts : "memory" [MB] of recorded states; "unsolved", by row, problems of impulses (friction, limits, contact) that
-        were not solved: gradients of such rows are NaN.
+    facts : "memory" [MB] of recorded states; with friction, limits, contact or method "implicit" also "unsolved", by
+        row: how many problems of impulses, or matrices of steps, had no solution; gradients of such rows are NaN.
     """
 
     cost: Array
@@ -134,12 +134,13 @@ def rollout_gradient(
         along = traced_cost(where, "cost", cost, {"t": (), "q": (nq,), "qd": (nv,), "tau": (nv,)}, dtype)
     end = None
     if final is not None:
-        end = value_and_slopes(traced_cost(where, "final", final, {"q": (nq,), "qd": (nv,)}, dtype), dtype)
+        program = traced_cost(where, "final", final, {"q": (nq,), "qd": (nv,)}, dtype)
+        end = final_code(setup.problem, program, dtype)
     pair = steps_there_and_back(setup.problem, method, dtype, along)
-    work = _Work(setup, pair, h, taus.astype(dtype), end)
+    sweeps = _Sweeps(setup, pair, h, taus.astype(dtype, copy=False), end)
     with Progress(f"{where} {system.name}", max(setup.rows, 1), progress) as bar:
-        work.run(bar)
-    return work.result()
+        sweeps.run(bar)
+    return sweeps.result()
 
 
 def _controls(where: str, system: System, controls: Any) -> Array:
@@ -156,13 +157,13 @@ def _controls(where: str, system: System, controls: Any) -> Array:
         )
     if not np.isfinite(taus).all():
         raise ScalarTypeError(f"{where}: controls hold NaN or infinity, expected finite numbers.")
-    return taus if taus.dtype == np.float32 else taus.astype(float)
+    return taus if taus.dtype == np.float32 else taus.astype(float, copy=False)
 
 
-class _Work:
+class _Sweeps:
     """All rows, block by block: there, with states recorded, and back."""
 
-    def __init__(self, setup: Setup, pair: Pair, h: float, taus: Array, end: Any) -> None:
+    def __init__(self, setup: Setup, pair: Pair, h: float, taus: Array, end: Rollout | None) -> None:
         self.setup, self.pair, self.end = setup, pair, end
         self.steps, self.nv = taus.shape[-2:]
         rows, dtype = setup.rows, setup.dtype
@@ -176,7 +177,7 @@ class _Work:
         self.start = {name: np.zeros((rows, *shape), dtype) for name, shape in pair.state.items()}
         self.start |= {"q": normalized(setup), "qd": setup.qd, "u": setup.u}
         made = {name: np.zeros((rows, *shape), dtype) for name, shape in pair.gradients.items() if name != TAU}
-        self.found = made | {TAU: np.zeros((rows, self.steps, self.nv), dtype)}
+        self.found = made | {TAU: new_array((rows, self.steps, self.nv), np.dtype(dtype))}
         self.last = {name: x.copy() for name, x in self.start.items()}
         self.cost = np.zeros(rows, dtype)
         self._plan()
@@ -248,9 +249,10 @@ class _Work:
             self.cost[rows] = state[COST]
             weights[COST][:] = 1
         if self.end is not None:
-            value, by_q, by_qd = evaluated(self.end, (state["q"], state["qd"]), dtype)
+            given = state["q"], state["qd"]
+            zeros = [np.zeros(len(given[0]), dtype), *map(np.zeros_like, given)]
+            _, _, value, weights["q"], weights["qd"] = self.end(np.ones(1), [*given, *zeros])
             self.cost[rows] += value
-            weights["q"], weights["qd"] = by_q, by_qd
         return weights
 
     def _back(self, rows: slice, piece: slice, weights: dict[str, Array]) -> dict[str, Array]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning, unknown_name
-from sixd.model.system import System
+from sixd.model.system import System, require_system
 from sixd.simulation.gradients.adjoint_steps import (
     TAU,
     Pair,
@@ -84,6 +84,7 @@ def step_derivatives(
     ((2, 2), (2, 1))
     """
     where = "step_derivatives"
+    require_system(where, system)
     if method not in FIXED_STEP:
         raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
     h = positive(where, "dt", dt, "s", zero=False)
@@ -91,6 +92,8 @@ def step_derivatives(
         raise ScalarTypeError(f"{where}: t is {t!r}, expected a finite number [s].")
     if controller is not None and not callable(controller):
         raise ScalarTypeError(f"{where}: controller is {controller!r:.60}, expected a function. Give arrays as tau=.")
+    if tau is not None and np.shape(tau)[-1:] != (system.nv,):
+        raise ShapeError(f"{where}: tau has shape {np.shape(tau)}, expected (…, {system.nv}), nv of {system.name!r}.")
     setup = make_setup(
         where, system, q, qd, controller=tau if tau is not None else np.zeros(system.nv), sample_time=None, f_ext=f_ext,
         forces=forces, parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=None,
@@ -100,8 +103,8 @@ def step_derivatives(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)  # the error below says the same
             law = make_setup(
-                where, system, q, qd, controller=controller, sample_time=None, f_ext=None, forces=(), parameters=None,
-                constraints=constraints, stabilisation=stabilisation, seed=None, start=float(t),
+                where, system, q, qd, controller=controller, sample_time=None, f_ext=None, forces=(),
+                parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=None, start=float(t),
             )  # fmt: skip
         if law.sampled is not None:
             raise ScalarTypeError(
@@ -123,6 +126,8 @@ def _states(where: str, setup: Setup, u: Any) -> Array:
     if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
         raise ScalarTypeError(f"{where}: u is {u!r:.60}, expected finite numbers.")
     try:
+        if given.shape[-1:] != (nu,):
+            raise ValueError
         return np.broadcast_to(given, shape).reshape(setup.u.shape).astype(setup.dtype)
     except ValueError:
         raise ShapeError(

@@ -176,9 +176,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         # 4. correct
         bounds = bounds._replace(lo=turn.lo - l, hi=turn.hi - l)
         found = solver.solve(stages, data, at_rows(v1), bounds, held.state)
-        v2, total = stages.kept(
-            _exact(own, v1 + found.change, found, bounds, scale * SLACK[dtype]), l + found.impulse
-        )
+        v2, total = stages.kept(_exact(own, v1 + found.change, found, bounds, scale * SLACK[dtype]), l + found.impulse)
         unsolved = sum(stages.counts, unsolved + 2 - held.done - found.done)
 
         # 5. the configuration

@@ -1,0 +1,182 @@
+"""Derivatives through rigid contact: slopes of the problems of impulses and heights, against the step's differences.
+
+A step has kinks: a point is held from 1e-8 m above the ground on otherwise than below, and one that is faster than
+1e-6 m/s slides. Differences stay within, and problems are solved more exactly for them than they are in a simulation.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import nonsmooth
+import robots
+import sixd
+from sixd.simulation.contact import heights, newton
+from sixd.simulation.gradients.adjoint_steps import _forward
+from sixd.simulation.setup import make_setup
+
+H, G = 1e-3, nonsmooth.G
+BY_Q, BY_QD = 2e-9, 1e-7  # of differences
+CLOSE = 1e-4  # of differences: problems leave 1e-12 m/s, which are divided by those
+GO2 = robots.ROBOTS / "go2_description/urdf/go2.urdf"
+
+
+@pytest.fixture
+def exact(monkeypatch):
+    """Problems are solved to rounding errors."""
+    monkeypatch.setattr(heights, "CLOSE", {"float64": 1e-15})
+    monkeypatch.setattr(heights, "_SWEEPS", 5000)
+    monkeypatch.setattr(newton, "_TOLERANCES", {"float64": (1e-12,) * 3})
+    monkeypatch.setattr(newton, "TOLERANCE_OF_JOINTS", {"float64": 1e-12})
+    monkeypatch.setattr(newton, "TOLERANCE", {"float64": 1e-12})
+
+
+def differences(model, q, qd, **options):
+    """(2 nv, 2 nv): the changes of the state after a step by those of q and qd."""
+    nv = model.nv
+
+    def after(x):
+        return sixd.step(model, model.integrate(q, x[:nv]), qd + x[nv:], H, **options)
+
+    middle = after(np.zeros(2 * nv))[0]
+    columns = []
+    for j, unit in enumerate(np.eye(2 * nv)):
+        e = BY_Q if j < nv else BY_QD
+        (q1, v1), (q0, v0) = after(e * unit), after(-e * unit)
+        columns.append(np.concatenate([model.difference(middle, q1) - model.difference(middle, q0), v1 - v0]) / (2 * e))
+    return np.array(columns).T
+
+
+def require_slopes(model, q, qd, steps, **options):
+    """The matrices of a step after some others agree with differences."""
+    before = sixd.simulate(model, q, qd, steps * H, dt=H, **options)
+    q, qd = before.q[-1], before.qd[-1]
+    A = sixd.step_derivatives(model, q, qd, H, **options).A[: 2 * model.nv, : 2 * model.nv]
+    wanted = differences(model, q, qd, **options)
+    assert_allclose(A, wanted, rtol=0, atol=CLOSE * max(1, np.abs(wanted).max()))
+    return A
+
+
+def sphere():
+    ball = nonsmooth.free_body(sixd.sphere(0.1, mass=1.0), "ball")
+    return ball, sixd.RigidGround({"ball": (0, 0, 0, 0.1)}, friction=0.3), [1, 0, 0, 0, 0, 0, 0.1]
+
+
+def box(friction=0.5):
+    model, corners, q = nonsmooth.lying_box()
+    return model, sixd.RigidGround({"box": corners}, friction=friction), q
+
+
+def test_a_sphere_slides(exact):
+    """Its friction turns with its velocity."""
+    model, ground, q = sphere()
+    A = require_slopes(model, q, [0, 0, 0, 1.0, 0.2, 0], 5, forces=ground)
+    v = np.array([1.0, 0.2])
+    across = np.array([-v[1], v[0]]) / np.linalg.norm(v)
+    block = A[9:11, 9:11]
+    braked = 0.3 * G * H / np.linalg.norm(v)
+    assert across @ block @ across == pytest.approx(1 - braked, rel=0.02)  # the sphere has been braked for 5 steps
+
+
+def test_a_sphere_rolls(exact):
+    model, ground, q = sphere()
+    require_slopes(model, q, [0, 0, 0, 1.0, 0.2, 0], 400, forces=ground)
+
+
+@pytest.mark.parametrize("method", ["rk4", "implicit", "euler", "midpoint"])
+def test_a_box_slides(exact, method):
+    model, ground, q = box()
+    require_slopes(model, q, [0, 0, 0, 1.0, 0.1, 0], 3, forces=ground, method=method)
+
+
+def test_a_box_rests(exact):
+    model, ground, q = box()
+    A = require_slopes(model, q, np.zeros(6), 3, forces=ground)
+    assert_allclose(A[6:, 6:], 0, atol=1e-6)  # it stops whatever its velocity was; of 1e-8, how soft laws are
+
+
+def test_a_ball_bounces(exact):
+    model, _, q = sphere()
+    ground = sixd.RigidGround({"ball": (0, 0, 0, 0.1)}, friction=0.3, restitution=0.5)
+    fast = [0, 0, 0, 0.3, 0, -1.0]
+    require_slopes(model, [*q[:6], 0.1005], fast, 0, forces=ground)
+
+
+def cart(friction):
+    """A lift on a cart that slides with friction, with a point mass on an arm."""
+    builder = sixd.ModelBuilder("cart")
+    builder.add_body("cart", "world", sixd.Prismatic("x"), inertia=sixd.point(1.0), friction=0.2)
+    builder.add_body("lift", "cart", sixd.Prismatic("z"), inertia=sixd.point(1.0), limits=(-0.1, 1.0))
+    builder.add_body("arm", "lift", sixd.Revolute("y"), inertia=sixd.point(1.0, (0.3, 0, 0)), friction=friction)
+    return builder.build()
+
+
+def test_joints_with_friction_and_limits_beside_the_ground(exact):
+    """The mass is dragged over the ground; then the lift strikes its limit within the step, and the mass the ground.
+
+    A joint that rests, or leans on a limit, is at a kink.
+    """
+    point = {"arm": (0.3, 0, 0, 0.1)}
+    forces = [sixd.RigidGround(point, friction=0.4, height=-0.1), sixd.RigidLimits()]
+    require_slopes(cart(0.1), [0.0, 0.0, 0.0], [0.5, 0.0, 0.0], 3, forces=forces)
+    forces = [sixd.RigidGround(point, friction=0.4, height=-0.2), sixd.RigidLimits()]
+    require_slopes(cart(0.0), [0.0, -0.0995, 0.0], [0.5, -1.0, 0.0], 0, forces=forces)
+
+
+def test_many_points(exact):
+    """Twelve points on two bodies, of which two at each touch the ground."""
+    model, ground, q = nonsmooth.sledge()
+    qd = np.array([0, 0, 0, 0.3, 0, 0, 0, 0])
+    motion = sixd.simulate(model, q[0], qd, 0.01, forces=ground)
+    assert (motion.contacts()[0][2][-1, :, 2] > 0).sum() == 4
+    require_slopes(model, q[0], qd, 10, forces=ground)
+
+
+def test_a_go2_stands(exact):
+    model = robots.quiet_load(GO2, floating_base=True)
+    q = nonsmooth.go2_stance(model)
+    legs = np.arange(model.nv) >= 6
+    model = dataclasses.replace(model, rest=q.copy(), stiffness=60.0 * legs, damping=2.0 * legs)
+    ground = sixd.RigidGround(nonsmooth.go2_feet(), friction=0.8)
+    require_slopes(model, q, np.zeros(model.nv), 50, forces=ground)
+
+
+def test_slopes_are_functions_with_the_same_values():
+    """Given the results of a repeated call, its smooth function returns them."""
+    for model, ground, q in (sphere(), box()):
+        for qd in ([0, 0, 0, 1.0, 0.2, 0], [0.1, 0.2, 0, 0, 0, -0.5]):
+            setup = make_setup(
+                "step", model, q, qd, controller=np.zeros(6), sample_time=None, f_ext=None, forces=ground,
+                parameters=None, constraints="projected", stabilisation=20.0, seed=None,
+            )  # fmt: skip
+            recipe = _forward(setup.problem, "rk4", "float64", None)
+            given = {"q": setup.q[0], "qd": setup.qd[0], "h": H}
+            memory = {name: np.asarray(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.given}
+            seen = 0
+            for work in recipe.works:
+                inputs = [memory[name] for name in work.inputs]
+                for _ in range(work.most):
+                    found = work.program.evaluate(*inputs)
+                    inputs[: len(found)] = found
+                    if work.most > 1 and found[-1] == 1:
+                        break
+                memory |= dict(zip(work.outputs, found, strict=True))
+                if work.slope is not None and work.most > 1:
+                    seen += 1
+                    for ours, theirs in zip(work.slope().evaluate(*inputs), found, strict=True):
+                        assert_allclose(ours, theirs, rtol=0, atol=1e-9)  # impulses [N s] are solved for to 1e-10 m/s
+            assert seen >= 3
+
+
+def test_where_a_box_comes_to_rest():
+    """Its path v²/(2 μ g) by v, through 220 steps."""
+    model, ground, q = box()
+    v = 1.0
+    found = sixd.rollout_gradient(
+        model, q, [0, 0, 0, v, 0, 0], np.zeros((220, 6)), dt=H, final=lambda q, qd: q[4], forces=ground
+    )
+    assert found.cost == pytest.approx(v * v / (2 * 0.5 * G), abs=1e-6)
+    # where it stops within the last step, the path has an error of a h²/8, and its slope one of h
+    assert found.qd[3] == pytest.approx(v / (0.5 * G), rel=5 * H)
