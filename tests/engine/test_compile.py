@@ -597,7 +597,7 @@ ERRORS = {
     "unknown frame": (lambda: sixd.compile(sixd.pose, ARM, frame="tipp"), "no frame named 'tipp'. Did you mean 'tip'?"),
     "unknown coordinates": (lambda: sixd.compile(sixd.jacobian, ARM, frame="tip", expressed_in="local"), "expressed_in: no choice named 'local'"),
     "unknown joints": (lambda: sixd.compile(sixd.hybrid_dynamics, ARM, given=["link9"]), "no joint named 'link9'"),
-    "target": (lambda: sixd.compile(sixd.mass_matrix, ARM, target="cuda"), "compile: target: no choice named 'cuda'"),
+    "target": (lambda: sixd.compile(sixd.mass_matrix, ARM, target="tpu"), "compile: target: no choice named 'tpu'"),
     "dtype": (lambda: sixd.compile(sixd.mass_matrix, ARM, dtype="float16"), "compile: dtype: no choice named 'float16'. Did you mean 'float64'?"),
     "int dtype": (lambda: sixd.compile(sixd.mass_matrix, ARM, dtype=int), "dtype: no choice named 'int64'"),
     "no dtype": (lambda: sixd.compile(sixd.mass_matrix, ARM, dtype=None), "dtype: no choice named 'None'"),
