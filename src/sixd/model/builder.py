@@ -140,8 +140,10 @@ class ModelBuilder:
         base = self._on(where, "body", parent, placement)
         link = validate.pose(f"{where}: link_pose", link_pose)
         if type(joint) not in BUILT_IN:
-            # that of a joint with symbols is complete when they are substituted
-            has_constant_subspace(joint) if symbols_in([parameters_of(joint)]) else verify_joint(joint, name=joint_name)
+            if symbols_in([parameters_of(joint)]):
+                has_constant_subspace(joint)  # raises if S has no rate; the rest is verified with numbers
+            else:
+                verify_joint(joint, name=joint_name)
         low, high = validate.limits(where, joint, limits)
         given = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness}
         values = {key: validate.vector(f"{where}: {key}", value, joint.nv) for key, value in given.items()}

@@ -9,7 +9,7 @@ each call. A repeated call is differentiated at its final outputs, by the implic
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -116,7 +116,8 @@ class _Back:
         self.recorded = set(known)
         self.weights: dict[str, Any] = {}
         self.depends: set[str] = set()
-        self.programs: dict[Any, Pullback] = {}
+        self.slopes: dict[Callable[[], Program], Program] = {}  # keeps them alive: pullbacks are found by their ids
+        self.pullbacks: dict[Any, Pullback] = {}
 
     def follow(self, works: Sequence[Work], roots: set[str]) -> None:
         """Do the calls once more, unless their results are known, and note which arrays depend on the roots."""
@@ -154,7 +155,7 @@ class _Back:
         elif work.slope is None:
             raise TraceError("a repeated call without a slope cannot be differentiated.")
         else:
-            slope, count = work.slope(), len(work.outputs)
+            slope, count = self._slope(work.slope), len(work.outputs)
             inputs[:count] = [self.known[name] for name in work.outputs]
             own = self._pullback(slope, have, have)
             if own.found:  # a fixed point
@@ -164,14 +165,20 @@ class _Back:
         for k, weight in pull(self.stages, inputs, weights).items():
             self.add(work.inputs[k], weight)
 
+    def _slope(self, make: Callable[[], Program]) -> Program:
+        """The slope of a repeated call, made once for all calls that have it."""
+        if make not in self.slopes:
+            self.slopes[make] = make()
+        return self.slopes[make]
+
     def _pullback(
         self, program: Program, want: tuple[int, ...], have: tuple[int, ...], is_known: bool = False
     ) -> Pullback:
         """The transpose of a program's slopes, made once for all calls of it; see :func:`make_pullback`."""
         key = id(program), want, have, is_known
-        if key not in self.programs:
-            self.programs[key] = make_pullback(program, want, have, self.dtype, is_known)
-        return self.programs[key]
+        if key not in self.pullbacks:
+            self.pullbacks[key] = make_pullback(program, want, have, self.dtype, is_known)
+        return self.pullbacks[key]
 
 
 class Pullback(NamedTuple):

@@ -24,8 +24,6 @@ from sixd.algorithms.derivatives.momentum_derivatives import (
     EnergySlopes,
     MomentumSlopes,
     center_of_mass_derivatives,
-    energy_derivatives,
-    momentum_derivatives,
 )
 from sixd.algorithms.derivatives.rnea_derivatives import InverseSlopes, rnea_derivatives
 from sixd.algorithms.rnea import bias_force, rnea
@@ -104,7 +102,7 @@ def center_of_mass_slopes(system: System, q: Array) -> Array:
 def momentum_slopes(system: System, q: Array, qd: Array, *, per: str = "model") -> MomentumSlopes:
     """Derivatives of the momentum in the tangent space at q."""
     if isinstance(system, Model):
-        return momentum_derivatives(system, q, qd) if per == "model" else momentum_derivatives_per(system, q, qd, per)
+        return momentum_derivatives_per(system, q, qd, per)
     if lifting := system.lifting(q, qd):
         return lifted.lifted_momentum(lifting, qd, per=per)
     return MomentumSlopes(*_by_duals(system, "momentum", momenta.momentum, (q, qd), 2, per=per))
@@ -114,7 +112,7 @@ def momentum_slopes(system: System, q: Array, qd: Array, *, per: str = "model") 
 def energy_slopes(system: System, q: Array, qd: Array, *, per: str = "model") -> EnergySlopes:
     """Gradients of the kinetic and the potential energy in the tangent space at q."""
     if isinstance(system, Model):
-        return energy_derivatives(system, q, qd) if per == "model" else energy_derivatives_per(system, q, qd, per)
+        return energy_derivatives_per(system, q, qd, per)
     if lifting := system.lifting(q, qd):
         return lifted.lifted_energy(lifting, qd, per=per)
     by_q, by_qd = _by_duals(system, "energy", momenta.energy, (q, qd), 2, per=per)

@@ -15,6 +15,8 @@ from sixd.algorithms.derivatives.joint_slopes import columns
 from sixd.algorithms.derivatives.momentum_derivatives import (
     EnergySlopes,
     MomentumSlopes,
+    energy_derivatives,
+    momentum_derivatives,
     spring_slopes,
     velocity_changes,
 )
@@ -35,7 +37,9 @@ class _Bodies(NamedTuple):
 
 
 def momentum_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> MomentumSlopes:
-    """Derivatives (nb, 6, nv) of ``momentum`` per "body" or "subtree", in the tangent space at q."""
+    """Derivatives of ``momentum`` in the tangent space at q: (nb, 6, nv) per "body" or "subtree", else (6, nv)."""
+    if per == "model":
+        return momentum_derivatives(model, q, qd)
     b, by_q, by_qd = _bodies(model, q, qd), {}, {}
     for k in model.bodies:
         for i in model.tree.ancestors(k):
@@ -45,7 +49,9 @@ def momentum_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> Mom
 
 
 def energy_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> EnergySlopes:
-    """Gradients (nb, nv) of ``energy`` per "body" or "subtree", in the tangent space at q."""
+    """Gradients of ``energy`` in the tangent space at q: (nb, nv) per "body" or "subtree", else (nv,)."""
+    if per == "model":
+        return energy_derivatives(model, q, qd)
     b, kinetic_q, kinetic_qd, potential_q = _bodies(model, q, qd), {}, {}, {}
     for k in model.bodies:
         weight = b.I[k] @ model.a_gravity

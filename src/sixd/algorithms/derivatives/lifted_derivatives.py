@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.derivatives import body_derivatives as bodies
 from sixd.algorithms.derivatives import frame_derivatives as frames
-from sixd.algorithms.derivatives import momentum_derivatives as momenta
+from sixd.algorithms.derivatives.body_derivatives import energy_derivatives_per, momentum_derivatives_per
 from sixd.algorithms.derivatives.frame_derivatives import AccelerationSlopes, VelocitySlopes
 from sixd.algorithms.derivatives.momentum_derivatives import EnergySlopes, MomentumSlopes
 from sixd.algorithms.derivatives.rnea_derivatives import InverseSlopes, rnea_derivatives
@@ -65,21 +64,15 @@ def lifted_acceleration(lifting: Lifting, yd: Array, ydd: Array, **options: Any)
 
 def lifted_momentum(lifting: Lifting, yd: Array, *, per: str = "model") -> MomentumSlopes:
     """Derivatives of the momentum by y and yd."""
-    model, (q, qd) = lifting.model, lifting.state
-    if per == "model":
-        found = momenta.momentum_derivatives(model, q, qd)
-    else:
-        found = bodies.momentum_derivatives_per(model, q, qd, per)
+    q, qd = lifting.state
+    found = momentum_derivatives_per(lifting.model, q, qd, per)
     return MomentumSlopes(*_by_velocity(lifting, yd, found.q, found.qd))
 
 
 def lifted_energy(lifting: Lifting, yd: Array, *, per: str = "model") -> EnergySlopes:
     """Gradients of the energies by y and yd."""
-    model, (q, qd) = lifting.model, lifting.state
-    if per == "model":
-        found = momenta.energy_derivatives(model, q, qd)
-    else:
-        found = bodies.energy_derivatives_per(model, q, qd, per)
+    q, qd = lifting.state
+    found = energy_derivatives_per(lifting.model, q, qd, per)
     kinetic = _by_velocity(lifting, yd, found.kinetic_q, found.kinetic_qd)
     return EnergySlopes(*kinetic, found.potential_q @ lifting.G)
 

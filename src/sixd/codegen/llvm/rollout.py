@@ -1,8 +1,9 @@
 """A loop over time around a recipe: rollouts of many rows, with the arrays of a vector of rows in one block of memory.
 
-The inner loop of a generalised ufunc ``(),(r),(state)…,(constant)…,(r,series)…->(r,state)…``: the number of records,
-the number of steps before each of them, and the arrays that the recipe is given. Each entry of the memory is a vector,
-one row per lane; rows are transposed only when they are read and recorded.
+The inner loop of a generalised ufunc ``(),(r),(state)…,(constant)…,(r,series)…->(state) or (r,recorded)…``: the number
+of records, the number of steps before each of them, and the arrays that the recipe is given; its outputs, those that
+are recorded with an entry for each record. Each entry of the memory is a vector, one row per lane; rows are transposed
+only when they are read and recorded.
 """
 
 from __future__ import annotations

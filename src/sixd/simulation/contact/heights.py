@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sixd.simulation.contact.newton import MANY, product
-from sixd.simulation.contact.slopes import height_slope, solved_symmetric
+from sixd.simulation.contact.newton import MANY, product, solved_symmetric
+from sixd.simulation.contact.slopes import height_slope
 from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 from sixd.trace.program import Program, trace

@@ -293,7 +293,33 @@ def _solved(A: dict[tuple[int, int], Any], right: list[Any]) -> Array:
             for m in across:
                 A[j, m] = A.get((j, m), 0) - factor * A[i, m]
             y[j] = y[j] - factor * y[i]
+    return _substituted(A, y, inverses)
+
+
+def solved_symmetric(nv: int, U: list[dict[int, Any]], D: list[Any], change: list[Any]) -> Array:
+    """Return (1 + Uᵀ D U)⁻¹ Uᵀ change (nv,) for rows of U with the weights D, from the leaves to the root."""
+    A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}  # of j ≥ m
+    y: list[Any] = [0] * nv
+    for row, weight, x in zip(U, D, change, strict=True):
+        for j, a in row.items():
+            y[j] = y[j] + a * x
+            for m in (m for m in row if m <= j):
+                A[j, m] = A.get((j, m), 0) + a * weight * row[m]
+    inverses: list[Any] = [0] * nv
+    for i in reversed(range(nv)):
+        inverses[i] = 1 / A[i, i]
+        across = [j for j in range(i) if (i, j) in A]
+        for j in across:
+            factor = A[i, j] * inverses[i]
+            for m in (m for m in across if m <= j):
+                A[j, m] = A.get((j, m), 0) - factor * A[i, m]
+            y[j] = y[j] - factor * y[i]
+    return _substituted(A, y, inverses)
+
+
+def _substituted(A: dict[tuple[int, int], Any], y: list[Any], inverses: list[Any]) -> Array:
+    """Return the solution (n,) with the lower triangle that is left of A, from the root to the leaves."""
     z: list[Any] = []
-    for i in range(n):
-        z.append((y[i] - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) * inverses[i])
+    for i, right in enumerate(y):
+        z.append((right - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) * inverses[i])
     return np.array(z)

@@ -16,12 +16,12 @@ import numpy as np
 
 from sixd.algorithms.derivatives.implicit import held
 from sixd.simulation.contact.cone import linear_point, linear_row
-from sixd.simulation.contact.newton import SOFT, Law, Newton, block, product, residual_of, solved_laws
+from sixd.simulation.contact.newton import SOFT, Law, Newton, block, product, residual_of, solved_laws, solved_symmetric
 from sixd.simulation.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, where
 from sixd.trace.program import Program, trace
 
-Hold = Callable[[Any], Any]
+Value = Callable[[Any], Any]  # of an array, without its slopes
 
 
 def impulse_slope(newton: Newton, shapes: Mapping[str, tuple[int, ...]]) -> Program:
@@ -29,7 +29,7 @@ def impulse_slope(newton: Newton, shapes: Mapping[str, tuple[int, ...]]) -> Prog
     first seven, in which x and z are functions of U, b, slide and bounds."""
     k, rows, soft = newton.k, newton.rows, SOFT[newton.dtype]
 
-    def again(hold: Hold, x: Array, z: Any, *rest: Any) -> tuple[Any, ...]:
+    def again(hold: Value, x: Array, z: Any, *rest: Any) -> tuple[Any, ...]:
         *flags, entries, b, slide, bounds = rest
         x = hold(x)
         u = b + rows.velocities(entries, rows.collected(entries, x))
@@ -55,7 +55,7 @@ def height_slope(rows: SparseRows, k: int, m: int, shapes: Mapping[str, tuple[in
     U, φ, reach and start."""
 
     def again(
-        hold: Hold, p: Array, z: Any, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array, start: Array
+        hold: Value, p: Array, z: Any, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array, start: Array
     ) -> tuple[Any, ...]:
         p = hold(p)
         U, fixed = _pushed(rows, entries, k), _pushed(rows, hold(entries), k)
@@ -99,27 +99,3 @@ def _with_slopes(again: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]
     """Return the program of ``again(hold, *arrays)``: it holds values only where slopes are asked for."""
     program = trace(lambda *arrays: again(lambda x: x, *arrays), shapes, dtype)
     return replace(program, source=lambda *arrays: again(lambda x: held(x)[()], *arrays))
-
-
-def solved_symmetric(nv: int, U: list[dict[int, Any]], D: list[Any], change: list[Any]) -> Array:
-    """Return (1 + Uᵀ D U)⁻¹ Uᵀ change (nv,) for rows of U with the weights D, from the leaves to the root."""
-    A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}  # of j ≥ m
-    y: list[Any] = [0] * nv
-    for row, weight, x in zip(U, D, change, strict=True):
-        for j, a in row.items():
-            y[j] = y[j] + a * x
-            for m in (m for m in row if m <= j):
-                A[j, m] = A.get((j, m), 0) + a * weight * row[m]
-    inverses: list[Any] = [0] * nv
-    for i in reversed(range(nv)):
-        inverses[i] = 1 / A[i, i]
-        across = [j for j in range(i) if (i, j) in A]
-        for j in across:
-            factor = A[i, j] * inverses[i]
-            for m in (m for m in across if m <= j):
-                A[j, m] = A.get((j, m), 0) - factor * A[i, m]
-            y[j] = y[j] - factor * y[i]
-    z: list[Any] = []
-    for i in range(nv):
-        z.append((y[i] - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) * inverses[i])
-    return np.array(z)

@@ -45,8 +45,8 @@ class RolloutGradient(NamedTuple):
     controls : (…, steps, nv).
     parameters : name -> (…, core).
     last_q, last_qd : (…, nq), (…, nv), the state at the end.
-    facts : "memory" [MB] of recorded states; "unsolved", by row, problems of impulses (friction, limits, contact) that
-        were not solved: gradients of such rows are NaN.
+    facts : "memory" [MB] of recorded states; with friction, limits, contact or method "implicit" also "unsolved", by
+        row: how many problems of impulses, or matrices of steps, had no solution; gradients of such rows are NaN.
     """
 
     cost: Array
@@ -137,10 +137,10 @@ def rollout_gradient(
         program = traced_cost(where, "final", final, {"q": (nq,), "qd": (nv,)}, dtype)
         end = final_code(setup.problem, program, dtype)
     pair = steps_there_and_back(setup.problem, method, dtype, along)
-    work = _Work(setup, pair, h, taus.astype(dtype, copy=False), end)
+    sweeps = _Sweeps(setup, pair, h, taus.astype(dtype, copy=False), end)
     with Progress(f"{where} {system.name}", max(setup.rows, 1), progress) as bar:
-        work.run(bar)
-    return work.result()
+        sweeps.run(bar)
+    return sweeps.result()
 
 
 def _controls(where: str, system: System, controls: Any) -> Array:
@@ -160,7 +160,7 @@ def _controls(where: str, system: System, controls: Any) -> Array:
     return taus if taus.dtype == np.float32 else taus.astype(float, copy=False)
 
 
-class _Work:
+class _Sweeps:
     """All rows, block by block: there, with states recorded, and back."""
 
     def __init__(self, setup: Setup, pair: Pair, h: float, taus: Array, end: Rollout | None) -> None:

@@ -103,8 +103,8 @@ def step_derivatives(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)  # the error below says the same
             law = make_setup(
-                where, system, q, qd, controller=controller, sample_time=None, f_ext=None, forces=(), parameters=None,
-                constraints=constraints, stabilisation=stabilisation, seed=None, start=float(t),
+                where, system, q, qd, controller=controller, sample_time=None, f_ext=None, forces=(),
+                parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=None, start=float(t),
             )  # fmt: skip
         if law.sampled is not None:
             raise ScalarTypeError(
