@@ -242,8 +242,8 @@ def gradients_class(fields: tuple[str, ...]) -> type | None:
     """The class of several gradients, with a field for each input."""
     if len(fields) < 2:
         return None
-    made = namedtuple("Gradients", fields, rename=True)  # type: ignore[misc]
-    made.__reduce__ = lambda self: (_gradients, (fields, tuple(self)))  # type: ignore[assignment,method-assign,misc]
+    made: Any = namedtuple("Gradients", fields, rename=True)
+    made.__reduce__ = lambda self: (_gradients, (fields, tuple(self)))
     return made
 
 

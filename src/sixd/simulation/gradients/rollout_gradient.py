@@ -273,10 +273,10 @@ class _Sweeps:
     def trouble(self) -> str | None:
         """What a warning says of motions that failed."""
         start, end = (
-            np.isfinite(x["q"]).all(axis=-1) & np.isfinite(x["qd"]).all(axis=-1) for x in (self.start, self.last)
+            np.isfinite(np.concatenate([x["q"], x["qd"]], axis=-1)).all(axis=-1) for x in (self.start, self.last)
         )
-        failed = int((start & ~end).sum())
-        text = f"{failed} of {len(end)} motions are not finite at their end, nor are their gradients"
+        failed = int(np.sum(start & ~end))
+        text = f"{failed} of {self.setup.rows} motions are not finite at their end, nor are their gradients"
         return f"{text}. A shorter dt, or method='implicit', may help." if failed else None
 
     def result(self) -> RolloutGradient:
