@@ -242,9 +242,9 @@ def gradients_class(fields: tuple[str, ...]) -> type | None:
     """The class of several gradients, with a field for each input."""
     if len(fields) < 2:
         return None
-    made: Any = namedtuple("Gradients", fields, rename=True)
-    made.__reduce__ = lambda self: (_gradients, (fields, tuple(self)))
-    return made
+    plain = namedtuple("Gradients", fields, rename=True)  # type: ignore[misc]
+    # a class made now is not found by its name, so that pickles keep its fields
+    return type("Gradients", (plain,), {"__slots__": (), "__reduce__": lambda self: (_gradients, (fields, (*self,)))})
 
 
 def _gradients(fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
