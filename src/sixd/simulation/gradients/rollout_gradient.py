@@ -100,7 +100,7 @@ def rollout_gradient(
     Notes
     -----
     Exact derivatives of the steps as they are computed, not differences, for all rows in one compiled loop there and
-    one back. It costs about four times as much as the motion, however many controls and parameters there are. Dry
+    one back. It takes three to four times as long as the motion, however many controls and parameters there are. Dry
     friction, rigid limits and contact: joints and points that stick, slide or are open do so in the derivatives, too.
     The functions are traced at each call, a millisecond and more if they call the library, and compiled when they are
     new; with a function f_ext or force elements of your own the steps are traced, too. Infinite slopes of roots count
