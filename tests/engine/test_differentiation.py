@@ -1,5 +1,7 @@
 """``sixd.jvp``, ``vjp``, ``hvp``, ``hessian``: dual numbers, differences, adjoints, parameters, users' functions, hostile arguments."""
 
+import pickle
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -487,3 +489,11 @@ def test_hostile_arguments():
     builder.add_body("bob", "world", sixd.Revolute("y"), inertia=sixd.Inertia(m, [0, 0, -1]))
     with pytest.raises((ModelError, ScalarTypeError), match="m"):
         sixd.vjp(sixd.inverse_dynamics, builder.build())
+
+
+def test_gradients_can_be_pickled():
+    model = sixd.zoo.cart_pole()
+    found = sixd.vjp(sixd.inverse_dynamics, model)([0, 0.3], [0, 1], [0.1, 0], [1, 1])
+    again = pickle.loads(pickle.dumps(found))
+    assert again._fields == found._fields == ("q", "qd", "qdd")
+    assert np.array_equal(again.q, found.q)

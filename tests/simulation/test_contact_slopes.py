@@ -127,11 +127,24 @@ def test_joints_with_friction_and_limits_beside_the_ground(exact):
 
 def test_many_points(exact):
     """Twelve points on two bodies, of which two at each touch the ground."""
-    model, ground, q = nonsmooth.sledge()
-    qd = np.array([0, 0, 0, 0.3, 0, 0, 0, 0])
-    motion = sixd.simulate(model, q[0], qd, 0.01, forces=ground)
-    assert (motion.contacts()[0][2][-1, :, 2] > 0).sum() == 4
-    require_slopes(model, q[0], qd, 10, forces=ground)
+    feet = np.array([(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.02, 0.0, 0.02)])
+    builder = sixd.ModelBuilder("sledge")
+    builder.add_body("sledge", "world", sixd.Free(), inertia=sixd.box(0.2, 0.2, 0.1, mass=2.0))
+    for name, y in (("left", 0.1), ("right", -0.1)):
+        builder.add_body(
+            name, "sledge", sixd.Revolute("x"), placement=sixd.placement([0, y, 0]),
+            inertia=sixd.box(0.2, 0.04, 0.05, mass=0.5),
+        )  # fmt: skip
+    tilt, legs = 0.2, np.arange(8) > 5
+    q = np.array([1.0, 0, 0, 0, 0, 0, 0, tilt, -tilt])
+    model = dataclasses.replace(builder.build(), stiffness=20.0 * legs, damping=0.1 * legs, rest=q.copy())
+    low = min(sixd.pose(model, q, "left")[:3, :3][2] @ foot + sixd.pose(model, q, "left")[2, 3] for foot in feet)
+    q[6] -= low
+    ground = sixd.RigidGround({"left": feet, "right": feet}, friction=0.5)
+    motion = sixd.simulate(model, q, [0, 0, 0, 0.3, 0, 0, 0, 0], 0.01, forces=ground)
+    touching = (motion.contacts()[0][2][-1, :, 2] > 0).sum()
+    assert touching == 4
+    require_slopes(model, q, [0, 0, 0, 0.3, 0, 0, 0, 0], 10, forces=ground)
 
 
 def test_a_go2_stands(exact):

@@ -377,9 +377,23 @@ def test_no_nan_from_what_is_not_chosen():
 def test_a_motion_that_fails_has_nan():
     model = sixd.zoo.planar(2)
     start = [[0.5, 0.3]] * 2, [[0.0, 0.0], [1e200, 0.0]]
-    found = sixd.rollout_gradient(model, *start, np.zeros((5, 2)), final=lambda q, qd: qd[0])
+    with pytest.warns(sixd.SimulationWarning, match="1 of 2 motions"):
+        found = sixd.rollout_gradient(model, *start, np.zeros((5, 2)), final=lambda q, qd: qd[0])
     assert np.isfinite(found.q[0]).all()
     assert np.isnan(found.qd[1]).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_points_above_the_ground(method):
+    """A ball that falls beside one that touches the ground: the slope of a depth of zero is zero."""
+    builder = sixd.ModelBuilder("ball")
+    builder.add_body("ball", "world", sixd.Prismatic("z"), inertia=sixd.sphere(0.1, mass=1.0))
+    ball, ground = builder.build(), sixd.Ground({"ball": (0, 0, 0, 0.1)})
+    start = [[0.099], [0.2]]
+    found = sixd.rollout_gradient(ball, start, None, np.zeros((3, 1)), final=lambda q, qd: q[0], forces=ground, method=method)  # fmt: skip
+    assert np.isfinite(found.q).all()
+    assert_allclose(found.q[1], 1, rtol=1e-13)
+    assert_allclose(found.qd[1], 3e-3, rtol=1e-13)
 
 
 # arguments ------------------------------------------------------------------------------------------

@@ -128,3 +128,22 @@ def test_held_values():
     expected = 0.3 * 0.7 + 2 * np.sin(0.3) * 2 * 0.3
     assert np.allclose(found, [0.3 * 0.7 * 0.3 + np.sin(0.3) ** 2, expected, expected], rtol=1e-14)
     assert resolved([0, x - x.held()])[1].is_value(0)
+
+
+def test_what_is_not_chosen_has_no_part():
+    """Slopes that are not finite, in branches that are not taken: also of a value that two selections use."""
+    (x,) = inputs_of(1)
+    s = sqrt(x)
+    twice = (x > 0).where(s, 0) + (x > -1).where((x > 0.5).where(s, 2), 1)
+    for y in (twice, (x > 0).where(1 / x, 3), (x > 0).where(s * s * s, x)):
+        (slope,) = vjp([y], [x], [1.0])
+        assert evaluate([x], np.array([slope]), [0.0])[0] in (0.0, 1.0)
+    (slope,) = vjp([twice], [x], [1.0])
+    assert_allclose(evaluate([x], np.array([slope]), [4.0]), [0.5], rtol=1e-14)
+
+
+def test_bounded_slopes_of_roots():
+    (x,) = inputs_of(1)
+    y = sqrt(maximum(x, 0)) * maximum(x, 0)
+    for found in (vjp([y], [x], [1.0], bounded=True), jvp([y], [x], [1.0], bounded=True)):
+        assert_allclose([evaluate([x], np.array(found), [v])[0] for v in (-1.0, 0.0, 4.0)], [0, 0, 3], rtol=1e-14)

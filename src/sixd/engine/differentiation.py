@@ -53,9 +53,10 @@ def jvp(
     configuration q has the shape (…, nv) of a velocity, and the derivative is along the motion with that velocity. It
     returns arrays in the shapes of the function's results.
 
-    Where the function is not smooth, the slope is that of the branch taken; dry friction has slope 0. A kernel of
-    derivatives returns inf or NaN where it divides by zero. It can be passed to ``compile``, ``export_c``, ``jvp`` and
-    ``vjp`` in turn.
+    Where the function is not smooth, the slope is that of the branch taken; dry friction has slope 0. Where the slope
+    of a root (or of a logarithm, an arc) is infinite, it counts as zero: that of √max(0, x) is zero up to x = 0. A
+    kernel of derivatives returns inf or NaN where it divides by zero. It can be passed to ``compile``, ``export_c``,
+    ``jvp`` and ``vjp`` in turn.
 
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
@@ -71,7 +72,8 @@ def jvp(
     def one(model: System, graph: Graph, x: Row, rest: Sequence[Any], f_ext: Any) -> tuple[Any, ...]:
         results = primal.results(model, graph, x, f_ext)
         rates = primal.rates(model, graph, x, dict(zip(primal.by, rest, strict=True)))
-        flat = derivative.jvp([e for _, es in results for e in es], primal.inputs(graph, x), rates)
+        outputs = [e for _, es in results for e in es]
+        flat = derivative.jvp(outputs, primal.inputs(graph, x), rates, bounded=True)
         at = iter(flat)
         return tuple(shaped([next(at) for _ in es], shape) for shape, es in results)
 
@@ -161,7 +163,7 @@ def hvp(
         outputs = [e for _, es in primal.results(model, graph, x, f_ext) for e in es]
         gradients = _gradients(primal, model, graph, x, outputs, list(scalars_of(ws)))
         rates = primal.rates(model, graph, x, along)
-        flat = iter(derivative.jvp(_entries(graph, gradients), primal.inputs(graph, x), rates))
+        flat = iter(derivative.jvp(_entries(graph, gradients), primal.inputs(graph, x), rates, bounded=True))
         return tuple(shaped([next(flat) for _ in range(g.size)], g.shape) for g in map(np.asarray, gradients))
 
     extra = {**weights, **dict(zip(names, map(primal.slope_shape, primal.by), strict=True))}
@@ -211,7 +213,7 @@ def hessian(
         n = len(primal.directions(model, x))
         rates = np.array([primal.rates(model, graph, x, d) for d in primal.directions(model, x)], dtype=object)
         flat = [e for gradient in found for e in gradient]
-        table = derivative.directional(flat, primal.inputs(graph, x), rates, bounded=False).reshape(-1, n, n)
+        table = derivative.directional(flat, primal.inputs(graph, x), rates).reshape(-1, n, n)
         if fixed is not None:
             return (table[0],)
         at = np.cumsum([0, *(len(es) for _, es in results)])
@@ -224,7 +226,7 @@ def _gradients(
     primal: Primal, model: System, graph: Graph, x: Row, outputs: Sequence[Expr], weights: Sequence[Any]
 ) -> tuple[Any, ...]:
     """The gradients of Σ weight · output, without held values."""
-    slopes = derivative.vjp(outputs, primal.inputs(graph, x), weights)
+    slopes = derivative.vjp(outputs, primal.inputs(graph, x), weights, bounded=True)
     return resolved_results(primal.pulled(model, graph, x, slopes))
 
 

@@ -240,4 +240,15 @@ def _only(results: tuple[Any, ...]) -> Any:
 @cache
 def gradients_class(fields: tuple[str, ...]) -> type | None:
     """The class of several gradients, with a field for each input."""
-    return namedtuple("Gradients", fields, rename=True) if len(fields) > 1 else None
+    if len(fields) < 2:
+        return None
+    plain = namedtuple("Gradients", fields, rename=True)  # type: ignore[misc]
+    # a class made now is not found by its name, so that pickles keep its fields
+    return type("Gradients", (plain,), {"__slots__": (), "__reduce__": lambda self: (_gradients, (fields, (*self,)))})
+
+
+def _gradients(fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """Gradients from a pickle."""
+    made = gradients_class(fields)
+    assert made is not None
+    return made(*values)

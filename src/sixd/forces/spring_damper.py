@@ -81,7 +81,8 @@ class SpringDamper(Force):
         r = sqrt(d @ d)
         safe = where(r > 0, r, 1)
         along = d / safe
-        return a, b, along * ((r - self.length) * self.stiffness + (along @ rate) * self.damping)
+        pull = (d - along * self.length) * self.stiffness  # smooth where the ends meet, if the length is 0
+        return a, b, pull + along * ((along @ rate) * self.damping)
 
     @staticmethod
     def _end(model: System, q: Array, qd: Array, name: str, point: Array) -> tuple[Array, Array]:

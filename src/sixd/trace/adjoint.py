@@ -157,7 +157,9 @@ class _Back:
         else:
             slope, count = self._slope(work.slope), len(work.outputs)
             inputs[:count] = [self.known[name] for name in work.outputs]
-            own = self._pullback(slope, have, have)
+            own = self._pullback(slope, tuple(range(count)), have)
+            if not set(own.found).issubset(have):
+                raise TraceError("the slope of a repeated call depends on an output that has no weight.")
             if own.found:  # a fixed point
                 program = iteration(own, have, self.dtype)
                 weights = list(self.stages(program, *weights, np.inf, 0.0, *weights, *own.used(inputs), most=MOST)[:-2])
@@ -226,7 +228,7 @@ def make_pullback(
         variables = [e for k in want for e in graph.entries(inputs[k])]
         cotangents = [e for w in weights for e in graph.entries(w)]
         pairs = ((e, x) for r, g in zip(results, given, strict=False) for e, x in _entry_pairs(graph, r, g))
-        slopes = iter(derivative.resolved(derivative.vjp(outputs, variables, cotangents), dict(pairs)))
+        slopes = iter(derivative.resolved(derivative.vjp(outputs, variables, cotangents, bounded=True), dict(pairs)))
         gradients: list[Any] = []
         for k in want:
             own = [next(slopes) for _ in program.inputs[k].entries]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,9 +71,12 @@ def directional(outputs: Sequence[Expr], inputs: Sequence[Expr], directions: Arr
     return out
 
 
-def jvp(outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Any]) -> list[Any]:
-    """Directional derivatives of the outputs along ``tangents`` (one number or node for each input), forward."""
-    rows = _forward(outputs, {x.index: {0: t} for x, t in zip(inputs, tangents, strict=True)})
+def jvp(
+    outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Any], *, bounded: bool = False
+) -> list[Any]:
+    """Directional derivatives of the outputs along ``tangents`` (one number or node for each input), forward; see
+    :func:`directional` for ``bounded``."""
+    rows = _forward(outputs, {x.index: {0: t} for x, t in zip(inputs, tangents, strict=True)}, bounded=bounded)
     return [row.get(0, 0) for row in rows]
 
 
@@ -90,8 +96,11 @@ def _forward(
     return [rates[y.index] for y in outputs]
 
 
-def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[Any]) -> list[Any]:
-    """Derivatives of Σ cotangent · output with respect to each input, in one reverse sweep.
+def vjp(
+    outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[Any], *, bounded: bool = False
+) -> list[Any]:
+    """Derivatives of Σ cotangent · output with respect to each input, in one reverse sweep; see :func:`directional` for
+    ``bounded``.
 
     What a selection does not choose has no part in it, even where it, or its slope, is not finite.
     """
@@ -108,7 +117,7 @@ def vjp(outputs: Sequence[Expr], inputs: Sequence[Expr], cotangents: Sequence[An
             for a, side in zip(sides, (True, False), strict=True):
                 _add(weight, a, _Weight(value, (*chosen, (c, side))))
             continue
-        for a, times in _numbers(node):
+        for a, times in _numbers(node, bounded):
             _add(weight, a, _Weight(times(value), chosen))
     return [weight[x.index].total if x.index in weight else 0 for x in inputs]
 
@@ -124,6 +133,11 @@ class _Weight(NamedTuple):
     chosen: tuple[tuple[Expr, bool], ...] = ()
 
     @property
+    def condition(self) -> Expr:
+        """Whether it is chosen."""
+        return reduce(operator.and_, (c if side else ~c for c, side in self.chosen))
+
+    @property
     def total(self) -> Any:
         """The weight with its selections made."""
         value = self.value
@@ -133,16 +147,21 @@ class _Weight(NamedTuple):
 
 
 def _add(weights: dict[int, _Weight], node: Expr, more: _Weight) -> None:
-    """Add to the weight of a node; equal selections stay to be made."""
+    """Add to the weight of a node; selections that both have stay to be made, and one where neither is chosen."""
     old = weights.get(node.index)
     if node.op is Op.CONST or is_zero(more.value):
         return
     if old is None:
         weights[node.index] = more
-    elif [(c.index, side) for c, side in old.chosen] == [(c.index, side) for c, side in more.chosen]:
-        weights[node.index] = _Weight(old.value + more.value, old.chosen)
-    else:
-        weights[node.index] = _Weight(old.total + more.total)
+        return
+    pairs = zip(old.chosen, more.chosen, strict=False)
+    n = len(list(takewhile(lambda pair: pair[0][0].index == pair[1][0].index and pair[0][1] == pair[1][1], pairs)))
+    common, first, second = old.chosen[:n], old._replace(chosen=old.chosen[n:]), more._replace(chosen=more.chosen[n:])
+    total = first.total + second.total
+    if first.chosen and second.chosen and node.op is not Op.INPUT:
+        either = first.condition | second.condition
+        common = common if either.is_const else (*common, (either, True))
+    weights[node.index] = _Weight(total, common)
 
 
 def resolved(outputs: Sequence[Any], known: Mapping[int, Expr] | None = None) -> list[Any]:

@@ -154,7 +154,7 @@ def final_code(problem: Problem, program: Program, dtype: str) -> Rollout:
     def both(*arrays: Any) -> tuple[Any, ...]:
         (value,) = replay(program, arrays)
         entries = [e for array in arrays for e in np.ravel(array)]
-        slopes = iter(derivative.resolved(derivative.vjp([entries[0].graph.lift(value)], entries, [1])))
+        slopes = iter(derivative.resolved(derivative.vjp([entries[0].graph.lift(value)], entries, [1], bounded=True)))
         return value, *(object_array([next(slopes) for _ in a], np.shape(a)) for a in arrays)
 
     def step(stages: Stages, *arrays: Any) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from sixd.model.system import System, require_system
 from sixd.runtime import threads
 from sixd.runtime.batch import require_unmasked
 from sixd.runtime.routine import VECTOR, Rollout, new_array
+from sixd.simulation.diagnostics import warn
 from sixd.simulation.gradients.adjoint_steps import (
     COST,
     TAU,
@@ -99,9 +100,11 @@ def rollout_gradient(
     Notes
     -----
     Exact derivatives of the steps as they are computed, not differences, for all rows in one compiled loop there and
-    one back. It costs about four times as much as the motion, however many controls and parameters there are. Dry
+    one back. It takes three to four times as long as the motion, however many controls and parameters there are. Dry
     friction, rigid limits and contact: joints and points that stick, slide or are open do so in the derivatives, too.
-    The functions are traced at each call, which is short, and compiled when they are new.
+    The functions are traced at each call, a millisecond and more if they call the library, and compiled when they are
+    new; with a function f_ext or force elements of your own the steps are traced, too. Infinite slopes of roots count
+    as zero. Ctrl-C raises KeyboardInterrupt.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.pendulum()
@@ -140,6 +143,7 @@ def rollout_gradient(
     sweeps = _Sweeps(setup, pair, h, taus.astype(dtype, copy=False), end)
     with Progress(f"{where} {system.name}", max(setup.rows, 1), progress) as bar:
         sweeps.run(bar)
+    warn(where, sweeps.trouble, 2)
     return sweeps.result()
 
 
@@ -148,7 +152,8 @@ def _controls(where: str, system: System, controls: Any) -> Array:
     require_unmasked(where, "controls", controls)
     taus = np.asarray(controls)
     if taus.dtype.kind not in "fiu":
-        raise ScalarTypeError(f"{where}: controls hold {taus.dtype} values, expected real numbers.")
+        hint = " A law of feedback can be a force element (sixd.Force)." if callable(controls) else ""
+        raise ScalarTypeError(f"{where}: controls hold {taus.dtype} values, expected real numbers.{hint}")
     if taus.ndim < 2 or taus.shape[-1] != system.nv:
         hint = "" if taus.ndim != 1 or len(taus) != system.nv else " For one step write controls[None]."
         raise ShapeError(
@@ -263,6 +268,16 @@ class _Sweeps:
         out = [self.found[TAU][rows, piece] if name == TAU else None for name in weights]
         found = self.pair.backward(np.ones(steps), [*weights.values(), *constants, *series, taus], out)
         return {name: x[:, 0] if name == TAU else x for name, x in zip(weights, found, strict=True)}
+
+    @property
+    def trouble(self) -> str | None:
+        """What a warning says of motions that failed."""
+        start, end = (
+            np.isfinite(np.concatenate([x["q"], x["qd"]], axis=-1)).all(axis=-1) for x in (self.start, self.last)
+        )
+        failed = int(np.sum(start & ~end))
+        text = f"{failed} of {self.setup.rows} motions are not finite at their end, nor are their gradients"
+        return f"{text}. A shorter dt, or method='implicit', may help." if failed else None
 
     def result(self) -> RolloutGradient:
         """Return the results in the shape of the batch."""
