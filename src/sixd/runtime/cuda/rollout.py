@@ -151,7 +151,7 @@ def _pieces(steps: Array) -> list[tuple[int, int]]:
     found = [(0, 0)] if not len(steps) else []
     start = 0
     while start < len(steps):
-        others = np.flatnonzero(steps[start + 1 :] != steps[start + 1]) if start + 1 < len(steps) else []
+        others = np.flatnonzero(steps[start + 1 :] != steps[min(start + 1, len(steps) - 1)])
         stop = start + int(others[0]) + 2 if len(others) else len(steps)
         found.append((start, stop))
         start = stop
