@@ -36,7 +36,7 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     code, type = Code(module), Type(KINDS[dtype])
     assert layout == "rows" or can_be_strided(program)
     shared = shared_bytes(program, dtype, layout)
-    _find_row(code, shared)
+    find_row(code, shared)
     if not can_be_strided(program):
         suspect = _call_rolled(code, program, type, limit)
     else:
@@ -96,8 +96,11 @@ def _parameters(program: Program, layout: str) -> list[str]:
     return found
 
 
-def _find_row(code: Code, shared: int) -> None:
-    """Compute ``%row``; go to ``done`` if there is no work. With shared memory, a warp's threads go on together."""
+def find_row(code: Code, shared: int = 0) -> None:
+    """Compute ``%row``; go to ``done`` if there is no work.
+
+    With ``shared`` bytes of shared memory a warp, all threads of a warp go on together.
+    """
     block, size, thread = (_register(code, name) for name in ("ctaid.x", "ntid.x", "tid.x"))
     wide = [code.emit(WORD, f"zext {x} to i64") for x in (block, size, thread)]
     n = Value(code, WORD, "%n")
