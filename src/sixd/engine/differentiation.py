@@ -1,4 +1,8 @@
-"""Derivatives of functions as kernels: ``sixd.jvp``, ``sixd.vjp``, ``sixd.hvp`` and ``sixd.hessian``."""
+"""Derivatives of functions as kernels: ``sixd.jvp``, ``sixd.vjp``, ``sixd.hvp`` and ``sixd.hessian``.
+
+Users differentiate by a configuration along velocities; other libraries that differentiate (PyTorch, JAX) do so by its
+entries, for which there are requests of derivatives in ambient coordinates.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from sixd.engine.functions import Request
 from sixd.engine.kernel import Kernel
 from sixd.engine.primal import (
+    Derived,
     Primal,
     Row,
     fresh_names,
     gradients_class,
     make_kernel,
     make_primal,
+    request_of,
     resolved_results,
     scalars_of,
     shaped,
     weight_shapes,
 )
+from sixd.engine.targets import cpu
 from sixd.errors import ShapeError
+from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.spatial.scalar import require_scalars
 from sixd.trace import derivative
@@ -66,7 +75,10 @@ def jvp(
     >>> slope([0.3, 0.5], [1, -2], [0.4, 0.6], [1, 0]).round(6)
     array([0., 0.])
     """
-    primal = make_primal("jvp", function, model, dtype, by, parameters, shapes, static)
+    return make_kernel(_jvp(make_primal("jvp", function, model, dtype, by, parameters, shapes, static)), model)
+
+
+def _jvp(primal: Primal) -> Derived:
     names = fresh_names(primal, [f"d_{name}" for name in primal.by])
 
     def one(model: System, graph: Graph, x: Row, rest: Sequence[Any], f_ext: Any) -> tuple[Any, ...]:
@@ -78,7 +90,7 @@ def jvp(
         return tuple(shaped([next(at) for _ in es], shape) for shape, es in results)
 
     cores = dict(zip(names, map(primal.slope_shape, primal.by), strict=True))
-    return make_kernel("jvp", primal, model, one, cores, primal.request.function.result)
+    return Derived("jvp", primal, one, cores, primal.request.function.result)
 
 
 def vjp(
@@ -116,14 +128,17 @@ def vjp(
     >>> found.qdd.shape, found.inertia.shape
     ((2,), (2, 10))
     """
-    primal = make_primal("vjp", function, model, dtype, by, parameters, shapes, static)
+    return make_kernel(_vjp(make_primal("vjp", function, model, dtype, by, parameters, shapes, static), model), model)
+
+
+def _vjp(primal: Primal, model: System) -> Derived:
     weights = weight_shapes(primal, model)
 
     def one(model: System, graph: Graph, x: Row, rest: Sequence[Any], f_ext: Any) -> tuple[Any, ...]:
         outputs = [e for _, es in primal.results(model, graph, x, f_ext) for e in es]
         return _gradients(primal, model, graph, x, outputs, list(scalars_of(rest)))
 
-    return make_kernel("vjp", primal, model, one, weights, gradients_class(primal.by))
+    return Derived("vjp", primal, one, weights, gradients_class(primal.by))
 
 
 def hvp(
@@ -167,7 +182,7 @@ def hvp(
         return tuple(shaped([next(flat) for _ in range(g.size)], g.shape) for g in map(np.asarray, gradients))
 
     extra = {**weights, **dict(zip(names, map(primal.slope_shape, primal.by), strict=True))}
-    return make_kernel("hvp", primal, model, one, extra, gradients_class(primal.by))
+    return make_kernel(Derived("hvp", primal, one, extra, gradients_class(primal.by)), model)
 
 
 def hessian(
@@ -219,7 +234,40 @@ def hessian(
         at = np.cumsum([0, *(len(es) for _, es in results)])
         return tuple(table[a:b].reshape(*s, n, n) for (s, _), a, b in zip(results, at[:-1], at[1:], strict=True))
 
-    return make_kernel("hessian", primal, model, one, {}, primal.request.function.result if fixed is None else None)
+    result = primal.request.function.result if fixed is None else None
+    return make_kernel(Derived("hessian", primal, one, {}, result), model)
+
+
+# in ambient coordinates ---------------------------------------------------------------------------
+
+
+def jvp_request(system: System, request: Request, by: tuple[int, ...]) -> Request:
+    """The request of the derivative of a request's results along directions of its arrays ``by``, given by number:
+    (x…, dx…) -> dy.
+
+    A configuration is an array like others: its direction has nq entries, and the slopes are those of the function as
+    it is computed, which does not depend on the length of a quaternion. Equal requests of a system give the same
+    object. Derivatives of derivatives are the same functions again.
+    """
+    return _ambient(system, request, by, "jvp", _jvp)
+
+
+def vjp_request(system: System, request: Request, by: tuple[int, ...]) -> Request:
+    """The request of the gradients of w·y by a request's arrays ``by``, given by number: (x…, w…) -> gradients, in the
+    shapes of the arrays; see :func:`jvp_request`."""
+    return _ambient(system, request, by, "vjp", lambda primal: _vjp(primal, system))
+
+
+def _ambient(
+    system: System, request: Request, by: tuple[int, ...], kind: str, derive: Callable[[Primal], Derived]
+) -> Request:
+    request = request._replace(target=cpu)
+
+    def make() -> Request:
+        names = request.arrays
+        return request_of(derive(Primal(request, names, tuple(names[k] for k in by), ambient=True)))
+
+    return remember(system, (kind, request, by), make)
 
 
 def _gradients(

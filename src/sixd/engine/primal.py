@@ -32,12 +32,16 @@ Row = dict[str, Any]  # the inputs of a function by name
 
 
 class Primal(NamedTuple):
-    """A function to be differentiated: its request, names of inputs, of those differentiated by, of parameters."""
+    """A function to be differentiated: its request, names of inputs, of those differentiated by, of parameters.
+
+    ``ambient``: configurations are arrays like others, so that slopes are by their nq entries, not by velocities.
+    """
 
     request: Request
     names: tuple[str, ...]
     by: tuple[str, ...]
-    parameters: tuple[str, ...]
+    parameters: tuple[str, ...] = ()
+    ambient: bool = False
 
     def shapes(self) -> dict[str, Shape]:
         """Core shapes of the inputs."""
@@ -48,7 +52,7 @@ class Primal(NamedTuple):
         return ("nv",) if self._is_configuration(name) else self.request.function.shape(name)
 
     def _is_configuration(self, name: str) -> bool:
-        return self.request.function.shape(name) == _CONFIGURATION
+        return not self.ambient and self.request.function.shape(name) == _CONFIGURATION
 
     def results(self, model: System, graph: Graph, x: Row, f_ext: Any) -> list[tuple[tuple[int, ...], list[Expr]]]:
         """Run the function: the shape and the entries of each result."""
@@ -164,15 +168,24 @@ def weight_shapes(primal: Primal, model: System) -> dict[str, Shape]:
 # the kernel -------------------------------------------------------------------------------------
 
 
-def make_kernel(
-    kind: str,
-    primal: Primal,
-    model: System,
-    one: Callable[[System, Graph, Row, Sequence[Any], Any], tuple[Any, ...]],
-    extra: Mapping[str, Shape],
-    result: type | None,
-) -> Kernel:
-    """The kernel of ``one(model, graph, x, rest, f_ext)``: x the inputs of the function, rest those named in extra."""
+class Derived(NamedTuple):
+    """A derivative, ``one(model, graph, x, rest, f_ext)``: x the inputs of the function, rest those named in extra."""
+
+    kind: str
+    primal: Primal
+    one: Callable[[System, Graph, Row, Sequence[Any], Any], tuple[Any, ...]]
+    extra: Mapping[str, Shape]
+    result: type | None
+
+
+def make_kernel(derived: Derived, model: System) -> Kernel:
+    """The kernel of a derivative."""
+    return Kernel(request_of(derived), model)
+
+
+def request_of(derived: Derived) -> Request:
+    """The request of a derivative."""
+    kind, primal, one, extra, result = derived
     own, count = primal.request.function, len(primal.names)
 
     def algorithm(model: System, *row: Any, f_ext: Any = None) -> Any:
@@ -202,7 +215,7 @@ def make_kernel(
         judged=False,
         result=result,
     )
-    return Kernel(primal.request._replace(function=made, choices=(), force=False), model)
+    return primal.request._replace(function=made, choices=(), force=False)
 
 
 def scalars_of(row: Sequence[Any]) -> Iterator[Any]:
