@@ -43,6 +43,12 @@ class DeviceArray(NamedTuple):
         steps = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
         return size * sum(min(s, 0) for s in steps), size * (sum(max(s, 0) for s in steps) + 1)
 
+    @property
+    def extent(self) -> tuple[int, int]:
+        """The first address of its entries, and the one after the last."""
+        low, high = self.reach
+        return self.address + low, self.address + high
+
 
 def read_array(where: str, name: str, x: Any) -> DeviceArray:
     """The array behind an object; DeviceError if it is not on a GPU."""
