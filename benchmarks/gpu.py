@@ -37,7 +37,7 @@ def main() -> None:
     report.heading("Speed on a GPU", 1)
     report.paragraph(
         f"{name}, driver {cupy.cuda.runtime.driverGetVersion() / 1000:g}, copies {bandwidth / 1e12:.2f} TB/s. "
-        f"Row-major arrays of {ROWS:,} rows on the GPU, `out=` given, {LAUNCHES} launches one after the other; the best "
+        f"Row-major arrays of {ROWS:,} rows on the GPU, `out=` given, {LAUNCHES} launches one after the other; best "
         f"of seven."
     )
     robots = {name: _load(name, folder) for name in ("ur5", "panda", "talos")}
