@@ -82,7 +82,7 @@ class Rows:
             ]
 
         self.inputs, self.outputs = groups(0, program.inputs), groups(self.shift, program.outputs)
-        self._starts: dict[int, Value] = {}
+        self._starts: dict[tuple[int, str], Value] = {}
 
     def fill_zeros(self) -> None:
         """Do nothing: zeros are stored as other entries are."""
@@ -146,7 +146,7 @@ class Rows:
         return self._start(k, "%row")
 
     def _start(self, k: int, row: str) -> Value:
-        key = f"{k}{row}"
+        key = k, row
         if key not in self._starts:
             distance = Value(self.code, WORD, row) * Value(self.code, WORD, f"%r{k}")
             self._starts[key] = self.code.at(f"%a{k}", distance * self.size)
