@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from sixd.codegen.llvm.body import KINDS, Body, Memory, angles_of, most_live, tasks
 from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
-from sixd.codegen.nvptx.memory import INDEX, SHARED, WARP, Rows, Shares, Strided
+from sixd.codegen.nvptx.launch import WARP
+from sixd.codegen.nvptx.memory import INDEX, SHARED, Rows, Shares, Strided
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program
 
