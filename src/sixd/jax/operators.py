@@ -25,6 +25,7 @@ from sixd.runtime.cuda.routine import THREADS, WARP
 from sixd.runtime.xla import TABLE, Plan, device_words
 
 Shape = tuple[int, ...]
+_SHARED = 48 * 1024  # bytes of a block that the driver grants without being asked
 
 
 class Operator:
@@ -97,8 +98,10 @@ class Operator:
                 loaded = gpu.load(self.name, part.image.code.decode())
                 words = {"function": loaded.function, "counter": loaded.counter, "context": gpu.context}
                 entries[number] = tuple(words[name] for name in DEVICE)
-            shared = part.image.functions["shared"] * (THREADS // WARP)
-            return Plan(device_words(shared, THREADS, entries), made)
+            shared, threads = part.image.functions["shared"], THREADS
+            while threads > WARP and shared * (threads // WARP) > _SHARED:
+                threads //= 2
+            return Plan(device_words(shared * (threads // WARP), threads, entries), made)
 
         key = self.number(f"cuda {devices}")
         return key, TABLE.find(key, make)
