@@ -78,7 +78,9 @@ def seconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
         count *= 2 if passed > LEAST / 10 else 10
 
 
-def compare(contenders: dict[str, Callable[..., Any]], arguments: tuple[Any, ...], tolerance: float) -> dict[str, float]:
+def compare(
+    contenders: dict[str, Callable[..., Any]], arguments: tuple[Any, ...], tolerance: float
+) -> dict[str, float]:
     """The best time of each contender, after their results were compared."""
     results = [jax.tree.leaves(jax.block_until_ready(f(*arguments))) for f in contenders.values()]
     for other in results[1:]:
@@ -107,7 +109,10 @@ def cases(model: sixd.Model) -> dict[str, dict[str, Callable[..., Any]]]:
 
 def measure(batches: tuple[int, ...], models: tuple[str, ...] = ("ur_arm", "panda_arm")) -> list[str]:
     """Lines of a table of times, and of the time to trace and compile."""
-    lines = ["| | rows | dtype | sixd.jax [µs] | plain JAX [µs] | ratio | first call: sixd.jax, plain JAX [s] |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| | rows | dtype | sixd.jax [µs] | plain JAX [µs] | ratio | first call: sixd.jax, plain JAX [s] |",
+        "|---|---|---|---|---|---|---|",
+    ]
     rng = np.random.default_rng(1)
     for name in models:
         model = getattr(sixd.zoo, name)()
@@ -125,7 +130,9 @@ def measure(batches: tuple[int, ...], models: tuple[str, ...] = ("ur_arm", "pand
                     t = compare(made, x, tolerance)
                     own, plain = 1e6 * t["sixd.jax"], 1e6 * t["plain JAX"]
                     begin = f"{first['sixd.jax']:.2f}, {first['plain JAX']:.2f}"
-                    line = f"| {task}, {name} | {rows} | {dtype} | {own:.1f} | {plain:.1f} | {plain / own:.1f} | {begin} |"
+                    line = (
+                        f"| {task}, {name} | {rows} | {dtype} | {own:.1f} | {plain:.1f} | {plain / own:.1f} | {begin} |"
+                    )
                     lines.append(line)
                     print(line, flush=True)
     return lines

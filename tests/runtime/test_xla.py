@@ -127,7 +127,8 @@ def test_code_gets_arrays_rows_and_steps(loaded):
     assert seen == [[addresses]]
     del plans
     assert frame.call(loaded.address("cpu")) == ERROR
-    assert "another process" in frame.messages[0][0] and frame.messages[0][1] == 5
+    assert "another process" in frame.messages[0][0]
+    assert frame.messages[0][1] == 5
 
 
 def test_lack_of_memory_is_an_error(loaded):
@@ -178,7 +179,8 @@ def test_kernels_are_launched_on_the_stream(loaded):
         assert "refused to launch" in frame.messages[0][0]
         seen.clear()
         empty = Frame([x[:0], y], [z[:0]], [0xDEF, 0, 3, 0, 5])
-        assert empty.call(loaded.address("cuda")) is None and seen == []
+        assert empty.call(loaded.address("cuda")) is None
+        assert seen == []
         other = TABLE.find(0xDEE, lambda: Plan(device_words(0, 128, [(1, 2, 3)]), None))
         assert Frame([x, y], [z], [0xDEE, 130, 3, 0, 5]).call(loaded.address("cuda")) == ERROR
         absent = TABLE.find(0xDED, lambda: Plan(device_words(0, 128, [(1, 2, 3), None]), None))
