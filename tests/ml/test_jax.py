@@ -477,11 +477,11 @@ def test_plan_of_a_gpu(arm, monkeypatch):
             assert number != operator.cpu_plan(2)[0]
             words[name] = list(plan._words)
         shared, threads, devices, function, counter, _context = words["gravity_force"]
-        assert (shared, threads, devices) == (0, 128, 1)
+        assert (shared, devices) == (0, 1)
         assert function
         assert counter
         shared, threads, *_ = words["mass_matrix"]
         assert 0 < shared <= 48 * 1024
-        assert threads in (32, 64, 128)
+        assert threads % 32 == 0
     finally:
         driver.is_installed.cache_clear()
