@@ -18,8 +18,8 @@ from sixd.errors import ScalarTypeError
 from sixd.model.memo import remember
 from sixd.model.system import System, require_system
 from sixd.symbolic.newton import result as newton
-from sixd.torch.operators import Call, call_of, keep, operator
-from sixd.torch.tensors import NAMES, as_tensor, kind_of
+from sixd.torch.operators import Call, call_of, keep, operator, operator_into
+from sixd.torch.tensors import NAMES, as_tensor, checked_out, kind_of
 
 _MODULES = (dynamics, frames, bodies, constraints, derivatives, manifold, newton)
 _PUBLIC = {name: vars(module)[name] for name in LIBRARY for module in _MODULES if name in vars(module)}
@@ -72,8 +72,12 @@ def evaluate(
     f_ext: Any,
     choices: tuple[Any, ...],
     parameters: Mapping[str, Any] | None,
+    out: Any = None,
 ) -> list[torch.Tensor]:
-    """The results of a function of the library; ``arrays`` as its signature has them, None where one was not given."""
+    """The results of a function of the library; ``arrays`` as its signature has them, None where one was not given.
+
+    ``out``, if given, gets the results; then they have no gradient.
+    """
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ScalarTypeError(f"{name}: parameters is {parameters!r:.60}, expected a mapping of names to tensors.")
     chosen = {} if parameters is None else {str(key): x for key, x in parameters.items()}
@@ -91,7 +95,11 @@ def evaluate(
     own = arrays[: len(names) - len(force) - len(chosen)]
     given = zip(names, (*own, *chosen.values(), *force), cores, strict=True)
     tensors = [as_tensor(name, label, x, core, dtype, device) for label, x, core in given]
-    return operator(tensors, handle)
+    if out is None:
+        return operator(tensors, handle)
+    results = checked_out(name, tensors, out, dtype, device)
+    operator_into(tensors, results, handle)
+    return results
 
 
 # functions ----------------------------------------------------------------------------------------
@@ -109,16 +117,17 @@ def _front(declared: Function) -> Callable[..., Any]:
     """The function of tensors with the arguments of the declaration."""
     public = _PUBLIC[declared.name]
     signature = inspect.signature(public)
-    given = [p for p in signature.parameters.values() if p.name != "out"]
+    given = list(signature.parameters.values())
     system, *rest = [p.name for p in given]
     options = [p for p in given if p.kind is p.KEYWORD_ONLY]
     arguments = [p.name for p in given if p.kind is not p.KEYWORD_ONLY]
     arguments += ["*", *(f"{p.name}=default_{p.name}" for p in options), "parameters=None"]
-    arrays = [n for n in rest if n != "f_ext" and n not in CHOICES]
+    arrays = [n for n in rest if n not in ("f_ext", "out") and n not in CHOICES]
     choices = [f"tuple({n})" if n == "given" else n for n in declared.choices]
     source = f"""def {declared.name}({", ".join(arguments)}):
     found = evaluate({declared.name!r}, {system}, ({", ".join(arrays)},), {"f_ext" if declared.force else None},
-        ({"".join(f"{n}, " for n in choices)}), parameters)
+        ({"".join(f"{n}, " for n in choices)}), parameters{", out" if "out" in rest else ""})
+    {"if out is not None: return out" if "out" in rest else ""}
     return found[0] if len(found) == 1 else tuple(found) if result is None else result(*found)"""
     space: dict[str, Any] = {f"default_{p.name}": p.default for p in options}
     space |= {"evaluate": evaluate, "result": _RESULTS.get(declared.name, declared.result), "__name__": "sixd.torch"}

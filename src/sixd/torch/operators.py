@@ -81,16 +81,21 @@ class Call(Handled):
         """The call (x…, w…) -> gradients of w·y by the inputs of these numbers."""
         return call_of(self.system, vjp_request(self.system, self.request, by))
 
-    def __call__(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Evaluate it."""
+    def __call__(self, tensors: Sequence[torch.Tensor], out: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
+        """Evaluate it; ``out``, if there are some, get the results."""
         function, choices, *_ = self.request
-        on_cpu = tensors[0].device.type == "cpu"
-        own, f_ext = self.request.split(tuple(x.detach().numpy() if on_cpu else x.detach() for x in tensors))
+        own, f_ext = self.request.split(tuple(map(_array, tensors)))
+        into = tuple(map(_array, out)) if len(out) > 1 else _array(out[0]) if out else None
         if function.adapt is None:
-            found = call(function, self.system, own, f_ext, None, choices)
+            found = call(function, self.system, own, f_ext, into, choices)
         else:
-            found = evaluate(function, self.system, choices, own, f_ext)
+            found = evaluate(function, self.system, choices, own, f_ext, into)
         return [torch.as_tensor(x) for x in (found if isinstance(found, tuple) else (found,))]
+
+
+def _array(x: torch.Tensor) -> Any:
+    """A tensor as kernels take it."""
+    return x.detach().numpy() if x.device.type == "cpu" else x.detach()
 
 
 def call_of(system: System, request: Request) -> Call:
@@ -142,3 +147,14 @@ def _mapped(info: Any, in_dims: Any, arrays: Sequence[torch.Tensor], handle: int
     made = handled(handle)
     found = operator(mapped(info.batch_size, arrays, in_dims[0], made.dimensions), handle)
     return found, [0] * len(found)
+
+
+@torch.library.custom_op("sixd::call_into", mutates_args={"out"})
+def operator_into(arrays: Sequence[torch.Tensor], out: Sequence[torch.Tensor], handle: int) -> None:
+    """Write the results of a call into ``out``."""
+    handled(handle)(arrays, out)
+
+
+@operator_into.register_fake
+def _nothing(arrays: Sequence[torch.Tensor], out: Sequence[torch.Tensor], handle: int) -> None:
+    return None

@@ -61,6 +61,26 @@ def as_tensor(
     return made
 
 
+def checked_out(
+    where: str, tensors: Sequence[torch.Tensor], out: Any, dtype: torch.dtype, device: torch.device
+) -> list[torch.Tensor]:
+    """The tensors ``out`` for results as a list; raise if they cannot take these, or if a gradient is wanted."""
+    found = list(out) if isinstance(out, (tuple, list)) else [out]
+    for x in found:
+        if not isinstance(x, torch.Tensor):
+            raise ScalarTypeError(f"{where}: out is of type {type(x).__name__}, expected a tensor, or some in a tuple.")
+        if x.dtype != dtype:
+            raise ScalarTypeError(f"{where}: out holds {x.dtype}, expected {dtype}, as the arguments do.")
+        if x.device != device:
+            raise DeviceError(f"{where}: out is on {x.device}, expected {device}, where the arguments are.")
+    if torch.is_grad_enabled() and any(x.requires_grad for x in (*tensors, *found)):
+        raise ScalarTypeError(
+            f"{where}: out= was given, and a tensor has requires_grad, but what is written into out= has no gradient. "
+            f"Omit out=, or call it under torch.no_grad()."
+        )
+    return found
+
+
 def batch_of(tensors: Sequence[torch.Tensor], dimensions: Sequence[int]) -> tuple[int, ...]:
     """The shape to which the leading dimensions broadcast; ``dimensions``: how many of each tensor are not leading."""
     leading = [x.shape[: x.ndim - n] for x, n in zip(tensors, dimensions, strict=True)]
