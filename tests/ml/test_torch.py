@@ -71,7 +71,9 @@ def test_values_are_those_of_sixd(name):
     expected = there(model, **given)
     if name == "newton_euler":
         expected = expected.raw
-    found = getattr(st, name)(model, **{k: torch.tensor(x) if isinstance(x, np.ndarray) else x for k, x in given.items()})
+    found = getattr(st, name)(
+        model, **{k: torch.tensor(x) if isinstance(x, np.ndarray) else x for k, x in given.items()}
+    )
     several = isinstance(expected, tuple)
     for x, y in zip(found if several else [found], expected if several else [expected], strict=True):
         assert isinstance(x, torch.Tensor)
@@ -321,7 +323,7 @@ def test_compiled_graphs(backend):
         for x, y in zip(found, expected, strict=True):
             torch.testing.assert_close(x, y, rtol=1e-10, atol=1e-10)
         other = smooth(sixd.zoo.random_tree(8, kinds=("revolute", "free")))
-        state = [x[:, : n] for x, n in zip(tensors(other), (other.nq, other.nv, other.nv), strict=True)]
+        state = [x[:, :n] for x, n in zip(tensors(other), (other.nq, other.nv, other.nv), strict=True)]
         torch.testing.assert_close(made(other, *state), loss(other, *state))
 
 
@@ -492,7 +494,9 @@ def test_singular_rows_raise_on_the_cpu():
     model = sixd.zoo.random_tree(2, kinds=("free",))
     q = torch.zeros(2, model.nq, dtype=torch.float64)
     with pytest.raises(sixd.SingularError, match="quaternion"):
-        st.forward_dynamics(model, q, torch.zeros(model.nv, dtype=torch.float64), torch.zeros(model.nv, dtype=torch.float64))
+        st.forward_dynamics(
+            model, q, torch.zeros(model.nv, dtype=torch.float64), torch.zeros(model.nv, dtype=torch.float64)
+        )
 
 
 def test_second_derivatives_of_rollouts_are_refused():
