@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 import types
+from functools import partial
 
 import numpy as np
 
@@ -16,14 +18,29 @@ from sixd.runtime.cuda import device, driver
 from warp import Emulated
 
 
+class Memory(np.ndarray):
+    """The memory of an array, with the attributes of CuPy's pointers."""
+
+    ptr = property(lambda self: self.__array_interface__["data"][0] if self.size else 0)
+    device_id = 0
+
+
 class Array:
-    """An array "on the GPU": NumPy's, known by its interface only."""
+    """An array "on the GPU": NumPy's, known by its interface and the attributes of CuPy's arrays."""
 
     def __init__(self, data):
-        self.data = data
+        self.data = np.asarray(data).view(Memory)
 
     dtype = property(lambda self: self.data.dtype)
     shape = property(lambda self: self.data.shape)
+    strides = property(lambda self: self.data.strides)
+    device = property(lambda self: contextlib.nullcontext())
+
+    def __array__(self, *_, **__):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`.")
+
+    def get(self):
+        return np.array(self.data)
 
     @property
     def __cuda_array_interface__(self):
@@ -41,6 +58,8 @@ class Library:
     def __init__(self, devices=1):
         self.devices, self.contexts, self.images, self.linked, self.launches = devices, [], [], b"", []
         self.buffers, self.kernels = [], {}
+        # with argument types, as ctypes has them
+        self.cuLaunchKernel, self.cuCtxGetCurrent = partial(self._launch), partial(self._current)
 
     def cuInit(self, flags):
         return 0
@@ -111,15 +130,19 @@ class Library:
         ctypes.memmove(target, source.value, size.value)
         return 0
 
-    def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, pointers, extra):
+    def _current(self, ref):
+        return self._set(ref, self.contexts[-1] if self.contexts else None)
+
+    def _launch(self, function, gx, gy, gz, bx, by, bz, shared, stream, pointers, extra):
         assert self.contexts
-        assert gy.value == gz.value == by.value == bz.value == 1
+        assert len(self.cuLaunchKernel.argtypes) == 11
+        assert gy == gz == by == bz == 1
         words = [ctypes.c_int64.from_address(pointer).value for pointer in pointers]
-        key = function.value, shared.value, bx.value
+        key = function, shared, bx
         if key not in self.kernels:
-            self.kernels[key] = Emulated(self.images[function.value - 1], shared.value, bx.value)
-        self.kernels[key](words, gx.value)
-        self.launches.append((gx.value, bx.value, shared.value, stream.value))
+            self.kernels[key] = Emulated(self.images[function - 1], shared, bx)
+        self.kernels[key](words, gx)
+        self.launches.append((gx, bx, shared, stream))
         return 0
 
     def cuGetErrorName(self, code, ref):
@@ -145,7 +168,10 @@ def install(monkeypatch, devices=1):
     cupy.empty = lambda shape, dtype: Array(np.full(shape, 7.0, dtype))
     cupy.broadcast_to = lambda x, shape: Array(np.broadcast_to(x.data, shape))
     cupy.ascontiguousarray = lambda x: Array(np.ascontiguousarray(x.data))
-    cupy.cuda = types.SimpleNamespace(get_current_stream=lambda number: types.SimpleNamespace(ptr=42))
+    cupy.full = lambda shape, value, dtype: Array(np.full(shape, value, dtype))
+    runtime = types.SimpleNamespace(getDevice=lambda: 0)
+    stream = types.SimpleNamespace(ptr=42)
+    cupy.cuda = types.SimpleNamespace(get_current_stream=lambda number: stream, runtime=runtime)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     driver.is_installed.cache_clear()
     return library

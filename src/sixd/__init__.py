@@ -57,8 +57,8 @@ from sixd.api.frames import (
 from sixd.api.linearization import Linearization, linearize
 from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
 from sixd.drawing import Drawing, draw
-from sixd.engine.device_kernel import DeviceKernel
 from sixd.engine.differentiation import hessian, hvp, jvp, vjp
+from sixd.engine.gpu_calls import DeviceKernel
 from sixd.engine.kernel import Kernel, compile, export_c
 from sixd.engine.patterns import derivative_pattern
 from sixd.errors import (

@@ -166,7 +166,7 @@ class Actuation:
                 self.model.require_numeric(where)
                 arguments = [a._replace(value=np.asarray(a.value, dtype=object)) for a in arguments]
             return batch.apply(where, lambda *row: function(self.model, *row), arguments)
-        small = all(getattr(x, "dtype", None) == np.float32 for x in given.values())
+        small = all(str(getattr(x, "dtype", "")).removeprefix("torch.") == "float32" for x in given.values())
         dtype = "float32" if small else "float64"
         if (where, dtype) not in self._kernels:
             shapes = {"f": (self.m,)} if "f" in given else None

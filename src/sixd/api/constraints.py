@@ -23,6 +23,7 @@ from sixd.engine.public import public
 from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, apply, prepare
+from sixd.runtime.foreign import require_processor
 from sixd.spatial.scalar import Array
 
 _MOST_NAMED = 8  # rows that a warning lists
@@ -220,6 +221,7 @@ def mobility(model: System, q: Any = None) -> Mobility:
     if q is None:
         rank = assembled_rank(model)
         return replace(mobility_at(model, rank.at), assembled=rank.assembles)
+    require_processor(where, q=q)
     array = np.asarray(q)
     if array.shape != (model.nq,) or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         raise ShapeError(f"{where}: q is {q!r}, expected one configuration of {model.nq} finite numbers.")

@@ -20,6 +20,7 @@ from sixd.engine.public import public
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime.batch import require_unmasked
+from sixd.runtime.foreign import GPU, kind_of
 from sixd.spatial.scalar import Array, require_scalars
 
 # forces and accelerations -----------------------------------------------------------------------
@@ -70,6 +71,8 @@ def _without_unused(
 ) -> tuple[Function, tuple[Any, ...]]:
     """Set the ignored entries of qdd and tau to zero: they may be anything."""
     q, qd, qdd, tau = arrays
+    if kind_of(qdd) == GPU or kind_of(tau) == GPU:  # compiled code does not read them
+        return function, arrays
     prescribed = np.zeros(model.nv, dtype=bool)
     for i in function.prescribed(choices):
         prescribed[model.iv[i]] = True

@@ -18,6 +18,7 @@ from sixd.engine.public import public
 from sixd.errors import ModelError, ShapeError, SingularError
 from sixd.model.model import Model
 from sixd.model.system import System
+from sixd.runtime.foreign import GPU, kind_of
 from sixd.spatial.scalar import Array, require_scalars
 
 # motion -----------------------------------------------------------------------------------------
@@ -123,10 +124,13 @@ def _fit_wrench(
     where, (frame, _), (_, wrench, point) = function.name, choices, arrays
     if model.frame(frame, where).body == 0:
         raise ModelError(f"{where}: frame {frame!r} is fixed to the world, expected one on a moving body.")
-    require_scalars(f"{where}: wrench", wrench)
-    width = np.shape(wrench)[-1] if np.ndim(wrench) else 0
+    on_gpu = kind_of(wrench) == GPU
+    if not on_gpu:
+        require_scalars(f"{where}: wrench", wrench)
+    shape = tuple(wrench.shape) if on_gpu else np.shape(wrench)
+    width = shape[-1] if shape else 0
     if width not in (3, 6):
-        raise ShapeError(f"{where}: wrench has shape {np.shape(wrench)}, expected (..., 6), or (..., 3) for a force.")
+        raise ShapeError(f"{where}: wrench has shape {shape}, expected (..., 6), or (..., 3) for a force.")
     key = (width, point is not None)
     if key not in _WRENCHES:
         names = ("q", "wrench", "point")[: 3 if point is not None else 2]

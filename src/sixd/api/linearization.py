@@ -11,6 +11,7 @@ from sixd.algorithms.constrained.perturbation import WHERE, Linearization, linea
 from sixd.api.derivatives import constrained_dynamics_derivatives
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.model.system import System, require_system
+from sixd.runtime.foreign import require_processor
 from sixd.spatial.scalar import Array
 
 
@@ -70,6 +71,7 @@ def linearize(
 
 def _row(name: str, value: Any, n: int) -> Array:
     """The value as an array (n,) of finite floats."""
+    require_processor(WHERE, **{name: value})
     row = np.asarray(value)
     if row.shape != (n,) or row.dtype.kind not in "fiu" or not np.isfinite(row).all():
         raise ShapeError(f"{WHERE}: {name} is {value!r}, expected one array of {n} finite numbers.")

@@ -6,7 +6,7 @@ then the results if compiled code reports that one is suspect.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any
 
@@ -14,15 +14,15 @@ import numpy as np
 
 from sixd.engine import artifact
 from sixd.engine.functions import Function, Request, Shape
-from sixd.engine.suspect_results import inspect
-from sixd.errors import ModelError, ScalarTypeError, SingularError
+from sixd.engine.gpu_calls import evaluate_on_gpu
+from sixd.engine.suspect_results import inspect, require_mass, require_regular
+from sixd.errors import ScalarTypeError
 from sixd.model.memo import KNOWN, known_of
-from sixd.model.model import Model
 from sixd.model.system import System, require_system
-from sixd.runtime import batch
+from sixd.runtime import batch, foreign
 from sixd.runtime.calls import Entry, Table
 from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
-from sixd.spatial.scalar import Array, is_number, is_zero
+from sixd.spatial.scalar import Array, is_number
 
 _EMPTY: dict[Any, Any] = {}
 
@@ -52,10 +52,20 @@ def call(
             if result is not None:
                 return result
     require_system(declared.name, system)
+    names = (*declared.arrays, "point" if declared.adapt else "t")[: len(arrays)]
+    kind = foreign.common_kind(declared.name, (*names, "f_ext"), (*arrays, f_ext), out)
+    if kind == foreign.TENSOR:
+
+        def on_numpy(values: list[Any], out: Any) -> Any:
+            return call(declared, system, tuple(values[:-1]), values[-1], out, choices, entries, tried)
+
+        return foreign.with_numpy(declared.name, (*names, "f_ext"), on_numpy, (*arrays, f_ext), out)
     function = declared.for_system(system)
     checked = function.check_choices(system, choices)
     if function.adapt is not None:
         function, arrays = function.adapt(function, system, checked, arrays)
+    if kind == foreign.GPU:
+        return evaluate_on_gpu(function, system, checked, arrays, f_ext, out)
     result = evaluate(function, system, checked, arrays, f_ext, out)
     if declared.adapt is None and not function.check and not system.symbols:
         _use_code(declared, function, system, choices, checked, entries)
@@ -116,15 +126,27 @@ def evaluate(
     f_ext: Any = None,
     out: Any = None,
     dtype: str | None = None,
-    made: Routine | None = None,
+    find: Callable[[Request], Any] | None = None,
 ) -> Any:
-    """Evaluate a function with checked choices; ``dtype`` None takes that of the arrays, ``made`` is its routine."""
+    """Evaluate a function with checked choices on arrays of NumPy, tensors of PyTorch or arrays on a GPU.
+
+    ``dtype`` None takes that of the arrays; ``find(request)`` gives the routine, by default that of the memo.
+    """
     where = function.name
-    if function.needs_mass and isinstance(model, Model) and is_zero(model.mass):
-        raise ModelError(f"{where}: model {model.name!r} has no mass, so no centre of mass. Give its bodies a mass.")
+    require_mass(function, model)
     given = dict(zip(function.arrays, arrays, strict=True))
     if f_ext is not None:
         given["f_ext"] = f_ext
+    side = foreign.common_kind(where, tuple(given), tuple(given.values()), out)
+    if side == foreign.TENSOR:
+
+        def on_numpy(values: list[Any], out: Any) -> Any:
+            own, force = (values, None) if f_ext is None else (values[:-1], values[-1])
+            return evaluate(function, model, choices, tuple(own), force, out, dtype, find)
+
+        return foreign.with_numpy(where, tuple(given), on_numpy, tuple(given.values()), out)
+    if side == foreign.GPU:
+        return evaluate_on_gpu(function, model, choices, arrays, f_ext, out, dtype, find)
     arguments = [
         batch.Argument(name, x, function.core(model, name), _meaning(function, model, name))
         for name, x in given.items()
@@ -140,7 +162,8 @@ def evaluate(
         return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
     function.require_numeric(where, model)
     kind = dtype or np.dtype(prepared.dtype).name
-    made = made or artifact.routine(model, Request(function, choices, kind, f_ext is not None))
+    request = Request(function, choices, kind, f_ext is not None)
+    made = find(request) if find is not None else artifact.routine(model, request)
     inputs = [_cast(where, name, x, a, kind) for (name, x), a in zip(given.items(), prepared.arrays, strict=True)]
     if out is not None:
         inputs = _apart(inputs, out)
@@ -236,14 +259,3 @@ def _evaluate_plainly(
 
     result = batch.apply(function.name, one, arguments, out=out)
     return result if out is not None else function.pack(result)
-
-
-def require_regular(where: str, model: System, singular: tuple[int, ...]) -> None:
-    """Raise if ``singular``, the joints that make the mass matrix singular in every configuration, is not empty."""
-    if singular and isinstance(model, Model):
-        names, bodies = [model.joint_names[i - 1] for i in singular], [model.body_names[i - 1] for i in singular]
-        raise SingularError(
-            f"{where}: the mass matrix of {model.name!r} is singular: joints {names} move no inertia of their own "
-            f"(they carry {bodies}). Give those bodies a mass and a matrix, the joints an armature, or lock them with "
-            f"model.lock."
-        )

@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sixd.engine.artifact import make_routine, shell, trace_request
-from sixd.engine.device_kernel import DeviceKernel
 from sixd.engine.evaluate import evaluate
 from sixd.engine.functions import Function, Request, as_function, in_order
+from sixd.engine.gpu_calls import DeviceKernel
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.engine.request import make_request
-from sixd.engine.targets import c
+from sixd.engine.targets import Target, c
 from sixd.errors import ScalarTypeError
 from sixd.model.system import System
 from sixd.runtime import calls
 from sixd.runtime.cpython import Called, layout_is_known
+from sixd.runtime.routine import Routine
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
 
@@ -24,8 +25,10 @@ class Kernel(Called):
     """A function compiled for one model: call it like the function, without the model.
 
     Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
-    filled if given. It is compiled at its first call, separately for one row and for batches. Several threads may call
-    it at once. It cannot be pickled: pickle the model and compile again, which is fast if the code is on disk.
+    filled if given. Tensors of PyTorch are taken, too, and arrays on an NVIDIA GPU, for which it is compiled again;
+    results are of the same kind, see :class:`DeviceKernel`. It is compiled at its first call, separately for one row
+    and for batches. Several threads may call it at once. It cannot be pickled: pickle the model and compile again,
+    which is fast if the code is on disk.
     A kernel of library functions raises where they do; one of your own function, or with parameters, returns inf or NaN
     where it divides by zero.
 
@@ -44,16 +47,14 @@ class Kernel(Called):
         function.require_numeric(f"compile: {function.name}", model)
         # a user's function is traced now: variables that it closes over may change later
         self._program = None if function.named else trace_request(model, request)
-        self._routines = {
-            False: make_routine(model, request, self._program),
-            True: make_routine(model, request._replace(force=True)),
-        }
+        # by target and whether it takes f_ext
+        self._routines: dict[tuple[Target, bool], Any] = {}
+        self._plain: Routine = self._find(request)
 
     def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
         """Handle the calls that compiled code does not: the first, and those with names or uncommon arrays."""
-        plain = self._routines[False]
         if f_ext is None and not named and self._function.check is None:
-            result = plain.quick(arrays, out)
+            result = self._plain.quick(arrays, out)
             if result is not None:
                 return result if out is not None else self._function.pack(result)
         if f_ext is not None and "f_ext" in self.inputs:  # a user's function may name an array so
@@ -61,14 +62,23 @@ class Kernel(Called):
         ordered = in_order(self.name, self.inputs, arrays, named)
         if f_ext is not None and not self._function.force:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
-        made = self._routines[f_ext is not None]
-        result = evaluate(self._function, self.model, self._request.choices, ordered, f_ext, out, self.dtype, made)
+        choices = self._request.choices
+        result = evaluate(self._function, self.model, choices, ordered, f_ext, out, self.dtype, self._find)
         self._use_code()
         return result
 
+    def _find(self, request: Request) -> Any:
+        """The routine of this kernel for the target of a request."""
+        key = request.target, request.force
+        found = self._routines.get(key)
+        if found is None:
+            program = None if request.force else self._program
+            found = self._routines.setdefault(key, make_routine(self.model, request, program))
+        return found
+
     def _use_code(self) -> None:
         """From now on, have calls go at once to the code that was provided."""
-        plain = self._routines[False]
+        plain = self._plain
         if plain.provided == self._provided or self._function.check is not None or not layout_is_known():
             return
         self._provided = plain.provided

@@ -1,4 +1,5 @@
 """Inspection of suspect results: find the rows that are not finite or inaccurate, and raise an error with the cause.
+Systems for which a function is not defined at all are refused before.
 
 Compiled code reports only that some row of a call is suspect; here these rows are found and checked.
 """
@@ -21,12 +22,12 @@ from sixd.algorithms.singular import (
 )
 from sixd.engine import artifact
 from sixd.engine.functions import LIBRARY, Function, Request
-from sixd.errors import SingularError
+from sixd.errors import ModelError, SingularError
 from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime.routine import Routine
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_zero
 
 _TOGETHER = 32  # rows examined together, where one of them is suspect: 5 ms of a humanoid
 
@@ -103,3 +104,25 @@ def _singular_error(where: str, model: System, names: list[str], row: str, found
         f"inertia that others do not move already, up to rounding (its condition is {found:.1e}, expected at most "
         f"{LARGEST_CONDITION[dtype]:.1e} for {dtype}). Move away from it, {hint}."
     )
+
+
+# before a call ----------------------------------------------------------------------------------
+
+
+def require_mass(function: Function, model: System) -> None:
+    """Raise if a function is not defined because the model has no mass."""
+    if function.needs_mass and isinstance(model, Model) and is_zero(model.mass):
+        raise ModelError(
+            f"{function.name}: model {model.name!r} has no mass, so no centre of mass. Give its bodies a mass."
+        )
+
+
+def require_regular(where: str, model: System, singular: tuple[int, ...]) -> None:
+    """Raise if ``singular``, the joints that make the mass matrix singular in every configuration, is not empty."""
+    if singular and isinstance(model, Model):
+        names, bodies = [model.joint_names[i - 1] for i in singular], [model.body_names[i - 1] for i in singular]
+        raise SingularError(
+            f"{where}: the mass matrix of {model.name!r} is singular: joints {names} move no inertia of their own "
+            f"(they carry {bodies}). Give those bodies a mass and a matrix, the joints an armature, or lock them with "
+            f"model.lock."
+        )

@@ -15,6 +15,7 @@ from sixd.codegen.nvptx.architectures import check_architecture
 from sixd.errors import ScalarTypeError, require_known
 from sixd.locks import FORKS_WAIT
 from sixd.runtime.cuda.device import own_architecture
+from sixd.runtime.cuda.rollout import DeviceRollout
 from sixd.runtime.cuda.routine import DeviceRoutine
 from sixd.runtime.machine_code import Image, make_image
 from sixd.runtime.routine import Rollout, Routine, load_step
@@ -47,7 +48,7 @@ class Target:
 
 def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) -> Image:
     """The image of a program for one row ("entry") or for batches ("loop"), of a recipe ("rollout", or for one
-    step "step" and "steps"), or of calls from Python ("shell"), which need no program.
+    step "step" and "steps"), or of calls from Python ("shell") or XLA ("handlers"), which need no program.
 
     ``limit``: rows whose sum of squared results exceeds it are reported as suspect.
     """
@@ -64,6 +65,10 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
         with FORKS_WAIT:
             from sixd.codegen.llvm.shell import emit_shell
         text = emit_shell()
+    elif form == "handlers":
+        with FORKS_WAIT:
+            from sixd.codegen.xla import emit_handlers
+        text = emit_handlers()
     elif form == "loop":
         with FORKS_WAIT:
             from sixd.codegen.llvm.loop import emit_loop
@@ -79,11 +84,21 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
     return make_image(assemble(text, machine))
 
 
-def _emit_ptx(arch: str, program: Program, form: str, dtype: str, limit: float = 0.0) -> Image:
-    """The image of a program as PTX, for row-major arrays ("rows") or any others ("strided").
+def _emit_ptx(arch: str, program: Any, form: str, dtype: str, limit: float = 0.0) -> Image:
+    """The image as PTX of a program for row-major arrays ("rows") or any others ("strided"), or of a recipe
+    ("rollout").
 
-    Its "functions" are numbers that a launch needs: bytes of shared memory of a warp; whether it can be strided.
+    Its "functions" are numbers that a launch needs: bytes of shared memory of a warp and whether it can be strided; of
+    a recipe the number of states, and whether it goes backwards.
     """
+    if form == "rollout":
+        with FORKS_WAIT:
+            from sixd.codegen.nvptx.ptx import make_ptx
+            from sixd.codegen.nvptx.rollout import emit_rollout_kernel
+
+        text = make_ptx(emit_rollout_kernel(program, dtype), arch)
+        facts = {"states": len(program.state), "backwards": int(program.backwards)}
+        return Image(text.encode(), facts, linked=False)
     with FORKS_WAIT:
         from sixd.codegen.nvptx.kernel import can_be_strided, emit_kernel, shared_bytes
         from sixd.codegen.nvptx.ptx import make_ptx
@@ -129,7 +144,7 @@ js = Target("js", _emit_js)
 @cache
 def cuda(arch: str) -> Target:
     """The target of GPUs; ``arch`` is what ``check_architecture`` returns."""
-    return Target("cuda", partial(_emit_ptx, arch), lambda: arch, DeviceRoutine)
+    return Target("cuda", partial(_emit_ptx, arch), lambda: arch, DeviceRoutine, DeviceRollout)
 
 
 def choose_target(where: str, name: str, arch: str | None) -> Target:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError
+from sixd.runtime.foreign import GPU, kind_of, on_gpu
 from sixd.spatial.scalar import Array, require_scalars
 
 
@@ -115,7 +116,9 @@ def _as_numpy(where: str, name: str, value: Any, core: tuple[int, ...]) -> Array
         raise _foreign(where, name, value) from error
 
 
-def _foreign(where: str, name: str, value: Any) -> ScalarTypeError:
+def _foreign(where: str, name: str, value: Any) -> Exception:
+    if kind_of(value) == GPU:
+        return on_gpu(where, name, value)
     kind = f"{type(value).__module__}.{type(value).__name__}"
     return ScalarTypeError(
         f"{where}: {name} is a {kind} that NumPy cannot read, expected an array in the memory of the CPU. "

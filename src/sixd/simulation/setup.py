@@ -16,10 +16,10 @@ from sixd.algorithms.constrained.least_norm import COARSE, EXACT
 from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
 from sixd.algorithms.singular import singular_joints
 from sixd.constraints.reduced_model import Reduced
-from sixd.engine.evaluate import require_regular
 from sixd.engine.functions import Function
 from sixd.engine.kernel import batched
 from sixd.engine.parameters import parameter_shape
+from sixd.engine.suspect_results import require_regular
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, unknown_name
 from sixd.forces.elements import elements
 from sixd.model.model import Model

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sixd.codegen.llvm.ir import Code, Type, Value
-from sixd.codegen.llvm.vector_math import FUNCTIONS
+from sixd.codegen.llvm.vector_math import FUNCTIONS, find_small_angles
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, Slot, depth_first
@@ -62,11 +62,17 @@ class Memory(Protocol):
 
 
 class Body:
-    """Writes the operations of a program between loads and stores. A product that only a sum uses is fused with it."""
+    """Writes the operations of a program between loads and stores. A product that only a sum uses is fused with it.
 
-    def __init__(self, program: Program, code: Code, type: Type, memory: Memory) -> None:
-        self.program, self.code, self.type, self.memory = program, code, type, memory
+    ``order``: the nodes in the order of their operations, depth-first if omitted.
+    """
+
+    def __init__(
+        self, program: Program, code: Code, type: Type, memory: Memory, order: Sequence[Expr] | None = None
+    ) -> None:
+        self.program, self.code, self.type, self.memory, self.order = program, code, type, memory, order
         self.values: dict[int, Value] = {}
+        self.loaded: dict[Group, list[Value]] = {}
 
     def write(self, limit: float | None) -> Value | None:
         """Append all operations and return whether a row is suspect: a truth value that holds where the sum of the
@@ -76,7 +82,7 @@ class Body:
         outputs = {e.index for slot in self.program.outputs for e in slot.entries}
         weights = {node.index: weight for node, weight in self.program.watched if limit is not None}
         squares, watched = code.const(0.0, self.type), code.const(0.0, self.type)
-        for task in tasks(self.program, self.memory.inputs, self.memory.outputs, code.module.has_fma):
+        for task in tasks(self.program, self.memory.inputs, self.memory.outputs, code.module.has_fma, self.order):
             for node, value in zip(task.gives, self._do(task), strict=True):
                 self.values[node.index] = value
                 if limit is not None and node.index in outputs:
@@ -93,10 +99,25 @@ class Body:
         assert task.group is not None
         if task.gives:
             entries = _entries(self.program.inputs, task.group)
-            loaded = dict(zip(entries, self.memory.load(task.group), strict=True))
+            loaded = dict(zip(entries, self._load(task.group), strict=True))
             return [loaded[e] for e in task.gives]
         self.memory.store(task.group, [self._value(e) for e in _entries(self.program.outputs, task.group)])
         return []
+
+    def _load(self, group: Group) -> list[Value]:
+        if group not in self.loaded:
+            self.loaded[group] = self.memory.load(group)
+        return self.loaded[group]
+
+    def test_angles(self) -> None:
+        """Append one test, whether an input whose sine or cosine is needed is huge, instead of one for each of them."""
+        angles, found = angles_of(self.program), []
+        for group in self.memory.inputs:
+            needed = [e.index in angles for e in _entries(self.program.inputs, group)]
+            if any(needed):
+                found += [x for x, is_angle in zip(self._load(group), needed, strict=True) if is_angle]
+        if found:
+            find_small_angles(self.code, *found)
 
     def _value(self, node: Expr) -> Value:
         return self.code.const(node.value, self.type) if node.op is Op.CONST else self.values[node.index]
@@ -139,11 +160,21 @@ class Task(NamedTuple):
     product: Expr | None = None
 
 
-def tasks(program: Program, inputs: Sequence[Group], outputs: Sequence[Group], fuse: bool) -> list[Task]:
-    """All tasks in order; a group is loaded before its first entry is needed, and stored when it is complete."""
+def tasks(
+    program: Program,
+    inputs: Sequence[Group],
+    outputs: Sequence[Group],
+    fuse: bool,
+    order: Sequence[Expr] | None = None,
+) -> list[Task]:
+    """All tasks in order; a group is loaded before its first entry is needed, and stored when it is complete.
+
+    ``order``: the nodes in the order of their operations, depth-first if omitted.
+    """
     # outputs from the last to the first: those of a tree's tips need least. A 7-joint arm's mass matrix takes 35 ns a
     # row so, and 42 from the first to the last
-    order = depth_first(program.nodes, (entry for slot in program.outputs for entry in slot.entries))
+    if order is None:
+        order = depth_first(program.nodes, (entry for slot in program.outputs for entry in slot.entries))
     uses = Counter(a.index for node in order for a in node.args)
     uses.update(e.index for slot in program.outputs for e in slot.entries)
     product: dict[int, Expr] = {}
@@ -181,6 +212,24 @@ def tasks(program: Program, inputs: Sequence[Group], outputs: Sequence[Group], f
                 needs = [e for e in _entries(program.outputs, group) if e.op is not Op.CONST]
                 found.append(Task(None, group, tuple(needs), ()))
     return found
+
+
+def most_live(found: Sequence[Task]) -> int:
+    """The largest number of values that are live at a time in a list of tasks."""
+    last = {a.index: k for k, task in enumerate(found) for a in task.needs}
+    live: set[int] = set()
+    most = 0
+    for k, task in enumerate(found):
+        live.update(e.index for e in task.gives)
+        most = max(most, len(live))
+        live.difference_update(a.index for a in task.needs if last[a.index] == k)
+    return most
+
+
+def angles_of(program: Program) -> set[int]:
+    """The indices of the inputs of which a program has the sine, cosine or tangent."""
+    turning = (Op.SIN, Op.COS, Op.TAN)
+    return {n.args[0].index for n in program.nodes if n.op in turning and n.args[0].op is Op.INPUT}
 
 
 def _entries(slots: Sequence[Slot], group: Group) -> tuple[Expr, ...]:

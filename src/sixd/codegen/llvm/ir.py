@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -270,19 +272,27 @@ class Code:
         self.module.declare(f"declare i1 {full}({condition.type})")
         return self.emit(Type("i1"), f"call i1 {full}({condition})")
 
-    def rarely(self, condition: Value, usual: Value, function: str, *args: Value) -> Value:
-        """``usual``, but if the condition holds in any lane, the module's ``function(args…, usual, condition)``.
+    def rarely(self, function: str, *cases: tuple[Value, ...]) -> list[Value]:
+        """For each case (condition, usual, *args) ``usual``, but if a condition holds in any lane, the module's
+        ``function(*args, usual, condition)``.
 
-        That is a cold call out of line, with all lanes as arguments, which returns a value of ``usual``'s type.
+        Those are cold calls out of line, with all lanes as arguments, which return values of ``usual``'s type. One
+        test and one branch serve all cases.
         """
         cold, after, before = self.label("cold"), self.label("after"), self.block
-        self.do(f"br i1 {self.any(condition).text}, label %{cold}, label %{after}, !prof !0")
+        needed = self.any(reduce(or_, (condition for condition, *_ in cases)))
+        self.do(f"br i1 {needed.text}, label %{cold}, label %{after}, !prof !0")
         self.begin(cold)
-        given = ", ".join(map(str, (*args, usual, condition)))
-        rare = self.emit(usual.type, f"call {usual.type} @{function}({given}, ptr %context)")
+        rare = []
+        for condition, usual, *args in cases:
+            given = ", ".join(map(str, (*args, usual, condition)))
+            rare.append(self.emit(usual.type, f"call {usual.type} @{function}({given}, ptr %context)"))
         self.do(f"br label %{after}")
         self.begin(after)
-        return self.emit(usual.type, f"phi {usual.type} [ {usual.text}, %{before} ], [ {rare.text}, %{cold} ]")
+        return [
+            self.emit(usual.type, f"phi {usual.type} [ {usual.text}, %{before} ], [ {y.text}, %{cold} ]")
+            for (_, usual, *_), y in zip(cases, rare, strict=True)
+        ]
 
 
 class Module:

@@ -9,9 +9,12 @@ only when they are read and recorded.
 from __future__ import annotations
 
 import math
-from itertools import accumulate
+from bisect import bisect
+from collections.abc import Callable
+from itertools import accumulate, pairwise
+from typing import Any
 
-from sixd.codegen.llvm.body import KINDS, Body
+from sixd.codegen.llvm.body import KINDS, Body, Memory
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.loop import define_loop, row_addresses
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
@@ -28,18 +31,34 @@ HEAD = 2  # arrays before those of the recipe: the number of records, and the st
 def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -> str:
     """The LLVM module with ``loop``."""
     module = Module(has_fma)
-    type = Type(KINDS[dtype], lanes)
-    _Roll(Works(module, recipe, type)).define()
+    type, one = Type(KINDS[dtype], lanes), Type(KINDS[dtype])
+    works = Works(module, recipe, type)
+    code = works.code
+
+    def number(address: Value) -> Value:
+        """The whole number at an address, stored as a float."""
+        return code.emit(WORD, f"fptosi {code.load(one, address, f'align {one.bytes}')} to i64")
+
+    records = number(code.load(POINTER, code.at("%rows_of", 0), "align 8"))
+    counts = code.load(POINTER, code.at("%rows_of", 8 * lanes), "align 8")
+    write_rollout(works, HEAD, records, lambda record: number(code.at(counts, record * one.bytes)))
+    code.do("ret i1 false")
+    head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
+    module.define("vector", f"{head} {ATTRIBUTES}", code)
     define_loop(module, HEAD + len(recipe.given) + len(recipe.outputs), lanes, {})
     return str(module)
 
 
-def _define_program(module: Module, program: Program, type: Type, name: str) -> None:
+def _write_body(program: Program, code: Code, type: Type, memory: Memory) -> None:
+    """Append the operations of a program."""
+    Body(program, code, type, memory).write(None)
+
+
+def _define_program(module: Module, program: Program, type: Type, name: str, write: Callable[..., Any]) -> None:
     """Define ``void name(ptr in0, …, ptr out0, …, ptr context)``: a program on a vector of rows."""
     code = Code(module)
     inputs = [Value(code, POINTER, f"%in{k}") for k in range(len(program.inputs))]
     outputs = [Value(code, POINTER, f"%out{k}") for k in range(len(program.outputs))]
-    # every entry of the memory is a vector
     if is_large(program, ROLLED_FROM):
         define_rolled(module, f"{name}.rolled", program, type, None, entries_memory(program, type))
         code.do(f"%arrays = alloca [{max(len(inputs) + len(outputs), 1)} x ptr], align 8")
@@ -47,39 +66,63 @@ def _define_program(module: Module, program: Program, type: Type, name: str) -> 
             code.do(f"store {array}, {code.at('%arrays', 8 * k)}, align 8")
         code.emit(Type("i1"), f"call i1 @{name}.rolled(ptr %arrays, ptr %context, i1 false)")
     else:
-        entries = Entries(code, type, program, inputs, outputs)
-        entries.fill_zeros()
-        Body(program, code, type, entries).write(None)
+        _write_program(code, program, type, inputs, outputs, write)
     code.do("ret void")
     arguments = ", ".join([*map(str, inputs), *(f"ptr noalias {x.text}" for x in outputs), "ptr %context"])
     module.define(name, f"internal void @{name}({arguments}) noinline {ATTRIBUTES}", code)
 
 
+def _write_program(
+    code: Code, program: Program, type: Type, inputs: list[Value], outputs: list[Value], write: Callable[..., Any]
+) -> None:
+    """Append the operations of a program on arrays at these addresses, where every entry is a vector."""
+    entries = Entries(code, type, program, inputs, outputs)
+    entries.fill_zeros()
+    write(program, code, type, entries)
+
+
 class Works:
     """The calls of a recipe in a function, and its arrays in the function's memory, where every entry is a vector.
 
-    Defines the programs in the module; ``code`` is that of the function.
+    Defines the programs in the module; ``code`` is that of the function. ``rows(code, k)`` gives the addresses of the
+    rows of its array k. The operations of programs that are ``inlined`` are written at each call; the others are
+    functions. ``apart``: each array has a block of memory of its own, so that those that no function takes can be kept
+    in registers. ``write(program, code, type, memory)`` appends operations.
     """
 
-    def __init__(self, module: Module, recipe: Recipe, type: Type) -> None:
+    def __init__(
+        self,
+        module: Module,
+        recipe: Recipe,
+        type: Type,
+        rows: Callable[[Code, int], list[Value]] | None = None,
+        inlined: Callable[[Program], bool] = lambda _: False,
+        apart: bool = False,
+        write: Callable[[Program, Code, Type, Memory], Any] = _write_body,
+    ) -> None:
         self.module, self.recipe, self.type = module, recipe, type
-        self.code = Code(module)
+        self.code, self.write_body = Code(module), write
+        self.rows = rows or (lambda code, k: row_addresses(code, k, type.lanes))
         self.names: dict[int, str] = {}
         for work in recipe.works:
-            if id(work.program) not in self.names:
+            if id(work.program) not in self.names and not inlined(work.program):
                 self.names[id(work.program)] = name = f"program{len(self.names)}"
-                _define_program(module, work.program, type, name)
+                _define_program(module, work.program, type, name, write)
         self.count = {name: math.prod(shape) for name, shape in recipe.memory.items()}
         *starts, end = accumulate(self.count.values(), initial=0)
         self.start = dict(zip(self.count, starts, strict=True))
         # beyond the memory: the results of a repeated program, which then replace its own inputs
         repeated = [sum(self.count[name] for name in work.outputs) for work in recipe.works if work.most > 1]
         self.spare, self.end = end, end + max(repeated, default=0)
-        self.code.first_lines.append(f"  %memory = alloca [{self.end * type.bytes} x i8], align {type.bytes}")
+        self.blocks = sorted({0, *starts, end}) if apart else [0]
+        for k, (first, after) in enumerate(pairwise([*self.blocks, self.end])):
+            size = (after - first) * type.bytes
+            self.code.first_lines.append(f"  %memory{k} = alloca [{size} x i8], align {type.bytes}")
 
     def at(self, entry: int) -> Value:
         """The address of an entry of the memory."""
-        return self.code.at("%memory", entry * self.type.bytes)
+        k = bisect(self.blocks, entry) - 1
+        return self.code.at(f"%memory{k}", (entry - self.blocks[k]) * self.type.bytes)
 
     def get(self, entry: int) -> Value:
         """The value of an entry."""
@@ -91,7 +134,7 @@ class Works:
 
     def read(self, k: int, name: str, record: Value | int = 0) -> None:
         """Read an array of all rows from a record of array k of the function."""
-        rows, size = row_addresses(self.code, k, self.type.lanes), Type(self.type.kind).bytes
+        rows, size = self.rows(self.code, k), Type(self.type.kind).bytes
         rows = [self.code.at(row, record * (self.count[name] * size)) for row in rows]
         for first, width in tiles(self.count[name], self.type.lanes):
             for j, value in enumerate(load_tile(self.code, rows, self.type, width, first * size, size)):
@@ -99,7 +142,7 @@ class Works:
 
     def write(self, k: int, name: str, record: Value | int) -> None:
         """Write an array of all rows to a record of array k of the function."""
-        rows, size = row_addresses(self.code, k, self.type.lanes), Type(self.type.kind).bytes
+        rows, size = self.rows(self.code, k), Type(self.type.kind).bytes
         addresses = [self.code.at(row, record * (self.count[name] * size)) for row in rows]
         for first, width in tiles(self.count[name], self.type.lanes):
             columns = [self.get(self.start[name] + first + j) for j in range(width)]
@@ -121,8 +164,13 @@ class Works:
                 self.put(self.get(source + j), target + j)
 
     def _call(self, work: Work, inputs: list[int], outputs: list[int]) -> None:
-        addresses = ", ".join(str(self.at(entry)) for entry in (*inputs, *outputs))
-        self.code.do(f"call void @{self.names[id(work.program)]}({addresses}, ptr %context)")
+        sources, targets = ([self.at(entry) for entry in entries] for entries in (inputs, outputs))
+        name = self.names.get(id(work.program))
+        if name is not None:
+            self.code.do(f"call void @{name}({', '.join(map(str, (*sources, *targets)))}, ptr %context)")
+            return
+        self.code.memo.clear()  # of blocks that may not have been run
+        _write_program(self.code, work.program, self.type, sources, targets, self.write_body)
 
     def work(self, work: Work) -> None:
         """Append a call."""
@@ -146,68 +194,66 @@ class Works:
             code.begin(after)
             return
         # the outputs hold the iterated values; the program writes beyond the memory, and its results are copied back
-        turn = code.emit(WORD, f"phi i64 [ 0, %{before} ], [ %{again}_next, %{again} ]")
+        turn = code.emit(WORD, "phi")
+        at = len(code.lines) - 1
         spare = [self.spare + sum(sizes[:k]) for k in range(len(sizes))]
         self._call(work, [*outputs, *inputs[len(outputs) :]], spare)
         self._move(spare, outputs, sizes)
-        code.do(f"%{again}_next = add {turn}, 1")
+        following = turn + 1
+        code.lines[at] = f"  {turn.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{code.block} ]"
         left = code.any(self.get(outputs[-1]).compare("une", 1.0))
-        more = left & Value(code, WORD, f"%{again}_next").compare("slt", work.most)
+        more = left & following.compare("slt", work.most)
         code.do(f"br {more}, label %{again}, label %{after}")
         code.begin(after)
 
+    def step(self) -> None:
+        """Append all calls, and go to ``leave`` after the guard's if that is not 1."""
+        code, guard = self.code, self.recipe.guard
+        for work in self.recipe.works:
+            self.work(work)
+            if guard in work.outputs:
+                bad = code.any(self.get(self.start[guard]).compare("une", 1.0))
+                code.leave_if(bad, "leave")
 
-class _Roll:
-    """Writes ``i1 vector(ptr rows_of, ptr context, i1 direct)``: the whole rollout of a vector of rows."""
 
-    def __init__(self, works: Works) -> None:
-        self.works, self.code, self.recipe, self.type = works, works.code, works.recipe, works.type
-        self.size = Type(works.type.kind).bytes
+def write_rollout(works: Works, first: int, records: Value, steps_before: Callable[[Value], Value]) -> None:
+    """Append the whole rollout of a vector of rows; ``first`` is the number of the first array that is given, and
+    ``steps_before(record)`` that of the steps before a record.
 
-    def define(self) -> None:
-        """Add the function to the module."""
-        code, recipe = self.code, self.recipe
-        fixed = len(recipe.given) - len(recipe.series)
-        for k, name in enumerate(recipe.given[:fixed]):
-            self.works.read(HEAD + k, name)
-        records = self._number(code.load(POINTER, code.at("%rows_of", 0), "align 8"))
-        counts = code.load(POINTER, code.at("%rows_of", 8 * self.type.lanes), "align 8")
-        code.do(f"br {records.compare('sgt', 0)}, label %record, label %done")
+    Rows whose guard is not 1 are counted, and their state is NaN.
+    """
+    code, recipe = works.code, works.recipe
+    fixed = len(recipe.given) - len(recipe.series)
+    for k, name in enumerate(recipe.given[:fixed]):
+        works.read(first + k, name)
 
-        code.begin("record")
-        record = code.emit(WORD, "phi i64 [ 0, %entry ], [ %record_next, %write ]")
+    def write_record(record: Value) -> None:
         at = records - 1 - record if recipe.backwards else record
         for k, name in enumerate(recipe.series):
-            self.works.read(HEAD + fixed + k, name, at)
-        steps = self._number(code.at(counts, at * self.size))
-        code.do(f"br {steps.compare('sgt', 0)}, label %steps, label %write")
-        code.begin("steps")
-        step = code.emit(WORD, "phi i64 [ 0, %record ], [ %step_next, %stepped ]")
-        for work in recipe.works:
-            self.works.work(work)
-        self.works.copy(recipe.results, recipe.state)
-        code.do("br label %stepped")
-        code.begin("stepped")
-        code.do(f"%step_next = add {step}, 1")
-        code.do(f"br {Value(code, WORD, '%step_next').compare('slt', steps)}, label %steps, label %write")
-
-        code.begin("write")
-        targets = {name: HEAD + len(recipe.given) + k for k, name in enumerate(recipe.outputs)}
+            works.read(first + fixed + k, name, at)
+        code.repeat(steps_before(at), lambda _: _write_step(works))
         for name, k in targets.items():
             if recipe.outputs[name]:
-                self.works.write(k, name, at)
-        code.do(f"%record_next = add {record}, 1")
-        code.do(f"br {Value(code, WORD, '%record_next').compare('slt', records)}, label %record, label %done")
-        code.begin("done")
-        for name, k in targets.items():
-            if not recipe.outputs[name]:
-                self.works.write(k, name, 0)
-        code.do("ret i1 false")
-        head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
-        self.works.module.define("vector", f"{head} {ATTRIBUTES}", code)
+                works.write(k, name, at)
 
-    def _number(self, address: Value) -> Value:
-        """The whole number at an address, stored as a float."""
-        return self.code.emit(
-            WORD, f"fptosi {self.code.load(Type(self.type.kind), address, f'align {self.size}')} to i64"
-        )
+    targets = {name: first + len(recipe.given) + k for k, name in enumerate(recipe.outputs)}
+    code.repeat(records, write_record)
+    for name, k in targets.items():
+        if not recipe.outputs[name]:
+            works.write(k, name, 0)
+
+
+def _write_step(works: Works) -> None:
+    code, recipe = works.code, works.recipe
+    works.step()
+    works.copy(recipe.results, recipe.state)
+    if not recipe.guard:
+        return
+    code.do("br label %stepped")
+    code.begin("leave")
+    code.emit(WORD, "atomicrmw add ptr %context, i64 1 monotonic")
+    for name in recipe.state:
+        for j in range(works.count[name]):
+            works.put(code.const(math.nan, works.type), works.start[name] + j)
+    code.do("br label %stepped")
+    code.begin("stepped")

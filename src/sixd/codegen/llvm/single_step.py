@@ -36,7 +36,7 @@ def _define_entry(works: Works, given: tuple[str, ...]) -> None:
         for j in range(works.count[name]):
             value = code.load(type, code.at(address, j * type.bytes), f"align {type.bytes}")
             works.put(value, works.start[name] + j)
-    _step(works)
+    works.step()
     for address, name in zip(data[len(given) :], results, strict=True):
         for j in range(works.count[name]):
             value = works.get(works.start[name] + j)
@@ -49,24 +49,12 @@ def _define_vector(works: Works, given: tuple[str, ...]) -> None:
     """Define ``i1 vector(ptr rows_of, ptr context, i1 direct)``: one vector of rows, and whether it has such a row."""
     for k, name in enumerate(given):
         works.read(k, name)
-    _step(works)
+    works.step()
     for k, name in enumerate(works.recipe.results):
         works.write(len(given) + k, name, 0)
     _end(works)
     head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
     works.module.define("vector", f"{head} {ATTRIBUTES}", works.code)
-
-
-def _step(works: Works) -> None:
-    """Append all calls, and leave after the guard's if that is not 1."""
-    code = works.code
-    for work in works.recipe.works:
-        works.work(work)
-        if works.recipe.guard in work.outputs:
-            bad = code.any(works.get(works.start[works.recipe.guard]).compare("une", 1.0))
-            after = code.label("good")
-            code.do(f"br {bad}, label %leave, label %{after}, !prof !0")
-            code.begin(after)
 
 
 def _end(works: Works) -> None:

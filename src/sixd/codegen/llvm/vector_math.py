@@ -113,12 +113,14 @@ def _rare(code: Code, name: str, *numbers: Value) -> Value:
     return code.emit(double, f"call double @{function}({', '.join(map(str, numbers))})")
 
 
-def _where_rare(code: Code, condition: Value, usual: Value, name: str, *args: Value) -> Value:
-    """``usual``, but where the condition holds the function of that name in ``RARE``, or libm's without fma."""
+def _where_rare(code: Code, name: str, *cases: tuple[Value, ...]) -> list[Value]:
+    """For each case (condition, usual, *args) ``usual``, but where the condition holds the function of that name in
+    ``RARE``, or libm's without fma."""
+    _, usual, *args = cases[0]
     function = f"{name}_{usual.type.suffix}"
     if not code.module.has(function):
         _define_by_lanes(code.module, function, name, usual.type, len(args))
-    return code.rarely(condition, usual, function, *args)
+    return code.rarely(function, *cases)
 
 
 RARE: dict[str, Callable[..., Value]] = {"angle": small_angle}
@@ -133,7 +135,7 @@ def _serves(op: Op, single: bool = False) -> Callable[[Callable[..., Value]], Ca
         def serve(code: Code, *args: Value) -> Value:
             type = args[0].type
             if not code.module.has_fma:
-                return _where_rare(code, code.const(1, type.of("i1")), args[0], op.word, *args)
+                return _where_rare(code, op.word, (code.const(1, type.of("i1")), args[0], *args))[0]
             if single or type.kind == "double":
                 return function(code, *args)
             return function(code, *(x.convert("double") for x in args)).convert("float")
@@ -147,12 +149,21 @@ def _serves(op: Op, single: bool = False) -> Callable[[Callable[..., Value]], Ca
 # angles ---------------------------------------------------------------------------------------------------
 
 
+def find_small_angles(code: Code, *angles: Value) -> None:
+    """Find an equal angle that is not huge for each of some angles, with one test for all of them."""
+    largest = FORMATS[angles[0].type.kind].largest
+    found = _where_rare(code, "angle", *((code.absolute(x) > largest, x, x) for x in angles))
+    code.memo |= {("small angle", x.type, x.text): y for x, y in zip(angles, found, strict=True)}
+
+
 def _quarter_turns(code: Code, x: Value) -> tuple[Value, Value, Value]:
     """An angle equal to x and not huge, its nearest number of quarter turns, and that number as low bits."""
-    key = ("quarter turns", x.type, x.text)
+    key, small = ("quarter turns", x.type, x.text), ("small angle", x.type, x.text)
     if key not in code.memo:
         form = FORMATS[x.type.kind]
-        y = _where_rare(code, code.absolute(x) > form.largest, x, "angle", x)
+        if small not in code.memo:
+            find_small_angles(code, x)
+        y = code.memo[small]
         rounded = code.fma(y, 2 / math.pi, form.round)
         code.memo[key] = y, rounded - form.round, rounded.bitcast(form.integer)
     return code.memo[key]
@@ -256,7 +267,7 @@ def arctangent2(code: Code, y: Value, x: Value) -> Value:
     more = (a > b).where(a, b)
     # both zero, an infinity, a sum that overflows
     unusual = (more < 2.0**-900) | (more > 2.0**1000)
-    return _where_rare(code, unusual, _direction(code, y, x), "atan2", y, x)
+    return _where_rare(code, "atan2", (unusual, _direction(code, y, x), y, x))[0]
 
 
 def _unusual_direction(code: Code, y: Value, x: Value) -> Value:
@@ -322,7 +333,7 @@ def exponential(code: Code, x: Value) -> Value:
 def logarithm(code: Code, x: Value) -> Value:
     """log x."""
     unusual = x.compare("ult", 2.0**-1022) | x.compare("ueq", math.inf)
-    return _where_rare(code, unusual, _logarithm(code, x), "log", x)
+    return _where_rare(code, "log", (unusual, _logarithm(code, x), x))[0]
 
 
 def _unusual_logarithm(code: Code, x: Value) -> Value:

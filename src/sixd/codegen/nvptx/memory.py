@@ -1,13 +1,15 @@
-"""Rows of arrays in the memory of a GPU: one row a thread, addressed directly or by tiles through shared memory.
+"""Rows of arrays in the memory of a GPU: one row a thread, addressed directly or through shared memory.
 
 Neighbouring threads have neighbouring rows. If rows are narrow, or arrays column-major, a warp's direct accesses cover
-whole lines of memory. Wide rows are read and written by tiles: a warp takes 16 or 32 entries of its 32 rows to or from
-shared memory, a row's part of 128 bytes at a time, and each thread finds its own row's entries there.
+whole lines of memory. Wider rows go through shared memory: a warp copies its 32 rows there and back together,
+neighbouring entries by neighbouring threads, and each thread finds its own row's entries there, one by one as they are
+needed. Rows that are too wide for that are taken by tiles: 128 bytes of each row at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -17,43 +19,70 @@ from sixd.codegen.llvm.rows import tiles
 from sixd.trace.program import Program, Slot
 
 WARP = 32  # threads
-# entries of a row from which on it is taken by tiles. Mass matrix of a six-joint arm, 36 entries, rows a second on an
-# H200: 1.8e9 and 1.1e10 in float32, 1.15e9 and 1.1e10 in float64
+# entries of a row from which on it goes through shared memory. Mass matrix of a six-joint arm, 36 entries, rows a
+# second on an H200 in float32: 1.8e9 directly, 1.2e10 by tiles, 2.0e10 through it; in float64 1.15e9, 9.9e9, 1.16e10
 WIDE = 16
 LINE = 128  # bytes of a row in a tile
+STAGED = 32 * 1024  # bytes of shared memory of a warp for whole rows; an SM has some 200 kB, and registers for 8 warps
+FARTHEST = 2**26  # entries: the distance of rows is multiplied in 32 bits
 
 SHARED, INDEX = Type("ptr addrspace(3)"), Type("i32")
 _KNOWN = "!invariant.load !1"
 
 
-def tile_bytes(program: Program, type: Type) -> int:
-    """The shared memory that a warp needs for its tiles [bytes]."""
-    widths = [width for slot in (*program.inputs, *program.outputs) for _, width in _parts(slot, type) if width > 1]
-    return WARP * (max(widths) | 1) * type.bytes if widths else 0
+class Shares:
+    """The shared memory of a warp: arrays of whole rows and where they begin [bytes], after the memory of a tile.
+
+    Of the wide arrays the narrowest are there first.
+    """
+
+    def __init__(self, program: Program, type: Type) -> None:
+        slots = (*program.inputs, *program.outputs)
+        sizes = {k: len(slot.entries) for k, slot in enumerate(slots)}
+        wide = sorted((k for k in sizes if sizes[k] >= WIDE), key=lambda k: sizes[k])
+        ends = list(accumulate(WARP * _pitch(sizes[k]) * type.bytes for k in wide))
+        whole = [k for k, end in zip(wide, ends, strict=True) if end <= STAGED]
+        self.tiled = set(wide) - set(whole)
+        parts = [width for k in self.tiled for _, width in _parts(slots[k], type)]
+        tile = WARP * _pitch(max(parts)) * type.bytes if parts else 0
+        self.starts = {k: tile + start for k, start in zip(whole, [0, *ends], strict=False)}
+        self.bytes = tile + (ends[len(whole) - 1] if whole else 0)
+
+
+def _pitch(width: int) -> int:
+    """The distance of rows in shared memory [entries]: odd, so that banks do not clash."""
+    return width | 1
 
 
 def _parts(slot: Slot, type: Type) -> list[tuple[int, int]]:
-    """First entry and width of the groups of an array: tiles, or single entries."""
-    size = len(slot.entries)
-    return tiles(size, LINE // type.bytes) if size >= WIDE else [(j, 1) for j in range(size)]
+    """First entry and width of the tiles of an array."""
+    return tiles(len(slot.entries), LINE // type.bytes)
 
 
 class Rows:
-    """The arrays of a kernel, row-major: entries of a row are neighbours, rows have any distance.
+    """The arrays of a kernel, row-major: entries of a row are neighbours, rows have any distance up to ``FARTHEST``.
 
     The code has ``%a0``, ``%a1``, … the addresses of the arrays, inputs first, ``%r0``, … the distances of their rows
-    [entries], ``%n`` the number of rows, ``%row`` the thread's; for tiles ``%first``, the warp's first row, ``%lane``
-    the thread's number in the warp, and ``%tile`` the warp's shared memory.
+    [entries], ``%n`` the number of rows, ``%row`` the thread's; if shared memory is used ``%first``, the warp's first
+    row, ``%lane`` the thread's number in the warp, and ``%tile`` the warp's shared memory.
     """
 
     def __init__(self, code: Code, type: Type, program: Program) -> None:
         self.code, self.type, self.size, self.shift = code, type, type.bytes, len(program.inputs)
-        self.inputs, self.outputs = (
-            [(k, *part) for k, slot in enumerate(slots) for part in _parts(slot, type)]
-            for slots in (program.inputs, program.outputs)
-        )
-        self.wide = {k: len(s.entries) >= WIDE for k, s in enumerate((*program.inputs, *program.outputs))}
-        self._starts: dict[int, Value] = {}
+        slots = (*program.inputs, *program.outputs)
+        self.shares, self.width = Shares(program, type), {k: len(slot.entries) for k, slot in enumerate(slots)}
+
+        def groups(first: int, own: Sequence[Slot]) -> list[Group]:
+            return [
+                (k, *part)
+                for k, slot in enumerate(own)
+                for part in (
+                    _parts(slot, type) if first + k in self.shares.tiled else [(j, 1) for j in range(len(slot.entries))]
+                )
+            ]
+
+        self.inputs, self.outputs = groups(0, program.inputs), groups(self.shift, program.outputs)
+        self._starts: dict[tuple[int, str], Value] = {}
 
     def fill_zeros(self) -> None:
         """Do nothing: zeros are stored as other entries are."""
@@ -61,70 +90,108 @@ class Rows:
     def alike(self, group: Group) -> object:
         """Return None: all groups of one width are stored alike."""
 
+    def begin(self) -> None:
+        """Copy the wide inputs to shared memory."""
+        inputs = [k for k in self.shares.starts if k < self.shift]
+        for k in inputs:
+            for entry, slot in self._share(k, 0, self.width[k], self.shares.starts[k]):
+                x = self.code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
+                self.code.do(f"store {x}, {slot}, align {self.size}")
+        if inputs:
+            self._wait()
+
+    def finish(self) -> None:
+        """Copy the wide outputs from shared memory."""
+        outputs = [k for k in self.shares.starts if k >= self.shift]
+        if outputs:
+            self._wait()
+        for k in outputs:
+            for entry, slot in self._share(k, 0, self.width[k], self.shares.starts[k]):
+                x = self.code.load(self.type, slot, f"align {self.size}")
+                self.code.do(f"store {x}, {entry}, align {self.size}")
+
     def load(self, group: Group) -> list[Value]:
         """Load the entries of an input's group."""
         k, first, width = group
         code = self.code
-        if not self.wide[k]:
+        if k in self.shares.starts:
+            return [code.load(self.type, self._own(k, first), f"align {self.size}")]
+        if k not in self.shares.tiled:
             return [code.load(self.type, self._entry(k, first), f"align {self.size}, {_KNOWN}")]
         self._wait()
-        for row, column in self._share(width):
-            x = code.load(self.type, self._at(k, row, column, first), f"align {self.size}, {_KNOWN}")
-            code.do(f"store {x}, {self._slot(row, column, width)}, align {self.size}")
+        for entry, slot in self._share(k, first, width, 0):
+            x = code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
+            code.do(f"store {x}, {slot}, align {self.size}")
         self._wait()
-        own = Value(code, INDEX, "%lane")
-        slots = [self._slot(own, code.const(j, INDEX), width) for j in range(width)]
-        return [code.load(self.type, slot, f"align {self.size}") for slot in slots]
+        return [code.load(self.type, x, f"align {self.size}") for x in self._own_tile(width)]
 
     def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
         """Store the entries of an output's group."""
         k, first, width = self.shift + group[0], group[1], group[2]
         code = self.code
-        if not self.wide[k]:
-            code.do(f"store {values[0]}, {self._entry(k, first)}, align {self.size}")
+        if k not in self.shares.tiled:
+            target = self._own(k, first) if k in self.shares.starts else self._entry(k, first)
+            code.do(f"store {values[0]}, {target}, align {self.size}")
             return
         self._wait()
-        own = Value(code, INDEX, "%lane")
-        for j, x in enumerate(values):
-            code.do(f"store {x}, {self._slot(own, code.const(j, INDEX), width)}, align {self.size}")
+        for x, slot in zip(values, self._own_tile(width), strict=True):
+            code.do(f"store {x}, {slot}, align {self.size}")
         self._wait()
-        for row, column in self._share(width):
-            x = code.load(self.type, self._slot(row, column, width), f"align {self.size}")
-            code.do(f"store {x}, {self._at(k, row, column, first)}, align {self.size}")
+        for entry, slot in self._share(k, first, width, 0):
+            x = code.load(self.type, slot, f"align {self.size}")
+            code.do(f"store {x}, {entry}, align {self.size}")
 
     def start(self, k: int) -> Value:
         """The address of the thread's row of array k."""
-        if k not in self._starts:
-            distance = Value(self.code, WORD, "%row") * Value(self.code, WORD, f"%r{k}")
-            self._starts[k] = self.code.at(f"%a{k}", distance * self.size)
-        return self._starts[k]
+        return self._start(k, "%row")
+
+    def _start(self, k: int, row: str) -> Value:
+        key = k, row
+        if key not in self._starts:
+            distance = Value(self.code, WORD, row) * Value(self.code, WORD, f"%r{k}")
+            self._starts[key] = self.code.at(f"%a{k}", distance * self.size)
+        return self._starts[key]
 
     def _entry(self, k: int, j: int) -> Value:
         return self.code.at(self.start(k), j * self.size)
 
-    # tiles -------------------------------------------------------------------------------------------
+    # shared memory -----------------------------------------------------------------------------------
 
-    def _share(self, width: int) -> Iterator[tuple[Value, Value]]:
-        """Row and column in the tile of each entry that this thread takes: neighbours go to neighbouring threads."""
+    def _share(self, k: int, first: int, width: int, start: int) -> Iterator[tuple[Value, Value]]:
+        """The addresses in array k and in shared memory, from byte ``start`` on, of each entry that this thread copies,
+        of ``width`` entries of all rows from entry ``first`` on. Neighbours go to neighbouring threads; rows after the
+        last one are the last one."""
+        code, lane = self.code, Value(self.code, INDEX, "%lane")
+        array = code.at(self._start(k, "%first"), first * self.size)
+        distance = code.emit(INDEX, f"trunc {Value(code, WORD, f'%r{k}')} to i32")
+        row = code.emit(INDEX, f"udiv {lane}, {width}")
+        column = lane - row * width
         for turn in range(width):
-            number = Value(self.code, INDEX, "%lane") + turn * WARP
-            row = self.code.emit(INDEX, f"udiv {number}, {width}")
-            yield row, number - row * width
+            if turn:  # WARP entries further
+                column, row = column + WARP % width, row + WARP // width
+                over = column.compare("uge", width)
+                column, row = over.where(column - width, column), over.where(row + 1, row)
+            there = code.intrinsic("umin", row, Value(code, INDEX, "%last")) * distance + column
+            byte = code.emit(WORD, f"zext {there} to i64") * self.size
+            yield code.at(array, byte), self._slot((row * _pitch(width) + column) * self.size, start)
 
-    def _slot(self, row: Value, column: Value, width: int) -> Value:
-        """The address in shared memory of an entry of the tile; rows have odd lengths, so that banks do not clash."""
-        offset = self.code.emit(WORD, f"zext {(row * (width | 1) + column) * self.size} to i64")
-        return self.code.emit(SHARED, f"getelementptr i8, ptr addrspace(3) %tile, {offset}")
+    def _own_tile(self, width: int) -> list[Value]:
+        row = Value(self.code, INDEX, "%lane") * (_pitch(width) * self.size)
+        return [self._slot(row, j * self.size) for j in range(width)]
 
-    def _at(self, k: int, row: Value, column: Value, first: int) -> Value:
-        """The address in array k of an entry of the tile; rows after the last one are the last one."""
-        code = self.code
-        wide_row, wide_column = (code.emit(WORD, f"zext {x} to i64") for x in (row, column))
-        number = code.intrinsic("smin", Value(code, WORD, "%first") + wide_row, Value(code, WORD, "%n") - 1)
-        return code.at(f"%a{k}", (number * Value(code, WORD, f"%r{k}") + wide_column + first) * self.size)
+    def _own(self, k: int, j: int) -> Value:
+        """The address in shared memory of an entry of the thread's row of array k."""
+        row = Value(self.code, INDEX, "%lane") * (_pitch(self.width[k]) * self.size)
+        return self._slot(row, self.shares.starts[k] + j * self.size)
+
+    def _slot(self, offset: Value, start: int) -> Value:
+        """The address in shared memory ``start`` bytes after an offset."""
+        wide = self.code.emit(WORD, f"zext {offset} to i64")
+        at = self.code.emit(SHARED, f"getelementptr i8, {SHARED} %tile, {wide}")
+        return self.code.emit(SHARED, f"getelementptr i8, {at}, i64 {start}")
 
     def _wait(self) -> None:
-        """Wait for the other threads of the warp, which use the same tile."""
+        """Wait for the other threads of the warp, which use the same memory."""
         self.code.module.declare("declare void @llvm.nvvm.bar.warp.sync(i32)")
         self.code.do("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
 
@@ -149,6 +216,12 @@ class Strided:
 
     def alike(self, group: Group) -> object:
         """Return None: all groups are stored alike."""
+
+    def begin(self) -> None:
+        """Do nothing: entries are loaded where they are needed."""
+
+    def finish(self) -> None:
+        """Do nothing: entries are stored when they are known."""
 
     def load(self, group: Group) -> list[Value]:
         """Load an entry of an input."""

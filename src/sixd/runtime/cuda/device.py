@@ -6,9 +6,10 @@ The driver compiles PTX to machine code of the card, which takes seconds for lar
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sixd.codegen.nvptx.architectures import architecture_of
 from sixd.errors import DeviceError
@@ -46,11 +47,17 @@ class Device:
             self._driver.number(where, "cuDeviceGetAttribute", ctypes.c_int(which), ctypes.c_int(handle))
             for which in (CAPABILITY_MAJOR, CAPABILITY_MINOR)
         )
+        self.architecture = architecture_of(where, *self.capability)
         # retained until the process ends
         self._context = self._driver.address(where, "cuDevicePrimaryCtxRetain", ctypes.c_int(handle))
         self._names: list[str] = []
         self._counts = 0
         self._lock = Lock()
+
+    @property
+    def context(self) -> int:
+        """The handle of its primary context."""
+        return self._context
 
     @contextmanager
     def current(self, where: str) -> Iterator[None]:
@@ -109,19 +116,24 @@ class Device:
             self._driver.call(where, "cuLinkDestroy", state)
 
     def launch(
-        self, where: str, kernel: Loaded, blocks: int, threads: int, shared: int, stream: int, words: list[int]
+        self, where: str, kernel: Loaded, blocks: int, threads: int, shared: int, stream: int, words: Sequence[int]
     ) -> None:
         """Launch a kernel whose arguments are words of 64 bits."""
-        count = len(words)
-        values = (ctypes.c_int64 * count)(*words)
-        start = ctypes.addressof(values)
-        pointers = (ctypes.c_void_p * count)(*range(start, start + 8 * count, 8))
-        one = ctypes.c_uint(1)
-        with self.current(where):
-            self._driver.call(
-                where, "cuLaunchKernel", ctypes.c_void_p(kernel.function), ctypes.c_uint(blocks), one, one,
-                ctypes.c_uint(threads), one, one, ctypes.c_uint(shared), ctypes.c_void_p(stream), pointers, None,
-            )  # fmt: skip
+        found = self._driver
+        own = _OWN
+        # mostly its context is that of the thread already
+        elsewhere = found.get_current(own.reference) or own.context.value != self._context
+        if elsewhere:
+            found.call(where, "cuCtxPushCurrent_v2", ctypes.c_void_p(self._context))
+        try:
+            values, pointers = own.arguments(len(words))
+            values[:] = words
+            code = found.launch(kernel.function, blocks, 1, 1, threads, 1, 1, shared, stream, pointers, None)
+        finally:
+            if elsewhere:
+                found.address(where, "cuCtxPopCurrent_v2")
+        if code:
+            raise found.error(where, "cuLaunchKernel", code)
 
     def counts(self, where: str) -> dict[str, int]:
         """The numbers of suspect rows since the last call, by routine, after all work on the device has ended."""
@@ -147,6 +159,26 @@ class Device:
         )
 
 
+class _Own(threading.local):
+    """Memory of a thread for calls of the driver, which reads it before it returns."""
+
+    def __init__(self) -> None:
+        self.context = ctypes.c_void_p()
+        self.reference = ctypes.byref(self.context)
+        self._blocks: dict[int, tuple[Any, Any]] = {}
+
+    def arguments(self, count: int) -> tuple[Any, Any]:
+        """Room for that many arguments of a kernel, and the addresses of them."""
+        found = self._blocks.get(count)
+        if found is None:
+            values = (ctypes.c_int64 * count)()
+            start = ctypes.addressof(values)
+            pointers = (ctypes.c_void_p * count)(*range(start, start + 8 * count, 8))
+            found = self._blocks[count] = values, pointers
+        return found
+
+
+_OWN = _Own()
 _devices: dict[int, Device] = {}
 _LOCK = Lock()
 
@@ -168,7 +200,6 @@ def devices_in_use() -> list[Device]:
 def own_architecture(where: str) -> str:
     """The architecture for which PTX is made for this computer's first GPU."""
     try:
-        major, minor = device(where, 0).capability
+        return device(where, 0).architecture
     except DeviceError as error:
         raise DeviceError(f"{error} To compile without a GPU name its architecture, such as arch='sm_90'.") from None
-    return architecture_of(where, major, minor)

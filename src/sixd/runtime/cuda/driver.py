@@ -41,14 +41,28 @@ class Driver:
         self.call(where, "cuInit", ctypes.c_uint(0))
         self.version = self.number(where, "cuDriverGetVersion")
         self.devices = self.number(where, "cuDeviceGetCount")
+        # these two are called at each launch, with plain numbers
+        word, number = ctypes.c_void_p, ctypes.c_uint
+        self.launch = self._prepared("cuLaunchKernel", word, *[number] * 7, word, word, word)
+        self.get_current = self._prepared("cuCtxGetCurrent", word)
         if self.devices == 0:
             raise DeviceError(f"{where}: the driver finds no GPU. Is one hidden by CUDA_VISIBLE_DEVICES?")
+
+    def _prepared(self, name: str, *types: Any) -> Any:
+        """A function of the driver that takes plain numbers, and returns 0 or the number of an error."""
+        function = getattr(self._library, name)
+        function.argtypes = types
+        return function
 
     def call(self, where: str, name: str, *arguments: Any) -> None:
         """Call a function of the driver; DeviceError if it fails."""
         code = getattr(self._library, name)(*arguments)
         if code:
-            raise DeviceError(f"{where}: {name} failed: {self._describe(code)}.")
+            raise self.error(where, name, code)
+
+    def error(self, where: str, name: str, code: int) -> DeviceError:
+        """The error for a function of the driver that has failed with that number."""
+        return DeviceError(f"{where}: {name} failed: {self._describe(code)}.")
 
     def number(self, where: str, name: str, *arguments: Any) -> int:
         """The number that a function writes to its first argument."""
@@ -61,6 +75,10 @@ class Driver:
         found = ctypes.c_void_p()
         self.call(where, name, ctypes.byref(found), *arguments)
         return found.value or 0
+
+    def function_address(self, name: str) -> int:
+        """The address of a function of the driver, for compiled code that calls it."""
+        return ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
 
     def device_of(self, where: str, address: int) -> int:
         """The number of the GPU whose memory an address is in."""

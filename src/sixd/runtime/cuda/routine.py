@@ -1,25 +1,54 @@
 """A compiled program called with arrays on a GPU.
 
 Its code is provided, from the disk or by compiling, when it is first needed, and loaded on each device once. A call
-launches it on the caller's current stream and does not wait.
+launches it on the caller's current stream and does not wait. What arrays of some layout need is found at the first call
+with them and kept as a plan.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.locks import Lock
-from sixd.runtime.cuda.arrays import DeviceArray, Shape, is_row_major, layout_of, library_of, read_array, row_stride
-from sixd.runtime.cuda.device import Device, Loaded, device
+from sixd.runtime.cuda.arrays import (
+    DeviceArray,
+    Layout,
+    Library,
+    Look,
+    Shape,
+    is_row_major,
+    layout_of,
+    library_of,
+    look,
+    read_array,
+    row_major,
+    row_stride,
+)
+from sixd.runtime.cuda.device import Loaded, device
 from sixd.runtime.cuda.driver import driver
 
 THREADS = 128  # of a block
 WARP = 32
+MOST_PLANS = 256  # of a routine; all are dropped then
+_NUMBERS = (float, int, np.float64, np.float32)
+
+
+class Plan(NamedTuple):
+    """A launch on arrays of known layouts: the form of the code, the number of rows, shapes of the results, and the
+    words after the addresses. ``copied`` are inputs that are copied to contiguous rows, by index, with their shapes;
+    ``reaches`` the first and last byte of each array, counted from its address."""
+
+    form: str
+    rows: int
+    shapes: tuple[Shape, ...]
+    words: tuple[int, ...]
+    copied: tuple[tuple[int, Shape], ...]
+    reaches: tuple[tuple[int, int], ...]
 
 
 class DeviceRoutine:
@@ -31,6 +60,8 @@ class DeviceRoutine:
         self._lock = Lock()
         self._parts: dict[str, Any] = {}
         self._loaded: dict[tuple[int, str], Loaded] = {}
+        self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._scalars = tuple(k for k, core in enumerate(inputs) if core == ())
 
     def part(self, form: str) -> Any:
         """The part of that form, provided at the first call."""
@@ -41,6 +72,11 @@ class DeviceRoutine:
         return self._parts[form]
 
     @property
+    def is_provided(self) -> bool:
+        """Whether some code was provided."""
+        return bool(self._parts)
+
+    @property
     def ptx(self) -> str:
         """The text of the code for row-major arrays."""
         return str(self.part("rows").image.code.decode())
@@ -48,105 +84,162 @@ class DeviceRoutine:
     def __call__(self, names: Sequence[str], arrays: Sequence[Any], out: Any, check: Callable[[Any], None]) -> Any:
         """Launch the code on arrays whose leading dimensions broadcast; return the results, or ``out``.
 
-        ``check(part)`` may raise before that.
+        ``check(part)`` may raise before that. Scalars may be plain numbers beside arrays.
         """
-        where = self.name
-        found = driver(where)
-        part = self.part("rows")
+        if self._scalars:
+            arrays = self._with_scalars(arrays)
+        targets = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        given = arrays if targets is None else (*arrays, *targets)
+        try:
+            looks = [look(x) for x in given]
+        except (DeviceError, ScalarTypeError, RuntimeError, TypeError, AttributeError):
+            driver(self.name)
+            self._read(names, arrays, targets)  # raises with the name of the array, if it is wrong
+            raise
+        key = tuple([found[0] for found in looks])
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._make_plan(key, names, arrays, targets, check)
+        numbers = {number for _, _, number in looks}
+        numbers.discard(-1)
+        if len(numbers) > 1:
+            raise self._apart(names, looks)
+        number = numbers.pop() if numbers else 0
+        library = library_of(self.name, arrays[0])
+        if targets is not None:
+            self._check_overlap(plan, looks, len(arrays))
+        addresses = [address for _, address, _ in looks]
+        copies = [library.rows(arrays[k], shape) for k, shape in plan.copied]
+        for (k, _), copy in zip(plan.copied, copies, strict=True):
+            addresses[k] = look(copy)[1]
+        if targets is None:
+            targets = tuple([library.empty(arrays[0], shape) for shape in plan.shapes])
+            addresses += [look(x)[1] for x in targets]
+        if plan.rows:
+            self._launch(plan, number, library, addresses)
+        return out if out is not None else targets if len(targets) > 1 else targets[0]
+
+    def _launch(self, plan: Plan, number: int, library: Library, addresses: list[int]) -> None:
+        gpu, key = device(self.name, number), (number, plan.form)
+        part = self.part(plan.form)
+        kernel = self._loaded.get(key)
+        if kernel is None:
+            kernel = self._loaded[key] = gpu.load(self.name, part.image.code.decode())
+        blocks, shared = -(-plan.rows // THREADS), part.image.functions["shared"] * (THREADS // WARP)
+        words = (*addresses, *plan.words, kernel.counter)
+        gpu.launch(self.name, kernel, blocks, THREADS, shared, library.stream(number), words)
+
+    def _with_scalars(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The arrays, with plain numbers for scalars as arrays of the first array's library."""
+        if not any(type(arrays[k]) in _NUMBERS for k in self._scalars):
+            return arrays
+        like = next((x for x in arrays if type(x) not in _NUMBERS), None)
+        if like is None:
+            return arrays
+        full = library_of(self.name, like).full
+        fill = {k: full(like, (), float(arrays[k])) for k in self._scalars if type(arrays[k]) in _NUMBERS}
+        return tuple(fill.get(k, x) for k, x in enumerate(arrays))
+
+    # plans ----------------------------------------------------------------------------------------
+
+    def _read(
+        self, names: Sequence[str], arrays: Sequence[Any], targets: Sequence[Any] | None
+    ) -> tuple[list[DeviceArray], list[DeviceArray] | None]:
+        inputs = [read_array(self.name, name, x) for name, x in zip(names, arrays, strict=True)]
+        return inputs, None if targets is None else [read_array(self.name, "out", x) for x in targets]
+
+    def _make_plan(
+        self, key: tuple[Any, ...], names: Sequence[str], arrays: Sequence[Any], targets: Sequence[Any] | None,
+        check: Callable[[Any], None],
+    ) -> Plan:  # fmt: skip
+        """Check the arrays and make their plan."""
+        where, part = self.name, self.part("rows")
         check(part)
-        inputs = [read_array(where, name, x) for name, x in zip(names, arrays, strict=True)]
+        inputs, outputs = self._read(names, arrays, targets)
         for name, array in zip(names, inputs, strict=True):
             if array.dtype != self.dtype:
                 raise ScalarTypeError(
-                    f"{where}: {name} holds {array.dtype}, expected {self.dtype}, for which this was compiled."
+                    f"{where}: {name} holds {array.dtype}, expected {self.dtype}, for which this was compiled. Convert "
+                    f"it on the GPU."
                 )
-        batch = self._batch(names, inputs)
-        place = next((found.device_of(where, a.address) for a in inputs if a.address), 0)
-        library = library_of(where, arrays[0])
-        targets = self._targets(part.outputs, batch, out, lambda shape: library.empty(arrays[0], shape))
-        outputs = [read_array(where, "out", x) for x in targets]
-        self._check_outputs(outputs, inputs, [batch + core for core in part.outputs])
-        for name, array in zip((*names, *["out"] * len(outputs)), (*inputs, *outputs), strict=True):
-            if array.address and found.device_of(where, array.address) != place:
-                raise DeviceError(f"{where}: {name} is on another GPU than {names[0]}, expected all on one.")
-        cores = (*self.inputs, *part.outputs)
-        every = self._as_rows(names, arrays, inputs, outputs, batch, library.rows)
-        if math.prod(batch):
-            self._launch(device(where, place), every, cores, batch, library.stream(place))
-        return out if out is not None else targets if len(targets) > 1 else targets[0]
+        layouts = [layout_of(where, *given) for given in zip(names, inputs, self.inputs, strict=True)]
+        batch = self._batch(names, layouts)
+        strided = bool(part.image.functions["strided"])
+        shapes = tuple(batch + core for core in part.outputs)
+        every, copied = [], []
+        for k, (layout, core) in enumerate(zip(layouts, self.inputs, strict=True)):
+            if self._fits(batch, layout, core, strided):
+                every.append((layout, core))
+            else:
+                copied.append((k, batch + core))
+                every.append((_contiguous(batch, core), core))
+        for k, core in enumerate(part.outputs):
+            every.append((self._target(outputs, k, batch, core, strided, len(part.outputs)), core))
+        rows = all(is_row_major(core, layout.inner) for layout, core in every)
+        words: list[int] = []
+        for layout, _ in every:
+            words += [row_stride(batch, layout) or 0, *(() if rows else layout.inner)]
+        count = math.prod(batch)
+        reaches = tuple(a.reach for a in (*inputs, *(outputs or ())))
+        plan = Plan("rows" if rows else "strided", count, shapes, (*words, count), tuple(copied), reaches)
+        if len(self._plans) >= MOST_PLANS:
+            self._plans = {}
+        return self._plans.setdefault(key, plan)
 
-    def _batch(self, names: Sequence[str], inputs: Sequence[DeviceArray]) -> Shape:
-        shapes = [layout_of(self.name, *given).batch for given in zip(names, inputs, self.inputs, strict=True)]
+    def _batch(self, names: Sequence[str], layouts: Sequence[Layout]) -> Shape:
+        shapes = [layout.batch for layout in layouts]
         try:
             return np.broadcast_shapes(*shapes)
         except ValueError:
             listed = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
             raise ShapeError(f"{self.name}: leading dimensions do not broadcast: {listed}.") from None
 
-    def _targets(
-        self, cores: Sequence[Shape], batch: Shape, out: Any, empty: Callable[[Shape], Any]
-    ) -> tuple[Any, ...]:
-        if out is None:
-            return tuple(empty(batch + core) for core in cores)
-        given = tuple(out) if isinstance(out, (tuple, list)) else (out,)
-        if len(given) != len(cores):
-            raise ShapeError(f"{self.name}: out has {len(given)} arrays, expected {len(cores)}.")
-        return given
+    def _fits(self, batch: Shape, layout: Layout, core: Shape, strided: bool) -> bool:
+        return row_stride(batch, layout) is not None and (strided or is_row_major(core, layout.inner))
 
-    def _check_outputs(self, outputs: list[DeviceArray], inputs: list[DeviceArray], shapes: list[Shape]) -> None:
-        for k, (array, shape) in enumerate(zip(outputs, shapes, strict=True)):
-            if array.shape != shape or array.dtype != self.dtype or not array.writeable:
-                kind = "" if array.writeable else "read-only "
-                raise ShapeError(
-                    f"{self.name}: out is a {kind}{array.dtype} array of shape {array.shape}, expected a writeable "
-                    f"{self.dtype} array of shape {shape}."
-                )
-            low, high = array.extent
-            for other in (*inputs, *outputs[:k]):
-                start, end = other.extent
+    def _target(
+        self, outputs: list[DeviceArray] | None, k: int, batch: Shape, core: Shape, strided: bool, count: int
+    ) -> Layout:
+        """The layout of result k: of a new array, or of that in ``out``, which is checked."""
+        if outputs is None:
+            return _contiguous(batch, core)
+        if len(outputs) != count:
+            raise ShapeError(f"{self.name}: out has {len(outputs)} arrays, expected {count}.")
+        array = outputs[k]
+        if array.shape != batch + core or array.dtype != self.dtype or not array.writeable:
+            kind = "" if array.writeable else "read-only "
+            raise ShapeError(
+                f"{self.name}: out is a {kind}{array.dtype} array of shape {array.shape}, expected a writeable "
+                f"{self.dtype} array of shape {batch + core}."
+            )
+        layout = layout_of(self.name, "out", array, core)
+        if not self._fits(batch, layout, core, strided):
+            raise ShapeError(f"{self.name}: out has strides {array.strides} [entries], expected a contiguous array.")
+        if 0 not in array.shape and any(s == 0 and n > 1 for n, s in zip(array.shape, array.strides, strict=True)):
+            raise ShapeError(
+                f"{self.name}: entries of out are at one address, expected an array that is not broadcast."
+            )
+        return layout
+
+    # addresses ------------------------------------------------------------------------------------
+
+    def _check_overlap(self, plan: Plan, looks: Sequence[Look], inputs: int) -> None:
+        spans = [(look[1] + low, look[1] + high) for look, (low, high) in zip(looks, plan.reaches, strict=True)]
+        for k in range(inputs, len(spans)):
+            low, high = spans[k]
+            for start, end in spans[:k]:
                 if start < high and low < end:
                     raise DeviceError(
                         f"{self.name}: out overlaps another array, expected memory of its own: rows are read after "
                         f"others are written. Give another array, or copy the argument."
                     )
 
-    def _as_rows(
-        self, names: Sequence[str], arrays: Sequence[Any], inputs: list[DeviceArray], outputs: list[DeviceArray],
-        batch: Shape, copy: Callable[[Any, Shape], Any],
-    ) -> list[DeviceArray]:  # fmt: skip
-        """All arrays, inputs copied whose rows do not have one distance, or whose program takes only rows."""
-        strided = bool(self.part("rows").image.functions["strided"])
+    def _apart(self, names: Sequence[str], looks: Sequence[Look]) -> DeviceError:
+        labels = (*names, *["out"] * (len(looks) - len(names)))
+        listed = ", ".join(f"{name} on {number}" for name, (_, _, number) in zip(labels, looks, strict=True))
+        return DeviceError(f"{self.name}: arrays are on several GPUs ({listed}), expected all on one. Copy some.")
 
-        def fits(name: str, array: DeviceArray, core: Shape) -> bool:
-            layout = layout_of(self.name, name, array, core)
-            return row_stride(batch, layout) is not None and (strided or is_row_major(core, layout.inner))
 
-        found = []
-        for name, x, array, core in zip(names, arrays, inputs, self.inputs, strict=True):
-            usable = fits(name, array, core)
-            found.append(array if usable else read_array(self.name, name, copy(x, batch + core)))
-        for array, core in zip(outputs, self.part("rows").outputs, strict=True):
-            if not fits("out", array, core):
-                raise ShapeError(
-                    f"{self.name}: out has strides {array.strides} [entries], expected a contiguous array."
-                )
-        return found + outputs
-
-    def _launch(
-        self, gpu: Device, arrays: list[DeviceArray], cores: Sequence[Shape], batch: Shape, stream: int
-    ) -> None:
-        layouts = [layout_of(self.name, "array", a, core) for a, core in zip(arrays, cores, strict=True)]
-        rows = all(is_row_major(core, layout.inner) for core, layout in zip(cores, layouts, strict=True))
-        form = "rows" if rows else "strided"
-        key = (gpu.number, form)
-        if key not in self._loaded:
-            self._loaded[key] = gpu.load(self.name, self.part(form).image.code.decode())
-        kernel, shared = self._loaded[key], self.part(form).image.functions["shared"]
-        words = [a.address for a in arrays]
-        for layout in layouts:
-            words += [row_stride(batch, layout) or 0, *(layout.inner if form == "strided" else ())]
-        count = math.prod(batch)
-        blocks = -(-count // THREADS)
-        gpu.launch(
-            self.name, kernel, blocks, THREADS, shared * (THREADS // WARP), stream, [*words, count, kernel.counter]
-        )
+def _contiguous(batch: Shape, core: Shape) -> Layout:
+    strides = row_major(batch + core)
+    return Layout(batch, strides[: len(batch)], strides[len(batch) :])

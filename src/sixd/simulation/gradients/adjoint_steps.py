@@ -64,7 +64,8 @@ def steps_there_and_back(
     """Return the code for a problem with forces tau and the program of a cost (t, q, qd, tau), made at the first call.
 
     With ``along``, such as ("q", "qd"), the way there records these states alone, and the way back has their weights as
-    series "weight of q", and gradients by all constants. It is kept with the system, unless forces of users' own classes act, which may change.
+    series "weight of q", and gradients by all constants. It is kept with the system, unless forces of users' own
+    classes act, which may change.
     """
 
     def make() -> Pair:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
+from sixd.engine.targets import Target, cpu
 from sixd.forces.rigid_ground import RigidGround
 from sixd.locks import Lock
 from sixd.model.memo import known_of
@@ -27,19 +28,21 @@ UNSOLVED = "unsolved"  # the state that counts steps with a failure
 FIXED_STEP = (*EXPLICIT, MIDPOINT, IMPLICIT)
 PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error of 1e-4 is squared twice
 
-# the latest code by its form and the key of its recipe, for controllers that are made anew for each call; so many
-_RECENT: dict[tuple[str, str], Any] = {}
+# the latest code by form, key of the recipe and target, for controllers that are made anew for each call; so many
+_RECENT: dict[tuple[str, str, Target], Any] = {}
 _MOST_RECENT = {"rollout": 256, "step": 8, "steps": 8}
 _LOCK = Lock()
 
 
-def rollout(problem: Problem, method: str, dtype: str, kept: dict[Any, Any] | None = None) -> Rollout:
+def rollout(
+    problem: Problem, method: str, dtype: str, kept: dict[Any, Any] | None = None, target: Target = cpu
+) -> Rollout:
     """Return the code of a method for a problem, for many steps and rows; see :func:`code_of` for ``kept``."""
 
     def make(recipe: Recipe, key: str) -> Rollout:
-        return make_rollout(recipe, key, "simulate", method, problem.system.name, dtype)
+        return make_rollout(recipe, key, "simulate", method, problem.system.name, dtype, target)
 
-    return code_of(problem, method, dtype, "rollout", lambda recipe: recipe, make, kept)
+    return code_of(problem, method, dtype, "rollout", lambda recipe: recipe, make, kept, target)
 
 
 def code_of(
@@ -50,6 +53,7 @@ def code_of(
     adapt: Callable[[Recipe], Recipe],
     make: Callable[[Recipe, str], Any],
     kept: dict[Any, Any] | None,
+    target: Target = cpu,
 ) -> Any:
     """Return ``make(recipe, its key)`` of the adapted recipe of a problem, made at the first call.
 
@@ -58,7 +62,7 @@ def code_of(
     """
     own = problem.key is None
     memo = (kept if kept is not None else {}) if own else known_of(problem.system)
-    key = form, method, dtype, problem.key
+    key = form, method, dtype, problem.key, target
     if key in memo:
         return memo[key]
     with watched(f"compiling {problem.where} for {problem.system.name!r}"):
@@ -67,14 +71,14 @@ def code_of(
             plain = memo.setdefault(("recipe", dtype), plain)
         recipe = adapt(plain)
         digest = recipe_key(recipe, dtype)
-        found = _RECENT.get((form, digest))  # another thread may drop it meanwhile
+        found = _RECENT.get((form, digest, target))  # another thread may drop it meanwhile
         if found is None:
             found = make(recipe, digest)
             with _LOCK:
                 same = [k for k in _RECENT if k[0] == form]
                 for old in same[: max(0, len(same) + 1 - _MOST_RECENT[form])]:
                     del _RECENT[old]
-                _RECENT[form, digest] = found
+                _RECENT[form, digest, target] = found
     return memo.setdefault(key, found)  # of two threads the first wins
 
 

@@ -8,16 +8,19 @@ that it refuses, and states off the constraints.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from sixd.api.manifold import integrate
-from sixd.engine.artifact import make_step, trace_request
+from sixd.engine.artifact import make_rollout, make_step, trace_request
 from sixd.engine.functions import Function, Request
 from sixd.engine.public import declaration
+from sixd.engine.targets import Target
 from sixd.runtime.calls import Code
+from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import ERRORS, largest_error
 from sixd.simulation.stepping import midpoint
@@ -115,3 +118,18 @@ def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[A
         return make_step(recipe, key, form, method, problem.system.name, dtype)
 
     return code_of(problem, method, dtype, form, adapt, make, kept)
+
+
+def step_rollout(
+    problem: Problem, method: str, dtype: str, target: Target, kept: dict[Any, Any] | None = None
+) -> Rollout:
+    """Return the code of one step as a rollout, for targets without plans: ``code([1], [q, qd, h, start, *constants])``
+    returns [q, qd]. Rows whose guard is not 1 are NaN, and are counted."""
+
+    def adapt(recipe: Recipe) -> Recipe:
+        return replace(single_step(problem, method, recipe, dtype), recorded=())
+
+    def make(recipe: Recipe, key: str) -> Rollout:
+        return make_rollout(recipe, key, "step", method, problem.system.name, dtype, target)
+
+    return code_of(problem, method, dtype, "steps", adapt, make, kept, target)

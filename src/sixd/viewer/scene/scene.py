@@ -18,6 +18,7 @@ from sixd.model.joints import Free, Joint, RackAndPinion
 from sixd.model.model import Model
 from sixd.model.printing import describe_joint
 from sixd.model.system import System
+from sixd.runtime.foreign import require_processor
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of, tree_behind
 from sixd.viewer.bodies import mounts, shapes, sticks
@@ -102,6 +103,7 @@ def _configuration(system: System, q: Any, motions: Sequence[Motion], notes: lis
 
 def read_configuration(system: System, q: Any) -> Array:
     """Return q (nq,) as floats; raise if it is not a configuration of the system."""
+    require_processor("view", q=q)
     try:
         found = np.asarray(q, dtype=float)
     except (TypeError, ValueError):

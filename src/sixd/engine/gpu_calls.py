@@ -1,0 +1,156 @@
+"""Calls with arrays on NVIDIA's GPUs: of the functions of the library, and of kernels that ``sixd.compile`` makes with
+``target="cuda"``.
+
+The code is that of the same program as the processor's, for another target; it is kept beside that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from sixd.engine import artifact
+from sixd.engine.artifact import make_routine, trace_request
+from sixd.engine.functions import Function, Request, as_function, in_order
+from sixd.engine.suspect_results import require_mass, require_regular
+from sixd.engine.targets import cuda
+from sixd.errors import ScalarTypeError
+from sixd.model.system import System
+from sixd.runtime.cuda.arrays import read_array
+from sixd.runtime.cuda.device import device
+from sixd.runtime.foreign import GPU, kind_of
+from sixd.spatial.scalar import Array
+from sixd.trace.program import Program
+
+
+def evaluate_on_gpu(
+    function: Function,
+    model: System,
+    choices: tuple[Any, ...],
+    arrays: tuple[Any, ...],
+    f_ext: Any = None,
+    out: Any = None,
+    dtype: str | None = None,
+    find: Callable[[Request], Any] | None = None,
+) -> Any:
+    """Start a function with checked choices on arrays that are on a GPU: see ``evaluate``.
+
+    The dtype is by default that of the first array, and all have that one.
+    """
+    where, names = function.name, function.arrays
+    if len(arrays) != len(names):
+        raise ScalarTypeError(f"{where}: got {len(arrays)} arrays, expected {len(names)}: {', '.join(names)}.")
+    given = arrays if f_ext is None else (*arrays, f_ext)
+    labels = names if f_ext is None else (*names, "f_ext")
+    first = next((k for k, x in enumerate(given) if kind_of(x) == GPU), None)
+    if first is None:  # out alone is on a GPU, or numbers alone are given
+        raise ScalarTypeError(f"{where}: no argument is on a GPU, so that out cannot be there. Copy the arguments.")
+    found = read_array(where, labels[first], given[first])
+    own = without_check(function)
+    target = cuda(device(where, max(found.device, 0)).architecture)
+    request = Request(own, choices, dtype or found.dtype, f_ext is not None, target)
+    made: Any = find(request) if find is not None else artifact.routine(model, request)
+
+    def check(part: Any) -> None:
+        require_mass(function, model)
+        require_regular(where, model, part.singular)
+
+    if not made.is_provided:
+        function.require_numeric(where, model)
+        require_numbers(where, model)
+    result = made(labels, given, out, check)
+    return result if out is not None else function.pack(result)
+
+
+def require_numbers(where: str, model: System) -> None:
+    """Raise for a model with traced parameters: arrays on a GPU hold numbers, which no trace can take."""
+    if model.is_traced:
+        raise ScalarTypeError(
+            f"{where}: {model.name!r} has parameters that are traced, but arrays on a GPU were given, expected traced "
+            f"arguments. Give the array as an argument of the function that is compiled."
+        )
+
+
+@cache
+def without_check(function: Function) -> Function:
+    """The function for GPUs: without a check of its results, which would need them on the processor."""
+    if function.check is None:
+        return function
+
+    def algorithm(system: System, *arrays: Array, **options: Any) -> Any:
+        return system.apply(function.name, function.algorithm, *arrays, **options)[0]
+
+    return replace(function, algorithm=algorithm, check=None, named=False)
+
+
+class DeviceKernel:
+    """A function compiled for one model and for GPUs: call it like the function, without the model, with device arrays.
+
+    Arrays of CuPy, CUDA tensors of PyTorch, and others with ``__cuda_array_interface__`` or DLPack are taken without a
+    copy, and results are of the first one's kind; ``out=`` is filled if given, and must not overlap an argument.
+    Leading dimensions broadcast. A call starts the work on the caller's current stream and returns. Rows in which the
+    function is not defined come back as NaN, inf or very large numbers, and nothing raises: they are counted on the
+    device (``sixd.cuda.check``).
+
+    Made by ``sixd.compile(…, target="cuda")``, which needs no GPU. Attributes: ``name``, ``model``, ``dtype``,
+    ``inputs`` (names of its arrays, in order), ``arch`` (the architecture of its code), ``ptx`` (the code, as text) and
+    ``program`` (the traced operations).
+    """
+
+    def __init__(self, request: Request, model: System) -> None:
+        request = request._replace(function=without_check(request.function))
+        function = request.function
+        self.name, self.model, self.dtype = function.name, model, request.dtype
+        self.inputs, self.arch = function.arrays, request.target.machine_key()
+        self._function, self._request = function, request
+        function.require_numeric(f"compile: {function.name}", model)
+        # a user's function is traced now: variables that it closes over may change later
+        self._program = None if function.named else trace_request(model, request)
+        self._routines = {
+            False: make_routine(model, request, self._program),
+            True: make_routine(model, request._replace(force=True)),
+        }
+
+    def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
+        """Start the computation for arrays on a GPU; see the class."""
+        if f_ext is not None and "f_ext" in self.inputs:
+            named, f_ext = {**named, "f_ext": f_ext}, None
+        ordered = arrays
+        if named or len(arrays) != len(self.inputs):
+            ordered = in_order(self.name, self.inputs, arrays, named)
+        if f_ext is not None and not self._function.force:
+            raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
+        forced = f_ext is not None
+        routine: Any = self._routines[forced]
+        names = (*self.inputs, "f_ext") if forced else self.inputs
+        given = (*ordered, f_ext) if forced else ordered
+        result = routine(names, given, out, self._check)
+        return result if out is not None else self._function.pack(result)
+
+    def _check(self, part: Any) -> None:
+        require_mass(self._function, self.model)
+        require_regular(self.name, self.model, part.singular)
+
+    @property
+    def ptx(self) -> str:
+        """The code for row-major arrays, as text; compiled at the first use."""
+        routine: Any = self._routines[False]
+        return str(routine.ptx)
+
+    @property
+    def program(self) -> Program:
+        """The traced program: its operations, counted by ``program.count()``."""
+        return self._program or trace_request(self.model, self._request)
+
+    @property
+    def declared(self) -> Function:
+        """The function of this kernel, by which it can be compiled with others, differentiated and exported."""
+        return as_function(self._function, self._request.choices, self.dtype)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")
+
+    def __repr__(self) -> str:
+        return f"<DeviceKernel {self.name}({', '.join(self.inputs)}) of {self.model.name!r}, {self.dtype}, {self.arch}>"
