@@ -88,11 +88,22 @@ def _from_torch(where: str, name: str, x: Any) -> DeviceArray:
     """A CUDA tensor; its own interface refuses those that require gradients."""
     if not x.is_cuda:
         raise not_on_gpu(where, name, x)
+    if x.requires_grad:
+        refuse_gradient(where, name)
     dtype = str(x.dtype).removeprefix("torch.")
     if dtype not in SIZES:
         raise ScalarTypeError(f"{where}: {name} holds {dtype}, expected float64 or float32. Convert it: {name}.to(…).")
     strides = tuple(int(s) for s in x.stride())
     return DeviceArray(x.data_ptr(), tuple(map(int, x.shape)), strides, dtype, True, x, x.get_device())
+
+
+def refuse_gradient(where: str, name: str) -> None:
+    """Raise for a tensor that requires gradients, while they are recorded: its gradient would be lost silently."""
+    if sys.modules["torch"].is_grad_enabled():
+        raise ScalarTypeError(
+            f"{where}: {name} is a tensor that requires gradients, which this function does not pass on. Use the "
+            f"function of that name in sixd.torch, or give {name}.detach()."
+        )
 
 
 class _Tensor(ctypes.Structure):
@@ -138,18 +149,18 @@ def _dtype(where: str, name: str, kind: str, size: int, text: str) -> str:
 # what a launch needs of an array whose layout is known: the layout as its library states it, which is the same for
 # equal layouts, the address, and the number of the GPU (-1 if the array is empty)
 Look = tuple[Any, int, int]
-_LOOKS: dict[type, Callable[[Any], Look]] = {}
+LOOKS: dict[type, Callable[[Any], Look]] = {}
 
 
 def look(x: Any) -> Look:
     """A look at an array on a GPU, as quick as its library allows: 0.5 us for CuPy and PyTorch."""
-    kind = type(x)
-    return (_LOOKS.get(kind) or _add_look(kind))(x)
+    return (LOOKS.get(type(x)) or add_look(type(x)))(x)
 
 
-def _add_look(kind: type) -> Callable[[Any], Look]:
+def add_look(kind: type) -> Callable[[Any], Look]:
+    """The function that looks at arrays of a class."""
     root = kind.__module__.partition(".")[0]
-    return _LOOKS.setdefault(kind, {"cupy": _look_cupy, "torch": _look_torch}.get(root, _look_at_any))
+    return LOOKS.setdefault(kind, {"cupy": _look_cupy, "torch": _look_torch}.get(root, _look_at_any))
 
 
 def _look_cupy(x: Any) -> Look:
@@ -158,8 +169,8 @@ def _look_cupy(x: Any) -> Look:
 
 
 def _look_torch(x: Any) -> Look:
-    if not x.is_cuda:
-        raise not_on_gpu("launch", "an array", x)
+    if not x.is_cuda or x.requires_grad:
+        read_array("launch", "an array", x)  # raises, unless gradients are not recorded
     address = x.data_ptr()
     return (x.dtype, x.shape, x.stride()), address, x.get_device() if address else -1
 
