@@ -49,16 +49,21 @@ class Robot:
         return f"{self.name}, floating" if self.floating else self.name
 
 
+def file_of(name: str) -> Path:
+    """The file of one of the robots."""
+    return _FOLDER / _FILES[name][0]
+
+
 def load(name: str, floating: bool = False) -> Robot:
     """One of the robots; the panda has both fingers locked."""
-    file, frame, locked = _FILES[name]
+    _, frame, locked = _FILES[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sixd.ModelWarning)
-        model = sixd.load(_FOLDER / file, floating_base=floating)
+        model = sixd.load(file_of(name), floating_base=floating)
         model = model.lock(dict.fromkeys(locked, 0.0)) if locked else model
     rubs = bool(np.any(model.damping) or np.any(model.friction))
     without = model.without_passive()
-    return Robot(name, floating, without, frame, _FOLDER / file, locked, model if rubs else None)
+    return Robot(name, floating, without, frame, file_of(name), locked, model if rubs else None)
 
 
 def chain(n: int) -> Robot:

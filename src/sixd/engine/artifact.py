@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.singular import reciprocal_pivots, singular_joints, watch_weights
-from sixd.engine.functions import Request
+from sixd.engine.functions import Function, Request
 from sixd.engine.targets import Target, cpu
 from sixd.errors import CompileWarning, SixdError, TraceError
 from sixd.garbage import PAUSED
@@ -89,12 +89,21 @@ def build(work: Work, target: Target) -> Part:
 
 def shell() -> Image:
     """Return the code of calls from Python, which is the same for all systems and functions."""
-    key = disk.digest("shell", disk.fingerprint(), cpu.name, cpu.machine_key())
+    return _common("shell", "calls from Python")
+
+
+def handlers() -> Image:
+    """Return the code of calls from XLA, which is the same for all systems and functions."""
+    return _common("handlers", "calls from XLA")
+
+
+def _common(form: str, name: str) -> Image:
+    key = disk.digest(form, disk.fingerprint(), cpu.name, cpu.machine_key())
     entry = disk.read(key)
     part = None if entry is None else _unpack(entry)
     if part is None:
-        part = Part(cpu.emit(None, "shell", ""), (), 0)
-        disk.write(key, _pack(part, Work("calls from Python", "", (), "shell", "", _no_program)))
+        part = Part(cpu.emit(None, form, ""), (), 0)
+        disk.write(key, _pack(part, Work(name, "", (), form, "", _no_program)))
     return part.image
 
 
@@ -249,8 +258,7 @@ class _Provider:
         system, request = self.system(), self.request
         assert system is not None
         function = request.function
-        known = function.named and not (function.generic and system.constraints)
-        numbers = _model_key(system) if known else None
+        numbers = _model_key(system) if _is_known(system, function) else None
         if numbers is None and self.program is None:
             # traced once: variables that a user's function closes over may change
             self.program = trace_request(system, request)
@@ -270,6 +278,18 @@ class _Provider:
         trace = (lambda: program) if program is not None else (lambda: trace_request(system, request))
         work = Work(function.name, system.name, key, form, request.dtype, trace, limit, singular)
         return build(work, request.target)
+
+
+def library_key(system: System, request: Request) -> bytes | None:
+    """What determines the code of a request, but for its dtype and target, without tracing it; None if only the traced
+    program does."""
+    numbers = _model_key(system) if _is_known(system, request.function) else None
+    return None if numbers is None else repr((request.function.name, numbers, _choices_key(system, request))).encode()
+
+
+def _is_known(system: System, function: Function) -> bool:
+    """Whether the numbers of a model determine what a function computes."""
+    return function.named and not (function.generic and system.constraints)
 
 
 def _model_key(model: System) -> bytes | None:

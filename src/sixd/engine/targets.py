@@ -48,7 +48,7 @@ class Target:
 
 def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) -> Image:
     """The image of a program for one row ("entry") or for batches ("loop"), of a recipe ("rollout", or for one
-    step "step" and "steps"), or of calls from Python ("shell"), which need no program.
+    step "step" and "steps"), or of calls from Python ("shell") or XLA ("handlers"), which need no program.
 
     ``limit``: rows whose sum of squared results exceeds it are reported as suspect.
     """
@@ -65,6 +65,10 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
         with FORKS_WAIT:
             from sixd.codegen.llvm.shell import emit_shell
         text = emit_shell()
+    elif form == "handlers":
+        with FORKS_WAIT:
+            from sixd.codegen.xla import emit_handlers
+        text = emit_handlers()
     elif form == "loop":
         with FORKS_WAIT:
             from sixd.codegen.llvm.loop import emit_loop

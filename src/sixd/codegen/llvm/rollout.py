@@ -12,8 +12,9 @@ import math
 from bisect import bisect
 from collections.abc import Callable
 from itertools import accumulate, pairwise
+from typing import Any
 
-from sixd.codegen.llvm.body import KINDS, Body
+from sixd.codegen.llvm.body import KINDS, Body, Memory
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.loop import define_loop, row_addresses
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
@@ -48,7 +49,12 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     return str(module)
 
 
-def _define_program(module: Module, program: Program, type: Type, name: str) -> None:
+def _write_body(program: Program, code: Code, type: Type, memory: Memory) -> None:
+    """Append the operations of a program."""
+    Body(program, code, type, memory).write(None)
+
+
+def _define_program(module: Module, program: Program, type: Type, name: str, write: Callable[..., Any]) -> None:
     """Define ``void name(ptr in0, …, ptr out0, …, ptr context)``: a program on a vector of rows."""
     code = Code(module)
     inputs = [Value(code, POINTER, f"%in{k}") for k in range(len(program.inputs))]
@@ -60,17 +66,19 @@ def _define_program(module: Module, program: Program, type: Type, name: str) -> 
             code.do(f"store {array}, {code.at('%arrays', 8 * k)}, align 8")
         code.emit(Type("i1"), f"call i1 @{name}.rolled(ptr %arrays, ptr %context, i1 false)")
     else:
-        _write_program(code, program, type, inputs, outputs)
+        _write_program(code, program, type, inputs, outputs, write)
     code.do("ret void")
     arguments = ", ".join([*map(str, inputs), *(f"ptr noalias {x.text}" for x in outputs), "ptr %context"])
     module.define(name, f"internal void @{name}({arguments}) noinline {ATTRIBUTES}", code)
 
 
-def _write_program(code: Code, program: Program, type: Type, inputs: list[Value], outputs: list[Value]) -> None:
+def _write_program(
+    code: Code, program: Program, type: Type, inputs: list[Value], outputs: list[Value], write: Callable[..., Any]
+) -> None:
     """Append the operations of a program on arrays at these addresses, where every entry is a vector."""
     entries = Entries(code, type, program, inputs, outputs)
     entries.fill_zeros()
-    Body(program, code, type, entries).write(None)
+    write(program, code, type, entries)
 
 
 class Works:
@@ -79,7 +87,7 @@ class Works:
     Defines the programs in the module; ``code`` is that of the function. ``rows(code, k)`` gives the addresses of the
     rows of its array k. The operations of programs that are ``inlined`` are written at each call; the others are
     functions. ``apart``: each array has a block of memory of its own, so that those that no function takes can be kept
-    in registers.
+    in registers. ``write(program, code, type, memory)`` appends operations.
     """
 
     def __init__(
@@ -90,15 +98,16 @@ class Works:
         rows: Callable[[Code, int], list[Value]] | None = None,
         inlined: Callable[[Program], bool] = lambda _: False,
         apart: bool = False,
+        write: Callable[[Program, Code, Type, Memory], Any] = _write_body,
     ) -> None:
         self.module, self.recipe, self.type = module, recipe, type
-        self.code = Code(module)
+        self.code, self.write_body = Code(module), write
         self.rows = rows or (lambda code, k: row_addresses(code, k, type.lanes))
         self.names: dict[int, str] = {}
         for work in recipe.works:
             if id(work.program) not in self.names and not inlined(work.program):
                 self.names[id(work.program)] = name = f"program{len(self.names)}"
-                _define_program(module, work.program, type, name)
+                _define_program(module, work.program, type, name, write)
         self.count = {name: math.prod(shape) for name, shape in recipe.memory.items()}
         *starts, end = accumulate(self.count.values(), initial=0)
         self.start = dict(zip(self.count, starts, strict=True))
@@ -161,7 +170,7 @@ class Works:
             self.code.do(f"call void @{name}({', '.join(map(str, (*sources, *targets)))}, ptr %context)")
             return
         self.code.memo.clear()  # of blocks that may not have been run
-        _write_program(self.code, work.program, self.type, sources, targets)
+        _write_program(self.code, work.program, self.type, sources, targets, self.write_body)
 
     def work(self, work: Work) -> None:
         """Append a call."""

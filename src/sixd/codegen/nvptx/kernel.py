@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sixd.codegen.llvm.body import KINDS, Body, angles_of, most_live, tasks
+from sixd.codegen.llvm.body import KINDS, Body, Memory, angles_of, most_live, tasks
 from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
-from sixd.codegen.nvptx.memory import INDEX, SHARED, WARP, Rows, Shares, Strided
+from sixd.codegen.nvptx.launch import WARP
+from sixd.codegen.nvptx.memory import INDEX, SHARED, Rows, Shares, Strided
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program
 
@@ -42,10 +43,7 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     else:
         memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program)
         memory.begin()
-        body = Body(program, code, type, memory, _order(program, memory))
-        if dtype == "float64" and len(angles_of(program)) <= MOST_ANGLES:
-            body.test_angles()
-        found = body.write(limit)
+        found = write_body(program, code, type, memory, limit)
         memory.finish()
         assert found is not None
         suspect = found
@@ -64,7 +62,15 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     return str(module)
 
 
-def _order(program: Program, memory: Rows | Strided) -> Sequence[Expr] | None:
+def write_body(program: Program, code: Code, type: Type, memory: Memory, limit: float | None = None) -> Value | None:
+    """Append the operations of a program; see ``Body.write``."""
+    body = Body(program, code, type, memory, _order(program, memory))
+    if type.kind == "double" and len(angles_of(program)) <= MOST_ANGLES:
+        body.test_angles()
+    return body.write(limit)
+
+
+def _order(program: Program, memory: Memory) -> Sequence[Expr] | None:
     """The order of operations in which fewer values are live: that of the trace, or None, which is depth-first.
 
     Rows a second in float64 on an H200: RNEA of a six-joint arm 1.9e10 as traced and 1.66e10 depth-first, ABA of a

@@ -16,15 +16,14 @@ import numpy as np
 from sixd.codegen.llvm.body import Group
 from sixd.codegen.llvm.ir import WORD, Code, Type, Value
 from sixd.codegen.llvm.rows import tiles
+from sixd.codegen.nvptx.launch import WARP
 from sixd.trace.program import Program, Slot
 
-WARP = 32  # threads
 # entries of a row from which on it goes through shared memory. Mass matrix of a six-joint arm, 36 entries, rows a
 # second on an H200 in float32: 1.8e9 directly, 1.2e10 by tiles, 2.0e10 through it; in float64 1.15e9, 9.9e9, 1.16e10
 WIDE = 16
 LINE = 128  # bytes of a row in a tile
 STAGED = 32 * 1024  # bytes of shared memory of a warp for whole rows; an SM has some 200 kB, and registers for 8 warps
-FARTHEST = 2**26  # entries: the distance of rows is multiplied in 32 bits
 
 SHARED, INDEX = Type("ptr addrspace(3)"), Type("i32")
 _KNOWN = "!invariant.load !1"
@@ -60,7 +59,7 @@ def _parts(slot: Slot, type: Type) -> list[tuple[int, int]]:
 
 
 class Rows:
-    """The arrays of a kernel, row-major: entries of a row are neighbours, rows have any distance up to ``FARTHEST``.
+    """The arrays of a kernel, row-major: entries of a row are neighbours, rows have distances up to ``FARTHEST``.
 
     The code has ``%a0``, ``%a1``, … the addresses of the arrays, inputs first, ``%r0``, … the distances of their rows
     [entries], ``%n`` the number of rows, ``%row`` the thread's; if shared memory is used ``%first``, the warp's first
@@ -82,7 +81,7 @@ class Rows:
             ]
 
         self.inputs, self.outputs = groups(0, program.inputs), groups(self.shift, program.outputs)
-        self._starts: dict[int, Value] = {}
+        self._starts: dict[tuple[int, str], Value] = {}
 
     def fill_zeros(self) -> None:
         """Do nothing: zeros are stored as other entries are."""
@@ -146,7 +145,7 @@ class Rows:
         return self._start(k, "%row")
 
     def _start(self, k: int, row: str) -> Value:
-        key = f"{k}{row}"
+        key = k, row
         if key not in self._starts:
             distance = Value(self.code, WORD, row) * Value(self.code, WORD, f"%r{k}")
             self._starts[key] = self.code.at(f"%a{k}", distance * self.size)

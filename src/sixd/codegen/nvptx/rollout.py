@@ -17,7 +17,7 @@ from sixd.codegen.llvm.body import KINDS
 from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.rolled import is_large
 from sixd.codegen.llvm.rollout import ROLLED_FROM, Works, write_rollout
-from sixd.codegen.nvptx.kernel import find_row
+from sixd.codegen.nvptx.kernel import find_row, write_body
 from sixd.trace.program import Program
 from sixd.trace.stages import Recipe
 
@@ -34,7 +34,7 @@ def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
         return not is_large(program, ROLLED_FROM) and program.operations * calls[id(program)] <= INLINED
 
     starts: dict[int, Value] = {}
-    works = Works(module, recipe, type, lambda _, k: [starts[k]], inlined, apart=True)
+    works = Works(module, recipe, type, lambda _, k: [starts[k]], inlined, apart=True, write=write_body)
     code, arrays = works.code, len(recipe.given) + len(recipe.outputs)
     find_row(code)
     for k in range(arrays):

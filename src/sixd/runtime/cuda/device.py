@@ -54,6 +54,11 @@ class Device:
         self._counts = 0
         self._lock = Lock()
 
+    @property
+    def context(self) -> int:
+        """The handle of its primary context."""
+        return self._context
+
     @contextmanager
     def current(self, where: str) -> Iterator[None]:
         """Make its context that of this thread, then the former one again."""

@@ -76,6 +76,10 @@ class Driver:
         self.call(where, name, ctypes.byref(found), *arguments)
         return found.value or 0
 
+    def function_address(self, name: str) -> int:
+        """The address of a function of the driver, for compiled code that calls it."""
+        return ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
+
     def device_of(self, where: str, address: int) -> int:
         """The number of the GPU whose memory an address is in."""
         found = ctypes.c_int()

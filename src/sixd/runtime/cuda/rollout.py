@@ -17,9 +17,10 @@ from sixd.locks import Lock
 from sixd.runtime.cuda.arrays import DeviceArray, Library, Shape, is_row_major, library_of, read_array
 from sixd.runtime.cuda.device import Device, Loaded, device
 from sixd.runtime.cuda.driver import driver
-from sixd.runtime.cuda.routine import THREADS
 from sixd.runtime.machine_code import Image
 from sixd.spatial.scalar import Array
+
+THREADS = 128  # of a block
 
 
 class _Rows(NamedTuple):

@@ -1,0 +1,132 @@
+"""The functions of the library on JAX arrays, for ``jax.jit``, ``jax.vmap``, ``jax.grad`` and ``jax.jvp``.
+
+Each function has the name and the arguments of sixd's own, without ``out``; the model is a Python object that jitted
+functions close over. It runs the compiled code of sixd, with the same bits on the processor, through ``jax.ffi``:
+nothing is translated to JAX, so that tracing and compiling a jitted function takes milliseconds more. Derivatives of
+every order are compiled code, too, made when JAX asks for them.
+
+Leading dimensions broadcast. Arrays are float32, or float64 after ``jax.config.update("jax_enable_x64", True)``; code
+of mixed arguments is that of the wider. Nothing raises for the values of arrays, in jit or outside of it: rows in which
+a function is not defined, such as forward dynamics with a singular mass matrix, come back as NaN or inf. A model whose
+mass matrix is singular everywhere is refused when the function is compiled.
+
+Gradients by a configuration q are in ambient coordinates: they have the nq entries of q. Functions depend only on the
+direction of a quaternion, not on its length, so that its gradient is perpendicular to it; use ``integrate`` to move
+along one.
+
+On NVIDIA's GPUs a call launches one kernel on XLA's stream; code is loaded on every GPU that JAX uses.
+
+>>> import jax, sixd, sixd.jax  # doctest: +SKIP
+>>> arm = sixd.zoo.planar(2)  # doctest: +SKIP
+>>> force = jax.jit(lambda q, qd, qdd: sixd.jax.inverse_dynamics(arm, q, qd, qdd))  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from sixd.errors import MissingPackageError
+
+try:
+    import jax.ffi as _ffi  # noqa: F401  (JAX: imports are absolute)
+except ImportError as error:
+    raise MissingPackageError(
+        "sixd.jax: JAX cannot be imported, expected version 0.10 or newer. Install it: pip install 'sixd[jax]', for GPUs "
+        "with 'jax[cuda13]'."
+    ) from error
+
+from sixd.api import bodies, constraints, derivatives, dynamics, frames, manifold
+from sixd.jax.functions import mirror
+from sixd.jax.primitives import clear_caches
+
+inverse_dynamics = mirror(dynamics.inverse_dynamics)
+forward_dynamics = mirror(dynamics.forward_dynamics)
+hybrid_dynamics = mirror(dynamics.hybrid_dynamics)
+bias_force = mirror(dynamics.bias_force)
+gravity_force = mirror(dynamics.gravity_force)
+joint_torque_regressor = mirror(dynamics.joint_torque_regressor)
+mass_matrix = mirror(dynamics.mass_matrix)
+inverse_mass_matrix = mirror(dynamics.inverse_mass_matrix)
+mass_matrix_solve = mirror(dynamics.mass_matrix_solve)
+coriolis_matrix = mirror(dynamics.coriolis_matrix)
+christoffel = mirror(dynamics.christoffel)
+energy = mirror(dynamics.energy)
+momentum = mirror(dynamics.momentum)
+center_of_mass = mirror(dynamics.center_of_mass)
+centroidal_matrix = mirror(dynamics.centroidal_matrix)
+composite_inertia = mirror(dynamics.composite_inertia)
+
+pose = mirror(frames.pose)
+body_poses = mirror(frames.body_poses)
+velocity = mirror(frames.velocity)
+acceleration = mirror(frames.acceleration)
+jacobian = mirror(frames.jacobian)
+jacobian_rate = mirror(frames.jacobian_rate)
+inverse_operational_inertia = mirror(frames.inverse_operational_inertia)
+operational_inertia = mirror(frames.operational_inertia)
+external_force = mirror(frames.external_force)
+
+joint_reactions = mirror(bodies.joint_reactions)
+
+constrained_dynamics = mirror(constraints.constrained_dynamics)
+projections = mirror(constraints.projections)
+constraint_jacobian = mirror(constraints.constraint_jacobian)
+constraint_error = mirror(constraints.constraint_error)
+constraint_velocity = mirror(constraints.constraint_velocity)
+constraint_forces = mirror(constraints.constraint_forces)
+
+inverse_dynamics_derivatives = mirror(derivatives.inverse_dynamics_derivatives)
+forward_dynamics_derivatives = mirror(derivatives.forward_dynamics_derivatives)
+constrained_dynamics_derivatives = mirror(derivatives.constrained_dynamics_derivatives)
+velocity_derivatives = mirror(derivatives.velocity_derivatives)
+acceleration_derivatives = mirror(derivatives.acceleration_derivatives)
+center_of_mass_derivatives = mirror(derivatives.center_of_mass_derivatives)
+momentum_derivatives = mirror(derivatives.momentum_derivatives)
+energy_derivatives = mirror(derivatives.energy_derivatives)
+
+integrate = mirror(manifold.integrate)
+difference = mirror(manifold.difference)
+
+__all__ = [
+    "clear_caches",
+    "acceleration",
+    "acceleration_derivatives",
+    "bias_force",
+    "body_poses",
+    "center_of_mass",
+    "center_of_mass_derivatives",
+    "centroidal_matrix",
+    "christoffel",
+    "composite_inertia",
+    "constrained_dynamics",
+    "constrained_dynamics_derivatives",
+    "constraint_error",
+    "constraint_forces",
+    "constraint_jacobian",
+    "constraint_velocity",
+    "coriolis_matrix",
+    "difference",
+    "energy",
+    "energy_derivatives",
+    "external_force",
+    "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "gravity_force",
+    "hybrid_dynamics",
+    "integrate",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "inverse_mass_matrix",
+    "inverse_operational_inertia",
+    "jacobian",
+    "jacobian_rate",
+    "joint_reactions",
+    "joint_torque_regressor",
+    "mass_matrix",
+    "mass_matrix_solve",
+    "momentum",
+    "momentum_derivatives",
+    "operational_inertia",
+    "pose",
+    "projections",
+    "velocity",
+    "velocity_derivatives",
+]

@@ -1,0 +1,126 @@
+"""Operators: a function of one system, or a derivative of it, as a static parameter of JAX's primitives.
+
+Operators of equal content are equal, so that JAX compiles once for two models with the same numbers. An operator holds
+its system; JAX's caches hold operators.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import weakref
+from functools import cached_property
+from typing import Any
+
+from sixd.codegen.nvptx.launch import block_of
+from sixd.codegen.xla import DEVICE
+from sixd.engine.artifact import library_key, make_routine, routine, trace_request
+from sixd.engine.differentiation import jvp_request, vjp_request
+from sixd.engine.evaluate import require_regular
+from sixd.engine.functions import Request
+from sixd.engine.targets import cuda
+from sixd.model.memo import remember
+from sixd.model.system import System
+from sixd.runtime.cuda.device import device, own_architecture
+from sixd.runtime.xla import TABLE, Plan, device_words
+
+Shape = tuple[int, ...]
+
+
+class Operator:
+    """A request of a system: ``inputs`` and ``outputs`` are the core shapes of its arrays."""
+
+    def __init__(self, system: System, request: Request, key: tuple[Any, ...], outputs: tuple[Shape, ...]) -> None:
+        self.system, self.request, self.key = system, request, key
+        self.name, self.dtype = request.function.name, request.dtype
+        self.inputs: tuple[Shape, ...] = tuple(request.function.core(system, name) for name in request.arrays)
+        self.outputs = outputs
+        self._hash = hash(key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Operator) and self.key == other.key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"{self.name} of {self.system.name!r}"
+
+    def jvp(self, by: tuple[int, ...]) -> Operator:
+        """The operator (x…, dx…) -> dy, with directions of the inputs ``by``, given by number."""
+        request = jvp_request(self.system, self.request, by)
+        return Operator(self.system, request, (*self.key, "jvp", by), self.outputs)
+
+    def vjp(self, by: tuple[int, ...]) -> Operator:
+        """The operator (x…, w…) -> gradients of w·y by the inputs ``by``, given by number."""
+        request = vjp_request(self.system, self.request, by)
+        return Operator(self.system, request, (*self.key, "vjp", by), tuple(self.inputs[k] for k in by))
+
+    # code -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _digest(self) -> bytes:
+        return hashlib.sha256(repr(self.key).encode()).digest()
+
+    def number(self, form: str) -> int:
+        """The key of a plan of this operator: the same for equal operators in every process, if it can be."""
+        found = hashlib.sha256(self._digest + form.encode()).digest()
+        return int.from_bytes(found[:8], "little") >> 1 | 1
+
+    def cpu_plan(self, rows: int) -> tuple[int, Plan]:
+        """The key and the plan of the code for that many rows."""
+        form = "entry" if rows == 1 else "loop"
+
+        def make() -> Plan:
+            made = routine(self.system, self.request)
+            require_regular(self.name, self.system, made.part(form).singular)
+            code = made.code
+            assert code is not None
+            if form == "entry":
+                return Plan([0, code.entry, code.entry_context], made)
+            return Plan([1, code.loop, code.loop_context], made)
+
+        key = self.number(form)
+        return key, TABLE.find(key, make)
+
+    def cuda_plan(self, devices: list[int]) -> tuple[int, Plan]:
+        """The key and the plan of the code for these GPUs, on which it is loaded."""
+
+        def make() -> Plan:
+            request = self.request._replace(target=cuda(own_architecture(self.name)))
+            made = make_routine(self.system, request)
+            part = made.part("rows")
+            require_regular(self.name, self.system, part.singular)
+            entries: list[tuple[int, ...] | None] = [None] * (max(devices) + 1)
+            for number in devices:
+                gpu = device(self.name, number)
+                loaded = gpu.load(self.name, part.image.code.decode())
+                words = {"function": loaded.function, "counter": loaded.counter, "context": gpu.context}
+                entries[number] = tuple(words[name] for name in DEVICE)
+            threads, shared = block_of(part.image.functions["shared"])
+            return Plan(device_words(shared, threads, entries), made)
+
+        key = self.number(f"cuda {devices}")
+        return key, TABLE.find(key, make)
+
+
+def operator_of(system: System, request: Request) -> Operator:
+    """The operator of a request of a function of the library or of a kernel."""
+    found = remember(system, ("operator of XLA", request), list)
+    made = found[0]() if found else None  # weak: it holds the system
+    if made is None:
+        made = _make(system, request)
+        found[:] = [weakref.ref(made)]
+    return made
+
+
+def _make(system: System, request: Request) -> Operator:
+    content = library_key(system, request)
+    if content is None:  # the system itself identifies it, in this process
+        content = remember(system, ("token of XLA", request), lambda: os.urandom(16))
+    outputs = remember(
+        system,
+        ("outputs", request),
+        lambda: tuple(slot.shape for slot in trace_request(system, request).outputs),
+    )
+    return Operator(system, request, (content, request.dtype), outputs)

@@ -1,0 +1,225 @@
+"""Two primitives of JAX: the call of an operator, and its derivative along directions, which is linear in these.
+
+The derivative's transpose is a call of the operator of gradients; both are operators again, so that derivatives of any
+order are compiled code, and jit, vmap, grad, jvp and their compositions follow from the rules below.
+
+Each array is one row for all, of the core shape, or has all the leading dimensions of the results.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from sixd.codegen.xla import ROOTS
+from sixd.engine.artifact import handlers
+from sixd.jax.operators import Operator, Shape
+from sixd.runtime.cuda.driver import driver
+from sixd.runtime.xla import TABLE, Plan, load_handlers
+
+CPU, CUDA = "sixd_cpu", "sixd_cuda"  # names of the handlers
+_KEPT = 512  # operators that are called outside of jit, whose programs are kept
+
+call_p = Primitive("sixd_call")
+linear_p = Primitive("sixd_linear")
+call_p.multiple_results = linear_p.multiple_results = True
+
+
+# handlers ---------------------------------------------------------------------------------------
+
+
+@cache
+def _handlers() -> Any:
+    """The code of the handlers, which stays in memory; the version of XLA's interface is that of jaxlib."""
+    header = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
+    for word, name in (("major", "MAJOR"), ("minor", "MINOR")):
+        found = re.search(rf"#define XLA_FFI_API_{name} (\d+)", header)
+        assert found is not None
+        TABLE.roots[ROOTS.index(word)] = int(found.group(1))
+    return load_handlers(handlers())
+
+
+@cache
+def _register(platform: str) -> None:
+    loaded = _handlers()
+    if platform == "cuda":
+        for name in ROOTS[3:]:
+            TABLE.roots[ROOTS.index(name)] = driver("sixd.jax").function_address(name)
+    jax.ffi.register_ffi_target(
+        CUDA if platform == "cuda" else CPU,
+        jax.ffi.pycapsule(loaded.address(platform)),
+        platform="CUDA" if platform == "cuda" else "cpu",
+    )
+
+
+# shapes -----------------------------------------------------------------------------------------
+
+
+def _cores(operator: Operator, by: tuple[int, ...] = ()) -> list[Shape]:
+    """The core shapes of the operands."""
+    return [*operator.inputs, *(operator.inputs[k] for k in by)]
+
+
+def _batch(shapes: Sequence[Shape], cores: Sequence[Shape]) -> Shape:
+    """The leading dimensions of the results."""
+    leading = [shape[: len(shape) - len(core)] for shape, core in zip(shapes, cores, strict=True)]
+    return max(leading, key=len, default=())
+
+
+def _abstract(*operands: Any, operator: Operator, by: tuple[int, ...] = ()) -> list[Any]:
+    batch = _batch([x.shape for x in operands], _cores(operator, by))
+    return [jax.core.ShapedArray(batch + core, np.dtype(operator.dtype)) for core in operator.outputs]
+
+
+call_p.def_abstract_eval(_abstract)
+linear_p.def_abstract_eval(_abstract)
+
+
+# calls outside of jit ---------------------------------------------------------------------------
+
+
+@lru_cache(_KEPT)
+def _compiled(primitive: Any, operator: Operator, by: tuple[int, ...] | None) -> Any:
+    options: dict[str, Any] = {} if by is None else {"by": by}
+    return jax.jit(partial(primitive.bind, operator=operator, **options))
+
+
+def clear_caches() -> None:
+    """Drop the programs of calls outside of jit, at most 512, and with them the models that they hold.
+
+    Those in jitted functions are JAX's: ``jax.clear_caches()``.
+    """
+    _compiled.cache_clear()
+
+
+def _run(primitive: Any, *operands: Any, operator: Operator, by: tuple[int, ...] | None = None) -> Any:
+    return _compiled(primitive, operator, by)(*operands)
+
+
+call_p.def_impl(partial(_run, call_p))
+linear_p.def_impl(partial(_run, linear_p))
+
+
+# lowering ---------------------------------------------------------------------------------------
+
+
+def _lower(platform: str, context: Any, *operands: Any, operator: Operator, by: tuple[int, ...] | None = None) -> Any:
+    if by is not None:
+        operator = operator.jvp(by)
+    shapes = [x.shape for x in context.avals_in]
+    batch = _batch(shapes, operator.inputs)
+    rows = math.prod(batch)
+    sizes = [
+        0 if shape == core else math.prod(core) for shape, core in zip(shapes, operator.inputs, strict=True)
+    ] + [math.prod(core) for core in operator.outputs]  # fmt: skip
+    _register(platform)
+    plan: Plan
+    if platform == "cuda":
+        number, plan = operator.cuda_plan([d.local_hardware_id for d in jax.local_devices(backend="cuda")])
+        unit = 1
+    else:
+        number, plan = operator.cpu_plan(rows)
+        unit = np.dtype(operator.dtype).itemsize
+    context.module_context.add_keepalive(plan)
+    words = np.array([number, rows, *(unit * size for size in sizes)], dtype=np.int64)
+    return jax.ffi.ffi_lowering(CUDA if platform == "cuda" else CPU)(context, *operands, words=words)
+
+
+for _primitive in (call_p, linear_p):
+    for _platform in ("cpu", "cuda"):
+        mlir.register_lowering(_primitive, partial(_lower, _platform), platform=_platform)
+
+
+# vmap -------------------------------------------------------------------------------------------
+
+
+def _vmap(
+    primitive: Any, operands: Sequence[Any], axes: Sequence[Any], *, operator: Operator, by: tuple[int, ...] = ()
+) -> Any:
+    cores = _cores(operator, by)
+    size = next(x.shape[axis] for x, axis in zip(operands, axes, strict=True) if axis is not None)
+    moved = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(operands, axes, strict=True)]
+    inner = [x.shape if axis is None else x.shape[1:] for x, axis in zip(moved, axes, strict=True)]
+    batch = _batch(inner, cores)
+
+    def fit(x: Any, axis: Any, core: Shape) -> Any:
+        if axis is None and x.shape == core:
+            return x
+        if axis is not None and x.shape[1:] == core:
+            x = x.reshape((size,) + (1,) * len(batch) + core)
+        return jnp.broadcast_to(x, (size, *batch, *core))
+
+    given = [fit(*each) for each in zip(moved, axes, cores, strict=True)]
+    results = primitive.bind(*given, operator=operator, **({"by": by} if primitive is linear_p else {}))
+    return results, [0] * len(results)
+
+
+batching.primitive_batchers[call_p] = partial(_vmap, call_p)
+batching.primitive_batchers[linear_p] = partial(_vmap, linear_p)
+
+
+# derivatives ------------------------------------------------------------------------------------
+
+
+def _is_zero(tangent: Any) -> bool:
+    return type(tangent) is ad.Zero
+
+
+def _along(operator: Operator, operands: Sequence[Any], tangents: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    """The tangents of the results of an operator, along those of its operands that are not zero."""
+    by = tuple(k for k, t in enumerate(tangents) if not _is_zero(t))
+    if not by:
+        return [ad.Zero.from_primal_value(y) for y in results]
+    found = linear_p.bind(*operands, *(tangents[k] for k in by), operator=operator, by=by)
+    return [jnp.broadcast_to(d, y.shape) for d, y in zip(found, results, strict=True)]
+
+
+def _jvp_of_call(operands: Sequence[Any], tangents: Sequence[Any], *, operator: Operator) -> Any:
+    results = call_p.bind(*operands, operator=operator)
+    return results, _along(operator, operands, tangents, results)
+
+
+def _jvp_of_linear(
+    operands: Sequence[Any], tangents: Sequence[Any], *, operator: Operator, by: tuple[int, ...]
+) -> Any:
+    results = linear_p.bind(*operands, operator=operator, by=by)
+    count = len(operator.inputs)
+    if not all(map(_is_zero, tangents[:count])):
+        return results, _along(operator.jvp(by), operands, tangents, results)
+    kept = [k for k, t in enumerate(tangents[count:]) if not _is_zero(t)]
+    directions: list[Any] = [ad.Zero.from_primal_value(x) for x in operands[:count]]
+    for k in kept:
+        directions[by[k]] = tangents[count + k]
+    return results, _along(operator, operands[:count], directions, results)
+
+
+def _transpose(weights: Sequence[Any], *operands: Any, operator: Operator, by: tuple[int, ...]) -> list[Any]:
+    count = len(operator.inputs)
+    x, directions = operands[:count], operands[count:]
+    wanted = [k for k, d in enumerate(directions) if ad.is_undefined_primal(d)]
+    found: list[Any] = [None] * len(operands)
+    if all(map(_is_zero, weights)):
+        for k in wanted:
+            found[count + k] = ad.Zero(directions[k].aval)
+        return found
+    gradient = operator.vjp(tuple(by[k] for k in wanted))
+    results = call_p.bind(*x, *map(ad.instantiate_zeros, weights), operator=gradient)
+    for k, g in zip(wanted, results, strict=True):
+        extra = g.ndim - len(directions[k].aval.shape)
+        found[count + k] = g.sum(tuple(range(extra))) if extra else g
+    return found
+
+
+ad.primitive_jvps[call_p] = _jvp_of_call
+ad.primitive_jvps[linear_p] = _jvp_of_linear
+ad.primitive_transposes[linear_p] = _transpose

@@ -1,0 +1,104 @@
+"""What handlers of XLA's foreign function interface find in this process: a table of plans by key.
+
+Programs that XLA compiled refer to a plan by its key. A plan is entered while an object here holds it; XLA's programs
+keep that object alive. See ``sixd.codegen.xla``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sixd.codegen.xla import DEVICE, ROOT, ROOTS
+from sixd.locks import Lock
+from sixd.runtime.machine_code import Image, Loaded
+
+_LOCK = Lock()
+_FIRST = 256  # slots of the first table
+_FORMER = 8  # tables before that are kept: a handler may be reading one
+
+
+class Table:
+    """Plans by key, in memory that handlers read without a lock: open addressing, at most half full."""
+
+    def __init__(self) -> None:
+        self.roots = (ctypes.c_uint64 * len(ROOTS))()
+        self._plans: dict[int, weakref.ref[Plan]] = {}
+        self._former: deque[Any] = deque(maxlen=_FORMER)
+        self._words: Any = None
+        self._begin(_FIRST)
+
+    def _begin(self, slots: int) -> None:
+        """Use a new table of that many slots, with the plans that are alive."""
+        words = (ctypes.c_uint64 * (1 + 2 * slots))()
+        self._former.append(self._words)
+        words[0] = slots - 1
+        self._words, self._slots, self._used = words, slots, 0
+        for key, found in list(self._plans.items()):
+            plan = found()
+            if plan is not None:
+                self._write(key, plan.address)
+        self.roots[ROOTS.index("table")] = ctypes.addressof(words)
+
+    def _write(self, key: int, address: int) -> None:
+        slot = key & (self._slots - 1)
+        while self._words[1 + 2 * slot] not in (0, key):
+            slot = (slot + 1) & (self._slots - 1)
+        self._words[2 + 2 * slot] = address  # first: the key makes it visible
+        if self._words[1 + 2 * slot] == 0:
+            self._words[1 + 2 * slot] = key
+            self._used += 1
+
+    def find(self, key: int, make: Callable[[], Plan]) -> Plan:
+        """The plan of a key, made and entered if it is not there."""
+        with _LOCK:
+            found = self._plans.get(key)
+            plan = None if found is None else found()
+        if plan is not None:
+            return plan
+        made = make()  # compiles: without the lock
+        with _LOCK:
+            found = self._plans.get(key)
+            plan = None if found is None else found()
+            if plan is None:
+                plan = made
+                self._plans[key] = weakref.ref(made, lambda ref: self._drop(key, ref))
+                if 2 * (self._used + 1) > self._slots:
+                    self._begin(self._slots * (2 if 4 * len(self._plans) > self._slots else 1))
+                self._write(key, made.address)
+        return plan
+
+    def _drop(self, key: int, ref: weakref.ref[Plan]) -> None:
+        with _LOCK:
+            if self._plans.get(key) is ref:
+                del self._plans[key]
+                self._write(key, 0)
+
+
+class Plan:
+    """The words of a plan, and what keeps the code alive that they refer to."""
+
+    def __init__(self, words: Sequence[int], owner: Any) -> None:
+        self._words = (ctypes.c_uint64 * len(words))(*words)
+        self.address = ctypes.addressof(self._words)
+        self._owner = owner
+
+
+def device_words(shared: int, threads: int, entries: Sequence[tuple[int, ...] | None]) -> list[int]:
+    """The words of a plan for GPUs: bytes of shared memory and threads of a block, and for each device its entry."""
+    flat = [word for entry in entries for word in (entry or (0,) * len(DEVICE))]
+    return [shared, threads, len(entries), *flat]
+
+
+TABLE = Table()
+
+
+def load_handlers(image: Image) -> Loaded:
+    """The handlers in memory; they find the table by an address that is put into their code."""
+    root = ROOT.to_bytes(8, "little")
+    assert image.code.count(root) == 1
+    address = ctypes.addressof(TABLE.roots).to_bytes(8, "little")
+    return Loaded(image._replace(code=image.code.replace(root, address)))
