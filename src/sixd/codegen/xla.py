@@ -20,16 +20,7 @@ DEVICE_PLAN = ("shared", "threads", "devices")
 DEVICE = ("function", "counter", "context")
 
 # bytes from the start of a call frame, of XLA's table of functions, and of other structures
-_FRAME = {
-    "extension": 8,
-    "api": 16,
-    "context": 24,
-    "args": 72,
-    "rets": 112,
-    "attributes": 160,
-    "inputs": 56,
-    "outputs": 96,
-}
+_FRAME = {"extension": 8, "api": 16, "context": 24, "args": 72, "rets": 112, "attributes": 160, "inputs": 56, "outputs": 96}
 _API = {"version": 32, "Error_Create": 48, "Stream_Get": 80, "DeviceOrdinal_Get": 184}
 _BUFFER_DATA, _ARRAY_DATA = 24, 16
 _METADATA = {"metadata": 24, "major": 24, "minor": 28, "traits": 32}
@@ -50,9 +41,7 @@ def _at(name: str, base: str, offset: int | str) -> str:
 
 
 def _field(name: str, base: str, offset: int, kind: str = "ptr") -> str:
-    return (
-        f"{_at(f'{name}.at', base, offset)}\n  %{name} = load {kind}, ptr %{name}.at, align {4 if kind == 'i32' else 8}"
-    )
+    return f"{_at(f'{name}.at', base, offset)}\n  %{name} = load {kind}, ptr %{name}.at, align {4 if kind == 'i32' else 8}"
 
 
 def _word(name: str, base: str, k: int, kind: str = "i64") -> str:
