@@ -226,13 +226,17 @@ def row_stride(batch: Shape, layout: Layout) -> int | None:
 
 class Library(NamedTuple):
     """What a library of arrays does: ``stream(device)``, its current one; ``empty(like, shape)``; ``rows(x, shape)``, a
-    contiguous copy of x broadcast to a shape; ``full(like, shape, value)``."""
+    contiguous copy of x broadcast to a shape; ``view(x, shape)``, the same without a copy; ``full(like, shape,
+    value)``; ``upload(like, array)`` and ``download(x)`` copy from and to NumPy."""
 
     module: Any
     stream: Callable[[int], int]
     empty: Callable[[Any, Shape], Any]
     rows: Callable[[Any, Shape], Any]
     full: Callable[[Any, Shape, float], Any]
+    view: Callable[[Any, Shape], Any]
+    upload: Callable[[Any, Any], Any]
+    download: Callable[[Any], Any]
 
 
 _LIBRARIES: dict[str, Library] = {}
@@ -267,7 +271,12 @@ def _cupy(cupy: Any) -> Library:
         with like.device:
             return cupy.full(shape, value, like.dtype)
 
-    return Library(cupy, lambda device: int(current(device).ptr), empty, rows, full)
+    def upload(like: Any, array: Any) -> Any:
+        with like.device:
+            return cupy.asarray(array)
+
+    stream, download = (lambda device: int(current(device).ptr)), (lambda x: x.get())
+    return Library(cupy, stream, empty, rows, full, cupy.broadcast_to, upload, download)
 
 
 def _torch(torch: Any) -> Library:
@@ -279,6 +288,9 @@ def _torch(torch: Any) -> Library:
         lambda like, shape: like.new_empty(shape, requires_grad=False),
         lambda x, shape: x.detach().expand(shape).contiguous(),
         lambda like, shape, value: like.new_full(shape, value, requires_grad=False),
+        lambda x, shape: x.detach().expand(shape),
+        lambda like, array: torch.as_tensor(array, device=like.device),
+        lambda x: x.detach().cpu().numpy(),
     )
 
 
@@ -290,4 +302,4 @@ def _other(where: str, root: str) -> Library:
             f"Results are made for arrays of CuPy and PyTorch.{hint}"
         )
 
-    return Library(None, lambda device: LEGACY, refuse, refuse, refuse)
+    return Library(None, lambda device: LEGACY, *[refuse] * 6)
