@@ -1,14 +1,24 @@
-"""Tests that need an NVIDIA GPU, run by ``make gpu``; they are skipped where there is none."""
+"""Tests that run on a GPU: skipped, with the reason, on computers without one."""
 
 import pytest
 
 import sixd
 
-HERE = __file__.rpartition("conftest")[0]
-
 
 def pytest_collection_modifyitems(items):
     if not sixd.cuda.is_available():
         for item in items:
-            if str(item.path).startswith(HERE):
-                item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU, or no driver of one"))
+            if "gpu" in item.path.parts:
+                item.add_marker(
+                    pytest.mark.skip(reason="there is no NVIDIA GPU, or no driver of one, on this computer")
+                )
+
+
+@pytest.fixture(params=["cupy", "torch"])
+def library(request):
+    """A library of arrays: functions that copy a NumPy array to the GPU and back, and its class of arrays."""
+    if request.param == "cupy":
+        cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+        return cupy.asarray, lambda x: x.get(), cupy.ndarray
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    return lambda x: torch.as_tensor(x, device="cuda"), lambda x: x.cpu().numpy(), torch.Tensor
