@@ -44,6 +44,26 @@ class Array:
     def __array__(self, *_, **__):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`.")
 
+    ndim = property(lambda self: self.data.ndim)
+
+    def reshape(self, shape):
+        return type(self)(self.data.reshape(shape))
+
+    def copy(self):
+        return type(self)(np.array(self.data))
+
+    def __getitem__(self, index):
+        return type(self)(self.data[index])
+
+    def __setitem__(self, index, x):
+        self.data[index] = getattr(x, "data", x)
+
+    def __add__(self, x):
+        return type(self)(self.data + x.data)
+
+    def __gt__(self, x):
+        return type(self)(self.data > x)
+
     def get(self):
         return np.array(self.data)
 
@@ -184,6 +204,8 @@ def install(monkeypatch, devices=1):
     cupy.empty = lambda shape, dtype: Array(np.full(shape, 7.0, dtype))
     cupy.broadcast_to = lambda x, shape: Array(np.broadcast_to(x.data, shape))
     cupy.ascontiguousarray = lambda x: Array(np.ascontiguousarray(x.data))
+    cupy.asarray = lambda x: Array(np.array(x))
+    cupy.where = lambda c, x, y: Array(np.where(c.data, getattr(x, "data", x), getattr(y, "data", y)))
     cupy.full = lambda shape, value, dtype: Array(np.full(shape, value, dtype))
     runtime = types.SimpleNamespace(getDevice=lambda: _current[-1])
     stream = types.SimpleNamespace(ptr=42)

@@ -16,6 +16,7 @@ import numpy as np
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.forces.elements import RigidForce
 from sixd.model.system import System
+from sixd.runtime.foreign import are_tensors, with_numpy
 from sixd.simulation.collect import collect
 from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, start_warning, step_warning, warn
 from sixd.simulation.gpu_motions import simulate_on_gpu, step_on_gpu
@@ -104,8 +105,8 @@ def simulate(
     contact) that were not solved to the end, and implicit steps without a positive pivot. Interrupted by Ctrl-C it
     returns the computed part, with a warning, and ``interrupted`` is True.
 
-    With arrays on an NVIDIA GPU (q, qd, controller, f_ext and parameters, as far as they are arrays: of CuPy or PyTorch,
-    all there) a ``DeviceTrajectory``, whose arrays are on the GPU: all steps are one launch on the current stream, and
+    With arrays on an NVIDIA GPU (q, qd, controller, f_ext and parameters, as far as they are arrays: all there, of CuPy
+    or PyTorch) a ``DeviceTrajectory``, whose arrays are on the GPU: all steps are one launch on the current stream, and
     nothing waits for it. So numbers are not checked and nothing is reported: rows that fail are NaN, without a warning.
     Fixed steps only, and controllers that are compiled; no events, on_chunk and progress.
 
@@ -129,9 +130,7 @@ def simulate(
         raise ScalarTypeError(f"{where}: on_chunk is {on_chunk!r}, expected a function of a trajectory.")
     if are_on_gpu(q, qd, controller, f_ext, parameters=parameters):
         if events or on_chunk is not None:
-            raise ScalarTypeError(
-                f"{where}: events and on_chunk are not possible with arrays on a GPU. Leave them out."
-            )
+            raise ScalarTypeError(f"{where}: events and on_chunk need arrays on the processor, got some on a GPU.")
         return simulate_on_gpu(
             where, system, q, qd, duration, dt=STEP if dt is None else dt, method=method, every=every, grid=_grid,
             controller=controller, sample_time=sample_time, f_ext=f_ext, parameters=parameters, forces=forces,
@@ -218,6 +217,16 @@ def step(
             where, system, q, qd, h, float(t), method=method, controller=controller, f_ext=f_ext, forces=forces,
             parameters=parameters, constraints=constraints, stabilisation=stabilisation,
         )  # fmt: skip
+    if are_tensors(q, qd, controller, f_ext):
+
+        def on_numpy(values: list[Any], _: Any) -> Any:
+            q, qd, law, force = values
+            return step(
+                system, q, qd, dt, t=t, method=method, controller=law, f_ext=force, forces=forces,
+                parameters=parameters, constraints=constraints, stabilisation=stabilisation,
+            )  # fmt: skip
+
+        return with_numpy(where, ("q", "qd", "controller", "f_ext"), on_numpy, (q, qd, controller, f_ext), None)
     new = None
     if known is None and parameters is None:
         new = begin(system, method, controller, f_ext, forces, constraints, stabilisation)
