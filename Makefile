@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+ML := .venv-ml
 WORKERS ?= 2
 
-.PHONY: demo test long bench docs lint check format clean
+.PHONY: demo test long ml bench docs lint check format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sixd demo
@@ -14,6 +15,10 @@ test: $(VENV)/.test lint
 
 long: $(VENV)/.test
 	$(BIN)/python -m pytest -m long -n $(WORKERS) --dist worksteal
+
+# sixd.torch and sixd.jax on the CPU, in an environment of their own: PyTorch's packages are large
+ml: $(ML)/.ml
+	$(ML)/bin/python -m pytest tests/ml
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
@@ -47,6 +52,11 @@ $(VENV)/.test: $(VENV)/.uv pyproject.toml
 	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps 'nvidia-cuda-nvcc>=13,<14' || true  # for its assembler, ptxas
 	@touch $@ $(VENV)/.demo
 
+$(ML)/.ml: $(VENV)/.uv pyproject.toml
+	$(PYTHON) -m venv $(ML)
+	$(BIN)/python -m uv pip install --quiet --python $(ML)/bin/python -e '.[torch,jax,plot]' 'pytest>=8'
+	@touch $@
+
 $(VENV)/.bench: $(VENV)/.test pyproject.toml
 	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e '.[all,test,bench]'
 	@touch $@
@@ -56,4 +66,4 @@ $(VENV)/.docs: $(VENV)/.test pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ML) build dist .pytest_cache .mypy_cache .ruff_cache

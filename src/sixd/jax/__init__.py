@@ -26,15 +26,16 @@ from __future__ import annotations
 from sixd.errors import MissingPackageError
 
 try:
-    import jax.ffi as _ffi  # noqa: F401  (JAX: imports are absolute)
+    import jax.ffi as _ffi
 except ImportError as error:
     raise MissingPackageError(
-        "sixd.jax: JAX cannot be imported, expected version 0.10 or newer. Install it: pip install 'sixd[jax]', for GPUs "
-        "with 'jax[cuda13]'."
+        "sixd.jax: JAX cannot be imported, expected version 0.10 or newer. Install it: pip install 'sixd[jax]', for "
+        "GPUs with 'jax[cuda13]'."
     ) from error
 
 from sixd.api import bodies, constraints, derivatives, dynamics, frames, manifold
 from sixd.jax.functions import mirror
+from sixd.jax.motions import Motion, rollout, step
 from sixd.jax.primitives import clear_caches
 
 inverse_dynamics = mirror(dynamics.inverse_dynamics)
@@ -86,7 +87,7 @@ integrate = mirror(manifold.integrate)
 difference = mirror(manifold.difference)
 
 __all__ = [
-    "clear_caches",
+    "Motion",
     "acceleration",
     "acceleration_derivatives",
     "bias_force",
@@ -95,6 +96,7 @@ __all__ = [
     "center_of_mass_derivatives",
     "centroidal_matrix",
     "christoffel",
+    "clear_caches",
     "composite_inertia",
     "constrained_dynamics",
     "constrained_dynamics_derivatives",
@@ -127,6 +129,8 @@ __all__ = [
     "operational_inertia",
     "pose",
     "projections",
+    "rollout",
+    "step",
     "velocity",
     "velocity_derivatives",
 ]

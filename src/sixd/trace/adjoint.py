@@ -33,27 +33,35 @@ _MANY = 8  # records of results of calls that are arrays of their own
 _RECORDS = "records"
 
 
-def there_and_back(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: str) -> tuple[Recipe, Recipe]:
+def there_and_back(
+    recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: str, along: Sequence[str] = ()
+) -> tuple[Recipe, Recipe]:
     """The recipe with the records that its adjoint needs, and the adjoint, the step back.
 
     The adjoint's state are the gradients of the ``weighed`` arrays of the state, then those of the constants and series
     in ``by``, all with the names "by …". Gradients of constants are summed over the steps; those of series are of the
     step alone, and are recorded. Its series are the recipe's state at the beginning of each step, results of long
     calls, and the recipe's own series.
+
+    With ``along``, weighed arrays whose records are results that others weigh, the states are all that is recorded, and
+    long calls are done again; the adjoint has series "weight of …", the weights of these arrays after each step.
     """
     before = {name: recipe.memory[name] for name in recipe.state}
-    inside = {name: recipe.memory[name] for work in recipe.works if _is_long(work, recipe) for name in work.outputs}
+    long = {name: recipe.memory[name] for work in recipe.works if _is_long(work, recipe) for name in work.outputs}
+    inside = {} if along else long
+    weights = {f"weight of {name}": recipe.memory[name] for name in along}
     state = {f"by {name}": recipe.memory[name] for name in (*weighed, *by)}
     constants = {name: recipe.memory[name] for name in recipe.constants}
-    series = before | inside | {name: recipe.memory[name] for name in recipe.series}
+    series = before | inside | weights | {name: recipe.memory[name] for name in recipe.series}
 
     def step(stages: Stages, *arrays: Any) -> tuple[Any, ...]:
         given, known = arrays[: len(state)], dict(zip((*constants, *series), arrays[len(state) :], strict=True))
         back = _Back(stages, dtype, known)
         back.follow(recipe.works, {*weighed, *by})
+        back.recorded.update(long)
         after = dict(zip(recipe.state, recipe.results, strict=True))
         for name, weight in zip(weighed, given, strict=False):
-            back.add(after[name], weight)
+            back.add(after[name], weight + known[f"weight of {name}"] if name in along else weight)
         for work in reversed(recipe.works):
             back.through(work)
         sums = dict(zip(by, given[len(weighed) :], strict=True))
@@ -64,7 +72,7 @@ def there_and_back(recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dt
     read = {*recipe.series, *(name for work in made.works for name in work.inputs)}
     recorded = tuple(f"by {name}" for name in by if name in recipe.series)
     made = replace(made, series=tuple(name for name in series if name in read), recorded=recorded, backwards=True)
-    there = replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read))
+    there = replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read or name in along))
     packed = tuple(name for name in inside if name in read)
     return _together(there, made, packed, dtype) if len(packed) > _MANY else (there, made)
 

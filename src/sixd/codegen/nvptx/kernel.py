@@ -43,7 +43,10 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     else:
         memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program)
         memory.begin()
-        found = write_body(program, code, type, memory, limit)
+        body = Body(program, code, type, memory, _order(program, memory))
+        if dtype == "float64" and len(angles_of(program)) <= MOST_ANGLES:
+            body.test_angles()
+        found = body.write(limit)
         memory.finish()
         assert found is not None
         suspect = found
@@ -60,14 +63,6 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     arguments = ", ".join([*_parameters(program, layout), "i64 %n", "ptr %context"])
     module.define("kernel", f"ptx_kernel void @kernel({arguments}) nounwind", code)
     return str(module)
-
-
-def write_body(program: Program, code: Code, type: Type, memory: Memory, limit: float | None = None) -> Value | None:
-    """Append the operations of a program; see ``Body.write``."""
-    body = Body(program, code, type, memory, _order(program, memory))
-    if type.kind == "double" and len(angles_of(program)) <= MOST_ANGLES:
-        body.test_angles()
-    return body.write(limit)
 
 
 def _order(program: Program, memory: Memory) -> Sequence[Expr] | None:

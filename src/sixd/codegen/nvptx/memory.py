@@ -39,16 +39,16 @@ class Shares:
         slots = (*program.inputs, *program.outputs)
         sizes = {k: len(slot.entries) for k, slot in enumerate(slots)}
         wide = sorted((k for k in sizes if sizes[k] >= WIDE), key=lambda k: sizes[k])
-        ends = list(accumulate(WARP * _pitch(sizes[k]) * type.bytes for k in wide))
+        ends = list(accumulate(WARP * pitch(sizes[k]) * type.bytes for k in wide))
         whole = [k for k, end in zip(wide, ends, strict=True) if end <= STAGED]
         self.tiled = set(wide) - set(whole)
         parts = [width for k in self.tiled for _, width in _parts(slots[k], type)]
-        tile = WARP * _pitch(max(parts)) * type.bytes if parts else 0
+        tile = WARP * pitch(max(parts)) * type.bytes if parts else 0
         self.starts = {k: tile + start for k, start in zip(whole, [0, *ends], strict=False)}
         self.bytes = tile + (ends[len(whole) - 1] if whole else 0)
 
 
-def _pitch(width: int) -> int:
+def pitch(width: int) -> int:
     """The distance of rows in shared memory [entries]: odd, so that banks do not clash."""
     return width | 1
 
@@ -56,6 +56,12 @@ def _pitch(width: int) -> int:
 def _parts(slot: Slot, type: Type) -> list[tuple[int, int]]:
     """First entry and width of the tiles of an array."""
     return tiles(len(slot.entries), LINE // type.bytes)
+
+
+def wait(code: Code) -> None:
+    """Wait for the other threads of the warp, which use the same shared memory."""
+    code.module.declare("declare void @llvm.nvvm.bar.warp.sync(i32)")
+    code.do("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
 
 
 class Rows:
@@ -97,13 +103,13 @@ class Rows:
                 x = self.code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
                 self.code.do(f"store {x}, {slot}, align {self.size}")
         if inputs:
-            self._wait()
+            wait(self.code)
 
     def finish(self) -> None:
         """Copy the wide outputs from shared memory."""
         outputs = [k for k in self.shares.starts if k >= self.shift]
         if outputs:
-            self._wait()
+            wait(self.code)
         for k in outputs:
             for entry, slot in self._share(k, 0, self.width[k], self.shares.starts[k]):
                 x = self.code.load(self.type, slot, f"align {self.size}")
@@ -117,11 +123,11 @@ class Rows:
             return [code.load(self.type, self._own(k, first), f"align {self.size}")]
         if k not in self.shares.tiled:
             return [code.load(self.type, self._entry(k, first), f"align {self.size}, {_KNOWN}")]
-        self._wait()
+        wait(self.code)
         for entry, slot in self._share(k, first, width, 0):
             x = code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
             code.do(f"store {x}, {slot}, align {self.size}")
-        self._wait()
+        wait(self.code)
         return [code.load(self.type, x, f"align {self.size}") for x in self._own_tile(width)]
 
     def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
@@ -132,10 +138,10 @@ class Rows:
             target = self._own(k, first) if k in self.shares.starts else self._entry(k, first)
             code.do(f"store {values[0]}, {target}, align {self.size}")
             return
-        self._wait()
+        wait(self.code)
         for x, slot in zip(values, self._own_tile(width), strict=True):
             code.do(f"store {x}, {slot}, align {self.size}")
-        self._wait()
+        wait(self.code)
         for entry, slot in self._share(k, first, width, 0):
             x = code.load(self.type, slot, f"align {self.size}")
             code.do(f"store {x}, {entry}, align {self.size}")
@@ -172,15 +178,15 @@ class Rows:
                 column, row = over.where(column - width, column), over.where(row + 1, row)
             there = code.intrinsic("umin", row, Value(code, INDEX, "%last")) * distance + column
             byte = code.emit(WORD, f"zext {there} to i64") * self.size
-            yield code.at(array, byte), self._slot((row * _pitch(width) + column) * self.size, start)
+            yield code.at(array, byte), self._slot((row * pitch(width) + column) * self.size, start)
 
     def _own_tile(self, width: int) -> list[Value]:
-        row = Value(self.code, INDEX, "%lane") * (_pitch(width) * self.size)
+        row = Value(self.code, INDEX, "%lane") * (pitch(width) * self.size)
         return [self._slot(row, j * self.size) for j in range(width)]
 
     def _own(self, k: int, j: int) -> Value:
         """The address in shared memory of an entry of the thread's row of array k."""
-        row = Value(self.code, INDEX, "%lane") * (_pitch(self.width[k]) * self.size)
+        row = Value(self.code, INDEX, "%lane") * (pitch(self.width[k]) * self.size)
         return self._slot(row, self.shares.starts[k] + j * self.size)
 
     def _slot(self, offset: Value, start: int) -> Value:
@@ -188,11 +194,6 @@ class Rows:
         wide = self.code.emit(WORD, f"zext {offset} to i64")
         at = self.code.emit(SHARED, f"getelementptr i8, {SHARED} %tile, {wide}")
         return self.code.emit(SHARED, f"getelementptr i8, {at}, i64 {start}")
-
-    def _wait(self) -> None:
-        """Wait for the other threads of the warp, which use the same memory."""
-        self.code.module.declare("declare void @llvm.nvvm.bar.warp.sync(i32)")
-        self.code.do("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
 
 
 class Strided:

@@ -53,19 +53,29 @@ class Pair:
     gradients: dict[str, tuple[int, ...]]
 
 
-def steps_there_and_back(problem: Problem, method: str, dtype: str, cost: Program | None, target: Target = cpu) -> Pair:
+def steps_there_and_back(
+    problem: Problem,
+    method: str,
+    dtype: str,
+    cost: Program | None,
+    target: Target = cpu,
+    along: tuple[str, ...] = (),
+) -> Pair:
     """Return the code for a problem with forces tau and the program of a cost (t, q, qd, tau), made at the first call.
 
-    It is kept with the system, unless forces of users' own classes act, which may change.
+    With ``along``, such as ("q", "qd"), the way there records these states alone, and the way back has their weights as
+    series "weight of q", and gradients by all constants. It is kept with the system, unless forces of users' own
+    classes act, which may change.
     """
 
     def make() -> Pair:
         with watched(f"compiling {problem.where} for {problem.system.name!r}"):
-            return _make_pair(problem, method, dtype, cost, target)
+            return _make_pair(problem, method, dtype, cost, target, along)
 
     if problem.key is None:
         return make()
-    return _kept(problem.system, ("gradient", method, dtype, problem.key, cost and graph_text(cost), target), make)
+    key = "gradient", method, dtype, problem.key, cost and graph_text(cost), target, along
+    return _kept(problem.system, key, make)
 
 
 def _kept(system: System, key: tuple[Any, ...], make: Callable[[], T]) -> T:
@@ -81,19 +91,21 @@ def _kept(system: System, key: tuple[Any, ...], make: Callable[[], T]) -> T:
     return found
 
 
-def _make_pair(problem: Problem, method: str, dtype: str, cost: Program | None, target: Target) -> Pair:
+def _make_pair(
+    problem: Problem, method: str, dtype: str, cost: Program | None, target: Target, along: tuple[str, ...]
+) -> Pair:
     forward = _forward(problem, method, dtype, cost)
     weighed = tuple(n for n in ("q", "qd", "u", COST) if n in forward.state and 0 not in forward.memory[n])
-    by = *(f"constant {name}" for name in problem.parameters), TAU
-    there, back = there_and_back(forward, weighed, by, dtype)
+    constants = [name for name in problem.constants if name in problem.parameters or (along and name != "tau")]
+    by = *(f"constant {name}" for name in constants), TAU
+    there, back = there_and_back(forward, weighed, by, dtype, along)
 
     def compiled(recipe: Recipe) -> Rollout:
         key, name = recipe_key(recipe, dtype), problem.system.name
         return make_rollout(recipe, key, problem.where, method, name, dtype, target)
 
-    state, series = (
-        {name: there.memory[name] for name in names if name != TAU} for names in (there.state, back.series)
-    )
+    state = {name: there.memory[name] for name in there.state}
+    series = {name: back.memory[name] for name in back.series if name != TAU}
     gradients = {name: there.memory[name] for name in (*weighed, *by)}
     return Pair(compiled(there), compiled(back), state, there.constants, there.outputs, series, gradients)
 

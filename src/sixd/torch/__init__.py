@@ -1,0 +1,29 @@
+"""The functions of sixd on PyTorch's tensors: operators with gradients, for ``torch.compile``, ``vmap`` and CUDA graphs.
+
+The names are those of sixd: ``sixd.torch.inverse_dynamics(model, q, qd, qdd)``. Tensors on the CPU and on NVIDIA's GPUs
+are taken without a copy, float32 or float64, with leading batch dimensions that broadcast. Gradients are those of the
+functions as they are computed, by all tensors, to any order; by a configuration they have nq entries, as q has, so that
+a quaternion is a tensor of four numbers like any other. ``step`` and ``rollout`` are differentiable through time.
+
+PyTorch is not installed with sixd: ``pip install sixd[torch]``.
+"""
+
+from sixd.errors import MissingPackageError
+
+try:
+    import torch as _torch  # noqa: F401  (PyTorch: imports are absolute)
+except ImportError as error:
+    raise MissingPackageError(
+        "sixd.torch: PyTorch is not installed, expected version 2.8 or newer. Install it: pip install 'sixd[torch]'."
+    ) from error
+
+from sixd.torch.functions import FUNCTIONS
+from sixd.torch.motions import Motion, rollout, step
+
+globals().update(FUNCTIONS)
+
+__all__ = sorted([*FUNCTIONS, "Motion", "rollout", "step"])  # noqa: PLE0605
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,160 @@
+"""The operator ``sixd::call``: a function of the library, or a derivative of one, on tensors.
+
+A graph of PyTorch cannot hold a model. The operator gets a number instead, the handle of a :class:`Call`, which the
+memo of the model keeps. Its gradient is the same operator with the handle of another call, and so on to every order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from sixd.engine.artifact import trace_request
+from sixd.engine.differentiation import vjp_request
+from sixd.engine.evaluate import call, evaluate
+from sixd.engine.functions import Request
+from sixd.errors import ModelError
+from sixd.model.memo import remember
+from sixd.model.system import System
+from sixd.torch.tensors import Shape, batch_of, mapped, summed_to
+
+_NUMBERS = itertools.count(1)
+# by handle; the memo of a call's system holds it, an autograd graph, or _COMPILED
+_CALLS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+# graphs of torch.compile hold numbers alone: what they may call lives as long as the process
+_COMPILED: dict[int, Any] = {}
+
+
+class Handled:
+    """What a handle stands for: work for one system, which it does not keep alive."""
+
+    def __init__(self, system: System) -> None:
+        self.handle = next(_NUMBERS)
+        self._system = weakref.ref(system)
+        _CALLS[self.handle] = self
+
+    @property
+    def system(self) -> System:
+        """The system."""
+        system = self._system()
+        if system is None:
+            raise ModelError("sixd.torch: the model of this operator was garbage-collected. Keep a reference to it.")
+        return system
+
+
+def handled(handle: int) -> Any:
+    """What a handle stands for."""
+    found = _CALLS.get(handle)
+    if found is None:
+        raise ModelError("sixd.torch: the model of this operator was garbage-collected. Keep a reference to it.")
+    return found
+
+
+def keep(made: Handled) -> None:
+    """Keep it, and its system, for graphs that are compiled."""
+    _COMPILED[made.handle] = made, made.system
+
+
+class Call(Handled):
+    """A request of a system on tensors: ``names`` and core shapes ``inputs`` of its arrays, ``outputs`` of its results."""
+
+    def __init__(self, system: System, request: Request) -> None:
+        super().__init__(system)
+        self.request, self.names = request, request.arrays
+        self.inputs: tuple[Shape, ...] = tuple(request.function.core(system, name) for name in self.names)
+        self.dimensions = tuple(map(len, self.inputs))
+        self._outputs: tuple[Shape, ...] | None = None
+
+    @property
+    def outputs(self) -> tuple[Shape, ...]:
+        """The core shapes of the results; the function is traced for that."""
+        if self._outputs is None:
+            found = tuple(slot.shape for slot in trace_request(self.system, self.request).outputs)
+            self._outputs = found if self.request.function.check is None else found[:1]
+        return self._outputs
+
+    def gradient(self, by: tuple[int, ...]) -> Call:
+        """The call (x…, w…) -> gradients of w·y by the inputs of these numbers."""
+        return call_of(self.system, vjp_request(self.system, self.request, by))
+
+    def __call__(self, tensors: Sequence[torch.Tensor], out: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
+        """Evaluate it; ``out``, if there are some, get the results."""
+        function, choices, *_ = self.request
+        own, f_ext = self.request.split(tuple(map(_array, tensors)))
+        into = tuple(map(_array, out)) if len(out) > 1 else _array(out[0]) if out else None
+        if function.adapt is None:
+            found = call(function, self.system, own, f_ext, into, choices)
+        else:
+            found = evaluate(function, self.system, choices, own, f_ext, into)
+        return [torch.as_tensor(x) for x in (found if isinstance(found, tuple) else (found,))]
+
+
+def _array(x: torch.Tensor) -> Any:
+    """A tensor as kernels take it."""
+    return x.detach().numpy() if x.device.type == "cpu" else x.detach()
+
+
+def call_of(system: System, request: Request) -> Call:
+    """The call of a request, kept in the memo of the system."""
+    return remember(system, ("torch", request), lambda: Call(system, request))
+
+
+# the operator -------------------------------------------------------------------------------------
+
+
+@torch.library.custom_op("sixd::call", mutates_args=())
+def operator(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
+    """The results of a call."""
+    return handled(handle)(arrays)
+
+
+@operator.register_fake
+def _shapes(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
+    made = handled(handle)
+    batch = batch_of(arrays, made.dimensions)
+    return [arrays[0].new_empty((*batch, *core)) for core in made.outputs]
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    arrays, handle = inputs
+    made = handled(handle)
+    ctx.call, ctx.alive = made, made.system  # until the gradient was computed
+    ctx.save_for_backward(*arrays)
+
+
+def _gradient(ctx: Any, weights: list[torch.Tensor]) -> tuple[Any, None]:
+    by = tuple(k for k, needed in enumerate(ctx.needs_input_grad[0]) if needed)
+    arrays = ctx.saved_tensors
+    made = ctx.call.gradient(by)
+    if torch.compiler.is_compiling() or made.handle not in _COMPILED and ctx.call.handle in _COMPILED:
+        keep(made)
+    found = operator([*arrays, *weights], made.handle)
+    gradients: list[torch.Tensor | None] = [None] * len(arrays)
+    for k, gradient in zip(by, found, strict=True):
+        gradients[k] = summed_to(gradient, arrays[k].shape)
+    return gradients, None
+
+
+operator.register_autograd(_gradient, setup_context=_remember)
+
+
+@operator.register_vmap
+def _mapped(info: Any, in_dims: Any, arrays: Sequence[torch.Tensor], handle: int) -> tuple[Any, Any]:
+    made = handled(handle)
+    found = operator(mapped(info.batch_size, arrays, in_dims[0], made.dimensions), handle)
+    return found, [0] * len(found)
+
+
+@torch.library.custom_op("sixd::call_into", mutates_args={"out"})
+def operator_into(arrays: Sequence[torch.Tensor], out: Sequence[torch.Tensor], handle: int) -> None:
+    """Write the results of a call into ``out``."""
+    handled(handle)(arrays, out)
+
+
+@operator_into.register_fake
+def _nothing(arrays: Sequence[torch.Tensor], out: Sequence[torch.Tensor], handle: int) -> None:
+    return None

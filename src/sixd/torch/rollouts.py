@@ -1,0 +1,220 @@
+"""The operator ``sixd::rollout``: many steps of many rows, and ``sixd::rollout_gradient``, the way back.
+
+The way there records the states; the way back does each step once more from its state, and carries gradients through
+it. Both are one compiled loop (on a GPU one launch) for all steps and rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from sixd.engine.targets import Target, cpu, cuda
+from sixd.errors import TraceError
+from sixd.model.memo import remember
+from sixd.model.system import System
+from sixd.runtime.cuda.device import own_architecture
+from sixd.simulation.gradients.adjoint_steps import TAU, Pair, steps_there_and_back
+from sixd.simulation.gradients.whole_step import Setting
+from sixd.simulation.stepping.compiled_steps import UNSOLVED
+from sixd.torch.operators import Handled, handled
+from sixd.torch.tensors import Shape, batch_of, mapped, summed_to
+
+_ALONG = ("q", "qd")
+
+
+class Rolled(Handled):
+    """Steps of a system on tensors q, qd, controls (…, steps, nv), and the constants of the problem without tau."""
+
+    def __init__(self, system: System, setting: Setting, dtype: str) -> None:
+        super().__init__(system)
+        setting.check(system)
+        self.setting, self.dtype = setting, dtype
+        problem = setting.problem(system, dtype)
+        self.constants: dict[str, Shape] = {k: x for k, x in problem.constants.items() if k != "tau"}
+        self.dimensions = (1, 1, 2, *map(len, self.constants.values()))
+        self.start = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
+        self._pairs: dict[Target, Pair] = {}
+
+    def pair(self, device: torch.device) -> Pair:
+        """The code for a device."""
+        target = cpu if device.type == "cpu" else cuda(own_architecture("sixd.torch"))
+        if target not in self._pairs:
+            problem = self.setting.problem(self.system, self.dtype)
+            made = steps_there_and_back(problem, self.setting.method, self.dtype, None, target, _ALONG)
+            self._pairs[target] = made
+        return self._pairs[target]
+
+    @property
+    def records(self) -> dict[str, Shape]:
+        """What the operator returns as (…, steps + 1, core), the states q and qd first."""
+        pair = self.pair(torch.device("cpu"))
+        names = [name for name, each in pair.outputs.items() if each]
+        return {name: pair.state[name] for name in (*_ALONG, *(n for n in names if n not in _ALONG))}
+
+    @property
+    def counts(self) -> bool:
+        """Whether the operator returns, last, a number of failures (…)."""
+        return UNSOLVED in self.pair(torch.device("cpu")).state
+
+    def there(self, arrays: Sequence[torch.Tensor], dt: float, t: float) -> list[torch.Tensor]:
+        """The records, and the number of failures."""
+        q, *_ = arrays
+        batch = batch_of(arrays, self.dimensions)
+        rows, steps, pair = math.prod(batch), arrays[2].shape[-2], self.pair(q.device)
+        own = [_rows(x, n, batch) for x, n in zip(arrays, self.dimensions, strict=True)]
+        state = {name: q.new_zeros((rows, *core)) for name, core in pair.state.items()}
+        state |= {"q": own[0].expand(rows, -1), "qd": own[1].expand(rows, -1)}
+        if len(self.start):
+            state["u"] = torch.as_tensor(self.start).to(q).expand(rows, -1)
+        state = {name: x.contiguous() for name, x in state.items()}
+        kept = {name: q.new_empty((rows, steps + 1, *core)) for name, core in self.records.items()}
+        for name, record in kept.items():
+            record[:, 0] = state[name]
+        out = [kept[name][:, 1:] if each else None for name, each in pair.outputs.items()]
+        given = [*state.values(), *self._constants(pair, own[3:], q, dt, t), own[2]]
+        if steps and rows:
+            found = _run(pair.forward, steps, given, out)
+            state |= dict(zip(pair.state, found, strict=False))
+        results = [x.reshape((*batch, *x.shape[1:])) for x in kept.values()]
+        return [*results, state[UNSOLVED].reshape(batch)] if self.counts else results
+
+    def back(self, tensors: Sequence[torch.Tensor], dt: float, t: float) -> list[torch.Tensor]:
+        """The gradients by q, qd, controls and constants; of the records, these, and the weights of q and qd."""
+        shapes = self.records
+        *records, by_q, by_qd = tensors[: len(shapes)] + tensors[-2:]
+        arrays = tensors[len(shapes) : -2]
+        batch = tuple(records[0].shape[:-2])
+        rows, steps, pair = math.prod(batch), records[0].shape[-2] - 1, self.pair(by_q.device)
+        controls, *constants = (_rows(x, n, batch) for x, n in zip(arrays, self.dimensions[2:], strict=True))
+        whole = {name: x.reshape((rows, *x.shape[len(batch) :])) for name, x in zip(shapes, records, strict=True)}
+        weights = {"q": by_q.reshape((rows, steps + 1, -1)), "qd": by_qd.reshape((rows, steps + 1, -1))}
+        series = {name: x[:, :-1] for name, x in whole.items()}
+        series |= {f"weight of {name}": x[:, 1:] for name, x in weights.items()}
+        zeros = {name: by_q.new_zeros((rows, *core)) for name, core in pair.gradients.items()}
+        fixed = self._constants(pair, constants, by_q, dt, t)
+        given = [*zeros.values(), *fixed, *(series[name] for name in pair.series), controls]
+        found = {**zeros, TAU: torch.zeros_like(controls)}
+        if steps and rows:
+            found = dict(zip(zeros, _run(pair.backward, steps, given, None), strict=True))
+        first = {name: found[name] + weights[name][:, 0] for name in _ALONG}
+        wanted = [first["q"], first["qd"], found[TAU], *(found[f"constant {n}"] for n in self.constants)]
+        return [x.reshape((*batch, *x.shape[1:])).contiguous() for x in wanted]
+
+    def _constants(self, pair: Pair, own: Sequence[torch.Tensor], like: torch.Tensor, dt: float, t: float) -> list[Any]:
+        numbers = {"h": like.new_full((1,), dt), "start": like.new_full((1,), t)}
+        given = {f"constant {name}": x for name, x in zip(self.constants, own, strict=True)}
+        return [(numbers | given)[name] for name in pair.constants]
+
+
+def _rows(x: torch.Tensor, dimensions: int, batch: tuple[int, ...]) -> torch.Tensor:
+    """A tensor as rows, one for all if it has no leading dimensions."""
+    core = x.shape[x.ndim - dimensions :]
+    if x.ndim == dimensions or math.prod(x.shape[: x.ndim - dimensions]) == 1:
+        return x.reshape((1, *core)).contiguous()
+    return x.expand((*batch, *core)).reshape((math.prod(batch), *core)).contiguous()
+
+
+def _run(code: Any, steps: int, arrays: Sequence[torch.Tensor], out: Sequence[Any] | None) -> list[torch.Tensor]:
+    """The results of compiled steps."""
+    counts = np.ones(steps)
+    if arrays[0].device.type != "cpu":
+        return list(code(counts, [x.detach() for x in arrays], out))
+    into = None if out is None else [None if x is None else x.numpy() for x in out]
+    return [torch.from_numpy(x) for x in code(counts, [x.detach().numpy() for x in arrays], into)]
+
+
+def rolled_of(system: System, setting: Setting, dtype: str) -> Rolled:
+    """The steps of a setting, kept in the memo of the system."""
+    return remember(system, ("torch", setting, dtype), lambda: Rolled(system, setting, dtype))
+
+
+# the operators ------------------------------------------------------------------------------------
+
+
+@torch.library.custom_op("sixd::rollout", mutates_args=())
+def operator(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
+    """The records of steps of length dt [s] that begin at the time t [s]."""
+    return handled(handle).there(arrays, dt, t)
+
+
+@operator.register_fake
+def _shapes(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
+    made, q = handled(handle), arrays[0]
+    batch, steps = batch_of(arrays, made.dimensions), arrays[2].shape[-2]
+    found = [q.new_empty((*batch, steps + 1, *core)) for core in made.records.values()]
+    return [*found, q.new_empty(batch)] if made.counts else found
+
+
+@torch.library.custom_op("sixd::rollout_gradient", mutates_args=())
+def gradient_operator(tensors: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
+    """The gradients of a rollout, from its records, controls, constants, and the weights of q and qd."""
+    return handled(handle).back(list(tensors), dt, t)
+
+
+@gradient_operator.register_fake
+def _gradient_shapes(tensors: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
+    made, q = handled(handle), tensors[0]
+    batch, system, steps = q.shape[:-2], made.system, q.shape[-2] - 1
+    cores = [(system.nq,), (system.nv,), (steps, system.nv), *made.constants.values()]
+    return [q.new_empty((*batch, *core)) for core in cores]
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    arrays, handle, ctx.dt, ctx.t = inputs
+    made = handled(handle)
+    ctx.made, ctx.alive = made, made.system
+    ctx.save_for_backward(*arrays, *output)
+
+
+def _gradient(ctx: Any, weights: list[torch.Tensor]) -> tuple[Any, ...]:
+    made, count = ctx.made, len(ctx.made.dimensions)
+    arrays, records = ctx.saved_tensors[:count], ctx.saved_tensors[count:]
+    states = records[: len(made.records)]
+    found = gradient_operator([*states, *arrays[2:], weights[0], weights[1]], made.handle, ctx.dt, ctx.t)
+    if made.counts:
+        bad = records[-1] > 0
+        found = [x.masked_fill(bad.reshape((*bad.shape, *(1,) * (x.ndim - bad.ndim))), math.nan) for x in found]
+    needed = ctx.needs_input_grad[0]
+    pairs = zip(found, arrays, needed, strict=True)
+    return [summed_to(x, a.shape) if need else None for x, a, need in pairs], None, None, None
+
+
+operator.register_autograd(_gradient, setup_context=_remember)
+
+
+def _refuse(ctx: Any, weights: Any) -> Any:
+    raise TraceError(
+        "sixd.torch.rollout: the gradient of a rollout is not differentiable, expected a first derivative. Second "
+        "derivatives of single steps are those of sixd.torch.step, unless it has friction, contact or is long."
+    )
+
+
+gradient_operator.register_autograd(_refuse)
+
+
+@operator.register_vmap
+def _mapped(info: Any, in_dims: Any, arrays: Any, handle: int, dt: float, t: float) -> tuple[Any, Any]:
+    made = handled(handle)
+    found = operator(mapped(info.batch_size, arrays, in_dims[0], made.dimensions), handle, dt, t)
+    return found, [0] * len(found)
+
+
+@gradient_operator.register_vmap
+def _mapped_gradient(info: Any, in_dims: Any, tensors: Any, handle: int, dt: float, t: float) -> tuple[Any, Any]:
+    made = handled(handle)
+    shapes = made.records
+    dimensions = [*(len(core) + 1 for core in shapes.values()), *made.dimensions[2:], 2, 2]
+    moved = mapped(info.batch_size, tensors, in_dims[0], dimensions)
+    # records and weights have all rows
+    batch = batch_of(moved, dimensions)
+    whole = [k < len(shapes) or k >= len(moved) - 2 for k in range(len(moved))]
+    moved = [
+        x.expand((*batch, *x.shape[x.ndim - n :])) if full else x
+        for x, n, full in zip(moved, dimensions, whole, strict=True)
+    ]
+    return gradient_operator(moved, handle, dt, t), [0] * len(made.dimensions)
