@@ -10,7 +10,7 @@ import pytest
 import nonsmooth
 import sixd
 from control_laws import law, noisy, stepped
-from fake_gpu import install
+from fake_gpu import Array, install
 from sixd.codegen.llvm.machine import host
 from sixd.errors import DeviceError
 from sixd.runtime.cuda import driver, ranks
@@ -203,6 +203,16 @@ def test_wrong_arguments(given, kind, message, gpus, arm):
     with pytest.raises(kind) as caught:
         sixd.ensemble(arm, Q, QD, 0.05, **{"device": "cuda", **given})
     assert str(caught.value).startswith(message)
+
+
+def test_arrays_that_are_on_a_gpu(gpus, arm):
+    """Rows are cut and sent as arrays of the processor."""
+    there = Array(Q)
+    for given in ({"q": there}, {"qd": there}, {"controller": there}, {"parameters": {"damping": there}}):
+        with pytest.raises(
+            DeviceError, match=r"^ensemble: \w+ is a cupy.Array on a GPU, expected an array of the proc"
+        ):
+            sixd.ensemble(arm, **{"q": Q, "qd": QD, "duration": 0.05, "device": "cuda", **given})
 
 
 def test_a_law_that_cannot_be_compiled(gpus, arm):
