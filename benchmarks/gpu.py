@@ -170,9 +170,8 @@ def _launches(report: Report, model: sixd.Model) -> None:
         ["CuPy's own: a + b, out=", lambda: cupy.add(arrays[1], arrays[2], out=out)],
     ]
     try:
-        import torch
-
         import sixd.torch
+        import torch
     except ImportError:
         report.paragraph("PyTorch is not installed.")
     else:

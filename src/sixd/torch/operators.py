@@ -21,7 +21,7 @@ from sixd.errors import ModelError
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.torch.tensors import Shape, batch_of, mapped, summed_to
-from sixd.torch.transforms import transformed
+from sixd.torch.transforms import Tensors, transformed
 
 _NUMBERS = itertools.count(1)
 # by handle; the memo of a call's system holds it, an autograd graph, or _COMPILED
@@ -61,7 +61,7 @@ def keep(made: Handled) -> None:
 
 
 class Call(Handled):
-    """A request of a system on tensors: names and core shapes (``inputs``) of its arrays, ``outputs`` of its results."""
+    """A request of a system on tensors: ``names``, core shapes ``inputs`` of its arrays, ``outputs`` of its results."""
 
     def __init__(self, system: System, request: Request) -> None:
         super().__init__(system)
@@ -124,9 +124,7 @@ def _shapes(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
     return [arrays[0].new_empty((*batch, *core)) for core in made.outputs]
 
 
-def _remember(
-    ctx: Any, arrays: Sequence[torch.Tensor], facts: tuple[Any, ...], results: Sequence[torch.Tensor]
-) -> None:
+def _remember(ctx: Any, arrays: Tensors, facts: tuple[Any, ...], results: Tensors) -> None:
     made = handled(facts[0])
     ctx.made, ctx.alive = made, made.system  # until the gradient was computed
     ctx.save_for_backward(*arrays)

@@ -23,7 +23,7 @@ from sixd.simulation.gradients.whole_step import Setting
 from sixd.simulation.stepping.compiled_steps import UNSOLVED
 from sixd.torch.operators import Handled, handled
 from sixd.torch.tensors import Shape, batch_of, mapped, summed_to
-from sixd.torch.transforms import transformed
+from sixd.torch.transforms import Tensors, transformed
 
 _ALONG = ("q", "qd")
 
@@ -88,7 +88,7 @@ class Rolled(Handled):
     def back(self, tensors: Sequence[torch.Tensor], dt: float, t: float) -> list[torch.Tensor]:
         """The gradients by q, qd, controls and constants; of the records, these, and the weights of q and qd."""
         shapes = self.records(tensors[0].device)
-        *records, by_q, by_qd = tensors[: len(shapes)] + tensors[-2:]
+        *records, by_q, by_qd = *tensors[: len(shapes)], *tensors[-2:]
         arrays = tensors[len(shapes) : -2]
         batch = tuple(records[0].shape[:-2])
         rows, steps, pair = math.prod(batch), records[0].shape[-2] - 1, self.pair(by_q.device)
@@ -166,9 +166,7 @@ def _gradient_shapes(tensors: Sequence[torch.Tensor], handle: int, dt: float, t:
     return [q.new_empty((*batch, *core)) for core in cores]
 
 
-def _remember(
-    ctx: Any, arrays: Sequence[torch.Tensor], facts: tuple[Any, ...], results: Sequence[torch.Tensor]
-) -> None:
+def _remember(ctx: Any, arrays: Tensors, facts: tuple[Any, ...], results: Tensors) -> None:
     made = handled(facts[0])
     ctx.made, ctx.alive = made, made.system  # until the gradient was computed
     ctx.save_for_backward(*arrays, *results)
@@ -190,7 +188,7 @@ def _mapped(size: int, dims: Sequence[int | None], arrays: Sequence[torch.Tensor
     return run(mapped(size, arrays, dims, handled(facts[0]).dimensions), *facts)
 
 
-def _nothing(ctx: Any, arrays: Sequence[torch.Tensor], facts: tuple[Any, ...], results: Sequence[torch.Tensor]) -> None:
+def _nothing(ctx: Any, arrays: Tensors, facts: tuple[Any, ...], results: Tensors) -> None:
     return None
 
 
