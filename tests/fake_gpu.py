@@ -17,24 +17,29 @@ from sixd.codegen.nvptx import ptx
 from sixd.runtime.cuda import device, driver
 from warp import Emulated
 
+_current = [0]  # numbers of GPUs; the last is CuPy's current one
+_numbers = {}  # address -> number of its GPU
+
 
 class Memory(np.ndarray):
     """The memory of an array, with the attributes of CuPy's pointers."""
 
     ptr = property(lambda self: self.__array_interface__["data"][0] if self.size else 0)
-    device_id = 0
+    device_id = property(lambda self: _numbers.get(self.ptr, 0))
 
 
 class Array:
     """An array "on the GPU": NumPy's, known by its interface and the attributes of CuPy's arrays."""
 
-    def __init__(self, data):
+    def __init__(self, data, device=None):
         self.data = np.asarray(data).view(Memory)
+        number = _current[-1] if device is None else device
+        _numbers[self.data.__array_interface__["data"][0]] = number
 
     dtype = property(lambda self: self.data.dtype)
     shape = property(lambda self: self.data.shape)
     strides = property(lambda self: self.data.strides)
-    device = property(lambda self: contextlib.nullcontext())
+    device = property(lambda self: _on(self.data.device_id))
 
     def __array__(self, *_, **__):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`.")
@@ -52,12 +57,21 @@ class Array:
 Array.__module__ = "cupy"
 
 
+@contextlib.contextmanager
+def _on(number):
+    _current.append(number)
+    try:
+        yield
+    finally:
+        _current.pop()
+
+
 class Library:
     """The functions of the driver that are used, with their arguments as ctypes passes them."""
 
     def __init__(self, devices=1):
         self.devices, self.contexts, self.images, self.linked, self.launches = devices, [], [], b"", []
-        self.buffers, self.kernels = [], {}
+        self.buffers, self.kernels, self.used = [], {}, []
         # with argument types, as ctypes has them
         self.cuLaunchKernel, self.cuCtxGetCurrent = partial(self._launch), partial(self._current)
 
@@ -78,7 +92,7 @@ class Library:
 
     def cuPointerGetAttribute(self, ref, which, address):
         assert which.value == 9
-        return self._set(ref, 0)
+        return self._set(ref, _numbers.get(address.value, 0))
 
     def cuDevicePrimaryCtxRetain(self, ref, number):
         return self._set(ref, 4096 + number.value)
@@ -143,6 +157,7 @@ class Library:
             self.kernels[key] = Emulated(self.images[function - 1], shared, bx)
         self.kernels[key](words, gx)
         self.launches.append((gx, bx, shared, stream))
+        self.used.append(self.contexts[-1] - 4096)
         return 0
 
     def cuGetErrorName(self, code, ref):
@@ -159,6 +174,7 @@ class Library:
 def install(monkeypatch, devices=1):
     """Put a fake driver and a fake CuPy in place; return the driver."""
     library = Library(devices)
+    _numbers.clear()
     monkeypatch.setenv("SIXD_CACHE_DIR", "off")
     monkeypatch.setattr(driver, "open_library", lambda name: library)
     monkeypatch.setattr(driver, "_found", [])
@@ -169,7 +185,7 @@ def install(monkeypatch, devices=1):
     cupy.broadcast_to = lambda x, shape: Array(np.broadcast_to(x.data, shape))
     cupy.ascontiguousarray = lambda x: Array(np.ascontiguousarray(x.data))
     cupy.full = lambda shape, value, dtype: Array(np.full(shape, value, dtype))
-    runtime = types.SimpleNamespace(getDevice=lambda: 0)
+    runtime = types.SimpleNamespace(getDevice=lambda: _current[-1])
     stream = types.SimpleNamespace(ptr=42)
     cupy.cuda = types.SimpleNamespace(get_current_stream=lambda number: stream, runtime=runtime)
     monkeypatch.setitem(sys.modules, "cupy", cupy)

@@ -1,15 +1,16 @@
-"""NVIDIA's GPUs: whether there is one, and the rows in which functions were not defined.
+"""NVIDIA's GPUs: whether there is one, the share of this process of several, rows in which functions are not defined.
 
-Code for GPUs is made by ``sixd.compile(…, target="cuda")``.
+Functions compute on a GPU if their arrays are there; code without arrays is made by ``sixd.compile(…, target="cuda")``.
 """
 
 from __future__ import annotations
 
 from sixd.errors import SingularError
+from sixd.runtime.cuda import ranks
 from sixd.runtime.cuda.device import devices_in_use
 from sixd.runtime.cuda.driver import is_installed
 
-__all__ = ["check", "is_available"]
+__all__ = ["check", "is_available", "local_device", "share"]
 
 
 def is_available() -> bool:
@@ -34,3 +35,40 @@ def check() -> None:
             f"cuda.check: results are not finite, or too large to be accurate: {listed}. Compute these rows on the "
             f"processor, where the error names the cause."
         )
+
+
+def local_device() -> int:
+    """The number of the GPU that this process should use: one process for each GPU of a machine.
+
+    The number of this process among those of its machine (LOCAL_RANK of torchrun, else SLURM_LOCALID, else
+    OMPI_COMM_WORLD_LOCAL_RANK), modulo the number of GPUs that it sees; 0 if no such variable is set. sixd uses this
+    GPU where it chooses one itself: ``sixd.compile(…, target="cuda")`` without ``arch``. Arrays stay where they are: a
+    function computes on the GPU of its arguments.
+
+    Raises DeviceError if such a variable is set and is not a whole number, or if there is then no GPU.
+
+    A program for ``torchrun --nproc-per-node=8 program.py``, here with 1,000,000 rows::
+
+        device = torch.device("cuda", sixd.cuda.local_device())
+        rows = sixd.cuda.share(1_000_000)
+        tau = sixd.inverse_dynamics(model, *(torch.as_tensor(x[rows], device=device) for x in (q, qd, qdd)))
+    """
+    return ranks.local_device("cuda.local_device")
+
+
+def share(count: int) -> slice:
+    """The rows that this process computes, of ``count`` rows that all processes compute together.
+
+    By RANK and WORLD_SIZE, which torchrun sets, on one machine or several; all rows if neither is set. The shares are
+    contiguous, in the order of RANK, complete and disjoint, and their sizes differ by one at most; a share is empty
+    where there are fewer rows than processes. The results of a row do not depend on the share that it is in: joined in
+    the order of RANK they are those of one call with all rows, to the last bit, on GPUs of one architecture.
+
+    Raises DeviceError if one variable is set without the other, if they are not whole numbers, or RANK is not below
+    WORLD_SIZE.
+
+    >>> import sixd
+    >>> sixd.cuda.share(10)  # without torchrun
+    slice(0, 10, None)
+    """
+    return ranks.share("cuda.share", count)

@@ -134,7 +134,7 @@ def test_every_joint(kind, rng):
         slope = (cost(q + H * dq, qd, x) - cost(q - H * dq, qd, x)) / (2 * H)
         assert by_q @ dq == pytest.approx(float(slope), rel=1e-6, abs=1e-6)  # of differences
         gradient = jax.grad(cost)
-        second = jax.jvp(lambda q: gradient(q, qd, x), (q,), (dq,))[1]
+        second = jax.jvp(lambda q: gradient(q, qd, x), (q,), (dq,))[1]  # noqa: B023
         change = (gradient(q + H * dq, qd, x) - gradient(q - H * dq, qd, x)) / (2 * H)
         assert np.allclose(second, change, rtol=1e-5, atol=1e-5)  # of differences
         again = jax.grad(lambda q: gradient(q, qd, x) @ dq)(q)  # noqa: B023
@@ -294,7 +294,8 @@ def test_ignored_entries_have_no_gradient(arm, state):
     found = sj.hybrid_dynamics(arm, given, *state[:2], qdd, tau)
     same_bits(found, sixd.hybrid_dynamics(arm, given, *map(np.asarray, (*state[:2], qdd, tau))))
     slope = jax.grad(lambda tau: sj.hybrid_dynamics(arm, given, *state[:2], qdd, tau)[0].sum())(tau)
-    assert slope[0] == 0 and np.isfinite(slope).all()
+    assert slope[0] == 0
+    assert np.isfinite(slope).all()
     q, force, point = np.asarray(state[0]), np.array([1.0, 2, 3]), np.array([0.1, 0.2, 0.3])
     frame = arm.body_names[-1]
     same_bits(
@@ -386,7 +387,9 @@ def test_equal_models_share_code():
     first, second, other = sixd.zoo.planar(3), sixd.zoo.planar(3), sixd.zoo.planar(4)
     a, b = operator_of(first, request), operator_of(second, request)
     assert a is operator_of(first, request) is not b
-    assert a == b and hash(a) == hash(b) and a.jvp((0,)) == b.jvp((0,)) != a.vjp((0,))
+    assert a == b
+    assert hash(a) == hash(b)
+    assert a.jvp((0,)) == b.jvp((0,)) != a.vjp((0,))
     assert a.cpu_plan(1)[1] is b.cpu_plan(1)[1]
     assert a != operator_of(other, request)
 
@@ -454,3 +457,31 @@ def test_missing_package(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=300)
     assert "pip install 'sixd[jax]'" in done.stderr
+
+
+# GPUs -------------------------------------------------------------------------------------------------------
+
+
+def test_plan_of_a_gpu(arm, monkeypatch):
+    """The code that handlers launch, loaded by a driver that is made up; blocks are smaller where rows are wide."""
+    import fake_gpu
+    from sixd.runtime.cuda import driver
+
+    fake_gpu.install(monkeypatch)
+    try:
+        words = {}
+        for name, model in (("gravity_force", arm), ("mass_matrix", sixd.zoo.planar(12))):
+            operator = operator_of(model, Request(LIBRARY[name], (), "float64", False))
+            number, plan = operator.cuda_plan([0])
+            assert operator.cuda_plan([0])[1] is plan
+            assert number != operator.cpu_plan(2)[0]
+            words[name] = list(plan._words)
+        shared, threads, devices, function, counter, _context = words["gravity_force"]
+        assert (shared, devices) == (0, 1)
+        assert function
+        assert counter
+        shared, threads, *_ = words["mass_matrix"]
+        assert 0 < shared <= 48 * 1024
+        assert threads % 32 == 0
+    finally:
+        driver.is_installed.cache_clear()

@@ -396,7 +396,7 @@ def rehearsed():
 
 def test_errors_that_cannot_travel(monkeypatch):
     job = sys.modules["sixd.simulation.ensemble.job"]
-    monkeypatch.setattr(job, "_unpacked", lambda payload: types.SimpleNamespace(home=job._THIS_PROCESS))
+    monkeypatch.setattr(job, "_unpacked", lambda payload: types.SimpleNamespace(home=job.this_process()))
 
     def raised(error):
         def run(*args):
@@ -523,7 +523,7 @@ def test_cluster_errors(monkeypatch):
     monkeypatch.setattr(module, "_CONNECT", 0.5)
     with pytest.raises(sixd.WorkerError, match="^ensemble: no dask scheduler answers at 'tcp://127.0.0.1:1': "):
         tops(3, cluster="tcp://127.0.0.1:1")
-    with pytest.raises(sixd.ScalarTypeError, match="^ensemble: cluster is 7, expected an address 'tcp://…' or a dask"):
+    with pytest.raises(sixd.ScalarTypeError, match="^ensemble: cluster is 7, expected the address 'tcp://…' of"):
         tops(3, cluster=7)
     options = {"processes": False, "n_workers": 0, "dashboard_address": None}
     with (

@@ -20,7 +20,16 @@ DEVICE_PLAN = ("shared", "threads", "devices")
 DEVICE = ("function", "counter", "context")
 
 # bytes from the start of a call frame, of XLA's table of functions, and of other structures
-_FRAME = {"extension": 8, "api": 16, "context": 24, "args": 72, "rets": 112, "attributes": 160, "inputs": 56, "outputs": 96}
+_FRAME = {
+    "extension": 8,
+    "api": 16,
+    "context": 24,
+    "args": 72,
+    "rets": 112,
+    "attributes": 160,
+    "inputs": 56,
+    "outputs": 96,
+}
 _API = {"version": 32, "Error_Create": 48, "Stream_Get": 80, "DeviceOrdinal_Get": 184}
 _BUFFER_DATA, _ARRAY_DATA = 24, 16
 _METADATA = {"metadata": 24, "major": 24, "minor": 28, "traits": 32}
@@ -41,7 +50,9 @@ def _at(name: str, base: str, offset: int | str) -> str:
 
 
 def _field(name: str, base: str, offset: int, kind: str = "ptr") -> str:
-    return f"{_at(f'{name}.at', base, offset)}\n  %{name} = load {kind}, ptr %{name}.at, align {4 if kind == 'i32' else 8}"
+    return (
+        f"{_at(f'{name}.at', base, offset)}\n  %{name} = load {kind}, ptr %{name}.at, align {4 if kind == 'i32' else 8}"
+    )
 
 
 def _word(name: str, base: str, k: int, kind: str = "i64") -> str:
@@ -123,8 +134,8 @@ start:
   store i32 %traits, ptr %traits.to, align 4
 {_field("api", "%frame", _FRAME["api"])}
   %none = icmp eq ptr %api, null
-  br i1 %none, label %stored, label %told
-told:
+  br i1 %none, label %stored, label %given
+given:
 {_field("major", "%api", _API["version"], "i32")}
 {_field("minor", "%api", _API["version"] + 4, "i32")}
   store i32 %major, ptr %major.to, align 4
@@ -333,7 +344,10 @@ launch:
 {_word("pop", "%roots", ROOTS.index("cuCtxPopCurrent_v2"), "ptr")}
 {_word("start_kernel", "%roots", ROOTS.index("cuLaunchKernel"), "ptr")}
   %pushed = call i32 %push(ptr %own)
-  %failed = call i32 %start_kernel(ptr %function, i32 %blocks, i32 1, i32 1, i32 %threads.short, i32 1, i32 1, i32 %shared, ptr %stream.number, ptr %pointers, ptr null)
+  %failed = call i32 %start_kernel(
+    ptr %function, i32 %blocks, i32 1, i32 1, i32 %threads.short, i32 1, i32 1, i32 %shared,
+    ptr %stream.number, ptr %pointers, ptr null
+  )
   %popped = call i32 %pop(ptr %before)
   %wrong = or i32 %pushed, %failed
   %is_wrong = icmp ne i32 %wrong, 0

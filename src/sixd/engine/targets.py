@@ -88,16 +88,17 @@ def _emit_ptx(arch: str, program: Any, form: str, dtype: str, limit: float = 0.0
     """The image as PTX of a program for row-major arrays ("rows") or any others ("strided"), or of a recipe
     ("rollout").
 
-    Its "functions" are numbers that a launch needs: bytes of shared memory of a warp and whether it can be strided; of
-    a recipe the number of states, and whether it goes backwards.
+    Its "functions" are numbers that a launch needs: bytes of shared memory of a warp; whether it can be strided; of a
+    recipe the number of states, and whether it goes backwards.
     """
     if form == "rollout":
         with FORKS_WAIT:
+            from sixd.codegen.nvptx import rollout
             from sixd.codegen.nvptx.ptx import make_ptx
-            from sixd.codegen.nvptx.rollout import emit_rollout_kernel
 
-        text = make_ptx(emit_rollout_kernel(program, dtype), arch)
-        facts = {"states": len(program.state), "backwards": int(program.backwards)}
+        text = make_ptx(rollout.emit_rollout_kernel(program, dtype), arch)
+        shared = rollout.shared_bytes(program, dtype)
+        facts = {"states": len(program.state), "backwards": int(program.backwards), "shared": shared}
         return Image(text.encode(), facts, linked=False)
     with FORKS_WAIT:
         from sixd.codegen.nvptx.kernel import can_be_strided, emit_kernel, shared_bytes

@@ -26,11 +26,11 @@ from __future__ import annotations
 from sixd.errors import MissingPackageError
 
 try:
-    import jax.ffi as _ffi  # noqa: F401  (JAX: imports are absolute)
+    import jax.ffi as _ffi
 except ImportError as error:
     raise MissingPackageError(
-        "sixd.jax: JAX cannot be imported, expected version 0.10 or newer. Install it: pip install 'sixd[jax]', for GPUs "
-        "with 'jax[cuda13]'."
+        "sixd.jax: JAX cannot be imported, expected version 0.10 or newer. Install it: pip install 'sixd[jax]', for "
+        "GPUs with 'jax[cuda13]'."
     ) from error
 
 from sixd.api import bodies, constraints, derivatives, dynamics, frames, manifold
@@ -86,7 +86,6 @@ integrate = mirror(manifold.integrate)
 difference = mirror(manifold.difference)
 
 __all__ = [
-    "clear_caches",
     "acceleration",
     "acceleration_derivatives",
     "bias_force",
@@ -95,6 +94,7 @@ __all__ = [
     "center_of_mass_derivatives",
     "centroidal_matrix",
     "christoffel",
+    "clear_caches",
     "composite_inertia",
     "constrained_dynamics",
     "constrained_dynamics_derivatives",

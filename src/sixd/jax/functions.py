@@ -74,13 +74,17 @@ def evaluate(declared: Function, system: System, choices: tuple[Any, ...], array
     return function.pack(tuple(results)) if len(results) > 1 else results[0]
 
 
-def _adapt(function: Function, system: System, choices: tuple[Any, ...], arrays: list[Any]) -> tuple[Function, list[Any]]:
+def _adapt(
+    function: Function, system: System, choices: tuple[Any, ...], arrays: list[Any]
+) -> tuple[Function, list[Any]]:
     """The variant of a function for these arrays; entries of arrays that it ignores are set to zero."""
     ones = tuple(None if x is None else np.ones(x.shape) for x in arrays)
     assert function.adapt is not None
     variant, kept = function.adapt(function, system, choices, ones)
     used = [x for x in arrays if x is not None]
-    return variant, [x if np.all(one) else jnp.where(np.asarray(one) != 0, x, 0) for x, one in zip(used, kept, strict=True)]
+    return variant, [
+        x if np.all(one) else jnp.where(np.asarray(one) != 0, x, 0) for x, one in zip(used, kept, strict=True)
+    ]
 
 
 @cache
@@ -149,5 +153,3 @@ def call(where: str, operator: Operator, names: tuple[str, ...], arrays: list[An
         results = call_p.bind(*given, operator=operator)
         return [y.reshape(batch + core) for y, core in zip(results, operator.outputs, strict=True)]
     return call_p.bind(*given, operator=operator)
-
-

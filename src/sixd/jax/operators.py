@@ -12,6 +12,7 @@ import weakref
 from functools import cached_property
 from typing import Any
 
+from sixd.codegen.nvptx.launch import block_of
 from sixd.codegen.xla import DEVICE
 from sixd.engine.artifact import library_key, make_routine, routine, trace_request
 from sixd.engine.differentiation import jvp_request, vjp_request
@@ -21,7 +22,6 @@ from sixd.engine.targets import cuda
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.runtime.cuda.device import device, own_architecture
-from sixd.runtime.cuda.routine import THREADS, WARP
 from sixd.runtime.xla import TABLE, Plan, device_words
 
 Shape = tuple[int, ...]
@@ -97,8 +97,8 @@ class Operator:
                 loaded = gpu.load(self.name, part.image.code.decode())
                 words = {"function": loaded.function, "counter": loaded.counter, "context": gpu.context}
                 entries[number] = tuple(words[name] for name in DEVICE)
-            shared = part.image.functions["shared"] * (THREADS // WARP)
-            return Plan(device_words(shared, THREADS, entries), made)
+            threads, shared = block_of(part.image.functions["shared"])
+            return Plan(device_words(shared, threads, entries), made)
 
         key = self.number(f"cuda {devices}")
         return key, TABLE.find(key, make)

@@ -189,9 +189,7 @@ def _jvp_of_call(operands: Sequence[Any], tangents: Sequence[Any], *, operator: 
     return results, _along(operator, operands, tangents, results)
 
 
-def _jvp_of_linear(
-    operands: Sequence[Any], tangents: Sequence[Any], *, operator: Operator, by: tuple[int, ...]
-) -> Any:
+def _jvp_of_linear(operands: Sequence[Any], tangents: Sequence[Any], *, operator: Operator, by: tuple[int, ...]) -> Any:
     results = linear_p.bind(*operands, operator=operator, by=by)
     count = len(operator.inputs)
     if not all(map(_is_zero, tangents[:count])):

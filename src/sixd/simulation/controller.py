@@ -22,6 +22,7 @@ import numpy as np
 from sixd.engine.artifact import graph_text
 from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning, TraceError
 from sixd.simulation.problem import Problem
+from sixd.simulation.quiet import is_quiet
 from sixd.spatial.scalar import Array
 
 _CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller; draws use the row's key alone
@@ -171,12 +172,13 @@ def can_be_compiled(problem: Problem) -> bool:
         pure = _is_pure(alone)
     except TraceError as error:
         choose = "To be silent, pass its forces as an array," if problem.where == "step" else _HOW_OFTEN
-        warnings.warn(
-            f"{problem.where}: the controller cannot be part of the compiled step, so it is called every step, and its "
-            f"force is held over it. {choose} or fix it: {error}",
-            SimulationWarning,
-            stacklevel=4,
-        )
+        if not is_quiet():
+            warnings.warn(
+                f"{problem.where}: the controller cannot be part of the compiled step, so it is called every step, and "
+                f"its force is held over it. {choose} or fix it: {error}",
+                SimulationWarning,
+                stacklevel=4,
+            )
         return False
     if not pure:
         advice = problem.called_with_numbers

@@ -16,6 +16,7 @@ from sixd.errors import SimulationWarning
 from sixd.forces.rigid_ground import RigidGround
 from sixd.model.system import System
 from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordinates
+from sixd.simulation.quiet import is_quiet
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import Runner
@@ -33,7 +34,7 @@ _BELOW = 1e-3  # m: a start deeper in the ground is reported
 
 def warn(where: str, text: str | None, stacklevel: int) -> None:
     """Issue a warning, if there is a text; ``stacklevel`` as for ``warnings.warn`` in the caller."""
-    if text is not None:
+    if text is not None and not is_quiet():
         warnings.warn(f"{where}: {text}", SimulationWarning, stacklevel + 1)
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Protocol
 
 from sixd.codegen.llvm.body import KINDS, Body, Memory
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
@@ -81,11 +81,49 @@ def _write_program(
     write(program, code, type, entries)
 
 
+class RowAccess(Protocol):
+    """Access to the rows of the arrays of a function, by the number k of the array, and to their records."""
+
+    def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
+        """Load the entries of a record of array k, which has ``count`` of them."""
+
+    def store(self, k: int, record: Value | int, count: int, get: Callable[[int], Value]) -> None:
+        """Store the entries ``get(0)``, ``get(1)``, … of a record of array k."""
+
+    def count_once(self) -> Value:
+        """1 in the code that counts for a row, 0 if the row is computed once more."""
+
+
+class _VectorRows:
+    """A vector of rows, whose addresses are in the table ``%rows_of``."""
+
+    def __init__(self, code: Code, type: Type) -> None:
+        self.code, self.type, self.size = code, type, Type(type.kind).bytes
+
+    def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
+        rows = self._rows(k, record, count)
+        for first, width in tiles(count, self.type.lanes):
+            yield from load_tile(self.code, rows, self.type, width, first * self.size, self.size)
+
+    def store(self, k: int, record: Value | int, count: int, get: Callable[[int], Value]) -> None:
+        rows = self._rows(k, record, count)
+        for first, width in tiles(count, self.type.lanes):
+            parts = zip(rows, rows_of_tile(self.code, [get(first + j) for j in range(width)]), strict=True)
+            store_rows(self.code, [(row, first * self.size, x) for row, x in parts], f"align {self.size}")
+
+    def count_once(self) -> Value:
+        return self.code.const(1, WORD)
+
+    def _rows(self, k: int, record: Value | int, count: int) -> list[Value]:
+        rows = row_addresses(self.code, k, self.type.lanes)
+        return [self.code.at(row, record * (count * self.size)) for row in rows]
+
+
 class Works:
     """The calls of a recipe in a function, and its arrays in the function's memory, where every entry is a vector.
 
-    Defines the programs in the module; ``code`` is that of the function. ``rows(code, k)`` gives the addresses of the
-    rows of its array k. The operations of programs that are ``inlined`` are written at each call; the others are
+    Defines the programs in the module; ``code`` is that of the function. ``rows(code, type)`` makes the access to the
+    rows of its arrays. The operations of programs that are ``inlined`` are written at each call; the others are
     functions. ``apart``: each array has a block of memory of its own, so that those that no function takes can be kept
     in registers. ``write(program, code, type, memory)`` appends operations.
     """
@@ -95,14 +133,14 @@ class Works:
         module: Module,
         recipe: Recipe,
         type: Type,
-        rows: Callable[[Code, int], list[Value]] | None = None,
+        rows: Callable[[Code, Type], RowAccess] = _VectorRows,
         inlined: Callable[[Program], bool] = lambda _: False,
         apart: bool = False,
         write: Callable[[Program, Code, Type, Memory], Any] = _write_body,
     ) -> None:
         self.module, self.recipe, self.type = module, recipe, type
         self.code, self.write_body = Code(module), write
-        self.rows = rows or (lambda code, k: row_addresses(code, k, type.lanes))
+        self.rows = rows(self.code, type)
         self.names: dict[int, str] = {}
         for work in recipe.works:
             if id(work.program) not in self.names and not inlined(work.program):
@@ -134,20 +172,12 @@ class Works:
 
     def read(self, k: int, name: str, record: Value | int = 0) -> None:
         """Read an array of all rows from a record of array k of the function."""
-        rows, size = self.rows(self.code, k), Type(self.type.kind).bytes
-        rows = [self.code.at(row, record * (self.count[name] * size)) for row in rows]
-        for first, width in tiles(self.count[name], self.type.lanes):
-            for j, value in enumerate(load_tile(self.code, rows, self.type, width, first * size, size)):
-                self.put(value, self.start[name] + first + j)
+        for j, value in enumerate(self.rows.load(k, record, self.count[name])):
+            self.put(value, self.start[name] + j)
 
     def write(self, k: int, name: str, record: Value | int) -> None:
         """Write an array of all rows to a record of array k of the function."""
-        rows, size = self.rows(self.code, k), Type(self.type.kind).bytes
-        addresses = [self.code.at(row, record * (self.count[name] * size)) for row in rows]
-        for first, width in tiles(self.count[name], self.type.lanes):
-            columns = [self.get(self.start[name] + first + j) for j in range(width)]
-            parts = zip(addresses, rows_of_tile(self.code, columns), strict=True)
-            store_rows(self.code, [(row, first * size, x) for row, x in parts], f"align {size}")
+        self.rows.store(k, record, self.count[name], lambda j: self.get(self.start[name] + j))
 
     def copy(self, sources: tuple[str, ...], targets: tuple[str, ...]) -> None:
         """Copy arrays; all are read before any is written, since a state may be the next value of another."""
@@ -251,7 +281,7 @@ def _write_step(works: Works) -> None:
         return
     code.do("br label %stepped")
     code.begin("leave")
-    code.emit(WORD, "atomicrmw add ptr %context, i64 1 monotonic")
+    code.emit(WORD, f"atomicrmw add ptr %context, {works.rows.count_once()} monotonic")
     for name in recipe.state:
         for j in range(works.count[name]):
             works.put(code.const(math.nan, works.type), works.start[name] + j)

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from sixd.codegen.llvm.body import KINDS, Body, Memory, angles_of, most_live, tasks
 from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
-from sixd.codegen.nvptx.memory import INDEX, SHARED, WARP, Rows, Shares, Strided
+from sixd.codegen.nvptx.launch import WARP
+from sixd.codegen.nvptx.memory import INDEX, SHARED, Rows, Shares, Strided
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program
 
@@ -42,7 +43,10 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     else:
         memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program)
         memory.begin()
-        found = write_body(program, code, type, memory, limit)
+        body = Body(program, code, type, memory, _order(program, memory))
+        if dtype == "float64" and len(angles_of(program)) <= MOST_ANGLES:
+            body.test_angles()
+        found = body.write(limit)
         memory.finish()
         assert found is not None
         suspect = found
@@ -59,14 +63,6 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     arguments = ", ".join([*_parameters(program, layout), "i64 %n", "ptr %context"])
     module.define("kernel", f"ptx_kernel void @kernel({arguments}) nounwind", code)
     return str(module)
-
-
-def write_body(program: Program, code: Code, type: Type, memory: Memory, limit: float | None = None) -> Value | None:
-    """Append the operations of a program; see ``Body.write``."""
-    body = Body(program, code, type, memory, _order(program, memory))
-    if type.kind == "double" and len(angles_of(program)) <= MOST_ANGLES:
-        body.test_angles()
-    return body.write(limit)
 
 
 def _order(program: Program, memory: Memory) -> Sequence[Expr] | None:

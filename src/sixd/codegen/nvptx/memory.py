@@ -16,15 +16,14 @@ import numpy as np
 from sixd.codegen.llvm.body import Group
 from sixd.codegen.llvm.ir import WORD, Code, Type, Value
 from sixd.codegen.llvm.rows import tiles
+from sixd.codegen.nvptx.launch import WARP
 from sixd.trace.program import Program, Slot
 
-WARP = 32  # threads
 # entries of a row from which on it goes through shared memory. Mass matrix of a six-joint arm, 36 entries, rows a
 # second on an H200 in float32: 1.8e9 directly, 1.2e10 by tiles, 2.0e10 through it; in float64 1.15e9, 9.9e9, 1.16e10
 WIDE = 16
 LINE = 128  # bytes of a row in a tile
 STAGED = 32 * 1024  # bytes of shared memory of a warp for whole rows; an SM has some 200 kB, and registers for 8 warps
-FARTHEST = 2**26  # entries: the distance of rows is multiplied in 32 bits
 
 SHARED, INDEX = Type("ptr addrspace(3)"), Type("i32")
 _KNOWN = "!invariant.load !1"
@@ -40,16 +39,16 @@ class Shares:
         slots = (*program.inputs, *program.outputs)
         sizes = {k: len(slot.entries) for k, slot in enumerate(slots)}
         wide = sorted((k for k in sizes if sizes[k] >= WIDE), key=lambda k: sizes[k])
-        ends = list(accumulate(WARP * _pitch(sizes[k]) * type.bytes for k in wide))
+        ends = list(accumulate(WARP * pitch(sizes[k]) * type.bytes for k in wide))
         whole = [k for k, end in zip(wide, ends, strict=True) if end <= STAGED]
         self.tiled = set(wide) - set(whole)
         parts = [width for k in self.tiled for _, width in _parts(slots[k], type)]
-        tile = WARP * _pitch(max(parts)) * type.bytes if parts else 0
+        tile = WARP * pitch(max(parts)) * type.bytes if parts else 0
         self.starts = {k: tile + start for k, start in zip(whole, [0, *ends], strict=False)}
         self.bytes = tile + (ends[len(whole) - 1] if whole else 0)
 
 
-def _pitch(width: int) -> int:
+def pitch(width: int) -> int:
     """The distance of rows in shared memory [entries]: odd, so that banks do not clash."""
     return width | 1
 
@@ -59,8 +58,14 @@ def _parts(slot: Slot, type: Type) -> list[tuple[int, int]]:
     return tiles(len(slot.entries), LINE // type.bytes)
 
 
+def wait(code: Code) -> None:
+    """Wait for the other threads of the warp, which use the same shared memory."""
+    code.module.declare("declare void @llvm.nvvm.bar.warp.sync(i32)")
+    code.do("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
+
+
 class Rows:
-    """The arrays of a kernel, row-major: entries of a row are neighbours, rows have any distance up to ``FARTHEST``.
+    """The arrays of a kernel, row-major: entries of a row are neighbours, rows have distances up to ``FARTHEST``.
 
     The code has ``%a0``, ``%a1``, … the addresses of the arrays, inputs first, ``%r0``, … the distances of their rows
     [entries], ``%n`` the number of rows, ``%row`` the thread's; if shared memory is used ``%first``, the warp's first
@@ -98,13 +103,13 @@ class Rows:
                 x = self.code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
                 self.code.do(f"store {x}, {slot}, align {self.size}")
         if inputs:
-            self._wait()
+            wait(self.code)
 
     def finish(self) -> None:
         """Copy the wide outputs from shared memory."""
         outputs = [k for k in self.shares.starts if k >= self.shift]
         if outputs:
-            self._wait()
+            wait(self.code)
         for k in outputs:
             for entry, slot in self._share(k, 0, self.width[k], self.shares.starts[k]):
                 x = self.code.load(self.type, slot, f"align {self.size}")
@@ -118,11 +123,11 @@ class Rows:
             return [code.load(self.type, self._own(k, first), f"align {self.size}")]
         if k not in self.shares.tiled:
             return [code.load(self.type, self._entry(k, first), f"align {self.size}, {_KNOWN}")]
-        self._wait()
+        wait(self.code)
         for entry, slot in self._share(k, first, width, 0):
             x = code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
             code.do(f"store {x}, {slot}, align {self.size}")
-        self._wait()
+        wait(self.code)
         return [code.load(self.type, x, f"align {self.size}") for x in self._own_tile(width)]
 
     def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
@@ -133,10 +138,10 @@ class Rows:
             target = self._own(k, first) if k in self.shares.starts else self._entry(k, first)
             code.do(f"store {values[0]}, {target}, align {self.size}")
             return
-        self._wait()
+        wait(self.code)
         for x, slot in zip(values, self._own_tile(width), strict=True):
             code.do(f"store {x}, {slot}, align {self.size}")
-        self._wait()
+        wait(self.code)
         for entry, slot in self._share(k, first, width, 0):
             x = code.load(self.type, slot, f"align {self.size}")
             code.do(f"store {x}, {entry}, align {self.size}")
@@ -173,15 +178,15 @@ class Rows:
                 column, row = over.where(column - width, column), over.where(row + 1, row)
             there = code.intrinsic("umin", row, Value(code, INDEX, "%last")) * distance + column
             byte = code.emit(WORD, f"zext {there} to i64") * self.size
-            yield code.at(array, byte), self._slot((row * _pitch(width) + column) * self.size, start)
+            yield code.at(array, byte), self._slot((row * pitch(width) + column) * self.size, start)
 
     def _own_tile(self, width: int) -> list[Value]:
-        row = Value(self.code, INDEX, "%lane") * (_pitch(width) * self.size)
+        row = Value(self.code, INDEX, "%lane") * (pitch(width) * self.size)
         return [self._slot(row, j * self.size) for j in range(width)]
 
     def _own(self, k: int, j: int) -> Value:
         """The address in shared memory of an entry of the thread's row of array k."""
-        row = Value(self.code, INDEX, "%lane") * (_pitch(self.width[k]) * self.size)
+        row = Value(self.code, INDEX, "%lane") * (pitch(self.width[k]) * self.size)
         return self._slot(row, self.shares.starts[k] + j * self.size)
 
     def _slot(self, offset: Value, start: int) -> Value:
@@ -189,11 +194,6 @@ class Rows:
         wide = self.code.emit(WORD, f"zext {offset} to i64")
         at = self.code.emit(SHARED, f"getelementptr i8, {SHARED} %tile, {wide}")
         return self.code.emit(SHARED, f"getelementptr i8, {at}, i64 {start}")
-
-    def _wait(self) -> None:
-        """Wait for the other threads of the warp, which use the same memory."""
-        self.code.module.declare("declare void @llvm.nvvm.bar.warp.sync(i32)")
-        self.code.do("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
 
 
 class Strided:

@@ -23,6 +23,7 @@ from sixd.runtime.cuda.driver import (
     INPUT_PTX,
     driver,
 )
+from sixd.runtime.cuda.ranks import local_device
 
 COUNTS = 4096  # words on each device; routines beyond that share them
 _LOG = 8192  # bytes
@@ -198,8 +199,8 @@ def devices_in_use() -> list[Device]:
 
 
 def own_architecture(where: str) -> str:
-    """The architecture for which PTX is made for this computer's first GPU."""
+    """The architecture for which PTX is made for the GPU of this process."""
     try:
-        return device(where, 0).architecture
+        return device(where, local_device(where)).architecture
     except DeviceError as error:
         raise DeviceError(f"{error} To compile without a GPU name its architecture, such as arch='sm_90'.") from None

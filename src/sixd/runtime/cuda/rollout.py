@@ -12,14 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sixd.codegen.nvptx.launch import WARP
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.locks import Lock
 from sixd.runtime.cuda.arrays import DeviceArray, Library, Shape, is_row_major, library_of, read_array
 from sixd.runtime.cuda.device import Device, Loaded, device
 from sixd.runtime.cuda.driver import driver
-from sixd.runtime.cuda.routine import THREADS
 from sixd.runtime.machine_code import Image
 from sixd.spatial.scalar import Array
+
+# threads of a block, and blocks from which on it has more than a warp. RK4 of a six-joint arm in float64, 2**19 rows on
+# an H200: 2.6e9 steps a second in blocks of 256 threads, whose warps share instructions, 2.2e9 in blocks of 128
+THREADS, BLOCKS = 256, 512
 
 
 class _Rows(NamedTuple):
@@ -37,7 +41,8 @@ class _Rows(NamedTuple):
 class DeviceRollout:
     """Code of a recipe for arrays of these core shapes, as ``sixd.runtime.routine.Rollout`` has it.
 
-    The image's "functions" are the number of states, and whether records are made from the last to the first.
+    The image's "functions" are the number of states, whether records are made from the last to the first, and the bytes
+    of shared memory of a warp.
     """
 
     def __init__(
@@ -80,8 +85,10 @@ class DeviceRollout:
         if rows:
             gpu = self._device((*given, *made))
             kernel, stream = self._load(gpu), library.stream(gpu.number)
+            threads = min(max(rows // BLOCKS // WARP, 1) * WARP, THREADS)
+            blocks, shared = -(-rows // threads), self._image.functions["shared"] * (threads // WARP)
             for words in self._launches(rows, steps, given, made):
-                gpu.launch(where, kernel, -(-rows // THREADS), THREADS, 0, stream, [*words, kernel.counter])
+                gpu.launch(where, kernel, blocks, threads, shared, stream, [*words, kernel.counter])
         return results
 
     def _usable(self, name: str, x: DeviceArray, rows: int, core: Shape, library: Library) -> DeviceArray:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sixd.codegen.nvptx.launch import FARTHEST, block_of
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.locks import Lock
 from sixd.runtime.cuda.arrays import (
@@ -32,8 +33,6 @@ from sixd.runtime.cuda.arrays import (
 from sixd.runtime.cuda.device import Loaded, device
 from sixd.runtime.cuda.driver import driver
 
-THREADS = 128  # of a block
-WARP = 32
 MOST_PLANS = 256  # of a routine; all are dropped then
 _NUMBERS = (float, int, np.float64, np.float32)
 
@@ -125,9 +124,9 @@ class DeviceRoutine:
         kernel = self._loaded.get(key)
         if kernel is None:
             kernel = self._loaded[key] = gpu.load(self.name, part.image.code.decode())
-        blocks, shared = -(-plan.rows // THREADS), part.image.functions["shared"] * (THREADS // WARP)
+        threads, shared = block_of(part.image.functions["shared"])
         words = (*addresses, *plan.words, kernel.counter)
-        gpu.launch(self.name, kernel, blocks, THREADS, shared, library.stream(number), words)
+        gpu.launch(self.name, kernel, -(-plan.rows // threads), threads, shared, library.stream(number), words)
 
     def _with_scalars(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The arrays, with plain numbers for scalars as arrays of the first array's library."""
@@ -195,7 +194,9 @@ class DeviceRoutine:
             raise ShapeError(f"{self.name}: leading dimensions do not broadcast: {listed}.") from None
 
     def _fits(self, batch: Shape, layout: Layout, core: Shape, strided: bool) -> bool:
-        return row_stride(batch, layout) is not None and (strided or is_row_major(core, layout.inner))
+        distance = row_stride(batch, layout)
+        near = distance is not None and 0 <= distance <= FARTHEST
+        return near and (strided or is_row_major(core, layout.inner))
 
     def _target(
         self, outputs: list[DeviceArray] | None, k: int, batch: Shape, core: Shape, strided: bool, count: int

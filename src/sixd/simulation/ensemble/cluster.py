@@ -1,22 +1,23 @@
-"""Chunks of an ensemble on a dask cluster; the chunks of a lost worker are repeated on others."""
+"""Chunks of an ensemble on a dask cluster, or on another cluster by its executor (``executors.py``)."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
-from itertools import islice
-from queue import Empty, Queue
+from queue import Queue
 from typing import Any
 
 from sixd.errors import MissingPackageError, ScalarTypeError, WorkerError
 from sixd.simulation.ensemble.draws import WHERE
+from sixd.simulation.ensemble.executors import Executor
 from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run_packed
-from sixd.simulation.ensemble.workers import Attempts
+from sixd.simulation.ensemble.tasks import distribute, next_finished
 from sixd.spatial.scalar import Array
 
 _CONNECT = 10.0  # s, for a scheduler to answer, and for a worker to be there
-_CHECK = 2.0  # s, after which the cluster is asked whether it has workers
 
 
 def on_cluster(
@@ -24,57 +25,87 @@ def on_cluster(
 ) -> Iterator[tuple[Span, ChunkResult]]:
     """Yield the results of the chunks, in any order.
 
-    ``cluster`` is an address, a ``distributed.Client``, or a dask cluster.
+    ``cluster`` is an address, a ``distributed.Client``, a dask cluster, or an executor.
     """
-    distributed = require_distributed()
-    import cloudpickle  # comes with dask; it also pickles lambdas and functions of a notebook
+    if is_of_dask(cluster):
+        distributed = require_distributed()
+        with _client(distributed, cluster) as client:
+            yield from distribute(_Dask(distributed, client, cluster, packed(job, _dumps()), cut), spans, retries)
+    else:
+        yield from distribute(Executor(cluster, packed(job, _dumps()), cut), spans, retries)
 
-    payload = packed(job, cloudpickle.dumps)
-    attempts, submitted = Attempts(retries), {}  # type: Attempts, dict[Any, Span]
-    with _client(distributed, cluster) as client:
-        left = iter(spans)
-        finished: Queue[Any] = Queue()
 
-        def submit(span: Span) -> None:
-            future = client.submit(run_packed, payload, span[0], cut(*span), pure=False)
-            submitted[future] = span
-            future.add_done_callback(finished.put)
+def is_of_dask(cluster: Any) -> bool:
+    """Return whether a cluster is one of dask; raise if it is not an executor either."""
+    loaded = sys.modules.get("distributed")
+    if isinstance(cluster, str) or hasattr(cluster, "scheduler_address"):
+        return True
+    if loaded is not None and isinstance(cluster, loaded.Client):
+        return True
+    if isinstance(cluster, type) or not callable(getattr(cluster, "submit", None)):
+        raise ScalarTypeError(
+            f"{WHERE}: cluster is {cluster!r}, expected the address 'tcp://…' of a dask scheduler, a dask Client or "
+            f"cluster, or an executor: an object with submit(function, *arguments), as those of concurrent.futures."
+        )
+    return False
 
+
+def _dumps() -> Callable[[Any], bytes]:
+    """Return what pickles: cloudpickle, which takes lambdas too, if it is installed, as it is with dask."""
+    try:
+        import cloudpickle
+    except ImportError:
+        return pickle.dumps
+    dumps: Callable[[Any], bytes] = cloudpickle.dumps
+    return dumps
+
+
+class _Dask:
+    """The workers of a dask cluster."""
+
+    hint = ""
+
+    def __init__(
+        self, distributed: Any, client: Any, cluster: Any, payload: bytes, cut: Callable[[int, int], dict[str, Array]]
+    ) -> None:
+        self.client, self.cluster, self.payload, self.cut = client, cluster, payload, cut
+        self.lost = (distributed.KilledWorker, CancelledError)
+        self.window = 2 * _threads(client, cluster)
+        self.done: Queue[Any] = Queue()
+        self.alone = 0.0  # s, since when no worker is there
+
+    def submit(self, span: Span) -> Any:
+        """Start a task."""
+        future = self.client.submit(run_packed, self.payload, span[0], self.cut(*span), pure=False)
+        future.add_done_callback(self.done.put)
+        return future
+
+    def finished(self, futures: list[Any]) -> Iterable[Any]:
+        """Wait for a future; raise if the cluster has no workers any more."""
+        self.alone = 0.0
+        return (next_finished(self.done, self._check),)
+
+    def _check(self, seconds: float) -> None:
+        self.alone = 0.0 if self.client.nthreads() else self.alone + seconds
+        if self.alone > _CONNECT:
+            raise WorkerError(
+                f"{WHERE}: the workers of the cluster {self.cluster!r} are gone, and none has come in "
+                f"{self.alone:.0f} s."
+            )
+
+    def result(self, future: Any) -> ChunkResult:
+        """Return the result of a future, which the cluster then forgets."""
         try:
-            # two for each thread of the cluster: one running, one waiting; so results do not pile up there
-            for span in islice(left, 2 * _threads(client, cluster)):
-                submit(span)
-            while submitted:
-                future = _next(finished, client, cluster)
-                span = submitted.pop(future)
-                try:
-                    found = future.result()
-                except Exception as error:
-                    lost = isinstance(error, (distributed.KilledWorker, CancelledError))
-                    attempts.failure(span, ConnectionError(f"{type(error).__name__}: {error}") if lost else error)
-                    submit(span)
-                    continue
-                future.release()
-                yield span, found
-                for span in islice(left, 1):
-                    submit(span)
-        finally:
-            if submitted:
-                client.cancel(list(submitted))
+            found: ChunkResult = future.result()
+        except self.lost as error:
+            raise ConnectionError(f"{type(error).__name__}: {error}") from error
+        future.release()
+        return found
 
-
-def _next(finished: Queue[Any], client: Any, cluster: Any) -> Any:
-    """Return a future that is done; raise if the cluster has no workers any more."""
-    alone = 0.0
-    while True:
-        try:
-            return finished.get(timeout=_CHECK)
-        except Empty:
-            alone = 0.0 if client.nthreads() else alone + _CHECK
-            if alone > _CONNECT:
-                raise WorkerError(
-                    f"{WHERE}: the workers of the cluster {cluster!r} are gone, and none has come in {alone:.0f} s."
-                ) from None
+    def cancel(self, futures: list[Any]) -> None:
+        """Cancel tasks."""
+        if futures:
+            self.client.cancel(futures)
 
 
 def require_distributed() -> Any:
@@ -98,7 +129,7 @@ def _client(distributed: Any, cluster: Any) -> Iterator[Any]:
         return
     address = getattr(cluster, "scheduler_address", cluster)
     if not isinstance(address, str):
-        raise ScalarTypeError(f"{WHERE}: cluster is {cluster!r}, expected an address 'tcp://…' or a dask Client.")
+        raise ScalarTypeError(f"{WHERE}: the address of cluster {cluster!r} is {address!r}, expected 'tcp://…'.")
     try:
         client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:

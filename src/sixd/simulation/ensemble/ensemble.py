@@ -85,7 +85,9 @@ def ensemble(
         controller's force, f_ext. None: another seed each time, in ``facts["seed"]``.
     processes : worker processes on this machine; by default one for each core, or this process if the work is short.
         1: in this process, on its threads.
-    cluster : the address of a dask scheduler ("tcp://…"), or a ``distributed.Client``, instead of processes.
+    cluster : instead of processes, the address of a dask scheduler ("tcp://…"), a ``distributed.Client``, or any
+        executor like those of ``concurrent.futures``: an object with ``submit(function, *arguments)``, whose futures
+        have ``result()``, and ``add_done_callback`` or ``done()`` (pools of processes, mpi4py.futures, submitit …).
     chunk : rows of a task; by default so many that a task takes half a second.
     retries : how often the rows of a lost worker are tried again. Errors in the simulation itself are raised at once.
     keep : "all" records, or only the start and the "end".
@@ -100,8 +102,9 @@ def ensemble(
     Notes
     -----
     Workers get arrays and pickled objects: draws may be any function, while control laws must be functions of a module,
-    or objects such as those of ``sixd.controllers``; a cluster takes lambdas too. A controller with ``sample_time`` may
-    keep a memory: each row has a copy of its own, and an argument ``rng`` gets the row's own generator.
+    or objects such as those of ``sixd.controllers``; a cluster takes lambdas too, if cloudpickle is installed.
+    A controller with ``sample_time`` may keep a memory: each row has a copy of its own, and an argument ``rng`` gets
+    the row's own generator.
 
     >>> import sixd
     >>> top = sixd.zoo.spinning_top()
@@ -114,6 +117,10 @@ def ensemble(
             raise unknown_name(f"{WHERE}: {name}", "choice", choice, known)
     if processes is not None and cluster is not None:
         raise ScalarTypeError(f"{WHERE}: processes and cluster are both given, expected one of them. Leave one out.")
+    if cluster is not None:
+        from sixd.simulation.ensemble.cluster import is_of_dask  # imports queue and concurrent.futures
+
+        is_of_dask(cluster)  # raises if it is nothing that is taken
     for name, value, least in (
         ("processes", processes, 1), ("chunk", chunk, 1), ("retries", retries, 0), ("record_every", record_every, 1),
     ):  # fmt: skip

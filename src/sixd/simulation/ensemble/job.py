@@ -8,28 +8,33 @@ from __future__ import annotations
 
 import os
 import pickle
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sixd.engine.targets import cpu
-from sixd.errors import ScalarTypeError, SimulationWarning, WorkerError
+from sixd.errors import ScalarTypeError, WorkerError
 from sixd.model.system import System
 from sixd.runtime.threads import set_num_threads
 from sixd.simulation.controller import independent_copy, row_seed
 from sixd.simulation.ensemble.draws import WHERE, simulate_arguments
+from sixd.simulation.quiet import quietly
 from sixd.simulation.simulate import simulate
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
 
 Span = tuple[int, int]  # rows first … stop − 1
-_THIS_PROCESS = os.urandom(16)
+_INTERPRETER = os.urandom(16)
 PER_ROW = ("steps", "events", "unsolved")  # facts that are lists with an entry for each row
+
+
+def this_process() -> bytes:
+    """Return what distinguishes this process from all others, on any machine; a forked one has the same memory."""
+    return _INTERPRETER + os.getpid().to_bytes(8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +55,7 @@ class Job:
     alone: bool
     forced: bool
     version: str
-    home: bytes = _THIS_PROCESS
+    home: bytes = field(default_factory=this_process)
 
 
 class ChunkResult(NamedTuple):
@@ -84,9 +89,7 @@ def run(job: Job, first: int, own: dict[str, Array]) -> ChunkResult:
 def _simulated(job: Job, given: dict[str, Any], seed: Any) -> Trajectory:
     if job.sampled:
         given["controller"] = independent_copy(given["controller"])
-    with warnings.catch_warnings():
-        # the ensemble warns once for all rows
-        warnings.simplefilter("ignore", SimulationWarning)
+    with quietly():  # the ensemble warns once for all rows
         found = simulate(job.system, duration=job.duration, seed=seed, progress=False, **job.options, **given)
     if found.interrupted:
         raise KeyboardInterrupt
@@ -110,7 +113,7 @@ def packed(job: Job, dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
 def run_packed(payload: bytes, first: int, own: dict[str, Array]) -> ChunkResult:
     """:func:`run` in a process that got the job as bytes."""
     job = _unpacked(payload)
-    if job.home != _THIS_PROCESS:
+    if job.home != this_process():
         set_num_threads(1)  # a worker process has one core
     try:
         return run(job, first, own)

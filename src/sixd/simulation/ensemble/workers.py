@@ -11,77 +11,69 @@ import signal
 import sys
 import threading
 import types
-from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
-from sixd.errors import SixdError, WorkerError
-from sixd.simulation.ensemble.draws import WHERE
 from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run_packed
+from sixd.simulation.ensemble.tasks import distribute
 from sixd.spatial.scalar import Array
-
-# errors after which another attempt may succeed
-_TEMPORARY = (BrokenProcessPool, OSError, EOFError, MemoryError)
-
-
-class Attempts:
-    """Counts the failed attempts of each chunk."""
-
-    def __init__(self, retries: int) -> None:
-        self.retries, self.failed = retries, Counter[Span]()
-
-    def failure(self, span: Span, error: BaseException, hint: str = "") -> None:
-        """Count a failure of a chunk; raise if it was the last attempt, or if another cannot succeed."""
-        if isinstance(error, SixdError) or not isinstance(error, _TEMPORARY):
-            raise error
-        self.failed[span] += 1
-        if self.failed[span] > self.retries:
-            raise WorkerError(
-                f"{WHERE}: rows {span[0]} … {span[1] - 1} failed in each of {self.failed[span]} attempts, the last "
-                f"time by {type(error).__name__}: {str(error).rstrip('.')}.{hint} For more attempts: retries."
-            ) from error
 
 
 def in_processes(
     job: Job, spans: list[Span], cut: Callable[[int, int], dict[str, Array]], processes: int, retries: int
 ) -> Iterator[tuple[Span, ChunkResult]]:
     """Start worker processes and yield the results of the chunks, in any order."""
-    payload = packed(job)
-    needs_main = b"__main__" in payload and _has_source(sys.modules["__main__"])
-    hint = " Call sixd.ensemble under 'if __name__ == \"__main__\":' in a script." if needs_main else ""
-    pending, attempts = deque(spans), Attempts(retries)
-    submitted: dict[Future[ChunkResult], tuple[Span, _Pool]] = {}
-    pool: _Pool | None = None
-    try:
-        while pending or submitted:
-            # two for each worker: one running, one waiting
-            while pending and len(submitted) < 2 * processes:
-                pool = pool or _Pool(min(processes, len(spans)), needs_main)
-                try:
-                    future = pool.executor.submit(run_packed, payload, pending[0][0], cut(*pending[0]))
-                except BrokenProcessPool:
-                    pool.stop()
-                    pool = None
-                    continue
-                submitted[future] = pending.popleft(), pool
-            done, _ = wait(submitted, return_when=FIRST_COMPLETED)
-            for future in done:
-                span, its_pool = submitted.pop(future)
-                error = future.exception()
-                if error is None:
-                    yield span, future.result()
-                    continue
-                attempts.failure(span, error, hint)
-                pending.appendleft(span)
-                if isinstance(error, BrokenProcessPool) and its_pool is pool:
-                    its_pool.stop()
-                    pool = None
-    finally:
-        if pool is not None:
-            pool.stop()
+    return distribute(_Processes(packed(job), cut, processes, len(spans)), spans, retries)
+
+
+class _Processes:
+    """Processes of this machine; a pool that has lost one is replaced."""
+
+    def __init__(self, payload: bytes, cut: Callable[[int, int], dict[str, Array]], processes: int, most: int) -> None:
+        self.payload, self.cut = payload, cut
+        self.window, self.size = 2 * processes, min(processes, most)
+        self.needs_main = b"__main__" in payload and _has_source(sys.modules["__main__"])
+        self.hint = " Call sixd.ensemble under 'if __name__ == \"__main__\":' in a script." if self.needs_main else ""
+        self.pool: _Pool | None = None
+        self.pools: dict[Future[ChunkResult], _Pool] = {}
+
+    def submit(self, span: Span) -> Future[ChunkResult]:
+        """Start a task, in a new pool if there is none that works."""
+        while True:
+            pool = self.pool = self.pool or _Pool(self.size, self.needs_main)
+            try:
+                future = pool.executor.submit(run_packed, self.payload, span[0], self.cut(*span))
+            except BrokenProcessPool:
+                self._stop()
+                continue
+            self.pools[future] = pool
+            return future
+
+    def finished(self, futures: list[Future[ChunkResult]]) -> Iterable[Future[ChunkResult]]:
+        """Wait for some of the futures."""
+        return wait(futures, return_when=FIRST_COMPLETED).done
+
+    def result(self, future: Future[ChunkResult]) -> ChunkResult:
+        """Return the result of a future."""
+        pool = self.pools.pop(future)
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            if pool is self.pool:
+                self._stop()
+            raise
+
+    def cancel(self, futures: list[Future[ChunkResult]]) -> None:
+        """Stop the processes at once."""
+        self._stop()
+
+    def _stop(self) -> None:
+        if self.pool is not None:
+            self.pool.stop()
+            self.pool = None
 
 
 class _Pool:

@@ -1,0 +1,106 @@
+"""Records of rollouts in the memory of a GPU: a warp reads and writes those of its 32 rows together.
+
+The records of a row lie one after the other, so that neighbouring rows are far apart. A warp takes up to 128 bytes of
+the record of each of its rows to or from shared memory, neighbouring entries by neighbouring threads, and each thread
+finds its own row's entries there. Single numbers are taken directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sixd.codegen.llvm.ir import WORD, Code, Type, Value
+from sixd.codegen.nvptx.launch import WARP
+from sixd.codegen.nvptx.memory import INDEX, LINE, SHARED, pitch, wait
+
+_KNOWN = "!invariant.load !1"
+
+
+def tile_bytes(width: int, type: Type) -> int:
+    """The shared memory that a warp needs for records of up to so many entries [bytes]."""
+    return WARP * pitch(min(width, LINE // type.bytes)) * type.bytes
+
+
+class Records:
+    """Access to the records of the arrays of a kernel.
+
+    The code has ``%a0``, ``%a1``, … the addresses of the arrays, ``%r0``, … the distances of their rows [entries],
+    ``%n`` the number of rows, ``%number`` the thread's and ``%row`` the row that it computes, ``%first`` the warp's
+    first row, ``%last`` its last one, counted from there, ``%lane`` the thread's number in the warp, and ``%tile`` the
+    warp's shared memory.
+    """
+
+    def __init__(self, code: Code, type: Type) -> None:
+        self.code, self.type, self.size = code, type, type.bytes
+
+    def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
+        """Load the entries of a record of array k, which has ``count`` of them."""
+        code = self.code
+        if count == 1:
+            yield code.load(self.type, self._own(k, record), f"align {self.size}, {_KNOWN}")
+            return
+        for first, width in self._parts(count):
+            wait(code)
+            for entry, slot in self._share(k, record, count, first, width):
+                x = code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
+                code.do(f"store {x}, {slot}, align {self.size}")
+            wait(code)
+            for slot in self._row_of_tile(width):
+                yield code.load(self.type, slot, f"align {self.size}")
+
+    def store(self, k: int, record: Value | int, count: int, get: Callable[[int], Value]) -> None:
+        """Store the entries ``get(0)``, ``get(1)``, … of a record of array k."""
+        code = self.code
+        if count == 1:
+            code.do(f"store {get(0)}, {self._own(k, record)}, align {self.size}")
+            return
+        for first, width in self._parts(count):
+            wait(code)
+            for j, slot in enumerate(self._row_of_tile(width)):
+                code.do(f"store {get(first + j)}, {slot}, align {self.size}")
+            wait(code)
+            for entry, slot in self._share(k, record, count, first, width):
+                x = code.load(self.type, slot, f"align {self.size}")
+                code.do(f"store {x}, {entry}, align {self.size}")
+
+    def count_once(self) -> Value:
+        """1 in the thread that counts for a row: threads after the last row compute that again."""
+        counts = Value(self.code, WORD, "%number").compare("slt", Value(self.code, WORD, "%n"))
+        return self.code.emit(WORD, f"zext {counts} to i64")
+
+    def _parts(self, count: int) -> list[tuple[int, int]]:
+        """First entry and width of the parts of a record."""
+        most = LINE // self.size
+        return [(first, min(most, count - first)) for first in range(0, count, most)]
+
+    def _own(self, k: int, record: Value | int) -> Value:
+        """The address of a record of one entry of the thread's row."""
+        start = Value(self.code, WORD, "%row") * Value(self.code, WORD, f"%r{k}")
+        return self.code.at(f"%a{k}", (start + record) * self.size)
+
+    def _share(self, k: int, record: Value | int, count: int, first: int, width: int) -> Iterator[tuple[Value, Value]]:
+        """The addresses in array k and in the tile of each entry that this thread copies of a part of the warp's
+        records; rows after the last one are the last one."""
+        code, distance = self.code, Value(self.code, WORD, f"%r{k}")
+        start = Value(code, WORD, "%first") * distance + record * count
+        array = code.at(f"%a{k}", (start + first) * self.size)
+        lane, last = Value(code, INDEX, "%lane"), Value(code, INDEX, "%last")
+        row = code.emit(INDEX, f"udiv {lane}, {width}")
+        column = lane - row * width
+        for turn in range(width):
+            if turn:  # WARP entries further
+                column, row = column + WARP % width, row + WARP // width
+                over = column.compare("uge", width)
+                column, row = over.where(column - width, column), over.where(row + 1, row)
+            there = code.emit(WORD, f"zext {code.intrinsic('umin', row, last)} to i64") * distance
+            entry = there + code.emit(WORD, f"zext {column} to i64")
+            yield code.at(array, entry * self.size), self._slot((row * pitch(width) + column) * self.size)
+
+    def _row_of_tile(self, width: int) -> list[Value]:
+        """The addresses in the tile of the entries of the thread's row."""
+        row = Value(self.code, INDEX, "%lane") * (pitch(width) * self.size)
+        return [self._slot(row + j * self.size) for j in range(width)]
+
+    def _slot(self, offset: Value) -> Value:
+        wide = self.code.emit(WORD, f"zext {offset} to i64")
+        return self.code.emit(SHARED, f"getelementptr i8, {SHARED} %tile, {wide}")

@@ -1,0 +1,192 @@
+"""Handlers of XLA's interface, called with call frames made here: no JAX and no GPU is needed."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from sixd.codegen.llvm.machine import CONTEXT, NO_MEMORY
+from sixd.codegen.xla import ROOTS
+from sixd.engine.artifact import handlers
+from sixd.runtime.cpython import common_context
+from sixd.runtime.xla import TABLE, Plan, device_words, load_handlers
+
+ROW = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
+LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+ASK = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
+CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+ERROR, STREAM, ORDINAL = 0xE0, 0x5EA, 1
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return load_handlers(handlers())
+
+
+class Frame:
+    """A call frame, as XLA makes it, with a table of functions."""
+
+    def __init__(self, inputs=(), outputs=(), words=(0, 0), metadata=False):
+        self.messages = []
+        self._kept = []
+        functions = {48: self._create, 80: self._stream, 184: self._device}
+        api = (ctypes.c_uint64 * 26)(208)
+        api[4] = 7 << 32 | 3  # version 3.7
+        for at, function in functions.items():
+            made = ASK(function)
+            self._kept.append(made)
+            api[at // 8] = self._address(made)
+        self.api = api
+        attribute = self._words(11, len(words), self._at(self._words(*words)))
+        extension = self._words(32, 1, 0, self._at(self._words(*[0] * 6))) if metadata else None
+        self.metadata = self._kept[-2] if metadata else None
+        self.frame = self._words(
+            176, self._at(extension) if metadata else 0, self._at(api), 0xC0, 3,
+            *self._list(inputs), *self._list(outputs), 48, 0, 1, 0, 0, self._at(self._words(self._at(attribute))), 0,
+        )  # fmt: skip
+
+    def _words(self, *values):
+        made = (ctypes.c_int64 * len(values))(*values)
+        self._kept.append(made)
+        return made
+
+    def _at(self, words):
+        return ctypes.addressof(words)
+
+    def _address(self, function):
+        return ctypes.cast(function, ctypes.c_void_p).value
+
+    def _list(self, arrays):
+        buffers = [self._words(48, 0, 12, x.ctypes.data, x.ndim, self._at(self._words(*x.shape))) for x in arrays]
+        return 40, 0, len(arrays), 0, self._at(self._words(*map(self._at, buffers)))
+
+    def _create(self, args):
+        size, _, message, code = (ctypes.c_int64 * 4).from_address(args)
+        assert size == 28
+        self.messages.append((ctypes.string_at(message).decode(), code & 0xFFFFFFFF))
+        return ERROR
+
+    def _stream(self, args):
+        words = (ctypes.c_int64 * 4).from_address(args)
+        assert tuple(words[:3]) == (32, 0, 0xC0)
+        words[3] = STREAM
+        return None
+
+    def _device(self, args):
+        words = (ctypes.c_int64 * 4).from_address(args)
+        assert tuple(words[:3]) == (28, 0, 0xC0)
+        ctypes.c_int32.from_address(args + 24).value = ORDINAL
+        return None
+
+    def call(self, address):
+        return ASK(address)(self._at(self.frame))
+
+
+def test_handlers_have_the_version_of_xla(loaded):
+    """That of the call frame; that of the header, if it has none. Those of GPUs can be recorded in graphs."""
+    for name, traits in (("cpu", 0), ("cuda", 1)):
+        frame = Frame(metadata=True)
+        assert frame.call(loaded.address(name)) is None
+        assert frame.metadata[3] == 7 << 32 | 3
+        assert frame.metadata[4] & 0xFFFFFFFF == traits
+        frame.frame[2] = 0
+        TABLE.roots[ROOTS.index("major")], TABLE.roots[ROOTS.index("minor")] = 0, 5
+        assert frame.call(loaded.address(name)) is None
+        assert frame.metadata[3] == 5 << 32
+
+
+def test_code_gets_arrays_rows_and_steps(loaded):
+    seen = []
+
+    def loop(args, dims, steps, context):
+        seen.append([(ctypes.c_int64 * 3).from_address(args)[:], ctypes.c_int64.from_address(dims).value])
+        seen[-1].append((ctypes.c_int64 * 3).from_address(steps)[:])
+        seen[-1].append((ctypes.c_uint64 * len(CONTEXT)).from_address(context)[:])
+
+    def row(args, context):
+        seen.append([(ctypes.c_int64 * 3).from_address(args)[:]])
+        return True
+
+    own = [LOOP(loop), ROW(row)]
+    context = common_context().address
+    plans = [
+        TABLE.find(0x1234_5678_9ABC + k, lambda k=k, f=f: Plan([k, ctypes.cast(f, ctypes.c_void_p).value, context], f))
+        for k, f in ((1, own[0]), (0, own[1]))
+    ]
+    x, y, z = np.zeros((4, 3)), np.zeros(2), np.zeros((4, 5))
+    frame = Frame([x, y], [z], [0x1234_5678_9ABD, 4, 24, 0, 40])
+    assert frame.call(loaded.address("cpu")) is None
+    addresses = [a.ctypes.data for a in (x, y, z)]
+    words = (ctypes.c_uint64 * len(CONTEXT)).from_address(context)[:]
+    assert seen.pop() == [addresses, 4, [24, 0, 40], [0, *words[1:]]]
+    frame = Frame([x[0], y], [z[0]], [0x1234_5678_9ABC, 1, 0, 0, 0])
+    assert frame.call(loaded.address("cpu")) is None
+    assert seen == [[addresses]]
+    del plans
+    assert frame.call(loaded.address("cpu")) == ERROR
+    assert "another process" in frame.messages[0][0]
+    assert frame.messages[0][1] == 5
+
+
+def test_lack_of_memory_is_an_error(loaded):
+    def loop(args, dims, steps, context):
+        ctypes.c_uint64.from_address(context).value += NO_MEMORY
+
+    own = LOOP(loop)
+    address = ctypes.cast(own, ctypes.c_void_p).value
+    plan = TABLE.find(0xABC, lambda: Plan([1, address, common_context().address], own))
+    frame = Frame([np.zeros(1)], [np.zeros(1)], [0xABC, 2, 8, 8])
+    assert frame.call(loaded.address("cpu")) == ERROR
+    assert "no memory" in frame.messages[0][0]
+    del plan
+
+
+def test_kernels_are_launched_on_the_stream(loaded):
+    """The arguments of a kernel: addresses, distances of rows, the number of rows, the count."""
+    seen, answer = [], [0]
+
+    def launch(function, bx, by, bz, tx, ty, tz, shared, stream, pointers, extra):
+        values = [ctypes.c_int64.from_address(p).value for p in (ctypes.c_uint64 * 8).from_address(pointers)]
+        seen.append((function, (bx, by, bz), (tx, ty, tz), shared, stream, values, extra))
+        return answer[0]
+
+    def push(context):
+        seen.append(("push", context))
+        return 0
+
+    def pop(before):
+        seen.append(("pop",))
+        return 0
+
+    own = {"cuLaunchKernel": LAUNCH(launch), "cuCtxPushCurrent_v2": CURRENT(push), "cuCtxPopCurrent_v2": CURRENT(pop)}
+    saved = TABLE.roots[:]
+    for name, function in own.items():
+        TABLE.roots[ROOTS.index(name)] = ctypes.cast(function, ctypes.c_void_p).value
+    try:
+        words = device_words(4096, 64, [None, (0xF00, 0xC0FFEE, 0xAA)])
+        plan = TABLE.find(0xDEF, lambda: Plan(words, None))
+        x, y, z = np.zeros((130, 3)), np.zeros(2), np.zeros((130, 5))
+        frame = Frame([x, y], [z], [0xDEF, 130, 3, 0, 5])
+        assert frame.call(loaded.address("cuda")) is None
+        values = [*(a.ctypes.data for a in (x, y, z)), 3, 0, 5, 130, 0xC0FFEE]
+        expected = (0xF00, (3, 1, 1), (64, 1, 1), 4096, STREAM, values, None)
+        assert seen == [("push", 0xAA), expected, ("pop",)]
+        answer[0] = 1
+        assert frame.call(loaded.address("cuda")) == ERROR
+        assert "refused to launch" in frame.messages[0][0]
+        seen.clear()
+        empty = Frame([x[:0], y], [z[:0]], [0xDEF, 0, 3, 0, 5])
+        assert empty.call(loaded.address("cuda")) is None
+        assert seen == []
+        other = TABLE.find(0xDEE, lambda: Plan(device_words(0, 128, [(1, 2, 3)]), None))
+        assert Frame([x, y], [z], [0xDEE, 130, 3, 0, 5]).call(loaded.address("cuda")) == ERROR
+        absent = TABLE.find(0xDED, lambda: Plan(device_words(0, 128, [(1, 2, 3), None]), None))
+        frame = Frame([x, y], [z], [0xDED, 130, 3, 0, 5])
+        assert frame.call(loaded.address("cuda")) == ERROR
+        assert "not loaded on this GPU" in frame.messages[0][0]
+        del plan, other, absent
+    finally:
+        TABLE.roots[:] = saved
