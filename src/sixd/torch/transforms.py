@@ -1,7 +1,7 @@
 """Rules of operators: gradients and vmap, for autograd, torch.compile and the transforms of torch.func.
 
-Operators of PyTorch with registered gradients are not taken by ``torch.func.grad``, ``jacrev`` and ``jvp``; its class of
-functions is, but torch.compile takes operators better. So there are both, with the same rules.
+Operators of PyTorch with registered gradients are not taken by ``torch.func.grad``, ``jacrev`` and ``jvp``; its
+class of functions is, but torch.compile takes operators better. So there are both, with the same rules.
 """
 
 from __future__ import annotations
