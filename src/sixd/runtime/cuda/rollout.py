@@ -124,13 +124,13 @@ class DeviceRollout:
         count, copied = given[0].shape[0], []
         every: list[_Rows] = []
         for k, (x, core) in enumerate(zip(given, self.inputs, strict=True)):
-            self._check_input(f"array {k}", x, count, _with_records(core, len(steps)))
+            self._check_input(f"array {k}", x, count, with_records(core, len(steps)))
             strides = x.strides
             if not is_row_major(x.shape[1:], x.strides[1:]):
                 copied.append((k, x.shape))
                 strides = row_major(x.shape)
             every.append(self._rows(k, x.shape, strides, core))
-        shapes = tuple((count, *_with_records(core, len(steps))) for core in self.outputs)
+        shapes = tuple((count, *with_records(core, len(steps))) for core in self.outputs)
         for k, (x, shape, core) in enumerate(zip(results, shapes, self.outputs, strict=True)):
             strides = row_major(shape)
             if x is not None:
@@ -177,7 +177,8 @@ class DeviceRollout:
         return _Rows(array, 0, strides[0] if shape[0] > 1 else 0, record)
 
 
-def _with_records(core: Sequence[Any], records: int) -> Shape:
+def with_records(core: Sequence[Any], records: int) -> Shape:
+    """The core shape of an array with that many records."""
     return tuple(records if n == "r" else n for n in core)
 
 
