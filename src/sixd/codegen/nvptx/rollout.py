@@ -30,7 +30,7 @@ INLINED = 12_000
 
 def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
     """The LLVM module of the kernel."""
-    module, type = Module(has_heap=False), Type(KINDS[dtype])
+    module, type = Module(on_gpu=True), Type(KINDS[dtype])
     calls = Counter(id(work.program) for work in recipe.works)
 
     def inlined(program: Program) -> bool:
