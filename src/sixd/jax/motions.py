@@ -144,7 +144,8 @@ def rollout(
     def one(state: Any, given: Any) -> Any:
         k, tau = given
         now = start + k * h
-        after = step(model, *state, h, tau=policy(now, *state) if taus is None else tau, t=now, **options)
+        q, qd = state
+        after = step(model, q, qd, h, tau=policy(now, q, qd) if taus is None else tau, t=now, **options)
         return after, after
 
     first: tuple[Any, ...] = _start(model, q.astype(dtype), qd.astype(dtype), taus, dtype, options)

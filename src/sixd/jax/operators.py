@@ -22,7 +22,7 @@ from sixd.engine.targets import cuda
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.runtime.cuda.device import device, own_architecture
-from sixd.runtime.xla import TABLE, Plan, device_words
+from sixd.runtime.xla import TABLE, Hold, Plan, device_words
 
 Shape = tuple[int, ...]
 
@@ -67,8 +67,8 @@ class Operator:
         found = hashlib.sha256(self._digest + form.encode()).digest()
         return int.from_bytes(found[:8], "little") >> 1 | 1
 
-    def cpu_plan(self, rows: int) -> tuple[int, Plan]:
-        """The key and the plan of the code for that many rows."""
+    def cpu_plan(self, rows: int) -> tuple[int, Hold]:
+        """The key and a hold on the plan of the code for that many rows."""
         form = "entry" if rows == 1 else "loop"
 
         def make() -> Plan:
@@ -83,8 +83,8 @@ class Operator:
         key = self.number(form)
         return key, TABLE.find(key, make)
 
-    def cuda_plan(self, devices: list[int]) -> tuple[int, Plan]:
-        """The key and the plan of the code for these GPUs, on which it is loaded."""
+    def cuda_plan(self, devices: list[int]) -> tuple[int, Hold]:
+        """The key and a hold on the plan of the code for these GPUs, on which it is loaded."""
 
         def make() -> Plan:
             request = self.request._replace(target=cuda(own_architecture(self.name)))
@@ -106,7 +106,7 @@ class Operator:
 
 def operator_of(system: System, request: Request) -> Operator:
     """The operator of a request of a function of the library or of a kernel."""
-    found = remember(system, ("operator of XLA", request), list)
+    found: list[weakref.ref[Operator]] = remember(system, ("operator of XLA", request), list)
     made = found[0]() if found else None  # weak: it holds the system
     if made is None:
         made = _make(system, request)
