@@ -18,6 +18,8 @@ from sixd.forces.elements import RigidForce
 from sixd.model.system import System
 from sixd.simulation.collect import collect
 from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, start_warning, step_warning, warn
+from sixd.simulation.gpu_motions import simulate_on_gpu, step_on_gpu
+from sixd.simulation.gpu_rows import are_on_gpu
 from sixd.simulation.known_steps import NO_FORCES, begin, find
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
@@ -55,7 +57,7 @@ def simulate(
     seed: Any = None,
     progress: bool | Callable[[float], Any] | None = None,
     on_chunk: Callable[[Trajectory], Any] | None = None,
-) -> Trajectory:
+) -> Any:
     """Simulate the motion of a system from a state, or from many states at once.
 
     Parameters
@@ -102,6 +104,11 @@ def simulate(
     contact) that were not solved to the end, and implicit steps without a positive pivot. Interrupted by Ctrl-C it
     returns the computed part, with a warning, and ``interrupted`` is True.
 
+    With arrays on an NVIDIA GPU (q, qd, controller, f_ext and parameters, as far as they are arrays: of CuPy or PyTorch,
+    all there) a ``DeviceTrajectory``, whose arrays are on the GPU: all steps are one launch on the current stream, and
+    nothing waits for it. So numbers are not checked and nothing is reported: rows that fail are NaN, without a warning.
+    Fixed steps only, and controllers that are compiled; no events, on_chunk and progress.
+
     Notes
     -----
     Fixed steps are one compiled loop over time and rows, on all cores (``sixd.set_num_threads``); rows do not depend on
@@ -120,6 +127,16 @@ def simulate(
     every = whole(where, "record_every", record_every)
     if on_chunk is not None and not callable(on_chunk):
         raise ScalarTypeError(f"{where}: on_chunk is {on_chunk!r}, expected a function of a trajectory.")
+    if are_on_gpu(q, qd, controller, f_ext, parameters=parameters):
+        if events or on_chunk is not None:
+            raise ScalarTypeError(
+                f"{where}: events and on_chunk are not possible with arrays on a GPU. Leave them out."
+            )
+        return simulate_on_gpu(
+            where, system, q, qd, duration, dt=STEP if dt is None else dt, method=method, every=every, grid=_grid,
+            controller=controller, sample_time=sample_time, f_ext=f_ext, parameters=parameters, forces=forces,
+            constraints=constraints, stabilisation=stabilisation,
+        )  # fmt: skip
     setup = make_setup(
         where, system, q, qd, controller=controller, sample_time=sample_time, f_ext=f_ext, forces=forces,
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
@@ -176,6 +193,10 @@ def step(
     traced again. An object whose attributes cannot be compared (with ``__slots__``, say) is traced at every call. Code
     is dropped when its function, or object, is garbage-collected.
 
+    Arrays may be on an NVIDIA GPU, all of them, as for ``sixd.simulate``: (q, qd) are then of the same kind, rows that
+    would be refused (off the constraints, not finite) are NaN, and ``sixd.cuda.check`` counts them. Tensors of PyTorch
+    on the processor give tensors.
+
     >>> import sixd
     >>> q, qd = sixd.step(sixd.zoo.pendulum(), [0.5], [0.0], 1e-3)
     """
@@ -192,6 +213,11 @@ def step(
     h = positive(where, "dt", dt, "s", zero=False)
     if isinstance(t, bool) or not is_number(t) or not np.isfinite(t):
         raise ScalarTypeError(f"{where}: t is {t!r}, expected a finite number [s].")
+    if are_on_gpu(q, qd, controller, f_ext, parameters=parameters):
+        return step_on_gpu(
+            where, system, q, qd, h, float(t), method=method, controller=controller, f_ext=f_ext, forces=forces,
+            parameters=parameters, constraints=constraints, stabilisation=stabilisation,
+        )  # fmt: skip
     new = None
     if known is None and parameters is None:
         new = begin(system, method, controller, f_ext, forces, constraints, stabilisation)
