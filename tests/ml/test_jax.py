@@ -473,8 +473,8 @@ def test_plan_of_a_gpu(arm, monkeypatch):
         words = {}
         for name, model in (("gravity_force", arm), ("mass_matrix", sixd.zoo.planar(12))):
             operator = operator_of(model, Request(LIBRARY[name], (), "float64", False))
-            number, hold = operator.cuda_plan([0])
-            assert operator.cuda_plan([0])[1] is hold
+            number, hold = operator.cuda_plan([0], 10)
+            assert operator.cuda_plan([0], 10)[1] is hold
             assert number != operator.cpu_plan(2)[0]
             words[name] = list(hold.plan._words)
         shared, threads, devices, function, counter, _context = words["gravity_force"]

@@ -178,6 +178,9 @@ def test_kernels_are_launched_on_the_stream(loaded):
         values = [*(a.ctypes.data for a in (x, y, z)), 3, 0, 5, 130, 0xC0FFEE]
         expected = (0xF00, (3, 1, 1), (64, 1, 1), 4096, STREAM, values, None)
         assert seen == [("push", 0xAA), expected, ("pop",)]
+        more = Frame([x, y], [], [0xDEF, 130, 3, 0, 50, 1])
+        assert more.call(loaded.address("cuda")) is None
+        assert seen[-2][5] == [*values[:2], 3, 0, 130, 50, 1, 0xC0FFEE]
         answer[0] = 1
         assert frame.call(loaded.address("cuda")) == ERROR
         assert "refused to launch" in frame.messages[0][0]
