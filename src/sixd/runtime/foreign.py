@@ -137,6 +137,11 @@ def to_numpy(where: str, name: str, x: Any) -> Any:
         ) from error
 
 
+def are_tensors(*values: Any) -> bool:
+    """Whether one of the arguments is a tensor on the processor."""
+    return any(type(x) not in _PLAIN and kind_of(x) == TENSOR for x in values)
+
+
 def with_numpy(where: str, names: Sequence[str], call: Callable[..., Any], values: Sequence[Any], out: Any) -> Any:
     """The result of ``call(arrays, out)`` on the memory of tensors, as tensors; ``out`` itself if that is given."""
     arrays = [to_numpy(where, name, x) for name, x in zip(names, values, strict=True)]

@@ -68,8 +68,8 @@ class GpuRows:
         """An array (rows, …) in the shape of the batch."""
         return x.reshape((*self.batch, *x.shape[1:]))
 
-    def started(self, setup: Setup, method: str) -> dict[str, Any]:
-        """The state before the first step, by name, with quaternions of unit length."""
+    def started(self, setup: Setup, method: str, *, momenta: bool = True) -> dict[str, Any]:
+        """The state before the first step, by name, with quaternions of unit length; see :func:`state_shapes`."""
         problem, system = setup.problem, setup.problem.system
         q, qd = self.q, self.qd
         if system.nq != system.nv:
@@ -77,11 +77,11 @@ class GpuRows:
             move = batched(self.where, declaration(integrate), system, names, self.dtype)
             q = move(q, self.zeros((self.rows, system.nv)), *(self.constants[name] for name in names))
         state = {"q": q, "qd": qd, "u": self._internal(setup)}
-        if has_momenta(problem, method):
+        if momenta and has_momenta(problem, method):
             values = [self.constants[name] for name in problem.parameters]
             moments = batched(self.where, midpoint.MOMENTUM, system, problem.parameters, self.dtype)
             state |= {"p": moments(q, qd, *values), "v": qd}
-        shapes = state_shapes(problem, method)
+        shapes = state_shapes(problem, method, momenta=momenta)
         return {name: state[name] if name in state else self.zeros((self.rows, *shapes[name])) for name in shapes}
 
     def _internal(self, setup: Setup) -> Any:

@@ -55,7 +55,7 @@ class DeviceTrajectory:
         if "unsolved" in facts:
             facts["unsolved"] = copy(facts["unsolved"]).astype(int).ravel().tolist()
             facts["unsolved"] = facts["unsolved"] if self.batch else facts["unsolved"][0]
-        arrays = {
+        arrays: dict[str, Any] = {
             name: None if getattr(self, name) is None else copy(getattr(self, name))
             for name in ("q", "qd", "tau", "friction", "internal")
         }
