@@ -202,8 +202,8 @@ def _fused(
     setting, more = _setting(where, **options)
     extra = [as_array(where, name, x) for name, x in more.items()]
     dtype = common_dtype([as_array(where, "q", q), as_array(where, "qd", qd), taus, *extra])
-    arrays = [as_array(where, name, x).astype(dtype) for name, x in (("q", q), ("qd", qd))]
-    q, qd = _start(model, *arrays, taus, dtype, options)
+    first, rate = (as_array(where, name, x).astype(dtype) for name, x in (("q", q), ("qd", qd)))
+    q, qd = _start(model, first, rate, taus, dtype, options)
     if taus.shape[-2] == 0:
         return Motion(q[..., None, :], qd[..., None, :])
     h = positive(where, "dt", dt, "s", zero=False)
