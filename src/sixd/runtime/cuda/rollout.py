@@ -84,9 +84,9 @@ class DeviceRollout:
                 self._check_target(x, shape, [other for other in (*given, *made) if other is not x])
         if rows:
             gpu = self._device((*given, *made))
-            kernel, stream = self._load(gpu), library.stream(gpu.number)
-            threads = min(max(rows // BLOCKS // WARP, 1) * WARP, THREADS)
-            blocks, shared = -(-rows // threads), self._image.functions["shared"] * (threads // WARP)
+            kernel, stream = self.load(gpu), library.stream(gpu.number)
+            threads, shared = self.block(rows)
+            blocks = -(-rows // threads)
             for words in self._launches(rows, steps, given, made):
                 gpu.launch(where, kernel, blocks, threads, shared, stream, [*words, kernel.counter])
         return results
@@ -119,7 +119,13 @@ class DeviceRollout:
             raise DeviceError(f"{self.name}: arrays are on GPUs {sorted(found)}, expected all on one.")
         return device(self.name, found.pop() if found else 0)
 
-    def _load(self, gpu: Device) -> Loaded:
+    def block(self, rows: int) -> tuple[int, int]:
+        """The threads of a block and its shared memory [bytes], for that many rows."""
+        threads = min(max(rows // BLOCKS // WARP, 1) * WARP, THREADS)
+        return threads, self._image.functions["shared"] * (threads // WARP)
+
+    def load(self, gpu: Device) -> Loaded:
+        """Its kernel on a device."""
         if gpu.number not in self._loaded:
             with self._lock:
                 if gpu.number not in self._loaded:
