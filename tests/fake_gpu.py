@@ -44,6 +44,26 @@ class Array:
     def __array__(self, *_, **__):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`.")
 
+    ndim = property(lambda self: self.data.ndim)
+
+    def reshape(self, shape):
+        return type(self)(self.data.reshape(shape))
+
+    def copy(self):
+        return type(self)(np.array(self.data))
+
+    def __getitem__(self, index):
+        return type(self)(self.data[index])
+
+    def __setitem__(self, index, x):
+        self.data[index] = getattr(x, "data", x)
+
+    def __add__(self, x):
+        return type(self)(self.data + x.data)
+
+    def __gt__(self, x):
+        return type(self)(self.data > x)
+
     def get(self):
         return np.array(self.data)
 
@@ -68,6 +88,8 @@ def _on(number):
 
 class Library:
     """The functions of the driver that are used, with their arguments as ctypes passes them."""
+
+    memory = 2**30  # bytes that an array can have
 
     def __init__(self, devices=1):
         self.devices, self.contexts, self.images, self.linked, self.launches = devices, [], [], b"", []
@@ -133,8 +155,24 @@ class Library:
         return self._set(ref, module.value)
 
     def cuMemAlloc_v2(self, ref, size):
+        if not 0 < size.value <= self.memory:
+            return 2
         self.buffers.append(ctypes.create_string_buffer(size.value))
-        return self._set(ref, ctypes.addressof(self.buffers[-1]))
+        address = ctypes.addressof(self.buffers[-1])
+        _numbers[address] = self.contexts[-1] - 4096
+        return self._set(ref, address)
+
+    def cuMemFree_v2(self, address):
+        assert self.contexts[-1] - 4096 == _numbers[address.value]
+        kept = [x for x in self.buffers if ctypes.addressof(x) != address.value]
+        assert len(kept) == len(self.buffers) - 1
+        self.buffers = kept
+        return 0
+
+    def cuMemcpyHtoD_v2(self, target, source, size):
+        assert self.contexts[-1] - 4096 == _numbers[target.value]
+        ctypes.memmove(target.value, source.value, size.value)
+        return 0
 
     def cuMemsetD8_v2(self, address, value, size):
         ctypes.memset(address.value, value.value, size.value)
@@ -184,6 +222,8 @@ def install(monkeypatch, devices=1):
     cupy.empty = lambda shape, dtype: Array(np.full(shape, 7.0, dtype))
     cupy.broadcast_to = lambda x, shape: Array(np.broadcast_to(x.data, shape))
     cupy.ascontiguousarray = lambda x: Array(np.ascontiguousarray(x.data))
+    cupy.asarray = lambda x: Array(np.array(x))
+    cupy.where = lambda c, x, y: Array(np.where(c.data, getattr(x, "data", x), getattr(y, "data", y)))
     cupy.full = lambda shape, value, dtype: Array(np.full(shape, value, dtype))
     runtime = types.SimpleNamespace(getDevice=lambda: _current[-1])
     stream = types.SimpleNamespace(ptr=42)

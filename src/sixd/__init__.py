@@ -137,6 +137,7 @@ from sixd.symbolic.integrability.holonomic import Integrability, is_holonomic
 from sixd.symbolic.lagrange.energies import angular_velocity, body_energy
 from sixd.symbolic.lagrange.forces import point_forces
 from sixd.symbolic.newton.result import NewtonEuler, newton_euler
+from sixd.trajectory.device_trajectory import DeviceTrajectory
 from sixd.trajectory.trajectory import State, Trajectory
 from sixd.version import __version__
 from sixd.viewer import Viewer, view
@@ -152,6 +153,7 @@ __all__ = [
     "Cylindrical",
     "DeviceError",
     "DeviceKernel",
+    "DeviceTrajectory",
     "Distance",
     "Drawing",
     "Equations",

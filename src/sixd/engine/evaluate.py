@@ -14,7 +14,7 @@ import numpy as np
 
 from sixd.engine import artifact
 from sixd.engine.functions import Function, Request, Shape
-from sixd.engine.gpu_calls import evaluate_on_gpu
+from sixd.engine.gpu_calls import GpuCalls, gpu_calls
 from sixd.engine.suspect_results import inspect, require_mass, require_regular
 from sixd.errors import ScalarTypeError
 from sixd.model.memo import KNOWN, known_of
@@ -42,9 +42,12 @@ def call(
     ``entries`` holds the entries of the function for its default choices, and is filled here; ``tried`` is one that has
     declined these arguments.
     """
-    if f_ext is None and declared.adapt is None:
+    if declared.adapt is None:
         try:
-            made = KNOWN.get(id(system), _EMPTY).get((declared, choices))
+            known = KNOWN.get(id(system), _EMPTY)
+            if foreign.kind_of(arrays[0]) == foreign.GPU and ("gpu", declared, choices) in known:
+                return known["gpu", declared, choices](system, arrays, f_ext, out)
+            made = known.get((declared, choices)) if f_ext is None else None
         except TypeError:  # a choice that cannot be a key: refused below
             made = None
         if made is not None and made is not tried:
@@ -65,7 +68,10 @@ def call(
     if function.adapt is not None:
         function, arrays = function.adapt(function, system, checked, arrays)
     if kind == foreign.GPU:
-        return evaluate_on_gpu(function, system, checked, arrays, f_ext, out)
+        calls = gpu_calls(system, function, checked)
+        if declared.adapt is None:
+            known_of(system).setdefault(("gpu", declared, choices), calls)
+        return calls(system, arrays, f_ext, out)
     result = evaluate(function, system, checked, arrays, f_ext, out)
     if declared.adapt is None and not function.check and not system.symbols:
         _use_code(declared, function, system, choices, checked, entries)
@@ -146,7 +152,8 @@ def evaluate(
 
         return foreign.with_numpy(where, tuple(given), on_numpy, tuple(given.values()), out)
     if side == foreign.GPU:
-        return evaluate_on_gpu(function, model, choices, arrays, f_ext, out, dtype, find)
+        calls = gpu_calls(model, function, choices) if find is None else GpuCalls(function, choices, dtype)
+        return calls(model, arrays, f_ext, out, find)
     arguments = [
         batch.Argument(name, x, function.core(model, name), _meaning(function, model, name))
         for name, x in given.items()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sixd.engine import artifact
@@ -16,52 +16,82 @@ from sixd.engine.artifact import make_routine, trace_request
 from sixd.engine.functions import Function, Request, as_function, in_order
 from sixd.engine.suspect_results import require_mass, require_regular
 from sixd.engine.targets import cuda
-from sixd.errors import ScalarTypeError
+from sixd.errors import DeviceError, ScalarTypeError
+from sixd.model.memo import remember
 from sixd.model.system import System
-from sixd.runtime.cuda.arrays import read_array
+from sixd.runtime.cuda.arrays import look, read_array
 from sixd.runtime.cuda.device import device
-from sixd.runtime.foreign import GPU, kind_of
+from sixd.runtime.foreign import GPU, common_kind, kind_of
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
 
 
-def evaluate_on_gpu(
-    function: Function,
-    model: System,
-    choices: tuple[Any, ...],
-    arrays: tuple[Any, ...],
-    f_ext: Any = None,
-    out: Any = None,
-    dtype: str | None = None,
-    find: Callable[[Request], Any] | None = None,
-) -> Any:
-    """Start a function with checked choices on arrays that are on a GPU: see ``evaluate``.
+class GpuCalls:
+    """Calls of a function with checked choices on arrays that are on GPUs; ``dtype`` None takes that of the arrays.
 
-    The dtype is by default that of the first array, and all have that one.
+    It keeps the routines that it has found, and not the system.
     """
-    where, names = function.name, function.arrays
-    if len(arrays) != len(names):
-        raise ScalarTypeError(f"{where}: got {len(arrays)} arrays, expected {len(names)}: {', '.join(names)}.")
-    given = arrays if f_ext is None else (*arrays, f_ext)
-    labels = names if f_ext is None else (*names, "f_ext")
-    first = next((k for k, x in enumerate(given) if kind_of(x) == GPU), None)
-    if first is None:  # out alone is on a GPU, or numbers alone are given
-        raise ScalarTypeError(f"{where}: no argument is on a GPU, so that out cannot be there. Copy the arguments.")
-    found = read_array(where, labels[first], given[first])
-    own = without_check(function)
-    target = cuda(device(where, max(found.device, 0)).architecture)
-    request = Request(own, choices, dtype or found.dtype, f_ext is not None, target)
-    made: Any = find(request) if find is not None else artifact.routine(model, request)
 
-    def check(part: Any) -> None:
-        require_mass(function, model)
-        require_regular(where, model, part.singular)
+    def __init__(self, function: Function, choices: tuple[Any, ...], dtype: str | None = None) -> None:
+        self.function, self.choices, self.dtype = function, choices, dtype
+        self._names = function.arrays, (*function.arrays, "f_ext")
+        self._routines: dict[Any, Any] = {}  # by dtype in the words of a library, GPU, and whether there are forces
 
-    if not made.is_provided:
-        function.require_numeric(where, model)
+    def __call__(
+        self,
+        model: System,
+        arrays: tuple[Any, ...],
+        f_ext: Any = None,
+        out: Any = None,
+        find: Callable[[Request], Any] | None = None,
+    ) -> Any:
+        """Start the computation; ``find(request)`` gives a routine, by default that of the system's memo."""
+        forced = f_ext is not None
+        names, given = self._names[forced], (*arrays, f_ext) if forced else arrays
+        try:
+            layout, _, number = look(given[0])
+            routine = self._routines.get((layout[0], number, forced))
+        except (DeviceError, ScalarTypeError):
+            routine = None
+        if routine is None:
+            routine = self._routine(model, names, given, out, forced, find)
+        try:
+            result = routine(names, given, out, partial(self._check, model))
+        except DeviceError:
+            common_kind(self.function.name, names, given, out)
+            raise
+        return result if out is not None else self.function.pack(result)
+
+    def _routine(
+        self, model: System, names: tuple[str, ...], given: tuple[Any, ...], out: Any, forced: bool, find: Any
+    ) -> Any:
+        """The routine for arrays like these, after a check of the arguments."""
+        where = self.function.name
+        if len(given) != len(names):
+            raise ScalarTypeError(f"{where}: got {len(given)} arrays, expected {len(names)}: {', '.join(names)}.")
+        common_kind(where, names, given, out)
+        first = next((k for k, x in enumerate(given) if kind_of(x) == GPU), None)
+        if first is None:  # numbers alone
+            raise ScalarTypeError(f"{where}: no argument is on a GPU, as out is. Copy the arguments there.")
+        found = read_array(where, names[first], given[first])
+        self.function.require_numeric(where, model)
         require_numbers(where, model)
-    result = made(labels, given, out, check)
-    return result if out is not None else function.pack(result)
+        target = cuda(device(where, max(found.device, 0)).architecture)
+        request = Request(without_check(self.function), self.choices, self.dtype or found.dtype, forced, target)
+        made = find(request) if find is not None else artifact.routine(model, request)
+        if first == 0:
+            layout, _, number = look(given[0])
+            self._routines[layout[0], number, forced] = made
+        return made
+
+    def _check(self, model: System, part: Any) -> None:
+        require_mass(self.function, model)
+        require_regular(self.function.name, model, part.singular)
+
+
+def gpu_calls(system: System, function: Function, choices: tuple[Any, ...]) -> GpuCalls:
+    """The calls of a function on GPUs, which the system's memo keeps."""
+    return remember(system, ("gpu", function, choices), lambda: GpuCalls(function, choices))
 
 
 def require_numbers(where: str, model: System) -> None:

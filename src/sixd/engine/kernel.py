@@ -8,7 +8,7 @@ from typing import Any
 from sixd.engine.artifact import make_routine, shell, trace_request
 from sixd.engine.evaluate import evaluate
 from sixd.engine.functions import Function, Request, as_function, in_order
-from sixd.engine.gpu_calls import DeviceKernel
+from sixd.engine.gpu_calls import DeviceKernel, GpuCalls
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.engine.request import make_request
 from sixd.engine.targets import Target, c
@@ -16,6 +16,7 @@ from sixd.errors import ScalarTypeError
 from sixd.model.system import System
 from sixd.runtime import calls
 from sixd.runtime.cpython import Called, layout_is_known
+from sixd.runtime.foreign import GPU, kind_of
 from sixd.runtime.routine import Routine
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
@@ -49,10 +50,13 @@ class Kernel(Called):
         self._program = None if function.named else trace_request(model, request)
         # by target and whether it takes f_ext
         self._routines: dict[tuple[Target, bool], Any] = {}
+        self._on_gpu = GpuCalls(function, request.choices, request.dtype)
         self._plain: Routine = self._find(request)
 
     def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
         """Handle the calls that compiled code does not: the first, and those with names or uncommon arrays."""
+        if not named and arrays and f_ext is None and kind_of(arrays[0]) == GPU:
+            return self._on_gpu(self.model, arrays, None, out, self._find)
         if f_ext is None and not named and self._function.check is None:
             result = self._plain.quick(arrays, out)
             if result is not None:

@@ -35,6 +35,7 @@ except ImportError as error:
 
 from sixd.api import bodies, constraints, derivatives, dynamics, frames, manifold
 from sixd.jax.functions import mirror
+from sixd.jax.motions import Motion, rollout, step
 from sixd.jax.primitives import clear_caches
 
 inverse_dynamics = mirror(dynamics.inverse_dynamics)
@@ -86,6 +87,7 @@ integrate = mirror(manifold.integrate)
 difference = mirror(manifold.difference)
 
 __all__ = [
+    "Motion",
     "acceleration",
     "acceleration_derivatives",
     "bias_force",
@@ -127,6 +129,8 @@ __all__ = [
     "operational_inertia",
     "pose",
     "projections",
+    "rollout",
+    "step",
     "velocity",
     "velocity_derivatives",
 ]

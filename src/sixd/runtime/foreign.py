@@ -6,13 +6,13 @@ Nothing is imported here: an argument's class says which library made it, and th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from sixd.errors import DeviceError, ScalarTypeError
-from sixd.runtime.cuda.arrays import ON_GPU
+from sixd.runtime.cuda.arrays import ON_GPU, refuse_gradient
 
 NUMPY, TENSOR, GPU = range(3)  # kinds of arguments: what NumPy reads, tensors on the processor, arrays on a GPU
 
@@ -31,7 +31,9 @@ def kind_of(x: Any) -> int:
 def _add_kind(kind: type) -> Callable[[Any], int]:
     found: Callable[[Any], int] = _plain
     torch = sys.modules.get("torch")
-    if torch is not None and issubclass(kind, getattr(torch, "Tensor", ())):
+    if kind.__module__.partition(".")[0] == "cupy" and hasattr(kind, "__cuda_array_interface__"):
+        found = _on_gpu
+    elif torch is not None and issubclass(kind, getattr(torch, "Tensor", ())):
         found = _tensor
     elif (
         hasattr(kind, "__cuda_array_interface__") or hasattr(kind, "__dlpack_device__") or hasattr(kind, "__getattr__")
@@ -42,6 +44,10 @@ def _add_kind(kind: type) -> Callable[[Any], int]:
 
 def _plain(x: Any) -> int:
     return NUMPY
+
+
+def _on_gpu(x: Any) -> int:
+    return GPU
 
 
 def _tensor(x: Any) -> int:
@@ -74,7 +80,9 @@ def common_kind(where: str, names: Sequence[str], values: Sequence[Any], out: An
         for name, x, kind in zip(labels, every, kinds, strict=True):
             if kind != GPU and x is not None and type(x) not in _NUMBERS:
                 raise _mixed(where, name, x, labels[kinds.index(GPU)], every[kinds.index(GPU)])
-    _require_no_gradients(where, labels, every)
+    for name, x in zip(labels, every, strict=True) if found == TENSOR else ():
+        if kind_of(x) == TENSOR and x.requires_grad:
+            refuse_gradient(where, name)
     return found
 
 
@@ -94,19 +102,6 @@ def _mixed(where: str, name: str, x: Any, other: str, there: Any) -> DeviceError
         f"{where}: {name} is a {describe(x)} in the memory of the processor, but {other} is on a GPU, expected all on "
         f"one side. Copy it there{to}, or the others back{back}."
     )
-
-
-def _require_no_gradients(where: str, names: Iterable[str], values: Iterable[Any]) -> None:
-    """Raise for a tensor whose gradient would be lost silently."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.is_grad_enabled():
-        return
-    for name, x in zip(names, values, strict=True):
-        if getattr(x, "requires_grad", False) is True:
-            raise ScalarTypeError(
-                f"{where}: {name} is a tensor that requires gradients, which this function does not pass on. Use the "
-                f"function of that name in sixd.torch, or give {name}.detach()."
-            )
 
 
 def require_processor(where: str, **values: Any) -> None:
@@ -140,6 +135,11 @@ def to_numpy(where: str, name: str, x: Any) -> Any:
             f"{where}: {name} is a tensor without memory that NumPy can read ({error}), expected a dense tensor of "
             f"float64 or float32 on the processor or a CUDA device. Inside torch.compile and torch.func use sixd.torch."
         ) from error
+
+
+def are_tensors(*values: Any) -> bool:
+    """Whether one of the arguments is a tensor on the processor."""
+    return any(type(x) not in _PLAIN and kind_of(x) == TENSOR for x in values)
 
 
 def with_numpy(where: str, names: Sequence[str], call: Callable[..., Any], values: Sequence[Any], out: Any) -> Any:

@@ -137,9 +137,13 @@ class KnownStep:
             found = self.rows(*arrays) if setup.batch else self.entry(*[np.asarray(x[0]) for x in arrays])
             if found is not None:
                 result = tuple(x.reshape((*setup.batch, x.shape[-1])) for x in found)
+        self.keep(system)
+        return result
+
+    def keep(self, system: System) -> None:
+        """Make the step known from now on."""
         known_of(system)
         _KNOWN.setdefault(id(system), {})[self.key] = self
-        return result
 
 
 def _filled(x: Any, batch: tuple[int, ...], kind: np.dtype[Any]) -> Array | None:

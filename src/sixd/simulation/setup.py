@@ -71,11 +71,12 @@ def make_setup(
     constraints: str,
     stabilisation: float,
     seed: Any,
-    start: float = 0.0,
+    start: float | None = 0.0,
     is_known: bool = False,
 ) -> Setup:
     """Return the setup of a simulation that begins at the time ``start`` [s]; raise if it cannot begin.
 
+    ``start`` None: its state stands in for others, so that errors of constraints do not matter.
     ``is_known``: its functions were compiled before, and are not traced again.
     """
     require_system(where, system)
@@ -188,14 +189,14 @@ def _parameters(where: str, parameters: Any) -> dict[str, Any]:
 # start ------------------------------------------------------------------------------------------
 
 
-def _require_start(setup: Setup, t: float) -> None:
-    """Raise if the mass matrix is singular, or if the start violates the constraints at the time t."""
+def _require_start(setup: Setup, t: float | None) -> None:
+    """Raise if the mass matrix is singular, or if the start violates the constraints at the time t, if there is one."""
     system, problem = setup.problem.system, setup.problem
     _require_friction(setup)
     names = singular_joints(system) if isinstance(system, Model) and not problem.parameters else ()
     if names:
         require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
-    if system.constraints and setup.rows:
+    if t is not None and system.constraints and setup.rows:
         errors = batched(problem.where, ERRORS, system, problem.parameters, setup.dtype)
         times = np.full(setup.rows, t, setup.dtype)
         error, rate = errors(setup.q, setup.qd, times, *(setup.constants[name] for name in problem.parameters))

@@ -16,11 +16,15 @@ import numpy as np
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.forces.elements import RigidForce
 from sixd.model.system import System
+from sixd.runtime.foreign import are_tensors, with_numpy
 from sixd.simulation.collect import collect
 from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, start_warning, step_warning, warn
+from sixd.simulation.gpu_motions import simulate_on_gpu, step_on_gpu
+from sixd.simulation.gpu_rows import are_on_gpu
 from sixd.simulation.known_steps import NO_FORCES, begin, find
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
+from sixd.simulation.quiet import is_quiet
 from sixd.simulation.setup import Setup, make_setup, positive, require_countable, whole
 from sixd.simulation.stepping.adaptive import ADAPTIVE, integrate_adaptively
 from sixd.simulation.stepping.compiled_steps import FIXED_STEP
@@ -55,7 +59,7 @@ def simulate(
     seed: Any = None,
     progress: bool | Callable[[float], Any] | None = None,
     on_chunk: Callable[[Trajectory], Any] | None = None,
-) -> Trajectory:
+) -> Any:
     """Simulate the motion of a system from a state, or from many states at once.
 
     Parameters
@@ -102,6 +106,11 @@ def simulate(
     contact) that were not solved to the end, and implicit steps without a positive pivot. Interrupted by Ctrl-C it
     returns the computed part, with a warning, and ``interrupted`` is True.
 
+    With arrays on an NVIDIA GPU (q, qd, controller, f_ext and parameters, as far as they are arrays: all there, of CuPy
+    or PyTorch) a ``DeviceTrajectory``, whose arrays are on the GPU: all steps are one launch on the current stream, and
+    nothing waits for it. So numbers are not checked and nothing is reported: rows that fail are NaN, without a warning.
+    Fixed steps only, and controllers that are compiled; no events, on_chunk and progress.
+
     Notes
     -----
     Fixed steps are one compiled loop over time and rows, on all cores (``sixd.set_num_threads``); rows do not depend on
@@ -120,31 +129,57 @@ def simulate(
     every = whole(where, "record_every", record_every)
     if on_chunk is not None and not callable(on_chunk):
         raise ScalarTypeError(f"{where}: on_chunk is {on_chunk!r}, expected a function of a trajectory.")
+    if are_on_gpu(q, qd, controller, f_ext, parameters=parameters):
+        if events or on_chunk is not None:
+            raise ScalarTypeError(f"{where}: events and on_chunk need arrays on the processor, got some on a GPU.")
+        return simulate_on_gpu(
+            where, system, q, qd, duration, dt=STEP if dt is None else dt, method=method, every=every, grid=_grid,
+            controller=controller, sample_time=sample_time, f_ext=f_ext, parameters=parameters, forces=forces,
+            constraints=constraints, stabilisation=stabilisation,
+        )  # fmt: skip
     setup = make_setup(
         where, system, q, qd, controller=controller, sample_time=sample_time, f_ext=f_ext, forces=forces,
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
     )  # fmt: skip
-    facts: dict[str, Any] = {"method": method, "record_every": every}
     warn(where, friction_warning(setup), 2)
     with Progress(f"{where} {system.name}", duration, progress) as bar:
         if method in ADAPTIVE:
             interval = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every
+            facts: dict[str, Any] = {"method": method, "record_every": every}
             pieces = integrate_adaptively(setup, method, duration, interval, events, rtol, atol, bar, facts)
             return collect(setup, pieces, facts, on_chunk)
         if events:
             raise ScalarTypeError(f"{where}: events need an adaptive method, got {method!r}. Use 'adaptive'.")
-        steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)
-        facts["dt"] = h
-        require_countable(where, steps / every)
-        marks = np.append(np.arange(0, steps, every), steps)
-        runner = Runner(setup, method, h)
-        warn(where, start_warning(setup), 2)
-        warn(where, step_warning(runner), 2)
-        buffer = None if on_chunk is not None else RecordBuffer(setup, len(marks))
-        records = runner.run(marks, lambda done: bar.update(done * h), buffer, last_step)
-        # the last record is at the duration to the bit, so that at(duration) is in range
-        pieces = (piece._replace(t=np.where(piece.t == steps * h, duration, piece.t)) for piece in records)
-        return collect(setup, pieces, facts, on_chunk, buffer, runner)
+        return run_fixed(setup, method, duration, dt, every, bar, on_chunk)
+
+
+def run_fixed(
+    setup: Setup,
+    method: str,
+    duration: float,
+    dt: float | None,
+    every: int,
+    bar: Progress,
+    on_chunk: Callable[[Trajectory], Any] | None = None,
+    on_gpu: bool = False,
+) -> Trajectory:
+    """Return the trajectory of a setup by a method of fixed steps, computed on the GPU of this process if ``on_gpu``.
+
+    Other arguments are those of ``simulate``; ``bar`` shows the progress.
+    """
+    where = setup.problem.where
+    steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)
+    require_countable(where, steps / every)
+    marks = np.append(np.arange(0, steps, every), steps)
+    runner = Runner(setup, method, h, on_gpu=on_gpu)
+    if not is_quiet():
+        warn(where, start_warning(setup), 3)
+        warn(where, step_warning(runner), 3)
+    buffer = None if on_chunk is not None else RecordBuffer(setup, len(marks))
+    records = runner.run(marks, lambda done: bar.update(done * h), buffer, last_step)
+    # the last record is at the duration to the bit, so that at(duration) is in range
+    pieces = (piece._replace(t=np.where(piece.t == steps * h, duration, piece.t)) for piece in records)
+    return collect(setup, pieces, {"method": method, "record_every": every, "dt": h}, on_chunk, buffer, runner, 4)
 
 
 def step(
@@ -176,6 +211,10 @@ def step(
     traced again. An object whose attributes cannot be compared (with ``__slots__``, say) is traced at every call. Code
     is dropped when its function, or object, is garbage-collected.
 
+    Arrays may be on an NVIDIA GPU, all of them, as for ``sixd.simulate``: (q, qd) are then of the same kind, rows that
+    would be refused (off the constraints, not finite) are NaN, and ``sixd.cuda.check`` counts them. Tensors of PyTorch
+    on the processor give tensors.
+
     >>> import sixd
     >>> q, qd = sixd.step(sixd.zoo.pendulum(), [0.5], [0.0], 1e-3)
     """
@@ -192,6 +231,21 @@ def step(
     h = positive(where, "dt", dt, "s", zero=False)
     if isinstance(t, bool) or not is_number(t) or not np.isfinite(t):
         raise ScalarTypeError(f"{where}: t is {t!r}, expected a finite number [s].")
+    if are_on_gpu(q, qd, controller, f_ext, parameters=parameters):
+        return step_on_gpu(
+            where, system, q, qd, h, float(t), method=method, controller=controller, f_ext=f_ext, forces=forces,
+            parameters=parameters, constraints=constraints, stabilisation=stabilisation,
+        )  # fmt: skip
+    if are_tensors(q, qd, controller, f_ext):
+
+        def on_numpy(values: list[Any], _: Any) -> Any:
+            q, qd, law, force = values
+            return step(
+                system, q, qd, dt, t=t, method=method, controller=law, f_ext=force, forces=forces,
+                parameters=parameters, constraints=constraints, stabilisation=stabilisation,
+            )  # fmt: skip
+
+        return with_numpy(where, ("q", "qd", "controller", "f_ext"), on_numpy, (q, qd, controller, f_ext), None)
     new = None
     if known is None and parameters is None:
         new = begin(system, method, controller, f_ext, forces, constraints, stabilisation)

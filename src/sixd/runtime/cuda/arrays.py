@@ -88,11 +88,22 @@ def _from_torch(where: str, name: str, x: Any) -> DeviceArray:
     """A CUDA tensor; its own interface refuses those that require gradients."""
     if not x.is_cuda:
         raise not_on_gpu(where, name, x)
+    if x.requires_grad:
+        refuse_gradient(where, name)
     dtype = str(x.dtype).removeprefix("torch.")
     if dtype not in SIZES:
         raise ScalarTypeError(f"{where}: {name} holds {dtype}, expected float64 or float32. Convert it: {name}.to(…).")
     strides = tuple(int(s) for s in x.stride())
     return DeviceArray(x.data_ptr(), tuple(map(int, x.shape)), strides, dtype, True, x, x.get_device())
+
+
+def refuse_gradient(where: str, name: str) -> None:
+    """Raise for a tensor that requires gradients, while they are recorded: its gradient would be lost silently."""
+    if sys.modules["torch"].is_grad_enabled():
+        raise ScalarTypeError(
+            f"{where}: {name} is a tensor that requires gradients, which this function does not pass on. Use the "
+            f"function of that name in sixd.torch, or give {name}.detach()."
+        )
 
 
 class _Tensor(ctypes.Structure):
@@ -138,18 +149,18 @@ def _dtype(where: str, name: str, kind: str, size: int, text: str) -> str:
 # what a launch needs of an array whose layout is known: the layout as its library states it, which is the same for
 # equal layouts, the address, and the number of the GPU (-1 if the array is empty)
 Look = tuple[Any, int, int]
-_LOOKS: dict[type, Callable[[Any], Look]] = {}
+LOOKS: dict[type, Callable[[Any], Look]] = {}
 
 
 def look(x: Any) -> Look:
     """A look at an array on a GPU, as quick as its library allows: 0.5 us for CuPy and PyTorch."""
-    kind = type(x)
-    return (_LOOKS.get(kind) or _add_look(kind))(x)
+    return (LOOKS.get(type(x)) or add_look(type(x)))(x)
 
 
-def _add_look(kind: type) -> Callable[[Any], Look]:
+def add_look(kind: type) -> Callable[[Any], Look]:
+    """The function that looks at arrays of a class."""
     root = kind.__module__.partition(".")[0]
-    return _LOOKS.setdefault(kind, {"cupy": _look_cupy, "torch": _look_torch}.get(root, _look_at_any))
+    return LOOKS.setdefault(kind, {"cupy": _look_cupy, "torch": _look_torch}.get(root, _look_at_any))
 
 
 def _look_cupy(x: Any) -> Look:
@@ -158,8 +169,8 @@ def _look_cupy(x: Any) -> Look:
 
 
 def _look_torch(x: Any) -> Look:
-    if not x.is_cuda:
-        raise not_on_gpu("launch", "an array", x)
+    if not x.is_cuda or x.requires_grad:
+        read_array("launch", "an array", x)  # raises, unless gradients are not recorded
     address = x.data_ptr()
     return (x.dtype, x.shape, x.stride()), address, x.get_device() if address else -1
 
@@ -215,13 +226,17 @@ def row_stride(batch: Shape, layout: Layout) -> int | None:
 
 class Library(NamedTuple):
     """What a library of arrays does: ``stream(device)``, its current one; ``empty(like, shape)``; ``rows(x, shape)``, a
-    contiguous copy of x broadcast to a shape; ``full(like, shape, value)``."""
+    contiguous copy of x broadcast to a shape; ``view(x, shape)``, the same without a copy; ``full(like, shape,
+    value)``; ``upload(like, array)`` and ``download(x)`` copy from and to NumPy."""
 
     module: Any
     stream: Callable[[int], int]
     empty: Callable[[Any, Shape], Any]
     rows: Callable[[Any, Shape], Any]
     full: Callable[[Any, Shape, float], Any]
+    view: Callable[[Any, Shape], Any]
+    upload: Callable[[Any, Any], Any]
+    download: Callable[[Any], Any]
 
 
 _LIBRARIES: dict[str, Library] = {}
@@ -256,7 +271,12 @@ def _cupy(cupy: Any) -> Library:
         with like.device:
             return cupy.full(shape, value, like.dtype)
 
-    return Library(cupy, lambda device: int(current(device).ptr), empty, rows, full)
+    def upload(like: Any, array: Any) -> Any:
+        with like.device:
+            return cupy.asarray(array)
+
+    stream, download = (lambda device: int(current(device).ptr)), (lambda x: x.get())
+    return Library(cupy, stream, empty, rows, full, cupy.broadcast_to, upload, download)
 
 
 def _torch(torch: Any) -> Library:
@@ -268,6 +288,9 @@ def _torch(torch: Any) -> Library:
         lambda like, shape: like.new_empty(shape, requires_grad=False),
         lambda x, shape: x.detach().expand(shape).contiguous(),
         lambda like, shape, value: like.new_full(shape, value, requires_grad=False),
+        lambda x, shape: x.detach().expand(shape),
+        lambda like, array: torch.as_tensor(array, device=like.device),
+        lambda x: x.detach().cpu().numpy(),
     )
 
 
@@ -279,4 +302,4 @@ def _other(where: str, root: str) -> Library:
             f"Results are made for arrays of CuPy and PyTorch.{hint}"
         )
 
-    return Library(None, lambda device: LEGACY, refuse, refuse, refuse)
+    return Library(None, lambda device: LEGACY, *[refuse] * 6)

@@ -17,11 +17,13 @@ from sixd.codegen.nvptx.launch import FARTHEST, block_of
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.locks import Lock
 from sixd.runtime.cuda.arrays import (
+    LOOKS,
     DeviceArray,
     Layout,
     Library,
     Look,
     Shape,
+    add_look,
     is_row_major,
     layout_of,
     library_of,
@@ -90,7 +92,7 @@ class DeviceRoutine:
         targets = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         given = arrays if targets is None else (*arrays, *targets)
         try:
-            looks = [look(x) for x in given]
+            looks = [(LOOKS.get(type(x)) or add_look(type(x)))(x) for x in given]
         except (DeviceError, ScalarTypeError, RuntimeError, TypeError, AttributeError):
             driver(self.name)
             self._read(names, arrays, targets)  # raises with the name of the array, if it is wrong
@@ -99,11 +101,9 @@ class DeviceRoutine:
         plan = self._plans.get(key)
         if plan is None:
             plan = self._make_plan(key, names, arrays, targets, check)
-        numbers = {number for _, _, number in looks}
-        numbers.discard(-1)
-        if len(numbers) > 1:
-            raise self._apart(names, looks)
-        number = numbers.pop() if numbers else 0
+        number = looks[0][2]
+        if any(found[2] != number for found in looks):
+            number = self._common_device(names, looks)
         library = library_of(self.name, arrays[0])
         if targets is not None:
             self._check_overlap(plan, looks, len(arrays))
@@ -235,10 +235,14 @@ class DeviceRoutine:
                         f"others are written. Give another array, or copy the argument."
                     )
 
-    def _apart(self, names: Sequence[str], looks: Sequence[Look]) -> DeviceError:
+    def _common_device(self, names: Sequence[str], looks: Sequence[Look]) -> int:
+        """The number of the GPU on which arrays are; those that are empty go with any."""
+        numbers = {number for _, _, number in looks} - {-1}
+        if len(numbers) == 1:
+            return numbers.pop()
         labels = (*names, *["out"] * (len(looks) - len(names)))
         listed = ", ".join(f"{name} on {number}" for name, (_, _, number) in zip(labels, looks, strict=True))
-        return DeviceError(f"{self.name}: arrays are on several GPUs ({listed}), expected all on one. Copy some.")
+        raise DeviceError(f"{self.name}: arrays are on several GPUs ({listed}), expected all on one. Copy some.")
 
 
 def _contiguous(batch: Shape, core: Shape) -> Layout:

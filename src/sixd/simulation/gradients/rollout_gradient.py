@@ -14,6 +14,7 @@ from sixd.runtime import threads
 from sixd.runtime.batch import require_unmasked
 from sixd.runtime.routine import VECTOR, Rollout, new_array
 from sixd.simulation.diagnostics import warn
+from sixd.simulation.gpu_rows import are_on_gpu
 from sixd.simulation.gradients.adjoint_steps import (
     COST,
     TAU,
@@ -24,6 +25,7 @@ from sixd.simulation.gradients.adjoint_steps import (
     to_tangent,
     traced_cost,
 )
+from sixd.simulation.gradients.gpu_gradient import gradient_on_gpu
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup, positive
@@ -106,6 +108,9 @@ def rollout_gradient(
     new; with a function f_ext or force elements of your own the steps are traced, too. Infinite slopes of roots count
     as zero. Ctrl-C raises KeyboardInterrupt.
 
+    Arrays may be on an NVIDIA GPU, all of them, of CuPy or PyTorch; those of the result (and "unsolved" in ``facts``)
+    are then there, too, nothing waits for them, numbers are not checked, and rows that fail are NaN without a warning.
+
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.pendulum()
     >>> found = sixd.rollout_gradient(
@@ -119,13 +124,19 @@ def rollout_gradient(
     if method not in FIXED_STEP:
         raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
     h = positive(where, "dt", dt, "s", zero=False)
-    taus = _controls(where, system, controls)
-    steps = taus.shape[-2]
     for name, function in (("cost", cost), ("final", final)):
         if function is not None and not callable(function):
             raise ScalarTypeError(f"{where}: {name} is {function!r}, expected a function, or None.")
     if cost is None and final is None:
         raise ScalarTypeError(f"{where}: neither cost nor final was given, expected at least one of them.")
+    if are_on_gpu(q, qd, controls, f_ext, parameters=parameters):
+        found = gradient_on_gpu(
+            where, system, q, qd, controls, h, cost=cost, final=final, method=method, f_ext=f_ext,
+            parameters=parameters, forces=forces, constraints=constraints, stabilisation=stabilisation,
+        )  # fmt: skip
+        return RolloutGradient(**found)
+    taus = _controls(where, system, controls)
+    steps = taus.shape[-2]
     setup = make_setup(
         where, system, q, qd, controller=taus[..., 0, :] if steps else np.zeros(system.nv), sample_time=None,
         f_ext=f_ext, forces=forces, parameters=parameters, constraints=constraints, stabilisation=stabilisation,

@@ -1,0 +1,171 @@
+"""``sixd.jax.step`` and ``sixd.jax.rollout``: motions of JAX arrays, differentiable through time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from sixd.api.manifold import integrate
+from sixd.engine.parameters import parameter_shape
+from sixd.engine.public import declaration
+from sixd.errors import ScalarTypeError, ShapeError, TraceError
+from sixd.forces.elements import elements
+from sixd.jax.functions import as_array, call, common_dtype, evaluate
+from sixd.jax.operators import operator_of
+from sixd.model.system import System, require_system
+from sixd.simulation.gradients.whole_step import MOST_OPERATIONS, Setting, step_request
+from sixd.simulation.problem import PROJECTED
+from sixd.simulation.setup import positive, whole
+
+
+class Motion(NamedTuple):
+    """States along a motion, the start first: q (…, steps + 1, nq), qd (…, steps + 1, nv)."""
+
+    q: jax.Array
+    qd: jax.Array
+
+
+def step(
+    model: System,
+    q: Any,
+    qd: Any,
+    dt: Any,
+    *,
+    tau: Any = None,
+    t: Any = 0.0,
+    method: str = "rk4",
+    f_ext: Any = None,
+    forces: Any = (),
+    parameters: Mapping[str, Any] | None = None,
+    constraints: str = PROJECTED,
+    stabilisation: float = 20.0,
+) -> tuple[jax.Array, jax.Array]:
+    """The state (q, qd) one step of dt [s] later: ``sixd.step`` on JAX arrays.
+
+    Parameters
+    ----------
+    q, qd : (…, nq), (…, nv).
+    dt : the step [s], a number or an array (…).
+    tau : (…, nv), joint forces that are held during the step [N m or N]; none if omitted.
+    t : the time [s], for constraints that prescribe a motion.
+    method : "rk4", "euler" or "implicit".
+    f_ext, forces, constraints, stabilisation : as for ``sixd.step``; f_ext (…, nb, 6) is an array.
+    parameters : name -> (…, core), as for ``sixd.simulate``.
+
+    Returns
+    -------
+    q, qd : (…, nq), (…, nv).
+
+    Notes
+    -----
+    Differentiable by all arrays, to any order; by q with nq entries, also where its quaternions are not of unit length,
+    which the step makes unit. Steps that iterate (dry friction, rigid limits, contact, the midpoint rule), or of more
+    than 20,000 operations, are refused. Nothing is checked that depends on the numbers: a state off the constraints, or
+    not finite, is not refused.
+    """
+    where = "sixd.jax.step"
+    require_system(where, model)
+    if callable(f_ext) and not hasattr(f_ext, "shape"):
+        raise ScalarTypeError(f"{where}: f_ext is a function, expected an array (…, nb, 6).")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise ScalarTypeError(f"{where}: parameters is {parameters!r:.60}, expected a mapping of names to arrays.")
+    given = {"q": q, "qd": qd, "dt": dt, "t": t, "tau": tau}
+    given |= ({} if f_ext is None else {"f_ext": f_ext}) | dict(parameters or {})
+    arrays = {name: as_array(where, name, x) for name, x in given.items() if x is not None or name != "tau"}
+    # numbers do not widen arrays
+    dtype = common_dtype([x for name, x in arrays.items() if name not in ("dt", "t") or hasattr(given[name], "dtype")])
+    if tau is None:
+        arrays["tau"] = jnp.zeros(model.nv, dtype)
+    every = tuple(forces) if isinstance(forces, (tuple, list)) else (forces,)
+    names = tuple(str(name) for name in parameters or {})
+    strength = positive(where, "stabilisation", stabilisation, "1/s")
+    setting = Setting(where, method, f_ext is not None, elements(where, every), names, constraints, strength)
+    request = step_request(model, setting, dtype)
+    if request is None:
+        raise TraceError(
+            f"{where}: a step of {model.name!r} by {method!r} iterates (dry friction, rigid limits, contact, the "
+            f"midpoint rule) or has more than {MOST_OPERATIONS:,} operations, expected one that is a function as a "
+            f"whole. Use sixd.step, or sixd.rollout_gradient for gradients."
+        )
+    order = [name.removeprefix("the ") for name in request.arrays]
+    found = call(where, operator_of(model, request), tuple(order), [arrays[name].astype(dtype) for name in order])
+    return found[0], found[1]
+
+
+def rollout(
+    model: System,
+    q: Any,
+    qd: Any,
+    controls: Any,
+    dt: Any,
+    *,
+    steps: int | None = None,
+    t: Any = 0.0,
+    **options: Any,
+) -> Motion:
+    """The motion under given joint forces, or under a policy: all states, differentiable.
+
+    Parameters
+    ----------
+    q, qd : (…, nq), (…, nv), the start.
+    controls : (…, steps, nv), joint forces [N m or N], each held during its step; or a function ``policy(t, q, qd)`` of
+        the time [s] and arrays, such as a network, that returns them (…, nv): then ``steps`` is needed.
+    dt : the step [s].
+    steps : the number of steps under a policy.
+    t : the time of the start [s].
+    options : method, f_ext, forces, parameters, constraints, stabilisation, as for ``step``.
+
+    Returns
+    -------
+    ``Motion``: ``q`` (…, steps + 1, nq), ``qd`` (…, steps + 1, nv), the start first, with unit quaternions.
+
+    Notes
+    -----
+    A ``jax.lax.scan`` of ``step``, which see: differentiable to any order, forward and in reverse.
+    """
+    where = "sixd.jax.rollout"
+    require_system(where, model)
+    q, qd, dt, t = (as_array(where, name, x) for name, x in (("q", q), ("qd", qd), ("dt", dt), ("t", t)))
+    taus = None if callable(controls) and not hasattr(controls, "shape") else as_array(where, "controls", controls)
+    if taus is None and steps is None:
+        raise ScalarTypeError(f"{where}: controls is a function, expected steps=, the number of steps, with it.")
+    if taus is not None and (taus.ndim < 2 or taus.shape[-1] != model.nv):
+        raise ShapeError(f"{where}: controls has shape {taus.shape}, expected (..., steps, {model.nv}).")
+    if taus is not None and steps not in (None, taus.shape[-2]):
+        raise ScalarTypeError(f"{where}: steps is {steps}, expected {taus.shape[-2]}, as controls have, or None.")
+    count = whole(where, "steps", steps, least=0) if taus is None else taus.shape[-2]
+    dtype = common_dtype([q, qd] if taus is None else [q, qd, taus])
+    h, start = dt.astype(dtype), t.astype(dtype)
+    policy: Callable[..., Any] = controls if taus is None else lambda t, q, qd: None
+
+    def one(state: Any, given: Any) -> Any:
+        k, tau = given
+        now = start + k * h
+        after = step(model, *state, h, tau=policy(now, *state) if taus is None else tau, t=now, **options)
+        return after, after
+
+    first: tuple[Any, ...] = _start(model, q.astype(dtype), qd.astype(dtype), taus, dtype, options)
+    numbers = jnp.arange(count, dtype=dtype)
+    series = numbers, None if taus is None else jnp.moveaxis(taus.astype(dtype), -2, 0)
+    if taus is None:  # the policy may enlarge the batch
+        shapes = jax.eval_shape(lambda state: one(state, (start, None))[0], first)
+        first = tuple(jnp.broadcast_to(x, s.shape) for x, s in zip(first, shapes, strict=True))
+    _, records = jax.lax.scan(one, first, series)
+    states = [jnp.concatenate([x[None], y]) for x, y in zip(first, records, strict=True)]
+    return Motion(*(jnp.moveaxis(x, 0, -2) for x in states))
+
+
+def _start(model: System, q: Any, qd: Any, taus: Any, dtype: str, options: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The start, with unit quaternions, in the shape of the whole batch."""
+    if model.nq != model.nv:
+        q = evaluate(declaration(integrate), model, (), [q, jnp.zeros(model.nv, dtype)], None)
+    shapes = [q.shape[:-1], qd.shape[:-1]] + ([] if taus is None else [taus.shape[:-2]])
+    if options.get("f_ext") is not None:
+        shapes.append(jnp.shape(options["f_ext"])[:-2])
+    for name, x in (options.get("parameters") or {}).items():
+        shapes.append(jnp.shape(x)[: jnp.ndim(x) - len(parameter_shape("sixd.jax.rollout", model, name))])
+    batch = jnp.broadcast_shapes(*shapes)
+    return jnp.broadcast_to(q, (*batch, model.nq)), jnp.broadcast_to(qd, (*batch, model.nv))
