@@ -87,7 +87,7 @@ def test_every_result_is_rounded_once(name, dtype):
 @pytest.mark.parametrize("kind", ["double", "float"])
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
 def test_elementary_functions_need_no_library(op, kind, tmp_path):
-    module = Module(has_heap=False)
+    module = Module(on_gpu=True)
     code, type = Code(module), Type(kind)
     args = [code.load(type, code.at("%a", type.bytes * k), f"align {type.bytes}") for k in range(op.arity)]
     code.do(f"store {FUNCTIONS[op](code, *args)}, {code.at('%a', 64)}, align {type.bytes}")

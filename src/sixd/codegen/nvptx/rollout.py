@@ -32,7 +32,7 @@ FEW = 250  # live values
 
 def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
     """The LLVM module of the kernel."""
-    module, type = Module(has_heap=False, reciprocal=reciprocal), Type(KINDS[dtype])
+    module, type = Module(on_gpu=True, reciprocal=reciprocal), Type(KINDS[dtype])
     calls = Counter(id(work.program) for work in recipe.works)
 
     def inlined(program: Program) -> bool:
