@@ -89,6 +89,8 @@ def _on(number):
 class Library:
     """The functions of the driver that are used, with their arguments as ctypes passes them."""
 
+    memory = 2**30  # bytes that an array can have
+
     def __init__(self, devices=1):
         self.devices, self.contexts, self.images, self.linked, self.launches = devices, [], [], b"", []
         self.buffers, self.kernels, self.used = [], {}, []
@@ -153,8 +155,24 @@ class Library:
         return self._set(ref, module.value)
 
     def cuMemAlloc_v2(self, ref, size):
+        if not 0 < size.value <= self.memory:
+            return 2
         self.buffers.append(ctypes.create_string_buffer(size.value))
-        return self._set(ref, ctypes.addressof(self.buffers[-1]))
+        address = ctypes.addressof(self.buffers[-1])
+        _numbers[address] = self.contexts[-1] - 4096
+        return self._set(ref, address)
+
+    def cuMemFree_v2(self, address):
+        assert self.contexts[-1] - 4096 == _numbers[address.value]
+        kept = [x for x in self.buffers if ctypes.addressof(x) != address.value]
+        assert len(kept) == len(self.buffers) - 1
+        self.buffers = kept
+        return 0
+
+    def cuMemcpyHtoD_v2(self, target, source, size):
+        assert self.contexts[-1] - 4096 == _numbers[target.value]
+        ctypes.memmove(target.value, source.value, size.value)
+        return 0
 
     def cuMemsetD8_v2(self, address, value, size):
         ctypes.memset(address.value, value.value, size.value)

@@ -12,6 +12,7 @@ import numpy as np
 from sixd.engine.kernel import row_kernel
 from sixd.simulation.diagnostics import divergence_warning, unsolved_warning, warn
 from sixd.simulation.progress import finish
+from sixd.simulation.quiet import is_quiet
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.fixed import RecordBuffer, Records, Runner
 from sixd.spatial.scalar import Array
@@ -25,11 +26,12 @@ def collect(
     on_chunk: Callable[[Trajectory], Any] | None,
     buffer: RecordBuffer | None = None,
     runner: Runner | None = None,
+    stacklevel: int = 3,
 ) -> Trajectory:
     """Return the trajectory of all pieces, which are in the buffer already if there is one.
 
     ``on_chunk`` is called with each piece; then only the last record is kept. ``runner`` made the pieces, if steps are
-    fixed.
+    fixed. ``stacklevel`` is that of warnings.
     """
     where = setup.problem.where
     law = None if setup.problem.law is None else _compiled_law(setup)
@@ -58,10 +60,10 @@ def collect(
     found, interrupted = finish(lambda: trajectory(_joined(kept, buffer)), interrupted)
     if interrupted:
         found = replace(found, interrupted=True)
-        warn(where, _interruption(found, runner), 3)
-    if runner is not None or not interrupted:
-        warn(where, divergence_warning(found, runner), 3)
-        warn(where, unsolved_warning(found), 3)
+        warn(where, _interruption(found, runner), stacklevel)
+    if (runner is not None or not interrupted) and not is_quiet():
+        warn(where, divergence_warning(found, runner), stacklevel)
+        warn(where, unsolved_warning(found), stacklevel)
     return found
 
 

@@ -24,6 +24,7 @@ from sixd.simulation.gpu_rows import are_on_gpu
 from sixd.simulation.known_steps import NO_FORCES, begin, find
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
+from sixd.simulation.quiet import is_quiet
 from sixd.simulation.setup import Setup, make_setup, positive, require_countable, whole
 from sixd.simulation.stepping.adaptive import ADAPTIVE, integrate_adaptively
 from sixd.simulation.stepping.compiled_steps import FIXED_STEP
@@ -140,27 +141,45 @@ def simulate(
         where, system, q, qd, controller=controller, sample_time=sample_time, f_ext=f_ext, forces=forces,
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
     )  # fmt: skip
-    facts: dict[str, Any] = {"method": method, "record_every": every}
     warn(where, friction_warning(setup), 2)
     with Progress(f"{where} {system.name}", duration, progress) as bar:
         if method in ADAPTIVE:
             interval = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every
+            facts: dict[str, Any] = {"method": method, "record_every": every}
             pieces = integrate_adaptively(setup, method, duration, interval, events, rtol, atol, bar, facts)
             return collect(setup, pieces, facts, on_chunk)
         if events:
             raise ScalarTypeError(f"{where}: events need an adaptive method, got {method!r}. Use 'adaptive'.")
-        steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)
-        facts["dt"] = h
-        require_countable(where, steps / every)
-        marks = np.append(np.arange(0, steps, every), steps)
-        runner = Runner(setup, method, h)
-        warn(where, start_warning(setup), 2)
-        warn(where, step_warning(runner), 2)
-        buffer = None if on_chunk is not None else RecordBuffer(setup, len(marks))
-        records = runner.run(marks, lambda done: bar.update(done * h), buffer, last_step)
-        # the last record is at the duration to the bit, so that at(duration) is in range
-        pieces = (piece._replace(t=np.where(piece.t == steps * h, duration, piece.t)) for piece in records)
-        return collect(setup, pieces, facts, on_chunk, buffer, runner)
+        return run_fixed(setup, method, duration, dt, every, bar, on_chunk)
+
+
+def run_fixed(
+    setup: Setup,
+    method: str,
+    duration: float,
+    dt: float | None,
+    every: int,
+    bar: Progress,
+    on_chunk: Callable[[Trajectory], Any] | None = None,
+    on_gpu: bool = False,
+) -> Trajectory:
+    """Return the trajectory of a setup by a method of fixed steps, computed on the GPU of this process if ``on_gpu``.
+
+    Other arguments are those of ``simulate``; ``bar`` shows the progress.
+    """
+    where = setup.problem.where
+    steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)
+    require_countable(where, steps / every)
+    marks = np.append(np.arange(0, steps, every), steps)
+    runner = Runner(setup, method, h, on_gpu=on_gpu)
+    if not is_quiet():
+        warn(where, start_warning(setup), 3)
+        warn(where, step_warning(runner), 3)
+    buffer = None if on_chunk is not None else RecordBuffer(setup, len(marks))
+    records = runner.run(marks, lambda done: bar.update(done * h), buffer, last_step)
+    # the last record is at the duration to the bit, so that at(duration) is in range
+    pieces = (piece._replace(t=np.where(piece.t == steps * h, duration, piece.t)) for piece in records)
+    return collect(setup, pieces, {"method": method, "record_every": every, "dt": h}, on_chunk, buffer, runner, 4)
 
 
 def step(

@@ -1,4 +1,4 @@
-"""The functions of sixd on PyTorch's tensors: operators with gradients, for ``torch.compile``, ``vmap`` and CUDA graphs.
+"""The functions of sixd on tensors of PyTorch: operators with gradients, for torch.compile, vmap and CUDA graphs.
 
 The names are those of sixd: ``sixd.torch.inverse_dynamics(model, q, qd, qdd)``. Tensors on the CPU and on NVIDIA's GPUs
 are taken without a copy, float32 or float64, with leading batch dimensions that broadcast. Gradients are those of the
@@ -11,7 +11,7 @@ PyTorch is not installed with sixd: ``pip install sixd[torch]``.
 from sixd.errors import MissingPackageError
 
 try:
-    import torch as _torch  # noqa: F401  (PyTorch: imports are absolute)
+    import torch as _torch
 except ImportError as error:
     raise MissingPackageError(
         "sixd.torch: PyTorch is not installed, expected version 2.8 or newer. Install it: pip install 'sixd[torch]'."
@@ -22,7 +22,7 @@ from sixd.torch.motions import Motion, rollout, step
 
 globals().update(FUNCTIONS)
 
-__all__ = sorted([*FUNCTIONS, "Motion", "rollout", "step"])  # noqa: PLE0605
+__all__ = sorted([*FUNCTIONS, "Motion", "rollout", "step"])
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,7 @@ from sixd.errors import ScalarTypeError
 from sixd.model.memo import remember
 from sixd.model.system import System, require_system
 from sixd.symbolic.newton import result as newton
-from sixd.torch.operators import Call, call_of, keep, operator, operator_into
+from sixd.torch.operators import Call, call_of, keep, operator_into, run
 from sixd.torch.tensors import NAMES, as_tensor, checked_out, kind_of
 
 _MODULES = (dynamics, frames, bodies, constraints, derivatives, manifold, newton)
@@ -96,7 +96,7 @@ def evaluate(
     given = zip(names, (*own, *chosen.values(), *force), cores, strict=True)
     tensors = [as_tensor(name, label, x, core, dtype, device) for label, x, core in given]
     if out is None:
-        return operator(tensors, handle)
+        return run(tensors, handle)
     results = checked_out(name, tensors, out, dtype, device)
     operator_into(tensors, results, handle)
     return results
@@ -130,7 +130,7 @@ def _front(declared: Function) -> Callable[..., Any]:
     {"if out is not None: return out" if "out" in rest else ""}
     return found[0] if len(found) == 1 else tuple(found) if result is None else result(*found)"""
     space: dict[str, Any] = {f"default_{p.name}": p.default for p in options}
-    space |= {"evaluate": evaluate, "result": _RESULTS.get(declared.name, declared.result), "__name__": "sixd.torch"}
+    space |= {"evaluate": evaluate, "result": _RESULTS.get(declared.name, declared.result)}
     exec(compile(source, f"<sixd.torch.{declared.name}>", "exec"), space)
     front = space[declared.name]
     text = inspect.cleandoc(public.__doc__ or "").split(">>>")[0].rstrip()

@@ -80,7 +80,7 @@ def step(
         return motion.q[..., -1, :], motion.qd[..., -1, :]
     given = zip(names, (q, qd, dt, t, tau, *more), cores, strict=True)
     tensors = [as_tensor("step", name.removeprefix("the "), x, core, dtype, device) for name, x, core in given]
-    found = operators.operator(tensors, handle)
+    found = operators.run(tensors, handle)
     return found[0], found[1]
 
 
@@ -127,10 +127,10 @@ def rollout(
     if callable(controls) and not isinstance(controls, torch.Tensor):
         if steps is None:
             raise ScalarTypeError("rollout: controls is a function, expected steps=, the number of steps, with it.")
-        options: dict[str, Any] = dict(
-            method=method, f_ext=f_ext, forces=forces, parameters=parameters, constraints=constraints,
-            stabilisation=stabilisation,
-        )  # fmt: skip
+        options: dict[str, Any] = {
+            "method": method, "f_ext": f_ext, "forces": forces, "parameters": parameters, "constraints": constraints,
+            "stabilisation": stabilisation,
+        }  # fmt: skip
         return _under_policy(model, q, qd, controls, h, whole("rollout", "steps", steps, least=0), float(t), options)
     if steps is not None and steps != controls.shape[-2]:
         raise ScalarTypeError(f"rollout: steps is {steps}, expected {controls.shape[-2]}, as controls have, or None.")
@@ -187,7 +187,7 @@ def _roll(
     taus = as_tensor(where, "tau" if single else "controls", controls, width, dtype, device)
     given = zip(names, more, cores, strict=True)
     constants = [as_tensor(where, name, x, core, dtype, device) for name, x, core in given]
-    found = rollouts.operator([q, qd, taus[..., None, :] if single else taus, *constants], handle, dt, t)
+    found = rollouts.run([q, qd, taus[..., None, :] if single else taus, *constants], handle, dt, t)
     return Motion(found[0], found[1])
 
 

@@ -14,13 +14,14 @@ from typing import Any
 import torch
 
 from sixd.engine.artifact import trace_request
-from sixd.engine.differentiation import vjp_request
+from sixd.engine.differentiation import jvp_request, vjp_request
 from sixd.engine.evaluate import call, evaluate
 from sixd.engine.functions import Request
 from sixd.errors import ModelError
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.torch.tensors import Shape, batch_of, mapped, summed_to
+from sixd.torch.transforms import Tensors, transformed
 
 _NUMBERS = itertools.count(1)
 # by handle; the memo of a call's system holds it, an autograd graph, or _COMPILED
@@ -60,7 +61,7 @@ def keep(made: Handled) -> None:
 
 
 class Call(Handled):
-    """A request of a system on tensors: ``names`` and core shapes ``inputs`` of its arrays, ``outputs`` of its results."""
+    """A request of a system on tensors: ``names``, core shapes ``inputs`` of its arrays, ``outputs`` of its results."""
 
     def __init__(self, system: System, request: Request) -> None:
         super().__init__(system)
@@ -80,6 +81,10 @@ class Call(Handled):
     def gradient(self, by: tuple[int, ...]) -> Call:
         """The call (x…, w…) -> gradients of w·y by the inputs of these numbers."""
         return call_of(self.system, vjp_request(self.system, self.request, by))
+
+    def slope(self, by: tuple[int, ...]) -> Call:
+        """The call (x…, dx…) -> dy, the derivative along directions of the inputs of these numbers."""
+        return call_of(self.system, jvp_request(self.system, self.request, by))
 
     def __call__(self, tensors: Sequence[torch.Tensor], out: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
         """Evaluate it; ``out``, if there are some, get the results."""
@@ -119,34 +124,43 @@ def _shapes(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
     return [arrays[0].new_empty((*batch, *core)) for core in made.outputs]
 
 
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    arrays, handle = inputs
-    made = handled(handle)
-    ctx.call, ctx.alive = made, made.system  # until the gradient was computed
+def _remember(ctx: Any, arrays: Tensors, facts: tuple[Any, ...], results: Tensors) -> None:
+    made = handled(facts[0])
+    ctx.made, ctx.alive = made, made.system  # until the gradient was computed
     ctx.save_for_backward(*arrays)
+    ctx.save_for_forward(*arrays)
 
 
-def _gradient(ctx: Any, weights: list[torch.Tensor]) -> tuple[Any, None]:
-    by = tuple(k for k, needed in enumerate(ctx.needs_input_grad[0]) if needed)
+def _gradient(ctx: Any, needed: Sequence[bool], weights: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+    by = tuple(k for k, wanted in enumerate(needed) if wanted)
     arrays = ctx.saved_tensors
-    made = ctx.call.gradient(by)
-    if torch.compiler.is_compiling() or made.handle not in _COMPILED and ctx.call.handle in _COMPILED:
-        keep(made)
-    found = operator([*arrays, *weights], made.handle)
+    made = _followed(ctx.made, ctx.made.gradient(by))
+    found = run([*arrays, *weights], made.handle)
     gradients: list[torch.Tensor | None] = [None] * len(arrays)
     for k, gradient in zip(by, found, strict=True):
         gradients[k] = summed_to(gradient, arrays[k].shape)
-    return gradients, None
+    return gradients
 
 
-operator.register_autograd(_gradient, setup_context=_remember)
+def _slope(ctx: Any, rates: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+    by = tuple(k for k, rate in enumerate(rates) if rate is not None)
+    arrays = ctx.saved_tensors
+    made = _followed(ctx.made, ctx.made.slope(by))
+    return run([*arrays, *(rates[k].expand_as(arrays[k]) for k in by)], made.handle)  # type: ignore[union-attr]
 
 
-@operator.register_vmap
-def _mapped(info: Any, in_dims: Any, arrays: Sequence[torch.Tensor], handle: int) -> tuple[Any, Any]:
-    made = handled(handle)
-    found = operator(mapped(info.batch_size, arrays, in_dims[0], made.dimensions), handle)
-    return found, [0] * len(found)
+def _followed(made: Call, derivative: Call) -> Call:
+    """The derivative of a call, kept if that may be in a compiled graph."""
+    if made.handle in _COMPILED:
+        keep(derivative)
+    return derivative
+
+
+def _mapped(size: int, dims: Sequence[int | None], arrays: Sequence[torch.Tensor], facts: tuple[Any, ...]) -> list[Any]:
+    return run(mapped(size, arrays, dims, handled(facts[0]).dimensions), *facts)
+
+
+run = transformed(operator, _remember, _gradient, _mapped, _slope)
 
 
 @torch.library.custom_op("sixd::call_into", mutates_args={"out"})

@@ -17,12 +17,13 @@ from sixd.engine.targets import Target, cpu, cuda
 from sixd.errors import TraceError
 from sixd.model.memo import remember
 from sixd.model.system import System
-from sixd.runtime.cuda.device import own_architecture
+from sixd.runtime.cuda.device import device as gpu
 from sixd.simulation.gradients.adjoint_steps import TAU, Pair, steps_there_and_back
 from sixd.simulation.gradients.whole_step import Setting
 from sixd.simulation.stepping.compiled_steps import UNSOLVED
 from sixd.torch.operators import Handled, handled
 from sixd.torch.tensors import Shape, batch_of, mapped, summed_to
+from sixd.torch.transforms import Tensors, transformed
 
 _ALONG = ("q", "qd")
 
@@ -42,24 +43,25 @@ class Rolled(Handled):
 
     def pair(self, device: torch.device) -> Pair:
         """The code for a device."""
-        target = cpu if device.type == "cpu" else cuda(own_architecture("sixd.torch"))
+        target = cpu
+        if device.type == "cuda":
+            number = torch.cuda.current_device() if device.index is None else device.index
+            target = cuda(gpu("sixd.torch", number).architecture)
         if target not in self._pairs:
             problem = self.setting.problem(self.system, self.dtype)
             made = steps_there_and_back(problem, self.setting.method, self.dtype, None, target, _ALONG)
             self._pairs[target] = made
         return self._pairs[target]
 
-    @property
-    def records(self) -> dict[str, Shape]:
+    def records(self, device: torch.device) -> dict[str, Shape]:
         """What the operator returns as (…, steps + 1, core), the states q and qd first."""
-        pair = self.pair(torch.device("cpu"))
+        pair = self.pair(device)
         names = [name for name, each in pair.outputs.items() if each]
         return {name: pair.state[name] for name in (*_ALONG, *(n for n in names if n not in _ALONG))}
 
-    @property
-    def counts(self) -> bool:
+    def counts(self, device: torch.device) -> bool:
         """Whether the operator returns, last, a number of failures (…)."""
-        return UNSOLVED in self.pair(torch.device("cpu")).state
+        return UNSOLVED in self.pair(device).state
 
     def there(self, arrays: Sequence[torch.Tensor], dt: float, t: float) -> list[torch.Tensor]:
         """The records, and the number of failures."""
@@ -72,7 +74,7 @@ class Rolled(Handled):
         if len(self.start):
             state["u"] = torch.as_tensor(self.start).to(q).expand(rows, -1)
         state = {name: x.contiguous() for name, x in state.items()}
-        kept = {name: q.new_empty((rows, steps + 1, *core)) for name, core in self.records.items()}
+        kept = {name: q.new_empty((rows, steps + 1, *core)) for name, core in self.records(q.device).items()}
         for name, record in kept.items():
             record[:, 0] = state[name]
         out = [kept[name][:, 1:] if each else None for name, each in pair.outputs.items()]
@@ -81,12 +83,12 @@ class Rolled(Handled):
             found = _run(pair.forward, steps, given, out)
             state |= dict(zip(pair.state, found, strict=False))
         results = [x.reshape((*batch, *x.shape[1:])) for x in kept.values()]
-        return [*results, state[UNSOLVED].reshape(batch)] if self.counts else results
+        return [*results, state[UNSOLVED].reshape(batch)] if self.counts(q.device) else results
 
     def back(self, tensors: Sequence[torch.Tensor], dt: float, t: float) -> list[torch.Tensor]:
         """The gradients by q, qd, controls and constants; of the records, these, and the weights of q and qd."""
-        shapes = self.records
-        *records, by_q, by_qd = tensors[: len(shapes)] + tensors[-2:]
+        shapes = self.records(tensors[0].device)
+        *records, by_q, by_qd = *tensors[: len(shapes)], *tensors[-2:]
         arrays = tensors[len(shapes) : -2]
         batch = tuple(records[0].shape[:-2])
         rows, steps, pair = math.prod(batch), records[0].shape[-2] - 1, self.pair(by_q.device)
@@ -146,8 +148,8 @@ def operator(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) -
 def _shapes(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
     made, q = handled(handle), arrays[0]
     batch, steps = batch_of(arrays, made.dimensions), arrays[2].shape[-2]
-    found = [q.new_empty((*batch, steps + 1, *core)) for core in made.records.values()]
-    return [*found, q.new_empty(batch)] if made.counts else found
+    found = [q.new_empty((*batch, steps + 1, *core)) for core in made.records(q.device).values()]
+    return [*found, q.new_empty(batch)] if made.counts(q.device) else found
 
 
 @torch.library.custom_op("sixd::rollout_gradient", mutates_args=())
@@ -164,57 +166,52 @@ def _gradient_shapes(tensors: Sequence[torch.Tensor], handle: int, dt: float, t:
     return [q.new_empty((*batch, *core)) for core in cores]
 
 
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    arrays, handle, ctx.dt, ctx.t = inputs
-    made = handled(handle)
-    ctx.made, ctx.alive = made, made.system
-    ctx.save_for_backward(*arrays, *output)
+def _remember(ctx: Any, arrays: Tensors, facts: tuple[Any, ...], results: Tensors) -> None:
+    made = handled(facts[0])
+    ctx.made, ctx.alive = made, made.system  # until the gradient was computed
+    ctx.save_for_backward(*arrays, *results)
 
 
-def _gradient(ctx: Any, weights: list[torch.Tensor]) -> tuple[Any, ...]:
+def _gradient(ctx: Any, needed: Sequence[bool], weights: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
     made, count = ctx.made, len(ctx.made.dimensions)
     arrays, records = ctx.saved_tensors[:count], ctx.saved_tensors[count:]
-    states = records[: len(made.records)]
-    found = gradient_operator([*states, *arrays[2:], weights[0], weights[1]], made.handle, ctx.dt, ctx.t)
-    if made.counts:
+    states = records[: len(made.records(arrays[0].device))]
+    found = run_gradient([*states, *arrays[2:], weights[0], weights[1]], *ctx.facts)
+    if made.counts(arrays[0].device):
         bad = records[-1] > 0
         found = [x.masked_fill(bad.reshape((*bad.shape, *(1,) * (x.ndim - bad.ndim))), math.nan) for x in found]
-    needed = ctx.needs_input_grad[0]
     pairs = zip(found, arrays, needed, strict=True)
-    return [summed_to(x, a.shape) if need else None for x, a, need in pairs], None, None, None
+    return [summed_to(x, a.shape) if wanted else None for x, a, wanted in pairs]
 
 
-operator.register_autograd(_gradient, setup_context=_remember)
+def _mapped(size: int, dims: Sequence[int | None], arrays: Sequence[torch.Tensor], facts: tuple[Any, ...]) -> list[Any]:
+    return run(mapped(size, arrays, dims, handled(facts[0]).dimensions), *facts)
 
 
-def _refuse(ctx: Any, weights: Any) -> Any:
+def _nothing(ctx: Any, arrays: Tensors, facts: tuple[Any, ...], results: Tensors) -> None:
+    return None
+
+
+def _refuse(ctx: Any, needed: Sequence[bool], weights: Sequence[torch.Tensor]) -> Any:
     raise TraceError(
         "sixd.torch.rollout: the gradient of a rollout is not differentiable, expected a first derivative. Second "
         "derivatives of single steps are those of sixd.torch.step, unless it has friction, contact or is long."
     )
 
 
-gradient_operator.register_autograd(_refuse)
-
-
-@operator.register_vmap
-def _mapped(info: Any, in_dims: Any, arrays: Any, handle: int, dt: float, t: float) -> tuple[Any, Any]:
-    made = handled(handle)
-    found = operator(mapped(info.batch_size, arrays, in_dims[0], made.dimensions), handle, dt, t)
-    return found, [0] * len(found)
-
-
-@gradient_operator.register_vmap
-def _mapped_gradient(info: Any, in_dims: Any, tensors: Any, handle: int, dt: float, t: float) -> tuple[Any, Any]:
-    made = handled(handle)
-    shapes = made.records
+def _mapped_gradient(
+    size: int, dims: Sequence[int | None], tensors: Sequence[torch.Tensor], facts: tuple[Any, ...]
+) -> list[Any]:
+    made = handled(facts[0])
+    shapes = made.records(tensors[0].device)
     dimensions = [*(len(core) + 1 for core in shapes.values()), *made.dimensions[2:], 2, 2]
-    moved = mapped(info.batch_size, tensors, in_dims[0], dimensions)
+    moved = mapped(size, tensors, dims, dimensions)
     # records and weights have all rows
-    batch = batch_of(moved, dimensions)
-    whole = [k < len(shapes) or k >= len(moved) - 2 for k in range(len(moved))]
-    moved = [
-        x.expand((*batch, *x.shape[x.ndim - n :])) if full else x
-        for x, n, full in zip(moved, dimensions, whole, strict=True)
-    ]
-    return gradient_operator(moved, handle, dt, t), [0] * len(made.dimensions)
+    batch, whole = batch_of(moved, dimensions), {*range(len(shapes)), len(moved) - 2, len(moved) - 1}
+    pairs = enumerate(zip(moved, dimensions, strict=True))
+    given = [x.expand((*batch, *x.shape[x.ndim - n :])) if k in whole else x for k, (x, n) in pairs]
+    return run_gradient(given, *facts)
+
+
+run = transformed(operator, _remember, _gradient, _mapped)
+run_gradient = transformed(gradient_operator, _nothing, _refuse, _mapped_gradient)

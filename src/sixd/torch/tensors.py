@@ -34,7 +34,7 @@ def kind_of(where: str, values: Sequence[Any]) -> tuple[torch.dtype, torch.devic
             )
         if device is not None and x.device != device:
             raise DeviceError(
-                f"{where}: tensors are on {device} and on {x.device}, expected one device. Move one: x.to({str(device)!r})."
+                f"{where}: tensors are on {device} and on {x.device}, expected one device. Move one: x.to({device!r})."
             )
         dtype, device = own, x.device
     if dtype is None or device is None:
@@ -84,7 +84,13 @@ def checked_out(
 def batch_of(tensors: Sequence[torch.Tensor], dimensions: Sequence[int]) -> tuple[int, ...]:
     """The shape to which the leading dimensions broadcast; ``dimensions``: how many of each tensor are not leading."""
     leading = [x.shape[: x.ndim - n] for x, n in zip(tensors, dimensions, strict=True)]
-    return tuple(torch.broadcast_shapes(*leading))
+    try:
+        return tuple(torch.broadcast_shapes(*leading))
+    except RuntimeError:
+        listed = ", ".join(str(tuple(shape)) for shape in leading)
+        raise ShapeError(
+            f"sixd.torch: the batch dimensions do not broadcast: {listed}. Give them equal lengths, or 1."
+        ) from None
 
 
 def summed_to(gradient: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:

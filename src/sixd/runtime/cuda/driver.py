@@ -7,6 +7,7 @@ The library comes with the driver of the card; no CUDA toolkit is used. Function
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from functools import cache
 from typing import Any
@@ -20,6 +21,7 @@ CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76  # attributes of a device
 DEVICE_ORDINAL = 9  # attribute of a pointer
 INPUT_PTX = 1  # kind of input of the linker
 ERROR_LOG, ERROR_LOG_SIZE = 5, 6  # options of the linker
+NOT_INITIALIZED = 3  # number of an error
 
 
 def open_library(name: str) -> Any:
@@ -38,6 +40,7 @@ class Driver:
                 f"{where}: there is no driver of an NVIDIA GPU on this computer ({LIBRARY} cannot be loaded), so code "
                 f"of target='cuda' cannot run here. Compile with target='cpu'."
             ) from None
+        self._process = os.getpid()
         self.call(where, "cuInit", ctypes.c_uint(0))
         self.version = self.number(where, "cuDriverGetVersion")
         self.devices = self.number(where, "cuDeviceGetCount")
@@ -62,7 +65,13 @@ class Driver:
 
     def error(self, where: str, name: str, code: int) -> DeviceError:
         """The error for a function of the driver that has failed with that number."""
-        return DeviceError(f"{where}: {name} failed: {self._describe(code)}.")
+        hint = ""
+        if code == NOT_INITIALIZED and os.getpid() != self._process:
+            hint = (
+                " This process was forked from one that had used the GPU, which the driver does not allow. Start "
+                "processes by multiprocessing.get_context('spawn')."
+            )
+        return DeviceError(f"{where}: {name} failed: {self._describe(code)}.{hint}")
 
     def number(self, where: str, name: str, *arguments: Any) -> int:
         """The number that a function writes to its first argument."""

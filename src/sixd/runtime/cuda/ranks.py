@@ -24,6 +24,12 @@ def local_device(where: str) -> int:
     return rank % driver(where).devices
 
 
+def set_local_rank(number: int) -> None:
+    """Give this process the GPU of that number, unless its environment gives it one; modulo the number of GPUs."""
+    if not any(name in os.environ for name in _LOCAL):
+        os.environ[_LOCAL[0]] = str(number)
+
+
 def share(where: str, count: int) -> slice:
     """The rows of this process, of that many."""
     if isinstance(count, bool) or not hasattr(count, "__index__") or count < 0:

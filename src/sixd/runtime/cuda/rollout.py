@@ -71,8 +71,8 @@ class DeviceRollout:
         given = [read_array(where, f"array {k}", x) for k, x in enumerate(arrays)]
         rows = given[0].shape[0]
         for k, (x, core) in enumerate(zip(given, self.inputs, strict=True)):
-            given[k] = self._usable(f"array {k}", x, rows, _with_records(core, len(steps)), library)
-        shapes = [(rows, *_with_records(core, len(steps))) for core in self.outputs]
+            given[k] = self._usable(f"array {k}", x, rows, with_records(core, len(steps)), library)
+        shapes = [(rows, *with_records(core, len(steps))) for core in self.outputs]
         targets = out or [None] * len(shapes)
         results = [
             library.empty(arrays[0], shape) if target is None else target
@@ -149,7 +149,8 @@ class DeviceRollout:
         return _Rows(x.address, x.strides[0] if x.shape[0] > 1 else 0, size)
 
 
-def _with_records(core: Sequence[Any], records: int) -> Shape:
+def with_records(core: Sequence[Any], records: int) -> Shape:
+    """The shape of an array whose number of records is "r" in ``core``."""
     return tuple(records if n == "r" else n for n in core)
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.parameters import parameter_shape
-from sixd.errors import ShapeError
+from sixd.errors import DeviceError, ShapeError
 from sixd.model.system import System
+from sixd.runtime.foreign import GPU, describe, kind_of
 from sixd.simulation.setup import whole
 from sixd.spatial.scalar import Array
 
@@ -75,6 +76,11 @@ def make_rows(
     own: dict[str, Array] = {}
     draws: dict[str, Callable[..., Any]] = {}
     for name, (x, core) in given.items():
+        if kind_of(x) == GPU:
+            raise DeviceError(
+                f"{WHERE}: {_plain(name)} is a {describe(x)} on a GPU, expected an array of the processor, whose rows "
+                f"are sent to workers. Copy it, and give device='cuda' to compute on GPUs; or use sixd.simulate."
+            )
         is_law = name in ("controller", "f_ext") and callable(x) and not _takes_one(x)
         if x is None or is_law or hasattr(x, "sample"):
             common[name] = x

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, unknown_name
+from sixd.errors import DeviceError, ScalarTypeError, require_known
 from sixd.model.system import System, require_system
+from sixd.runtime.cuda.driver import driver
 from sixd.runtime.routine import VECTOR
 from sixd.runtime.threads import available
 from sixd.simulation.controller import may_remember
@@ -28,12 +29,13 @@ from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup, positive, whole
 from sixd.simulation.simulate import METHODS
 from sixd.simulation.stepping.adaptive import ADAPTIVE
-from sixd.simulation.stepping.compiled_steps import rollout
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP, rollout
 from sixd.simulation.stepping.fixed import STEP, Runner
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
 
 _KEEP = ("all", "end")
+_DEVICES = ("cpu", "cuda")
 _SHORT = 3.0  # s, below which starting processes does not pay: two took 1.4 s on a busy machine with two cores
 
 # measured on one core: operations a second, 1.2e10 for a double pendulum to 3.1e10 for a six-axis arm, batch 4096
@@ -42,6 +44,8 @@ _SPEED = 2e10
 _CALL, _CALL_ALONE = 1e-5, 2e-4
 _CHUNK = 0.5  # s, that a chunk should take: long beside the 3 ms measured for sending it, short enough to show progress
 _BYTES = 3e7  # of a chunk's result
+# on a GPU: an H200 made 1.2e10 steps of a six-axis arm, of about 1,000 operations, in a second
+_SPEED_OF_GPU, _BYTES_OF_GPU = 1e13, 1e9
 _NEVER = 10**15  # steps, more than there can be: only the start and the end are recorded
 
 
@@ -56,6 +60,7 @@ def ensemble(
     parameters: Mapping[str, Any] | None = None,
     processes: int | None = None,
     cluster: Any = None,
+    device: str = "cpu",
     chunk: int | None = None,
     retries: int = 2,
     keep: str = "all",
@@ -88,6 +93,9 @@ def ensemble(
     cluster : instead of processes, the address of a dask scheduler ("tcp://…"), a ``distributed.Client``, or any
         executor like those of ``concurrent.futures``: an object with ``submit(function, *arguments)``, whose futures
         have ``result()``, and ``add_done_callback`` or ``done()`` (pools of processes, mpi4py.futures, submitit …).
+    device : "cpu", or "cuda": the steps are computed on a GPU, by methods of fixed steps without a controller that is
+        called with numbers. In this process, unless processes or cluster is given, on GPU ``sixd.cuda.local_device()``;
+        ``processes=8`` is one process for each of eight GPUs; on a cluster each worker uses the GPU that it is given.
     chunk : rows of a task; by default so many that a task takes half a second.
     retries : how often the rows of a lost worker are tried again. Errors in the simulation itself are raised at once.
     keep : "all" records, or only the start and the "end".
@@ -112,9 +120,8 @@ def ensemble(
     >>> spins.q.shape
     (100, 101, 3)
     """
-    for name, choice, known in (("method", method, METHODS), ("keep", keep, _KEEP)):
-        if choice not in known:
-            raise unknown_name(f"{WHERE}: {name}", "choice", choice, known)
+    for name, choice, known in (("method", method, METHODS), ("keep", keep, _KEEP), ("device", device, _DEVICES)):
+        require_known(f"{WHERE}: {name}", "choice", choice, known)
     if processes is not None and cluster is not None:
         raise ScalarTypeError(f"{WHERE}: processes and cluster are both given, expected one of them. Leave one out.")
     if cluster is not None:
@@ -130,6 +137,9 @@ def ensemble(
     step = None if dt is None else positive(WHERE, "dt", dt, "s", zero=False)
     require_system(WHERE, system)
     entropy = _entropy(seed)
+    on_gpu = device != "cpu"
+    if on_gpu:
+        _require_gpu(method, events, cluster)
 
     # draw, and check all rows at once
     names = tuple(parameters or ())
@@ -138,29 +148,49 @@ def ensemble(
         "sample_time": sample_time, "forces": forces, "constraints": constraints, "stabilisation": stabilisation,
     }  # fmt: skip
     setup = make_setup(WHERE, system, **simulate_arguments(rows.common, rows.own, names), **shared, seed=0)
+    if on_gpu and setup.sampled is not None:
+        raise ScalarTypeError(
+            f"{WHERE}: the controller is called with numbers, on the processor, expected constant forces or a function "
+            f"that can be compiled, without sample_time, for device={device!r}. Use device='cpu'."
+        )
 
     options = {**shared, "method": method, "events": tuple(events), "rtol": rtol, "atol": atol}
     options |= {"dt": step, "record_every": record_every}
     if keep == "end":
         options |= {"dt": duration or None, "record_every": 1} if method in ADAPTIVE else {"record_every": _NEVER}
     job = _job(setup, duration, options, rows, names, entropy)
-    # the first steps of the first row: errors are raised here, and workers find compiled code on disk
+    # the first steps of the first row, on the processor: errors are raised here, and workers find compiled code on disk
     moment = duration / 1000 if method in ADAPTIVE else step or STEP
     run(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
+    job = replace(job, device=device)
     warn(WHERE, friction_warning(setup), 2)
     if method not in ADAPTIVE:
         warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
     cost = _seconds_per_row(setup, method, duration, step, job.alone)
     if cluster is None and processes is None:
         packed(job)  # whether it can be sent must not depend on how long it takes
-        processes = 1 if cost is not None and cost * rows.count < _SHORT else available()
-    size = chunk or _chunk_size(setup, cost, duration, options, rows.count, processes)
+        processes = 1 if on_gpu or (cost is not None and cost * rows.count < _SHORT) else available()
+    size = chunk or _chunk_size(setup, cost, duration, options, rows.count, processes, on_gpu)
     spans = [(first, min(first + size, rows.count)) for first in range(0, rows.count, size)]
 
     results = Results(setup, rows.count)
     with Progress(f"{WHERE} {system.name}", rows.count, progress) as bar:
         results.collect(_results(job, spans, rows, processes, cluster, retries), bar.update)
     return results.trajectory({"seed": entropy, "keep": keep, "record_every": record_every})
+
+
+def _require_gpu(method: str, events: Sequence[Any], cluster: Any) -> None:
+    """Raise if a GPU cannot compute this method, or, unless a cluster does, if there is none."""
+    if method in ADAPTIVE or events:
+        raise ScalarTypeError(
+            f"{WHERE}: method is {method!r}{' with events' * bool(events)}, expected fixed steps without events for "
+            f"device='cuda': {', '.join(map(repr, FIXED_STEP))}. Use one of these, or device='cpu'."
+        )
+    if cluster is None:
+        try:
+            driver(WHERE)
+        except DeviceError as error:
+            raise DeviceError(f"{error} For an ensemble: device='cpu'.") from None
 
 
 def _entropy(seed: Any) -> Any:
@@ -210,16 +240,20 @@ def _seconds_per_row(setup: Setup, method: str, duration: float, step: float | N
 
 
 def _chunk_size(
-    setup: Setup, cost: float | None, duration: float, options: dict[str, Any], count: int, processes: int | None
-) -> int:
+    setup: Setup, cost: float | None, duration: float, options: dict[str, Any], count: int, processes: int | None,
+    on_gpu: bool,
+) -> int:  # fmt: skip
     """Return the number of rows of a chunk: half a second of work, with some chunks for every worker."""
     fair = math.ceil(count / (4 * (processes or 8)))
+    most = _BYTES
+    if on_gpu and cost is not None:  # one chunk fills the GPU, if there are enough rows
+        cost, most, fair = cost * _SPEED / _SPEED_OF_GPU, _BYTES_OF_GPU, math.ceil(count / (processes or 8))
     if cost is None:
         return max(1, min(fair, VECTOR))
     numbers = max(1, duration / (options["dt"] or STEP) / options["record_every"]) * setup.problem.system.nv * 3
-    size = int(min(_CHUNK / cost if cost else count, fair, _BYTES / (8 * numbers)))
+    size = int(min(_CHUNK / cost if cost else count, fair, most / (8 * numbers)))
     # whole vectors of rows: an incomplete vector at the end of a chunk computes rows twice
-    return max(VECTOR, size // VECTOR * VECTOR) if setup.sampled is None else max(1, size)
+    return max(1, size) if setup.sampled is not None or on_gpu else max(VECTOR, size // VECTOR * VECTOR)
 
 
 def _results(

@@ -21,8 +21,10 @@ from sixd.model.system import System
 from sixd.runtime.threads import set_num_threads
 from sixd.simulation.controller import independent_copy, row_seed
 from sixd.simulation.ensemble.draws import WHERE, simulate_arguments
+from sixd.simulation.progress import Progress
 from sixd.simulation.quiet import quietly
-from sixd.simulation.simulate import simulate
+from sixd.simulation.setup import make_setup
+from sixd.simulation.simulate import run_fixed, simulate
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
@@ -42,7 +44,7 @@ class Job:
     """The data that all chunks share.
 
     ``sampled``: the controller is called with numbers; ``alone``: and each row is simulated alone; ``forced``: results
-    include forces tau; ``home``: the process that made the job.
+    include forces tau; ``device``: "cpu" or "cuda"; ``home``: the process that made the job.
     """
 
     system: System
@@ -55,6 +57,7 @@ class Job:
     alone: bool
     forced: bool
     version: str
+    device: str = "cpu"
     home: bytes = field(default_factory=this_process)
 
 
@@ -83,17 +86,29 @@ def run(job: Job, first: int, own: dict[str, Array]) -> ChunkResult:
     names = ["q", "qd", *["tau"] * job.forced]
     names += [name for name in ("internal", "friction") if getattr(parts[0], name) is not None]
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return ChunkResult(parts[0].t, arrays, facts, cpu.machine_key())
+    processor = cpu.machine_key()
+    return ChunkResult(parts[0].t, arrays, facts, processor if job.device == "cpu" else f"{job.device} {processor}")
 
 
 def _simulated(job: Job, given: dict[str, Any], seed: Any) -> Trajectory:
     if job.sampled:
         given["controller"] = independent_copy(given["controller"])
     with quietly():  # the ensemble warns once for all rows
-        found = simulate(job.system, duration=job.duration, seed=seed, progress=False, **job.options, **given)
+        run_one = simulate if job.device == "cpu" else _simulate_on_gpu
+        found = run_one(job.system, duration=job.duration, seed=seed, progress=False, **job.options, **given)
     if found.interrupted:
         raise KeyboardInterrupt
     return found
+
+
+def _simulate_on_gpu(
+    system: System, *, duration: float, dt: float | None, method: str, record_every: int, events: Any, rtol: float,
+    atol: float, progress: bool, **given: Any,
+) -> Trajectory:  # fmt: skip
+    """``simulate`` by fixed steps on the GPU of this process."""
+    setup = make_setup("simulate", system, **given)
+    with Progress("", duration, progress) as bar:
+        return run_fixed(setup, method, duration, dt, record_every, bar, on_gpu=True)
 
 
 # in other processes -----------------------------------------------------------------------------

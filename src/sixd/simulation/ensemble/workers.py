@@ -17,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
+from sixd.runtime.cuda.ranks import set_local_rank
 from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run_packed
 from sixd.simulation.ensemble.tasks import distribute
 from sixd.spatial.scalar import Array
@@ -26,15 +27,16 @@ def in_processes(
     job: Job, spans: list[Span], cut: Callable[[int, int], dict[str, Array]], processes: int, retries: int
 ) -> Iterator[tuple[Span, ChunkResult]]:
     """Start worker processes and yield the results of the chunks, in any order."""
-    return distribute(_Processes(packed(job), cut, processes, len(spans)), spans, retries)
+    size = min(processes, len(spans))
+    return distribute(_Processes(packed(job), cut, size, has_gpus=job.device != "cpu"), spans, retries)
 
 
 class _Processes:
-    """Processes of this machine; a pool that has lost one is replaced."""
+    """Processes of this machine, each with a GPU if ``has_gpus``; a pool that has lost one is replaced."""
 
-    def __init__(self, payload: bytes, cut: Callable[[int, int], dict[str, Array]], processes: int, most: int) -> None:
-        self.payload, self.cut = payload, cut
-        self.window, self.size = 2 * processes, min(processes, most)
+    def __init__(self, payload: bytes, cut: Callable[[int, int], dict[str, Array]], size: int, has_gpus: bool) -> None:
+        self.payload, self.cut, self.size, self.has_gpus = payload, cut, size, has_gpus
+        self.window = 2 * size
         self.needs_main = b"__main__" in payload and _has_source(sys.modules["__main__"])
         self.hint = " Call sixd.ensemble under 'if __name__ == \"__main__\":' in a script." if self.needs_main else ""
         self.pool: _Pool | None = None
@@ -43,7 +45,7 @@ class _Processes:
     def submit(self, span: Span) -> Future[ChunkResult]:
         """Start a task, in a new pool if there is none that works."""
         while True:
-            pool = self.pool = self.pool or _Pool(self.size, self.needs_main)
+            pool = self.pool = self.pool or _Pool(self.size, self.needs_main, self.has_gpus)
             try:
                 future = pool.executor.submit(run_packed, self.payload, span[0], self.cut(*span))
             except BrokenProcessPool:
@@ -80,9 +82,10 @@ class _Pool:
     """A pool of worker processes. Without ``needs_main`` they do not import the main program, so that a script does not
     need ``if __name__ == "__main__":``."""
 
-    def __init__(self, size: int, needs_main: bool) -> None:
+    def __init__(self, size: int, needs_main: bool, has_gpus: bool) -> None:
         self.context = _Context(needs_main)
-        self.executor = ProcessPoolExecutor(size, self.context, initializer=_initialize_worker)
+        started = self.context.Value("i", 0) if has_gpus else None
+        self.executor = ProcessPoolExecutor(size, self.context, initializer=_initialize_worker, initargs=(started,))
 
     def stop(self) -> None:
         """Stop the workers at once."""
@@ -128,8 +131,12 @@ def _has_source(main: types.ModuleType) -> bool:
 _START = threading.Lock()
 
 
-def _initialize_worker() -> None:
-    """Ignore Ctrl-C, which the parent handles, and exit when the parent ends."""
+def _initialize_worker(started: Any) -> None:
+    """Ignore Ctrl-C, which the parent handles, and exit when the parent ends; ``started`` counts workers with GPUs."""
+    if started is not None:
+        with started.get_lock():
+            number, started.value = started.value, started.value + 1
+        set_local_rank(number)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 

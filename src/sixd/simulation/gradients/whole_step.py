@@ -91,15 +91,15 @@ def _function(system: System, setting: Setting, dtype: str) -> Function:
 
     def algorithm(system: System, q: Array, qd: Array, dt: Any, t: Any, *constants: Any) -> tuple[Array, Array]:
         problem = setting.problem(system, dtype)
-        state = {name: np.zeros(core, dtype=int) for name, core in state_shapes(problem, setting.method).items()}
-        state |= {"steps": 0, "q": q, "qd": qd}
+        shapes = state_shapes(problem, setting.method, momenta=False)
+        state: dict[str, Any] = {name: np.zeros(core, dtype=int)[()] for name, core in shapes.items()}
+        state |= {"q": q, "qd": qd}
         if system.nq != system.nv:
             state["q"] = system.integrate_row(q, np.zeros(system.nv, dtype=int))
         if problem.nu:
             state["u"] = np.concatenate([force.start(system) for force in problem.forces])
-        names = state_shapes(problem, setting.method, momenta=False)
         step: Any = make_step(problem, setting.method, dtype, momenta=False)
-        after = dict(zip(names, step(_InLine(), *(state[n] for n in names), dt, t, *constants), strict=True))
+        after = dict(zip(state, step(_InLine(), *state.values(), dt, t, *constants), strict=True))
         return after["q"], after["qd"]
 
     return Function(setting.where, algorithm, tuple(shapes), shapes, named=False, judged=False)
