@@ -103,10 +103,10 @@ class DeviceRoutine:
             plan = self._make_plan(key, names, arrays, targets, check)
         number = looks[0][2]
         if any(found[2] != number for found in looks):
-            number = self._common_device(names, looks)
+            number = common_device(self.name, names, looks)
         library = library_of(self.name, arrays[0])
         if targets is not None:
-            self._check_overlap(plan, looks, len(arrays))
+            check_overlap(self.name, looks, plan.reaches, len(arrays))
         addresses = [address for _, address, _ in looks]
         copies = [library.rows(arrays[k], shape) for k, shape in plan.copied]
         for (k, _), copy in zip(plan.copied, copies, strict=True):
@@ -222,27 +222,28 @@ class DeviceRoutine:
             )
         return layout
 
-    # addresses ------------------------------------------------------------------------------------
 
-    def _check_overlap(self, plan: Plan, looks: Sequence[Look], inputs: int) -> None:
-        spans = [(look[1] + low, look[1] + high) for look, (low, high) in zip(looks, plan.reaches, strict=True)]
-        for k in range(inputs, len(spans)):
-            low, high = spans[k]
-            for start, end in spans[:k]:
-                if start < high and low < end:
-                    raise DeviceError(
-                        f"{self.name}: out overlaps another array, expected memory of its own: rows are read after "
-                        f"others are written. Give another array, or copy the argument."
-                    )
+def check_overlap(where: str, looks: Sequence[Look], reaches: Sequence[tuple[int, int]], inputs: int) -> None:
+    """Raise if an array after the first ``inputs`` overlaps one before it; ``reaches``: their bytes from an address."""
+    spans = [(look[1] + low, look[1] + high) for look, (low, high) in zip(looks, reaches, strict=True)]
+    for k in range(inputs, len(spans)):
+        low, high = spans[k]
+        for start, end in spans[:k]:
+            if start < high and low < end:
+                raise DeviceError(
+                    f"{where}: out overlaps another array, expected memory of its own: rows are read after others are "
+                    f"written. Give another array, or copy the argument."
+                )
 
-    def _common_device(self, names: Sequence[str], looks: Sequence[Look]) -> int:
-        """The number of the GPU on which arrays are; those that are empty go with any."""
-        numbers = {number for _, _, number in looks} - {-1}
-        if len(numbers) == 1:
-            return numbers.pop()
-        labels = (*names, *["out"] * (len(looks) - len(names)))
-        listed = ", ".join(f"{name} on {number}" for name, (_, _, number) in zip(labels, looks, strict=True))
-        raise DeviceError(f"{self.name}: arrays are on several GPUs ({listed}), expected all on one. Copy some.")
+
+def common_device(where: str, names: Sequence[str], looks: Sequence[Look]) -> int:
+    """The number of the GPU on which arrays are; those that are empty go with any."""
+    numbers = {number for _, _, number in looks} - {-1}
+    if len(numbers) <= 1:
+        return numbers.pop() if numbers else 0
+    labels = (*names, *["out"] * (len(looks) - len(names)))
+    listed = ", ".join(f"{name} on {number}" for name, (_, _, number) in zip(labels, looks, strict=True))
+    raise DeviceError(f"{where}: arrays are on several GPUs ({listed}), expected all on one. Copy some.")
 
 
 def _contiguous(batch: Shape, core: Shape) -> Layout:
