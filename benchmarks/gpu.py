@@ -23,7 +23,7 @@ import sixd
 from benchmarks.report import Report, progress
 
 ROWS = 2**20
-LAUNCHES = 8  # one after the other, so that what a launch costs the processor does not count
+LAUNCHES = 32  # one after the other, so that what a launch costs the processor does not count
 FEET = ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
 DTYPES = ("float32", "float64")
 
