@@ -252,6 +252,13 @@ class Code:
             return a * b + c
         return self.intrinsic("fma", a, self.lift(b, a.type), self.lift(c, a.type))
 
+    def divide(self, a: Value, b: Value) -> Value:
+        """a/b."""
+        reciprocal = self.module.reciprocal
+        if reciprocal is not None and a.text == self.const(1.0, a.type).text:
+            return reciprocal(self, b)
+        return a / b
+
     def polynomial(self, x: Value, coefficients: Iterable[float]) -> Value:
         """Horner's rule; the coefficient of the highest power comes last."""
         *rest, high = coefficients
@@ -292,11 +299,17 @@ class Code:
 class Module:
     """Functions and declarations as text, and whether the machine has fused multiply-add, and is a GPU.
 
-    ``effort`` is the level, 1 or 2, of LLVM's code generator.
+    ``effort`` is the level, 1 or 2, of LLVM's code generator. ``reciprocal(code, x)`` appends 1/x, if a division is not
+    the best way.
     """
 
-    def __init__(self, has_fma: bool = True, on_gpu: bool = False) -> None:
-        self.has_fma, self.on_gpu, self.effort = has_fma, on_gpu, 2
+    def __init__(
+        self,
+        has_fma: bool = True,
+        on_gpu: bool = False,
+        reciprocal: Callable[[Code, Value], Value] | None = None,
+    ) -> None:
+        self.has_fma, self.on_gpu, self.reciprocal, self.effort = has_fma, on_gpu, reciprocal, 2
         self._declared: dict[str, None] = {}
         self._functions: dict[str, str] = {}
 
