@@ -450,6 +450,35 @@ def test_programs_that_jax_keeps_on_disk(tmp_path):
     assert any(tmp_path.iterdir())
 
 
+SHARDED = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import numpy as np, jax
+jax.config.update("jax_enable_x64", True)
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+import sixd, sixd.jax
+arm, mesh = sixd.zoo.planar(3), Mesh(np.array(jax.devices()), ("i",))
+q, qd, tau = np.random.default_rng(0).uniform(-1, 1, (3, 8, 3))
+def f(*x): return sixd.jax.forward_dynamics(arm, *x)
+def cost(*x): return (f(*x) ** 2).sum()
+rows = [jax.device_put(x, NamedSharding(mesh, P("i"))) for x in (q, qd)]
+expected = sixd.forward_dynamics(arm, q, qd, tau[0])
+split = dict(mesh=mesh, in_specs=(P("i"), P("i"), P()))
+assert np.array_equal(jax.jit(f)(*rows, tau[0]), expected)
+assert np.array_equal(jax.jit(jax.shard_map(f, out_specs=P("i"), **split))(*rows, tau[0]), expected)
+for k, specs in ((0, P("i")), (2, P())):
+    found = jax.jit(jax.shard_map(jax.grad(cost, k), out_specs=specs, **split))(*rows, tau[0])
+    assert np.allclose(found, jax.grad(cost, k)(q, qd, tau[0]), rtol=1e-12)
+print("done")
+"""
+
+
+def test_several_devices():
+    """Sharded arrays, and shard_map with gradients by what is split and by what is shared."""
+    done = subprocess.run([sys.executable, "-c", SHARDED], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "done\n", done.stderr
+
+
 def test_missing_package(tmp_path):
     """Without JAX the error says how to install it; sixd itself does not import JAX."""
     (tmp_path / "jax").mkdir()
