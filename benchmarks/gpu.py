@@ -23,7 +23,7 @@ import sixd
 from benchmarks.report import Report, progress
 
 ROWS = 2**20
-LAUNCHES = 8  # one after the other, so that what a launch costs the processor does not count
+LAUNCHES = 32  # one after the other, so that what a launch costs the processor does not count
 FEET = ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
 DTYPES = ("float32", "float64")
 
@@ -170,8 +170,9 @@ def _launches(report: Report, model: sixd.Model) -> None:
         ["CuPy's own: a + b, out=", lambda: cupy.add(arrays[1], arrays[2], out=out)],
     ]
     try:
-        import sixd.torch
         import torch
+
+        import sixd.torch
     except ImportError:
         report.paragraph("PyTorch is not installed.")
     else:
