@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -264,6 +265,37 @@ def test_scan_and_cond(arm, state):
     assert gradient[1] == pytest.approx(float(change), rel=1e-6)  # of differences
     chosen = jax.jit(lambda q: jax.lax.cond(q[0] > 0, lambda: sj.gravity_force(arm, q), lambda: q))(state[0])
     assert chosen.shape == (3,)
+
+
+def test_without_jit(arm, state):
+    with jax.disable_jit():
+        same_bits(
+            jax.jit(lambda *x: sj.inverse_dynamics(arm, *x))(*state),
+            sixd.inverse_dynamics(arm, *map(np.asarray, state)),
+        )
+        assert jax.grad(lambda q: sj.gravity_force(arm, q).sum())(state[0]).shape == (3,)
+
+
+def test_donated_arrays(arm, rng):
+    """Memory of an argument that JAX may use for the result: not before it was read."""
+    x = rng.uniform(-1, 1, (3, 1000, 3))
+    expected = sixd.forward_dynamics(arm, *x)
+    donated = jax.jit(lambda q, qd, tau: sj.forward_dynamics(arm, q, qd, tau), donate_argnums=0)
+    same_bits(donated(*map(jnp.asarray, x)), expected)
+
+
+def test_several_threads(arm, rng):
+    x = rng.uniform(-1, 1, (3, 500, 3))
+    expected = sixd.forward_dynamics(arm, *x)
+    function = jax.jit(lambda *x: sj.forward_dynamics(arm, *x))
+
+    def run(_):
+        with jax.enable_x64(True):  # of a thread
+            return np.asarray(function(*x))
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(run, range(40)):
+            same_bits(found, expected)
 
 
 def test_checkpoint_and_linearize(arm, state):
