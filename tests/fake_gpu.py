@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import re
 import sys
 import types
 from functools import partial
@@ -186,10 +187,14 @@ class Library:
         return self._set(ref, self.contexts[-1] if self.contexts else None)
 
     def _launch(self, function, gx, gy, gz, bx, by, bz, shared, stream, pointers, extra):
-        assert self.contexts
+        if not self.contexts:
+            return 201  # invalid context
         assert len(self.cuLaunchKernel.argtypes) == 11
         assert gy == gz == by == bz == 1
-        words = [ctypes.c_int64.from_address(pointer).value for pointer in pointers]
+        start = pointers if isinstance(pointers, int) else ctypes.addressof(pointers)
+        count = re.search(r"@kernel\(([^)]*)\)", self.images[function - 1]).group(1).count(",") + 1
+        found = (ctypes.c_void_p * count).from_address(start)
+        words = [ctypes.c_int64.from_address(pointer).value for pointer in found]
         key = function, shared, bx
         if key not in self.kernels:
             self.kernels[key] = Emulated(self.images[function - 1], shared, bx)

@@ -142,3 +142,18 @@ def test_other_functions_take_tensors(arm, rng):
     linkage = sixd.zoo.four_bar()
     q = linkage.neutral()
     assert np.array_equal(sixd.assemble(linkage, torch.from_numpy(q)), sixd.assemble(linkage, q))
+
+
+def test_steps_and_simulations(rng):
+    """A step gives tensors; a simulation a trajectory of NumPy arrays."""
+    arm = sixd.zoo.planar(2)
+    q, qd, tau = (rng.uniform(-1, 1, (ROWS, 2)) for _ in range(3))
+    for controller in (tau, lambda t, q, qd: -q):
+        given = torch.from_numpy(controller) if isinstance(controller, np.ndarray) else controller
+        found = sixd.step(arm, *tensors(q, qd), 1e-3, controller=given)
+        for x, y in zip(found, sixd.step(arm, q, qd, 1e-3, controller=controller), strict=True):
+            assert_same(x, y)
+        motion = sixd.simulate(arm, *tensors(q, qd), 0.01, controller=given)
+        assert np.array_equal(motion.q, sixd.simulate(arm, q, qd, 0.01, controller=controller).q)
+    with pytest.raises(ScalarTypeError, match="step: q is a tensor that requires gradients"):
+        sixd.step(arm, torch.from_numpy(q).requires_grad_(), torch.from_numpy(qd), 1e-3)

@@ -43,13 +43,15 @@ def call(
     declined these arguments.
     """
     if declared.adapt is None:
+        known = KNOWN.get(id(system), _EMPTY)
+        on_gpu = foreign.kind_of(arrays[0]) == foreign.GPU
         try:
-            known = KNOWN.get(id(system), _EMPTY)
-            if foreign.kind_of(arrays[0]) == foreign.GPU and ("gpu", declared, choices) in known:
-                return known["gpu", declared, choices](system, arrays, f_ext, out)
-            made = known.get((declared, choices)) if f_ext is None else None
+            made = known.get(("gpu", declared, choices) if on_gpu else (declared, choices))
         except TypeError:  # a choice that cannot be a key: refused below
             made = None
+        if on_gpu and made is not None:
+            return made(system, arrays, f_ext, out)
+        made = None if f_ext is not None else made
         if made is not None and made is not tried:
             result = made(*arrays) if out is None else made(*arrays, out=out)
             if result is not None:
@@ -119,6 +121,8 @@ def is_text(name: str, default: Any) -> bool:
 
 def _batch(function: Function, routines: list[Routine], *arrays: Any, out: Any = None) -> Any:
     """The result for a plain batch that the code of calls has declined, such as a large one; None for other arrays."""
+    if type(arrays[0]) is not np.ndarray:
+        return None
     results = (routine.quick(arrays, out) for routine in routines)
     found = next((result for result in results if result is not None), None)
     return found if out is not None else function.pack(found)

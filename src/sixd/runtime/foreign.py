@@ -80,9 +80,6 @@ def common_kind(where: str, names: Sequence[str], values: Sequence[Any], out: An
         for name, x, kind in zip(labels, every, kinds, strict=True):
             if kind != GPU and x is not None and type(x) not in _NUMBERS:
                 raise _mixed(where, name, x, labels[kinds.index(GPU)], every[kinds.index(GPU)])
-    for name, x in zip(labels, every, strict=True) if found == TENSOR else ():
-        if kind_of(x) == TENSOR and x.requires_grad:
-            refuse_gradient(where, name)
     return found
 
 
@@ -128,6 +125,8 @@ def to_numpy(where: str, name: str, x: Any) -> Any:
     """The memory of a tensor as a NumPy array, without a copy; other arguments as they are."""
     if type(x) in _PLAIN or kind_of(x) != TENSOR:
         return x
+    if x.requires_grad:
+        refuse_gradient(where, name)
     try:
         return x.detach().numpy()
     except (RuntimeError, TypeError) as error:

@@ -111,7 +111,8 @@ def make_rows(
         raise ScalarTypeError(f"{where}: q is {q!r}, expected an array on the GPU, as other arguments are.")
     given = {"q": (q, (system.nq,)), "qd": (qd, (system.nv,)), **arrays}
     given |= {str(name): (x, parameter_shape(where, system, str(name))) for name, x in (parameters or {}).items()}
-    common_kind(where, tuple(given), tuple(x for x, _ in given.values()))
+    labels = {name: "controller" if name == "tau" else name for name in given}
+    common_kind(where, tuple(labels.values()), tuple(x for x, _ in given.values()))
     like = next(x for x, _ in given.values() if kind_of(x) == GPU)
     first = read_array(where, "an array", like)
     library = library_of(where, like)
@@ -120,13 +121,16 @@ def make_rows(
         if x is None or (core == () and type(x) in _NUMBERS):
             shapes[name] = ()
             continue
-        found = read_array(where, name, x)
+        label = labels[name]
+        found = read_array(where, label, x)
         if found.dtype != first.dtype:
-            raise ScalarTypeError(f"{where}: {name} holds {found.dtype}, but others {first.dtype}, expected one dtype.")
+            raise ScalarTypeError(
+                f"{where}: {label} holds {found.dtype}, but others {first.dtype}, expected one dtype. Convert it."
+            )
         if found.device != first.device and min(found.device, first.device) >= 0:
-            raise DeviceError(f"{where}: {name} is on another GPU than others, expected all on one. Copy it.")
-        shapes[name] = layout_of(where, name, found, core).batch
-    batch = _common(where, shapes)
+            raise DeviceError(f"{where}: {label} is on another GPU than others, expected all on one. Copy it.")
+        shapes[name] = layout_of(where, label, found, core).batch
+    batch = _common(where, {labels[name]: shape for name, shape in shapes.items()})
     rows = math.prod(batch)
 
     def whole(name: str, neutral: Any) -> Any:

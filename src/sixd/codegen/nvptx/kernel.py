@@ -15,6 +15,7 @@ from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
 from sixd.codegen.nvptx.launch import WARP
 from sixd.codegen.nvptx.memory import INDEX, SHARED, Rows, Shares, Strided
+from sixd.codegen.nvptx.reciprocal import reciprocal
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program
 
@@ -33,7 +34,7 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
 
     Rows are suspect where the sum of squares of the outputs is above ``limit`` or NaN.
     """
-    module = Module(has_heap=False)
+    module = Module(on_gpu=True, reciprocal=reciprocal)
     code, type = Code(module), Type(KINDS[dtype])
     assert layout == "rows" or can_be_strided(program)
     shared = shared_bytes(program, dtype, layout)
@@ -43,7 +44,7 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     else:
         memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program)
         memory.begin()
-        body = Body(program, code, type, memory, _order(program, memory))
+        body = Body(program, code, type, memory, order_of(program, memory))
         if dtype == "float64" and len(angles_of(program)) <= MOST_ANGLES:
             body.test_angles()
         found = body.write(limit)
@@ -65,8 +66,9 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     return str(module)
 
 
-def _order(program: Program, memory: Memory) -> Sequence[Expr] | None:
-    """The order of operations in which fewer values are live: that of the trace, or None, which is depth-first.
+def order_of(program: Program, memory: Memory, few: int = 0) -> Sequence[Expr] | None:
+    """The order of operations in which fewer values are live: that of the trace, or None, which is depth-first, also if
+    so few are live then.
 
     Rows a second in float64 on an H200: RNEA of a six-joint arm 1.9e10 as traced and 1.66e10 depth-first, ABA of a
     humanoid 1.3e8 and 1.8e8.
@@ -74,7 +76,7 @@ def _order(program: Program, memory: Memory) -> Sequence[Expr] | None:
     traced, depth_first = (
         most_live(tasks(program, memory.inputs, memory.outputs, True, order)) for order in (program.nodes, None)
     )
-    return program.nodes if traced < depth_first else None
+    return program.nodes if few < depth_first and traced < depth_first else None
 
 
 def can_be_strided(program: Program) -> bool:

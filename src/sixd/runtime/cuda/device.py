@@ -9,6 +9,7 @@ import ctypes
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, NamedTuple
 
 from sixd.codegen.nvptx.architectures import architecture_of
@@ -51,6 +52,7 @@ class Device:
         self.architecture = architecture_of(where, *self.capability)
         # retained until the process ends
         self._context = self._driver.address(where, "cuDevicePrimaryCtxRetain", ctypes.c_int(handle))
+        self.is_alone = self._driver.devices == 1
         self._names: list[str] = []
         self._counts = 0
         self._lock = Lock()
@@ -116,6 +118,12 @@ class Device:
         finally:
             self._driver.call(where, "cuLinkDestroy", state)
 
+    def prepare(
+        self, where: str, kernel: Loaded, blocks: int, threads: int, shared: int, addresses: int, words: Sequence[int]
+    ) -> Launch:
+        """A launch that is repeated with other addresses, of which there are so many before the words."""
+        return Launch(self, where, kernel, (blocks, 1, 1, threads, 1, 1, shared), addresses, words)
+
     def launch(
         self, where: str, kernel: Loaded, blocks: int, threads: int, shared: int, stream: int, words: Sequence[int]
     ) -> None:
@@ -158,6 +166,43 @@ class Device:
         self._driver.call(
             where, "cuMemsetD8_v2", ctypes.c_uint64(self._counts), ctypes.c_ubyte(0), ctypes.c_size_t(8 * COUNTS)
         )
+
+
+class Launch:
+    """A kernel with all its arguments but the first ones, which are addresses."""
+
+    __slots__ = ("_blocks", "_count", "_device", "_function", "_grid", "_kernel", "_launch", "_where", "_words")
+
+    def __init__(
+        self, gpu: Device, where: str, kernel: Loaded, grid: tuple[int, ...], count: int, words: Sequence[int]
+    ) -> None:
+        self._device, self._where, self._kernel, self._grid = gpu, where, kernel, grid
+        self._count, self._words = count, tuple(words)
+        self._function, self._launch = kernel.function, gpu._driver.launch
+        self._blocks: dict[int, tuple[Any, int, Any]] = {}  # by thread
+
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        """Launch it."""
+        values, pointers, _ = self._blocks.get(get_ident()) or self._add_block()
+        values[0 : self._count] = addresses
+        if self._device.is_alone:
+            # mostly its context is that of the thread already; if there is none the driver refuses
+            code = self._launch(self._function, *self._grid, stream, pointers, None)
+            if not code:
+                return
+        blocks, _, _, threads, _, _, shared = self._grid
+        words = (*addresses, *self._words)
+        self._device.launch(self._where, self._kernel, blocks, threads, shared, stream, words)
+
+    def _add_block(self) -> tuple[Any, int, Any]:
+        """Memory of this thread for the arguments, the address of their addresses, and what keeps that alive."""
+        count = self._count + len(self._words)
+        values = (ctypes.c_int64 * count)()
+        values[self._count :] = list(self._words)
+        start = ctypes.addressof(values)
+        pointers = (ctypes.c_void_p * count)(*range(start, start + 8 * count, 8))
+        found = self._blocks[get_ident()] = values, ctypes.addressof(pointers), pointers
+        return found
 
 
 class _Own(threading.local):

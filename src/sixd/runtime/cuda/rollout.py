@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.codegen.nvptx.launch import WARP
-from sixd.errors import DeviceError, ScalarTypeError, ShapeError
+from sixd.errors import ScalarTypeError, ShapeError
 from sixd.locks import Lock
-from sixd.runtime.cuda.arrays import DeviceArray, Library, Shape, is_row_major, library_of, read_array
+from sixd.runtime.cuda.arrays import DeviceArray, Shape, is_row_major, library_of, look, read_array, row_major
 from sixd.runtime.cuda.device import Device, Loaded, device
-from sixd.runtime.cuda.driver import driver
+from sixd.runtime.cuda.routine import MOST_PLANS, check_overlap, common_device
 from sixd.runtime.machine_code import Image
 from sixd.spatial.scalar import Array
 
@@ -27,15 +27,29 @@ THREADS, BLOCKS = 256, 512
 
 
 class _Rows(NamedTuple):
-    """The rows of an array: address, distance [entries], and the size of a record [bytes], 0 if it has none."""
+    """The rows of an array: its index among all arrays, the distance of its first row from its address [bytes], that of
+    rows [entries], and the size of a record [bytes], 0 if it has none."""
 
-    address: int
+    array: int
+    offset: int
     distance: int
     record: int
 
     def after(self, records: int) -> _Rows:
         """The rows without their first records."""
-        return self._replace(address=self.address + records * self.record)
+        return self._replace(offset=self.offset + records * self.record)
+
+
+class _Plan(NamedTuple):
+    """Launches on arrays of known layouts: the number of rows, shapes of the results, inputs that are copied, by index,
+    with their shapes, the first and last byte of each array that is given, counted from its address, and the arrays and
+    last words of each launch."""
+
+    rows: int
+    shapes: tuple[Shape, ...]
+    copied: tuple[tuple[int, Shape], ...]
+    reaches: tuple[tuple[int, int], ...]
+    launches: tuple[tuple[tuple[_Rows, ...], tuple[int, ...]], ...]
 
 
 class DeviceRollout:
@@ -53,6 +67,7 @@ class DeviceRollout:
         self._image = image
         self._lock = Lock()
         self._loaded: dict[int, Loaded] = {}
+        self._plans: dict[Any, _Plan] = {}
 
     @property
     def ptx(self) -> str:
@@ -66,42 +81,82 @@ class DeviceRollout:
         All arrays are on one GPU and of this dtype; each has as many rows as the first, or one for all. Each of ``out``
         is None or an array of the shape of its result, with contiguous records, that overlaps no other.
         """
-        where, steps = self.name, np.asarray(counts).astype(np.int64)
-        library = library_of(where, arrays[0])
-        given = [read_array(where, f"array {k}", x) for k, x in enumerate(arrays)]
-        rows = given[0].shape[0]
-        for k, (x, core) in enumerate(zip(given, self.inputs, strict=True)):
-            given[k] = self._usable(f"array {k}", x, rows, with_records(core, len(steps)), library)
-        shapes = [(rows, *with_records(core, len(steps))) for core in self.outputs]
-        targets = out or [None] * len(shapes)
-        results = [
-            library.empty(arrays[0], shape) if target is None else target
-            for shape, target in zip(shapes, targets, strict=True)
-        ]
-        made = [read_array(where, "out", x) for x in results]
-        for x, shape, target in zip(made, shapes, targets, strict=True):
-            if target is not None:
-                self._check_target(x, shape, [other for other in (*given, *made) if other is not x])
-        if rows:
-            gpu = self._device((*given, *made))
-            kernel, stream = self._load(gpu), library.stream(gpu.number)
-            threads = min(max(rows // BLOCKS // WARP, 1) * WARP, THREADS)
-            blocks, shared = -(-rows // threads), self._image.functions["shared"] * (threads // WARP)
-            for words in self._launches(rows, steps, given, made):
-                gpu.launch(where, kernel, blocks, threads, shared, stream, [*words, kernel.counter])
+        steps = np.asarray(counts).astype(np.int64)
+        results = [None] * len(self.outputs) if out is None else list(out)
+        new = [k for k, x in enumerate(results) if x is None]
+        looks = [look(x) for x in (*arrays, *(x for x in results if x is not None))]
+        key = steps.tobytes(), tuple(new), *(layout for layout, _, _ in looks)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._make_plan(key, steps, arrays, results)
+        number = common_device(self.name, [f"array {k}" for k in range(len(arrays))], looks)
+        check_overlap(self.name, looks, plan.reaches, len(arrays))
+        library = library_of(self.name, arrays[0])
+        given = list(arrays)
+        for k, shape in plan.copied:
+            given[k] = library.rows(given[k], shape)
+        for k in new:
+            results[k] = library.empty(arrays[0], plan.shapes[k])
+        if plan.rows:
+            gpu = device(self.name, number)
+            kernel, stream = self.load(gpu), library.stream(number)
+            threads, shared = self.block(plan.rows)
+            blocks = -(-plan.rows // threads)
+            addresses = [look(x)[1] for x in (*given, *results)]
+            for rows, words in plan.launches:
+                starts = (addresses[x.array] + x.offset for x in rows)
+                gpu.launch(self.name, kernel, blocks, threads, shared, stream, (*starts, *words, kernel.counter))
         return results
 
-    def _usable(self, name: str, x: DeviceArray, rows: int, core: Shape, library: Library) -> DeviceArray:
-        """An input, copied if its core is not contiguous."""
+    def block(self, rows: int) -> tuple[int, int]:
+        """The threads of a block and its shared memory [bytes], for that many rows."""
+        threads = min(max(rows // BLOCKS // WARP, 1) * WARP, THREADS)
+        return threads, self._image.functions["shared"] * (threads // WARP)
+
+    def load(self, gpu: Device) -> Loaded:
+        """Its kernel on a device."""
+        if gpu.number not in self._loaded:
+            with self._lock:
+                if gpu.number not in self._loaded:
+                    self._loaded[gpu.number] = gpu.load(self.name, self.ptx)
+        return self._loaded[gpu.number]
+
+    # plans ----------------------------------------------------------------------------------------
+
+    def _make_plan(self, key: Any, steps: Array, arrays: Sequence[Any], results: Sequence[Any]) -> _Plan:
+        """Check the arrays and make their plan."""
+        given = [read_array(self.name, f"array {k}", x) for k, x in enumerate(arrays)]
+        reaches = [x.reach for x in given]
+        count, copied = given[0].shape[0], []
+        every: list[_Rows] = []
+        for k, (x, core) in enumerate(zip(given, self.inputs, strict=True)):
+            self._check_input(f"array {k}", x, count, with_records(core, len(steps)))
+            strides = x.strides
+            if not is_row_major(x.shape[1:], x.strides[1:]):
+                copied.append((k, x.shape))
+                strides = row_major(x.shape)
+            every.append(self._rows(k, x.shape, strides, core))
+        shapes = tuple((count, *with_records(core, len(steps))) for core in self.outputs)
+        for k, (x, shape, core) in enumerate(zip(results, shapes, self.outputs, strict=True)):
+            strides = row_major(shape)
+            if x is not None:
+                target = read_array(self.name, "out", x)
+                self._check_target(target, shape)
+                strides = target.strides
+                reaches.append(target.reach)
+            every.append(self._rows(len(given) + k, shape, strides, core))
+        launches = tuple(self._launches(count, steps, every[: len(given)], every[len(given) :]))
+        if len(self._plans) >= MOST_PLANS:
+            self._plans = {}
+        return self._plans.setdefault(key, _Plan(count, shapes, tuple(copied), tuple(reaches), launches))
+
+    def _check_input(self, name: str, x: DeviceArray, rows: int, core: Shape) -> None:
         if x.dtype != self.dtype.name:
             raise ScalarTypeError(f"{self.name}: {name} holds {x.dtype}, expected {self.dtype}.")
         if x.shape not in ((rows, *core), (1, *core)):
             raise ShapeError(f"{self.name}: {name} has shape {x.shape}, expected {(rows, *core)}.")
-        if is_row_major(x.shape[1:], x.strides[1:]):
-            return x
-        return read_array(self.name, name, library.rows(x.owner, x.shape))
 
-    def _check_target(self, x: DeviceArray, shape: Shape, others: Sequence[DeviceArray]) -> None:
+    def _check_target(self, x: DeviceArray, shape: Shape) -> None:
         contiguous = x.writeable and x.dtype == self.dtype.name and is_row_major(x.shape[1:], x.strides[1:])
         if x.shape != shape or not contiguous:
             kind = "" if x.writeable else "read-only "
@@ -109,48 +164,27 @@ class DeviceRollout:
                 f"{self.name}: out is a {kind}{x.dtype} array of shape {x.shape} and strides {x.strides} [entries], "
                 f"expected a writeable {self.dtype} array of shape {shape} whose rows are contiguous."
             )
-        low, high = x.extent
-        if any(start < high and low < end for start, end in (other.extent for other in others)):
-            raise DeviceError(f"{self.name}: out overlaps another array, expected memory of its own.")
-
-    def _device(self, arrays: Sequence[DeviceArray]) -> Device:
-        found = {driver(self.name).device_of(self.name, x.address) for x in arrays if x.address}
-        if len(found) > 1:
-            raise DeviceError(f"{self.name}: arrays are on GPUs {sorted(found)}, expected all on one.")
-        return device(self.name, found.pop() if found else 0)
-
-    def _load(self, gpu: Device) -> Loaded:
-        if gpu.number not in self._loaded:
-            with self._lock:
-                if gpu.number not in self._loaded:
-                    self._loaded[gpu.number] = gpu.load(self.name, self.ptx)
-        return self._loaded[gpu.number]
 
     def _launches(
-        self, rows: int, steps: Array, given: list[DeviceArray], made: list[DeviceArray]
-    ) -> Iterator[list[int]]:
-        """The arguments of each launch but the last, the address of the count."""
+        self, rows: int, steps: Array, sources: list[_Rows], targets: list[_Rows]
+    ) -> Iterator[tuple[tuple[_Rows, ...], tuple[int, ...]]]:
+        """The arrays of each launch, and its words after their addresses but the last, the address of the count."""
         states, backwards = self._image.functions["states"], self._image.functions["backwards"]
-        sources, targets = (
-            [self._rows(x, core) for x, core in zip(arrays, cores, strict=True)]
-            for arrays, cores in ((given, self.inputs), (made, self.outputs))
-        )
         for start, stop in _pieces(steps)[:: -1 if backwards else 1]:
-            every = [x.after(start) for x in (*sources, *targets)]
+            every = tuple(x.after(start) for x in (*sources, *targets))
             part = steps[start:stop].tolist() or [0]
-            numbers = [rows, stop - start, part[0], part[min(1, len(part) - 1)], part[-1]]
-            yield [*(x.address for x in every), *(x.distance for x in every), *numbers]
+            numbers = rows, stop - start, part[0], part[min(1, len(part) - 1)], part[-1]
+            yield every, (*(x.distance for x in every), *numbers)
             last = start if backwards else stop - 1
             sources[:states] = [x.after(last)._replace(record=0) for x in targets[:states]]
 
-    def _rows(self, x: DeviceArray, core: Sequence[Any]) -> _Rows:
-        has_records = core[:1] == ("r",)
-        size = int(np.prod(x.shape[2:], dtype=int)) * self.dtype.itemsize if has_records else 0
-        return _Rows(x.address, x.strides[0] if x.shape[0] > 1 else 0, size)
+    def _rows(self, array: int, shape: Shape, strides: Shape, core: Sequence[Any]) -> _Rows:
+        record = int(np.prod(shape[2:], dtype=int)) * self.dtype.itemsize if core[:1] == ("r",) else 0
+        return _Rows(array, 0, strides[0] if shape[0] > 1 else 0, record)
 
 
 def with_records(core: Sequence[Any], records: int) -> Shape:
-    """The shape of an array whose number of records is "r" in ``core``."""
+    """The core shape of an array with that many records."""
     return tuple(records if n == "r" else n for n in core)
 
 

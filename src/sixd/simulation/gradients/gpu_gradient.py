@@ -67,9 +67,9 @@ def gradient_on_gpu(
     shape = read_array(where, "controls", controls).shape
     if len(shape) < 2 or shape[-1] != nv:
         raise ShapeError(f"{where}: controls has shape {shape}, expected (…, steps, {nv}), forces of {system.name!r}.")
-    given = constants_of(system, None, f_ext) | {TAU: (controls, shape[-2:])}
+    given = constants_of(system, None, f_ext) | {"controls": (controls, shape[-2:])}
     rows = make_rows(where, system, q, qd, given, parameters)
-    series = rows.constants.pop(TAU)
+    series = rows.constants.pop("controls")
     setup = make_setup_of(
         rows,
         system,
