@@ -30,14 +30,8 @@ class Policy(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        layers = (
-            torch.nn.Linear(5, 64),
-            torch.nn.Tanh(),
-            torch.nn.Linear(64, 64),
-            torch.nn.Tanh(),
-            torch.nn.Linear(64, 1),
-        )
-        self.network = torch.nn.Sequential(*layers).double()
+        first, second, last = (torch.nn.Linear(n, m) for n, m in ((5, 64), (64, 64), (64, 1)))
+        self.network = torch.nn.Sequential(first, torch.nn.Tanh(), second, torch.nn.Tanh(), last).double()
         with torch.no_grad():
             last.weight.mul_(0.3)  # gentle at first
         self.register_buffer("scale", torch.tensor([0.5, 0.2], dtype=torch.float64))
