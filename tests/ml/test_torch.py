@@ -251,6 +251,8 @@ def test_hostile_arguments():
         st.mass_matrix(model, q, parameters=["gravity"])
     with pytest.raises(sixd.SixdError, match="expected a sixd.Model"):
         st.mass_matrix("robot", q)
+    with pytest.raises(sixd.SixdError, match="expected a sixd.Model"):
+        st.step("robot", q, q, DT)
     with pytest.raises(sixd.ShapeError, match="do not broadcast"):
         st.bias_force(model, torch.zeros(2, 2), torch.zeros(3, 2))
     with pytest.raises(sixd.ShapeError, match="do not broadcast"):
