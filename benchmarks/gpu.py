@@ -170,8 +170,9 @@ def _launches(report: Report, model: sixd.Model) -> None:
         ["CuPy's own: a + b, out=", lambda: cupy.add(arrays[1], arrays[2], out=out)],
     ]
     try:
-        import sixd.torch
         import torch
+
+        import sixd.torch
     except ImportError:
         report.paragraph("PyTorch is not installed.")
     else:

@@ -1,7 +1,8 @@
 """The time of ``sixd.jax`` beside inverse dynamics written in plain JAX: ``python -m benchmarks.jax_calls``.
 
-Both are jitted, and vmapped over rows; contenders take turns in one process, and their results must agree. Prints a
-table in Markdown. Not a section of the report: JAX is not among the packages that it needs.
+Both are jitted, and vmapped over rows; contenders take turns in one process, and their results must agree, for which
+plain JAX multiplies matrices in full precision on GPUs, too. Prints a table in Markdown. Not a section of the report:
+JAX is not among the packages that it needs.
 """
 
 from __future__ import annotations
@@ -113,6 +114,7 @@ def measure(batches: tuple[int, ...], models: tuple[str, ...] = ("ur_arm", "pand
         "| | rows | dtype | sixd.jax [µs] | plain JAX [µs] | ratio | first call: sixd.jax, plain JAX [s] |",
         "|---|---|---|---|---|---|---|",
     ]
+    jax.config.update("jax_default_matmul_precision", "highest")
     rng = np.random.default_rng(1)
     for name in models:
         model = getattr(sixd.zoo, name)()

@@ -17,6 +17,26 @@ from sixd.codegen.llvm.machine import host, load_llvm
 WARP = 32
 _numbers = itertools.count()
 _REGISTERS = ("tid", "ctaid", "ntid")
+# the approximate reciprocal of a GPU: the upper half of a number's, whose lower half is ignored; subnormals are zeros
+_APPROXIMATE = """
+define internal i64 @half(double %x) {
+  %bits = bitcast double %x to i64
+  %upper = and i64 %bits, -4294967296
+  %size = and i64 %bits, 9223372036854775807
+  %sign = and i64 %bits, -9223372036854775808
+  %subnormal = icmp ult i64 %size, 4503599627370496
+  %found = select i1 %subnormal, i64 %sign, i64 %upper
+  ret i64 %found
+}
+define internal double @approximate(double %x) {
+  %bits = call i64 @half(double %x)
+  %number = bitcast i64 %bits to double
+  %exact = fdiv double 1.0, %number
+  %half = call i64 @half(double %exact)
+  %found = bitcast i64 %half to double
+  ret double %found
+}
+"""
 
 
 class Emulated:
@@ -36,6 +56,8 @@ class Emulated:
         text = text.replace("@llvm.nvvm.bar.warp.sync", f"@emulated_wait_{number}").replace("ptx_kernel void", "void")
         text = text.replace("external addrspace(3) global [0 x i8]",
                             f"internal addrspace(3) global [{shared + 1} x i8] zeroinitializer")  # fmt: skip
+        text = text.replace("declare double @llvm.nvvm.rcp.approx.ftz.d(double)", _APPROXIMATE)
+        text = text.replace("@llvm.nvvm.rcp.approx.ftz.d", "@approximate")
         target = llvm.Target.from_default_triple().create_target_machine(
             cpu=host().cpu, features=host().features, opt=1, jit=True
         )

@@ -173,3 +173,71 @@ def test_errors(arm, state):
     b.add_body("body", "world", sixd.Revolute("z"))
     with pytest.raises(SingularError, match="light"):
         sj.step(b.build(), np.zeros(1), np.zeros(1), DT)
+
+
+# all steps in one call ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["spherical", "free", "revolute"])
+def test_fused_rollouts_are_the_same(kind, rng):
+    """Values, and gradients by the start, controls, f_ext and parameters, of rows that share some of them."""
+    model = single_joint(kind, passive=False)
+    q, qd = model.random_configuration(rng), rng.uniform(-1, 1, (4, model.nv))
+    taus, f_ext = rng.uniform(-1, 1, (4, 12, model.nv)), rng.uniform(-1, 1, (model.nb, 6))
+    gravity = np.array([0.1, 0.2, -9.0])
+    w = rng.uniform(-1, 1, (13, model.nq))
+
+    def cost(q, qd, taus, f_ext, gravity, *, fused):
+        options = {"f_ext": f_ext, "parameters": {"gravity": gravity}, "method": "euler", "fused": fused}
+        motion = sj.rollout(model, q, qd, taus, DT, **options)
+        return jnp.sum(w * motion.q) + jnp.sum(motion.qd[..., 3, :] ** 2), motion
+
+    x = (q, qd, taus, f_ext, gravity)
+    results = []
+    for fused in (False, True):
+        slope = jax.jit(jax.grad(lambda *x, fused=fused: cost(*x, fused=fused)[0], (0, 1, 2, 3, 4)))
+        results.append((cost(*x, fused=fused)[1], slope(*x)))
+    close(results[1][0], results[0][0], 1e-12)  # rounding grows along the motion
+    for a, b in zip(results[1][1], results[0][1], strict=True):
+        assert np.allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_fused_rollouts_under_vmap(arm, state, rng):
+    taus = rng.uniform(-1, 1, (5, 7, 3))
+    slope = jax.grad(lambda tau: (sj.rollout(arm, *state, tau, DT, fused=True).q ** 2).sum())
+    found = jax.jit(jax.vmap(slope))(taus)
+    close(found, [slope(tau) for tau in taus])
+    one = sj.rollout(arm, *state, taus[0], DT, fused=True)
+    assert one.q.shape == (8, 3)
+    assert sj.rollout(arm, *state, np.zeros((2, 0, 3)), DT, fused=True).q.shape == (2, 1, 3)
+
+
+@pytest.mark.parametrize("kind", [sixd.Ground, sixd.RigidGround])
+def test_fused_rollouts_with_contact(kind, rng):
+    """A body that falls on the ground and slides: gradients by differences, through impulses, too."""
+    model = sixd.zoo.falling_sphere()
+    ground = kind(points={model.body_names[-1]: [[0.0, 0.0, -0.1]]})
+    q = np.array([1.0, 0, 0, 0, 0, 0, 0.12])
+    taus = np.zeros((60, model.nv))
+
+    def reached(qd):
+        motion = sj.rollout(model, q, qd, taus, 2e-3, forces=ground, fused=True, method="euler")
+        return jnp.sum(motion.q[..., -1, 4:])
+
+    qd = np.array([0.1, -0.2, 0.1, 0.5, 0.2, -0.4])
+    slope = jax.grad(reached)(qd)
+    d = rng.uniform(-1, 1, model.nv)
+    change = (reached(qd + H * d) - reached(qd - H * d)) / (2 * H)
+    assert slope @ d == pytest.approx(float(change), rel=1e-4, abs=1e-6)  # of differences
+    with pytest.raises(TraceError, match="fused=True"):
+        sj.step(model, q, qd, 2e-3, forces=sixd.RigidGround(points={model.body_names[-1]: [[0.0, 0.0, -0.1]]}))
+
+
+def test_fused_rollouts_say_what_they_lack(arm, state):
+    def last(tau):
+        return sj.rollout(arm, *state, tau, DT, fused=True).q[-1].sum()
+
+    with pytest.raises(TraceError, match="fused=False"):
+        jax.hessian(last)(np.zeros((3, 3)))
+    with pytest.raises(ScalarTypeError, match="expected an array with fused=True"):
+        sj.rollout(arm, *state, lambda t, q, qd: q, DT, fused=True, steps=3)

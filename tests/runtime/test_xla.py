@@ -9,7 +9,7 @@ from sixd.codegen.llvm.machine import CONTEXT, NO_MEMORY
 from sixd.codegen.xla import ROOTS
 from sixd.engine.artifact import handlers
 from sixd.runtime.cpython import common_context
-from sixd.runtime.xla import TABLE, Plan, device_words, load_handlers
+from sixd.runtime.xla import _RELEASED, TABLE, Plan, Table, device_words, load_handlers
 
 ROW = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
 LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
@@ -124,8 +124,12 @@ def test_code_gets_arrays_rows_and_steps(loaded):
     assert seen.pop() == [addresses, 4, [24, 0, 40], [0, *words[1:]]]
     frame = Frame([x[0], y], [z[0]], [0x1234_5678_9ABC, 1, 0, 0, 0])
     assert frame.call(loaded.address("cpu")) is None
-    assert seen == [[addresses]]
+    assert seen.pop() == [addresses]
+    # a plan that nothing holds stays for some time
     del plans
+    assert frame.call(loaded.address("cpu")) is None
+    for k in range(_RELEASED):
+        TABLE.find(k + 1, lambda: Plan([0], None))
     assert frame.call(loaded.address("cpu")) == ERROR
     assert "another process" in frame.messages[0][0]
     assert frame.messages[0][1] == 5
@@ -174,6 +178,9 @@ def test_kernels_are_launched_on_the_stream(loaded):
         values = [*(a.ctypes.data for a in (x, y, z)), 3, 0, 5, 130, 0xC0FFEE]
         expected = (0xF00, (3, 1, 1), (64, 1, 1), 4096, STREAM, values, None)
         assert seen == [("push", 0xAA), expected, ("pop",)]
+        more = Frame([x, y], [], [0xDEF, 130, 3, 0, 50, 1])
+        assert more.call(loaded.address("cuda")) is None
+        assert seen[-2][5] == [*values[:2], 3, 0, 130, 50, 1, 0xC0FFEE]
         answer[0] = 1
         assert frame.call(loaded.address("cuda")) == ERROR
         assert "refused to launch" in frame.messages[0][0]
@@ -190,3 +197,18 @@ def test_kernels_are_launched_on_the_stream(loaded):
         del plan, other, absent
     finally:
         TABLE.roots[:] = saved
+
+
+def test_table_grows_and_forgets():
+    """Many plans, held or not: the table has those that are held, and the latest others."""
+    table = Table()
+    held = [table.find(key, lambda key=key: Plan([key], None)) for key in range(1, 400)]
+    for key in range(1000, 5000):
+        table.find(key, lambda: Plan([0], None))
+    assert table.find(7, lambda: None) is held[6]
+    assert len(table) <= 399 + _RELEASED + 1
+    assert table._slots <= 4096
+    again = table.find(4999, lambda: None)
+    for key in range(6000, 7000):
+        table.find(key, lambda: Plan([0], None))
+    assert table.find(4999, lambda: None) is again

@@ -1,9 +1,10 @@
 """Handlers of XLA's foreign function interface, by which JAX calls compiled programs: LLVM code, no C++.
 
 A handler gets a call frame (``xla/ffi/api/c_api.h`` of jaxlib; offsets of its fields are below) with the data of the
-arrays and one attribute, an array of words: a key, the number of rows, then for each input and output the distance of
-its rows (0 repeats one row for all). It finds the plan of the key in a table of this process, so that programs that XLA
-keeps on disk hold no addresses. ``sixd.runtime.xla`` makes the table and the plans.
+arrays and one attribute, an array of words: a key, the number of rows, for each input and output the distance of its
+rows (0 repeats one row for all), and further arguments of a kernel, which follow the number of rows. It finds the plan
+of the key in a table of this process, so that programs that XLA keeps on disk hold no addresses. ``sixd.runtime.xla``
+makes the table and the plans.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ ROOTS = ("table", "major", "minor", "cuLaunchKernel", "cuCtxPushCurrent_v2", "cu
 PLAN = ("form", "code", "context")
 DEVICE_PLAN = ("shared", "threads", "devices")
 DEVICE = ("function", "counter", "context")
+MOST_WORDS = 8  # of a kernel's arguments beside those of every kernel
 
 # bytes from the start of a call frame, of XLA's table of functions, and of other structures
 _FRAME = {
@@ -31,7 +33,7 @@ _FRAME = {
     "outputs": 96,
 }
 _API = {"version": 32, "Error_Create": 48, "Stream_Get": 80, "DeviceOrdinal_Get": 184}
-_BUFFER_DATA, _ARRAY_DATA = 24, 16
+_BUFFER_DATA, _ARRAY_SIZE, _ARRAY_DATA = 24, 8, 16
 _METADATA = {"metadata": 24, "major": 24, "minor": 28, "traits": 32}
 _GRAPHS = 1  # trait: calls may be recorded in a CUDA graph
 _NOT_FOUND, _EXHAUSTED, _INTERNAL = 5, 8, 13
@@ -182,6 +184,7 @@ meta:
 run:
 {_field("attributes", "%frame", _FRAME["attributes"])}
   %attribute = load ptr, ptr %attributes, align 8
+{_field("size", "%attribute", _ARRAY_SIZE, "i64")}
 {_field("words", "%attribute", _ARRAY_DATA)}
   %plan = call ptr @find(ptr %words)
   %missing = icmp eq ptr %plan, null
@@ -243,7 +246,7 @@ exhausted:
 
 
 def _cuda() -> str:
-    most = 2 * MOST_ARRAYS + 2
+    most = 2 * MOST_ARRAYS + 2 + MOST_WORDS
     return f"""
 define internal ptr @ask(ptr %frame, i64 %offset, i64 %size, ptr %args) {{
 {_field("api", "%frame", _FRAME["api"])}
@@ -319,12 +322,28 @@ rest:
   %twice = shl i64 %arrays, 1
   %rows.to = getelementptr i64, ptr %data, i64 %twice
   store i64 %rows, ptr %rows.to, align 8
-  %last = add i64 %twice, 1
+  %more.first = add i64 %arrays, 2
+  %more.some = icmp slt i64 %more.first, %size
+  br i1 %more.some, label %more, label %end
+more:
+  %i = phi i64 [ %more.first, %rest ], [ %i.after, %more ]
+  %more.at = getelementptr i64, ptr %words, i64 %i
+  %more.word = load i64, ptr %more.at, align 8
+  %i.shifted = add i64 %i, %arrays
+  %i.to = sub i64 %i.shifted, 1
+  %more.to = getelementptr i64, ptr %data, i64 %i.to
+  store i64 %more.word, ptr %more.to, align 8
+  %i.after = add i64 %i, 1
+  %i.more = icmp slt i64 %i.after, %size
+  br i1 %i.more, label %more, label %end
+end:
+  %all = add i64 %size, %arrays
+  %last = sub i64 %all, 1
   %counter.to = getelementptr i64, ptr %data, i64 %last
   store i64 %counter, ptr %counter.to, align 8
   br label %point
 point:
-  %j = phi i64 [ 0, %rest ], [ %j.after, %point ]
+  %j = phi i64 [ 0, %end ], [ %j.after, %point ]
   %value = getelementptr i64, ptr %data, i64 %j
   %pointer.to = getelementptr ptr, ptr %pointers, i64 %j
   store ptr %value, ptr %pointer.to, align 8

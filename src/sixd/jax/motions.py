@@ -15,6 +15,7 @@ from sixd.errors import ScalarTypeError, ShapeError, TraceError
 from sixd.forces.elements import elements
 from sixd.jax.functions import as_array, call, common_dtype, evaluate
 from sixd.jax.operators import operator_of
+from sixd.jax.rollouts import roll, rolled_of
 from sixd.model.system import System, require_system
 from sixd.simulation.gradients.whole_step import MOST_OPERATIONS, Setting, step_request
 from sixd.simulation.problem import PROJECTED
@@ -68,31 +69,44 @@ def step(
     """
     where = "sixd.jax.step"
     require_system(where, model)
-    if callable(f_ext) and not hasattr(f_ext, "shape"):
-        raise ScalarTypeError(f"{where}: f_ext is a function, expected an array (…, nb, 6).")
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise ScalarTypeError(f"{where}: parameters is {parameters!r:.60}, expected a mapping of names to arrays.")
-    given = {"q": q, "qd": qd, "dt": dt, "t": t, "tau": tau}
-    given |= ({} if f_ext is None else {"f_ext": f_ext}) | dict(parameters or {})
+    setting, more = _setting(where, method, f_ext, forces, parameters, constraints, stabilisation)
+    given = {"q": q, "qd": qd, "dt": dt, "t": t, "tau": tau, **more}
     arrays = {name: as_array(where, name, x) for name, x in given.items() if x is not None or name != "tau"}
     # numbers do not widen arrays
     dtype = common_dtype([x for name, x in arrays.items() if name not in ("dt", "t") or hasattr(given[name], "dtype")])
     if tau is None:
         arrays["tau"] = jnp.zeros(model.nv, dtype)
-    every = tuple(forces) if isinstance(forces, (tuple, list)) else (forces,)
-    names = tuple(str(name) for name in parameters or {})
-    strength = positive(where, "stabilisation", stabilisation, "1/s")
-    setting = Setting(where, method, f_ext is not None, elements(where, every), names, constraints, strength)
     request = step_request(model, setting, dtype)
     if request is None:
         raise TraceError(
             f"{where}: a step of {model.name!r} by {method!r} iterates (dry friction, rigid limits, contact, the "
             f"midpoint rule) or has more than {MOST_OPERATIONS:,} operations, expected one that is a function as a "
-            f"whole. Use sixd.step, or sixd.rollout_gradient for gradients."
+            f"whole. Use sixd.jax.rollout(…, fused=True)."
         )
     order = [name.removeprefix("the ") for name in request.arrays]
     found = call(where, operator_of(model, request), tuple(order), [arrays[name].astype(dtype) for name in order])
     return found[0], found[1]
+
+
+def _setting(
+    where: str,
+    method: str = "rk4",
+    f_ext: Any = None,
+    forces: Any = (),
+    parameters: Mapping[str, Any] | None = None,
+    constraints: str = PROJECTED,
+    stabilisation: float = 20.0,
+) -> tuple[Setting, dict[str, Any]]:
+    """What acts in a step, and its arrays by name."""
+    if _is_function(f_ext):
+        raise ScalarTypeError(f"{where}: f_ext is a function, expected an array (…, nb, 6).")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise ScalarTypeError(f"{where}: parameters is {parameters!r:.60}, expected a mapping of names to arrays.")
+    every = tuple(forces) if isinstance(forces, (tuple, list)) else (forces,)
+    names = tuple(str(name) for name in parameters or {})
+    strength = positive(where, "stabilisation", stabilisation, "1/s")
+    setting = Setting(where, method, f_ext is not None, elements(where, every), names, constraints, strength)
+    return setting, ({} if f_ext is None else {"f_ext": f_ext}) | dict(parameters or {})
 
 
 def rollout(
@@ -104,6 +118,7 @@ def rollout(
     *,
     steps: int | None = None,
     t: Any = 0.0,
+    fused: bool = False,
     **options: Any,
 ) -> Motion:
     """The motion under given joint forces, or under a policy: all states, differentiable.
@@ -116,6 +131,8 @@ def rollout(
     dt : the step [s].
     steps : the number of steps under a policy.
     t : the time of the start [s].
+    fused : True to do all steps in one compiled loop, on a GPU in one launch; controls are then an array, and dt and t
+        numbers.
     options : method, f_ext, forces, parameters, constraints, stabilisation, as for ``step``.
 
     Returns
@@ -124,18 +141,19 @@ def rollout(
 
     Notes
     -----
-    A ``jax.lax.scan`` of ``step``, which see: differentiable to any order, forward and in reverse.
+    A ``jax.lax.scan`` of ``step``, which see: differentiable to any order, forward and in reverse. With ``fused`` it
+    has a first derivative in reverse (``jax.grad``) by the start, the controls, f_ext and parameters, and dry friction,
+    rigid limits, contact and the midpoint rule are there, too; of rows whose impulses were not found the gradients are
+    NaN.
     """
     where = "sixd.jax.rollout"
     require_system(where, model)
+    if fused:
+        return _fused(model, q, qd, controls, dt, steps, t, options)
     q, qd, dt, t = (as_array(where, name, x) for name, x in (("q", q), ("qd", qd), ("dt", dt), ("t", t)))
-    taus = None if callable(controls) and not hasattr(controls, "shape") else as_array(where, "controls", controls)
+    taus = None if _is_function(controls) else _controls(where, model, controls, steps)
     if taus is None and steps is None:
         raise ScalarTypeError(f"{where}: controls is a function, expected steps=, the number of steps, with it.")
-    if taus is not None and (taus.ndim < 2 or taus.shape[-1] != model.nv):
-        raise ShapeError(f"{where}: controls has shape {taus.shape}, expected (..., steps, {model.nv}).")
-    if taus is not None and steps not in (None, taus.shape[-2]):
-        raise ScalarTypeError(f"{where}: steps is {steps}, expected {taus.shape[-2]}, as controls have, or None.")
     count = whole(where, "steps", steps, least=0) if taus is None else taus.shape[-2]
     dtype = common_dtype([q, qd] if taus is None else [q, qd, taus])
     h, start = dt.astype(dtype), t.astype(dtype)
@@ -144,7 +162,8 @@ def rollout(
     def one(state: Any, given: Any) -> Any:
         k, tau = given
         now = start + k * h
-        after = step(model, *state, h, tau=policy(now, *state) if taus is None else tau, t=now, **options)
+        q, qd = state
+        after = step(model, q, qd, h, tau=policy(now, q, qd) if taus is None else tau, t=now, **options)
         return after, after
 
     first: tuple[Any, ...] = _start(model, q.astype(dtype), qd.astype(dtype), taus, dtype, options)
@@ -156,6 +175,41 @@ def rollout(
     _, records = jax.lax.scan(one, first, series)
     states = [jnp.concatenate([x[None], y]) for x, y in zip(first, records, strict=True)]
     return Motion(*(jnp.moveaxis(x, 0, -2) for x in states))
+
+
+def _is_function(x: Any) -> bool:
+    return callable(x) and not hasattr(x, "shape")
+
+
+def _controls(where: str, model: System, controls: Any, steps: int | None) -> Any:
+    """Given joint forces, as an array."""
+    taus = as_array(where, "controls", controls)
+    if taus.ndim < 2 or taus.shape[-1] != model.nv:
+        raise ShapeError(f"{where}: controls has shape {taus.shape}, expected (..., steps, {model.nv}).")
+    if steps not in (None, taus.shape[-2]):
+        raise ScalarTypeError(f"{where}: steps is {steps}, expected {taus.shape[-2]}, as controls have, or None.")
+    return taus
+
+
+def _fused(
+    model: System, q: Any, qd: Any, controls: Any, dt: Any, steps: int | None, t: Any, options: Mapping[str, Any]
+) -> Motion:
+    """All steps in one call."""
+    where = "sixd.jax.rollout"
+    if _is_function(controls):
+        raise ScalarTypeError(f"{where}: controls is a function, expected an array with fused=True.")
+    taus = _controls(where, model, controls, steps)
+    setting, more = _setting(where, **options)
+    extra = [as_array(where, name, x) for name, x in more.items()]
+    dtype = common_dtype([as_array(where, "q", q), as_array(where, "qd", qd), taus, *extra])
+    first, rate = (as_array(where, name, x).astype(dtype) for name, x in (("q", q), ("qd", qd)))
+    q, qd = _start(model, first, rate, taus, dtype, options)
+    if taus.shape[-2] == 0:
+        return Motion(q[..., None, :], qd[..., None, :])
+    h = positive(where, "dt", dt, "s", zero=False)
+    rolled = rolled_of(model, setting, dtype)
+    given = (q, qd, taus.astype(dtype), *(x.astype(dtype) for x in extra))
+    return Motion(*roll(rolled, float(h), float(t), given))
 
 
 def _start(model: System, q: Any, qd: Any, taus: Any, dtype: str, options: Mapping[str, Any]) -> tuple[Any, Any]:

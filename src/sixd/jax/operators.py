@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import weakref
-from functools import cached_property
 from typing import Any
 
 from sixd.codegen.nvptx.launch import block_of
@@ -22,13 +21,16 @@ from sixd.engine.targets import cuda
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.runtime.cuda.device import device, own_architecture
-from sixd.runtime.xla import TABLE, Plan, device_words
+from sixd.runtime.xla import TABLE, Hold, Plan, device_words
 
 Shape = tuple[int, ...]
 
 
 class Operator:
     """A request of a system: ``inputs`` and ``outputs`` are the core shapes of its arrays."""
+
+    head = 0  # inputs before the others that only the processor's code takes
+    tail: tuple[int, ...] = ()  # further arguments of a kernel
 
     def __init__(self, system: System, request: Request, key: tuple[Any, ...], outputs: tuple[Shape, ...]) -> None:
         self.system, self.request, self.key = system, request, key
@@ -58,17 +60,8 @@ class Operator:
 
     # code -------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _digest(self) -> bytes:
-        return hashlib.sha256(repr(self.key).encode()).digest()
-
-    def number(self, form: str) -> int:
-        """The key of a plan of this operator: the same for equal operators in every process, if it can be."""
-        found = hashlib.sha256(self._digest + form.encode()).digest()
-        return int.from_bytes(found[:8], "little") >> 1 | 1
-
-    def cpu_plan(self, rows: int) -> tuple[int, Plan]:
-        """The key and the plan of the code for that many rows."""
+    def cpu_plan(self, rows: int) -> tuple[int, Hold]:
+        """The key and a hold on the plan of the code for that many rows."""
         form = "entry" if rows == 1 else "loop"
 
         def make() -> Plan:
@@ -80,11 +73,11 @@ class Operator:
                 return Plan([0, code.entry, code.entry_context], made)
             return Plan([1, code.loop, code.loop_context], made)
 
-        key = self.number(form)
+        key = number_of(self.key, form)
         return key, TABLE.find(key, make)
 
-    def cuda_plan(self, devices: list[int]) -> tuple[int, Plan]:
-        """The key and the plan of the code for these GPUs, on which it is loaded."""
+    def cuda_plan(self, devices: list[int], rows: int) -> tuple[int, Hold]:
+        """The key and a hold on the plan of the code for these GPUs, on which it is loaded."""
 
         def make() -> Plan:
             request = self.request._replace(target=cuda(own_architecture(self.name)))
@@ -100,13 +93,19 @@ class Operator:
             threads, shared = block_of(part.image.functions["shared"])
             return Plan(device_words(shared, threads, entries), made)
 
-        key = self.number(f"cuda {devices}")
+        key = number_of(self.key, f"cuda {devices}")
         return key, TABLE.find(key, make)
+
+
+def number_of(key: tuple[Any, ...], form: str) -> int:
+    """The key of a plan: the same for equal operators in every process, if it can be."""
+    found = hashlib.sha256(repr((key, form)).encode()).digest()
+    return int.from_bytes(found[:8], "little") >> 1 | 1
 
 
 def operator_of(system: System, request: Request) -> Operator:
     """The operator of a request of a function of the library or of a kernel."""
-    found = remember(system, ("operator of XLA", request), list)
+    found: list[weakref.ref[Operator]] = remember(system, ("operator of XLA", request), list)
     made = found[0]() if found else None  # weak: it holds the system
     if made is None:
         made = _make(system, request)

@@ -25,7 +25,7 @@ from sixd.codegen.xla import ROOTS
 from sixd.engine.artifact import handlers
 from sixd.jax.operators import Operator, Shape
 from sixd.runtime.cuda.driver import driver
-from sixd.runtime.xla import TABLE, Plan, load_handlers
+from sixd.runtime.xla import TABLE, Hold, load_handlers
 
 CPU, CUDA = "sixd_cpu", "sixd_cuda"  # names of the handlers
 _KEPT = 512  # operators that are called outside of jit, whose programs are kept
@@ -117,21 +117,22 @@ def _lower(platform: str, context: Any, *operands: Any, operator: Operator, by: 
     if by is not None:
         operator = operator.jvp(by)
     shapes = [x.shape for x in context.avals_in]
-    batch = _batch(shapes, operator.inputs)
-    rows = math.prod(batch)
+    rows = math.prod(_batch(shapes, operator.inputs))
     sizes = [
         0 if shape == core else math.prod(core) for shape, core in zip(shapes, operator.inputs, strict=True)
     ] + [math.prod(core) for core in operator.outputs]  # fmt: skip
     _register(platform)
-    plan: Plan
+    hold: Hold
     if platform == "cuda":
-        number, plan = operator.cuda_plan([d.local_hardware_id for d in jax.local_devices(backend="cuda")])
-        unit = 1
+        devices = [d.local_hardware_id for d in jax.local_devices(backend="cuda")]
+        number, hold = operator.cuda_plan(devices, rows)
+        context = context.replace(avals_in=context.avals_in[operator.head :])
+        operands, sizes, unit = operands[operator.head :], sizes[operator.head :], 1
     else:
-        number, plan = operator.cpu_plan(rows)
+        number, hold = operator.cpu_plan(rows)
         unit = np.dtype(operator.dtype).itemsize
-    context.module_context.add_keepalive(plan)
-    words = np.array([number, rows, *(unit * size for size in sizes)], dtype=np.int64)
+    context.module_context.add_keepalive(hold)
+    words = np.array([number, rows, *(unit * size for size in sizes), *operator.tail], dtype=np.int64)
     return jax.ffi.ffi_lowering(CUDA if platform == "cuda" else CPU)(context, *operands, words=words)
 
 

@@ -246,6 +246,11 @@ class Rollout:
         # kept whole, since it owns what the ufunc points to
         self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, given, outputs, loaded)
 
+    @property
+    def loop(self) -> tuple[int, int]:
+        """The addresses of its inner loop and of the loop's context."""
+        return self._loop.address, self._loop.context
+
     def __call__(
         self, counts: Array, arrays: Sequence[Array], out: Sequence[Array | None] | None = None
     ) -> list[Array]:

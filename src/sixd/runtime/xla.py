@@ -1,7 +1,6 @@
 """What handlers of XLA's foreign function interface find in this process: a table of plans by key.
 
-Programs that XLA compiled refer to a plan by its key. A plan is entered while an object here holds it; XLA's programs
-keep that object alive. See ``sixd.codegen.xla``.
+Programs that XLA compiled refer to a plan by its key, and JAX keeps an object that holds it. See ``sixd.codegen.xla``.
 """
 
 from __future__ import annotations
@@ -18,29 +17,55 @@ from sixd.runtime.machine_code import Image, Loaded
 
 _LOCK = Lock()
 _FIRST = 256  # slots of the first table
+_RELEASED = 256  # plans that nothing holds are kept
 _FORMER = 8  # tables before that are kept: a handler may be reading one
 
 
+class Plan:
+    """The words of a plan, and what keeps the code alive that they refer to."""
+
+    def __init__(self, words: Sequence[int], owner: Any) -> None:
+        self._words = (ctypes.c_uint64 * len(words))(*words)
+        self.address = ctypes.addressof(self._words)
+        self._owner = owner
+
+
+class Hold:
+    """Has a plan stay in the table."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+
 class Table:
-    """Plans by key, in memory that handlers read without a lock: open addressing, at most half full."""
+    """Plans by key, in memory that handlers read without a lock: open addressing, at most half full.
+
+    A plan stays while an object of :class:`Hold` is alive, and then for some time: XLA runs programs after Python has
+    dropped them.
+    """
 
     def __init__(self) -> None:
         self.roots = (ctypes.c_uint64 * len(ROOTS))()
-        self._plans: dict[int, weakref.ref[Plan]] = {}
+        self._plans: dict[int, Plan] = {}
+        self._holds: dict[int, weakref.ref[Hold]] = {}
+        self._released: dict[int, None] = {}  # keys, the oldest first
+        # holds that are gone; handled at the next call, since the garbage collector may come at any time
+        self._dropped: deque[tuple[int, weakref.ref[Hold]]] = deque()
         self._former: deque[Any] = deque(maxlen=_FORMER)
         self._words: Any = None
         self._begin(_FIRST)
 
+    def __len__(self) -> int:
+        return len(self._plans)
+
     def _begin(self, slots: int) -> None:
-        """Use a new table of that many slots, with the plans that are alive."""
+        """Use a new table of that many slots, with the plans that there are."""
         words = (ctypes.c_uint64 * (1 + 2 * slots))()
         self._former.append(self._words)
         words[0] = slots - 1
         self._words, self._slots, self._used = words, slots, 0
-        for key, found in list(self._plans.items()):
-            plan = found()
-            if plan is not None:
-                self._write(key, plan.address)
+        for key, plan in list(self._plans.items()):
+            self._write(key, plan.address)
         self.roots[ROOTS.index("table")] = ctypes.addressof(words)
 
     def _write(self, key: int, address: int) -> None:
@@ -52,39 +77,41 @@ class Table:
             self._words[1 + 2 * slot] = key
             self._used += 1
 
-    def find(self, key: int, make: Callable[[], Plan]) -> Plan:
-        """The plan of a key, made and entered if it is not there."""
+    def find(self, key: int, make: Callable[[], Plan]) -> Hold:
+        """A hold on the plan of a key, which is made and entered if it is not there."""
         with _LOCK:
-            found = self._plans.get(key)
-            plan = None if found is None else found()
-        if plan is not None:
-            return plan
+            self._release()
+            if key in self._plans:
+                return self._hold(key)
         made = make()  # compiles: without the lock
         with _LOCK:
-            found = self._plans.get(key)
-            plan = None if found is None else found()
-            if plan is None:
-                plan = made
-                self._plans[key] = weakref.ref(made, lambda ref: self._drop(key, ref))
+            if key not in self._plans:
+                self._plans[key] = made
                 if 2 * (self._used + 1) > self._slots:
                     self._begin(self._slots * (2 if 4 * len(self._plans) > self._slots else 1))
                 self._write(key, made.address)
-        return plan
+            return self._hold(key)
 
-    def _drop(self, key: int, ref: weakref.ref[Plan]) -> None:
-        with _LOCK:
-            if self._plans.get(key) is ref:
-                del self._plans[key]
-                self._write(key, 0)
+    def _hold(self, key: int) -> Hold:
+        found = self._holds.get(key)
+        hold = None if found is None else found()
+        if hold is None:
+            hold = Hold(self._plans[key])
+            self._holds[key] = weakref.ref(hold, lambda ref: self._dropped.append((key, ref)))
+            self._released.pop(key, None)
+        return hold
 
-
-class Plan:
-    """The words of a plan, and what keeps the code alive that they refer to."""
-
-    def __init__(self, words: Sequence[int], owner: Any) -> None:
-        self._words = (ctypes.c_uint64 * len(words))(*words)
-        self.address = ctypes.addressof(self._words)
-        self._owner = owner
+    def _release(self) -> None:
+        """Let plans go that nothing holds, once enough others were released after them."""
+        while self._dropped:
+            key, ref = self._dropped.popleft()
+            if self._holds.get(key) is ref:
+                del self._holds[key]
+                self._released[key] = None
+        while len(self._released) > _RELEASED:
+            old = next(iter(self._released))
+            del self._released[old], self._plans[old]
+            self._write(old, 0)
 
 
 def device_words(shared: int, threads: int, entries: Sequence[tuple[int, ...] | None]) -> list[int]:

@@ -18,7 +18,7 @@ from sixd.errors import ScalarTypeError
 from sixd.model.memo import remember
 from sixd.model.system import System, require_system
 from sixd.symbolic.newton import result as newton
-from sixd.torch.operators import Call, call_of, keep, operator_into, run
+from sixd.torch.operators import Call, call_of, keep, run, run_into
 from sixd.torch.tensors import NAMES, as_tensor, checked_out, kind_of
 
 _MODULES = (dynamics, frames, bodies, constraints, derivatives, manifold, newton)
@@ -98,7 +98,7 @@ def evaluate(
     if out is None:
         return run(tensors, handle)
     results = checked_out(name, tensors, out, dtype, device)
-    operator_into(tensors, results, handle)
+    run_into(tensors, results, handle)
     return results
 
 

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from sixd.engine.artifact import trace_request
@@ -21,7 +22,7 @@ from sixd.errors import ModelError
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.torch.tensors import Shape, batch_of, mapped, summed_to
-from sixd.torch.transforms import Tensors, transformed
+from sixd.torch.transforms import Tensors, define, transformed
 
 _NUMBERS = itertools.count(1)
 # by handle; the memo of a call's system holds it, an autograd graph, or _COMPILED
@@ -69,6 +70,7 @@ class Call(Handled):
         self.inputs: tuple[Shape, ...] = tuple(request.function.core(system, name) for name in self.names)
         self.dimensions = tuple(map(len, self.inputs))
         self._outputs: tuple[Shape, ...] | None = None
+        self._derivatives: dict[tuple[str, tuple[int, ...]], Call] = {}
 
     @property
     def outputs(self) -> tuple[Shape, ...]:
@@ -80,27 +82,42 @@ class Call(Handled):
 
     def gradient(self, by: tuple[int, ...]) -> Call:
         """The call (x…, w…) -> gradients of w·y by the inputs of these numbers."""
-        return call_of(self.system, vjp_request(self.system, self.request, by))
+        return self._derivative("gradient", by)
 
     def slope(self, by: tuple[int, ...]) -> Call:
         """The call (x…, dx…) -> dy, the derivative along directions of the inputs of these numbers."""
-        return call_of(self.system, jvp_request(self.system, self.request, by))
+        return self._derivative("slope", by)
+
+    def _derivative(self, kind: str, by: tuple[int, ...]) -> Call:
+        found = self._derivatives.get((kind, by))
+        if found is None:
+            derive = vjp_request if kind == "gradient" else jvp_request
+            found = self._derivatives[kind, by] = call_of(self.system, derive(self.system, self.request, by))
+        return found
 
     def __call__(self, tensors: Sequence[torch.Tensor], out: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
         """Evaluate it; ``out``, if there are some, get the results."""
         function, choices, *_ = self.request
-        own, f_ext = self.request.split(tuple(map(_array, tensors)))
+        # a copy of strided tensors: kernels take these on a way that is 100 us longer
+        dense = [x.contiguous() if x.is_cpu else x for x in tensors]
+        own, f_ext = self.request.split(tuple(map(_array, dense)))
         into = tuple(map(_array, out)) if len(out) > 1 else _array(out[0]) if out else None
         if function.adapt is None:
             found = call(function, self.system, own, f_ext, into, choices)
         else:
             found = evaluate(function, self.system, choices, own, f_ext, into)
-        return [torch.as_tensor(x) for x in (found if isinstance(found, tuple) else (found,))]
+        return [_tensor(x) for x in (found if isinstance(found, tuple) else (found,))]
 
 
 def _array(x: torch.Tensor) -> Any:
     """A tensor as kernels take it."""
-    return x.detach().numpy() if x.device.type == "cpu" else x.detach()
+    plain = x.detach() if x.requires_grad else x
+    return plain.numpy() if plain.is_cpu else plain
+
+
+def _tensor(x: Any) -> torch.Tensor:
+    """A result as a tensor."""
+    return torch.from_numpy(x) if type(x) is np.ndarray else torch.as_tensor(x)
 
 
 def call_of(system: System, request: Request) -> Call:
@@ -111,17 +128,17 @@ def call_of(system: System, request: Request) -> Call:
 # the operator -------------------------------------------------------------------------------------
 
 
-@torch.library.custom_op("sixd::call", mutates_args=())
-def operator(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
-    """The results of a call."""
+def _results(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
     return handled(handle)(arrays)
 
 
-@operator.register_fake
 def _shapes(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
     made = handled(handle)
     batch = batch_of(arrays, made.dimensions)
     return [arrays[0].new_empty((*batch, *core)) for core in made.outputs]
+
+
+operator = define("call(Tensor[] arrays, int handle) -> Tensor[]", _results, _shapes)
 
 
 def _remember(ctx: Any, arrays: Tensors, facts: tuple[Any, ...], results: Tensors) -> None:
@@ -164,11 +181,19 @@ run = transformed(operator, _remember, _gradient, _mapped, _slope)
 
 
 @torch.library.custom_op("sixd::call_into", mutates_args={"out"})
-def operator_into(arrays: Sequence[torch.Tensor], out: Sequence[torch.Tensor], handle: int) -> None:
-    """Write the results of a call into ``out``."""
+def _operator_into(arrays: Sequence[torch.Tensor], out: Sequence[torch.Tensor], handle: int) -> None:
     handled(handle)(arrays, out)
 
 
-@operator_into.register_fake
+@_operator_into.register_fake
 def _nothing(arrays: Sequence[torch.Tensor], out: Sequence[torch.Tensor], handle: int) -> None:
     return None
+
+
+def run_into(arrays: Sequence[torch.Tensor], out: Sequence[torch.Tensor], handle: int) -> None:
+    """Write the results of a call into ``out``, tensors without gradients."""
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        _operator_into(arrays, out, handle)
+    else:  # the way through an operator takes 20 us
+        handled(handle)(arrays, out)
+        torch.autograd.graph.increment_version(out)

@@ -23,7 +23,7 @@ from sixd.simulation.gradients.whole_step import Setting
 from sixd.simulation.stepping.compiled_steps import UNSOLVED
 from sixd.torch.operators import Handled, handled
 from sixd.torch.tensors import Shape, batch_of, mapped, summed_to
-from sixd.torch.transforms import Tensors, transformed
+from sixd.torch.transforms import Tensors, define, transformed
 
 _ALONG = ("q", "qd")
 
@@ -138,13 +138,10 @@ def rolled_of(system: System, setting: Setting, dtype: str) -> Rolled:
 # the operators ------------------------------------------------------------------------------------
 
 
-@torch.library.custom_op("sixd::rollout", mutates_args=())
-def operator(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
-    """The records of steps of length dt [s] that begin at the time t [s]."""
+def _there(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
     return handled(handle).there(arrays, dt, t)
 
 
-@operator.register_fake
 def _shapes(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
     made, q = handled(handle), arrays[0]
     batch, steps = batch_of(arrays, made.dimensions), arrays[2].shape[-2]
@@ -152,18 +149,23 @@ def _shapes(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) ->
     return [*found, q.new_empty(batch)] if made.counts(q.device) else found
 
 
-@torch.library.custom_op("sixd::rollout_gradient", mutates_args=())
-def gradient_operator(tensors: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
-    """The gradients of a rollout, from its records, controls, constants, and the weights of q and qd."""
+def _back(tensors: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
     return handled(handle).back(list(tensors), dt, t)
 
 
-@gradient_operator.register_fake
 def _gradient_shapes(tensors: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
     made, q = handled(handle), tensors[0]
     batch, system, steps = q.shape[:-2], made.system, q.shape[-2] - 1
     cores = [(system.nq,), (system.nv,), (steps, system.nv), *made.constants.values()]
     return [q.new_empty((*batch, *core)) for core in cores]
+
+
+# the records of steps of length dt [s] that begin at the time t [s]
+operator = define("rollout(Tensor[] arrays, int handle, float dt, float t) -> Tensor[]", _there, _shapes)
+# the gradients of a rollout, from its records, controls, constants, and the weights of q and qd
+gradient_operator = define(
+    "rollout_gradient(Tensor[] tensors, int handle, float dt, float t) -> Tensor[]", _back, _gradient_shapes
+)
 
 
 def _remember(ctx: Any, arrays: Tensors, facts: tuple[Any, ...], results: Tensors) -> None:

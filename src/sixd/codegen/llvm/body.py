@@ -29,7 +29,7 @@ TABLE: dict[Op, Callable[..., Value]] = {
     Op.ADD: lambda code, a, b: a + b,
     Op.SUB: lambda code, a, b: a - b,
     Op.MUL: lambda code, a, b: a * b,
-    Op.DIV: lambda code, a, b: a / b,
+    Op.DIV: lambda code, a, b: code.divide(a, b),
     Op.NEG: lambda code, a: -a,
     Op.LT: lambda code, a, b: a < b,
     Op.LE: lambda code, a, b: a <= b,

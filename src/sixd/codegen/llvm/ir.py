@@ -252,6 +252,13 @@ class Code:
             return a * b + c
         return self.intrinsic("fma", a, self.lift(b, a.type), self.lift(c, a.type))
 
+    def divide(self, a: Value, b: Value) -> Value:
+        """a/b."""
+        reciprocal = self.module.reciprocal
+        if reciprocal is not None and a.text == self.const(1.0, a.type).text:
+            return reciprocal(self, b)
+        return a / b
+
     def polynomial(self, x: Value, coefficients: Iterable[float]) -> Value:
         """Horner's rule; the coefficient of the highest power comes last."""
         *rest, high = coefficients
@@ -272,37 +279,37 @@ class Code:
         self.module.declare(f"declare i1 {full}({condition.type})")
         return self.emit(Type("i1"), f"call i1 {full}({condition})")
 
-    def rarely(self, function: str, *cases: tuple[Value, ...]) -> list[Value]:
-        """For each case (condition, usual, *args) ``usual``, but if a condition holds in any lane, the module's
-        ``function(*args, usual, condition)``.
-
-        Those are cold calls out of line, with all lanes as arguments, which return values of ``usual``'s type. One
-        test and one branch serve all cases.
-        """
+    def rarely(self, write: Callable[..., Value], *cases: tuple[Value, ...]) -> list[Value]:
+        """For each case (condition, usual, *args) ``usual``, but if a condition holds in any lane, the value of
+        ``write(condition, usual, *args)``, which appends its code. One test and one branch serve all cases."""
         cold, after, before = self.label("cold"), self.label("after"), self.block
         needed = self.any(reduce(or_, (condition for condition, *_ in cases)))
         self.do(f"br i1 {needed.text}, label %{cold}, label %{after}, !prof !0")
         self.begin(cold)
-        rare = []
-        for condition, usual, *args in cases:
-            given = ", ".join(map(str, (*args, usual, condition)))
-            rare.append(self.emit(usual.type, f"call {usual.type} @{function}({given}, ptr %context)"))
+        rare = [write(*case) for case in cases]
+        end = self.block
         self.do(f"br label %{after}")
         self.begin(after)
         return [
-            self.emit(usual.type, f"phi {usual.type} [ {usual.text}, %{before} ], [ {y.text}, %{cold} ]")
+            self.emit(usual.type, f"phi {usual.type} [ {usual.text}, %{before} ], [ {y.text}, %{end} ]")
             for (_, usual, *_), y in zip(cases, rare, strict=True)
         ]
 
 
 class Module:
-    """Functions and declarations as text, and whether the processor has fused multiply-add, and a heap.
+    """Functions and declarations as text, and whether the machine has fused multiply-add, and is a GPU.
 
-    ``effort`` is the level, 1 or 2, of LLVM's code generator.
+    ``effort`` is the level, 1 or 2, of LLVM's code generator. ``reciprocal(code, x)`` appends 1/x, if a division is not
+    the best way.
     """
 
-    def __init__(self, has_fma: bool = True, has_heap: bool = True) -> None:
-        self.has_fma, self.has_heap, self.effort = has_fma, has_heap, 2
+    def __init__(
+        self,
+        has_fma: bool = True,
+        on_gpu: bool = False,
+        reciprocal: Callable[[Code, Value], Value] | None = None,
+    ) -> None:
+        self.has_fma, self.on_gpu, self.reciprocal, self.effort = has_fma, on_gpu, reciprocal, 2
         self._declared: dict[str, None] = {}
         self._functions: dict[str, str] = {}
 

@@ -242,7 +242,7 @@ class _Writer:
         self.table.append(np.array([end << 32], np.uint64))
         self.module.define_raw(_table_text(f"{self.name}.table", np.concatenate(self.table)))
         size = (self.weighted + 1) * self.type.bytes
-        on_heap = size > ON_STACK and self.module.has_heap
+        on_heap = size > ON_STACK and not self.module.on_gpu
         if not on_heap:
             code.do(f"%work = alloca [{size} x i8], align {LINE}")
         else:

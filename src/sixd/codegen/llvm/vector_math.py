@@ -115,12 +115,27 @@ def _rare(code: Code, name: str, *numbers: Value) -> Value:
 
 def _where_rare(code: Code, name: str, *cases: tuple[Value, ...]) -> list[Value]:
     """For each case (condition, usual, *args) ``usual``, but where the condition holds the function of that name in
-    ``RARE``, or libm's without fma."""
+    ``RARE``, or libm's without fma.
+
+    That is a cold call out of line, with all lanes as arguments. On GPUs, where a call takes registers from all code
+    around it, the function is written into the code.
+    """
     _, usual, *args = cases[0]
     function = f"{name}_{usual.type.suffix}"
+
+    def call(condition: Value, usual: Value, *args: Value) -> Value:
+        given = ", ".join(map(str, (*args, usual, condition)))
+        return code.emit(usual.type, f"call {usual.type} @{function}({given}, ptr %context)")
+
+    def written(condition: Value, usual: Value, *args: Value) -> Value:
+        y = RARE[name](code, *(x if x.type.kind == "double" else x.convert("double") for x in args))
+        return condition.where(y if usual.type.kind == "double" else y.convert("float"), usual)
+
+    if code.module.on_gpu:
+        return code.rarely(written, *cases)
     if not code.module.has(function):
         _define_by_lanes(code.module, function, name, usual.type, len(args))
-    return code.rarely(function, *cases)
+    return code.rarely(call, *cases)
 
 
 RARE: dict[str, Callable[..., Value]] = {"angle": small_angle}

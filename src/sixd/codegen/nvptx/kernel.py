@@ -15,6 +15,7 @@ from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
 from sixd.codegen.nvptx.launch import WARP
 from sixd.codegen.nvptx.memory import INDEX, SHARED, Rows, Shares, Strided
+from sixd.codegen.nvptx.reciprocal import reciprocal
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program
 
@@ -33,7 +34,7 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
 
     Rows are suspect where the sum of squares of the outputs is above ``limit`` or NaN.
     """
-    module = Module(has_heap=False)
+    module = Module(on_gpu=True, reciprocal=reciprocal)
     code, type = Code(module), Type(KINDS[dtype])
     assert layout == "rows" or can_be_strided(program)
     shared = shared_bytes(program, dtype, layout)

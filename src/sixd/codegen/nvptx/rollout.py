@@ -20,6 +20,7 @@ from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
 from sixd.codegen.llvm.rolled import is_large
 from sixd.codegen.llvm.rollout import ROLLED_FROM, Works, write_rollout
 from sixd.codegen.nvptx.kernel import MOST_ANGLES, find_row, order_of
+from sixd.codegen.nvptx.reciprocal import reciprocal
 from sixd.codegen.nvptx.records import Records, tile_bytes
 from sixd.trace.program import Program
 from sixd.trace.stages import Recipe
@@ -31,7 +32,7 @@ FEW = 250  # live values
 
 def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
     """The LLVM module of the kernel."""
-    module, type = Module(has_heap=False), Type(KINDS[dtype])
+    module, type = Module(on_gpu=True, reciprocal=reciprocal), Type(KINDS[dtype])
     calls = Counter(id(work.program) for work in recipe.works)
 
     def inlined(program: Program) -> bool:

@@ -99,16 +99,22 @@ class DeviceRollout:
             results[k] = library.empty(arrays[0], plan.shapes[k])
         if plan.rows:
             gpu = device(self.name, number)
-            kernel, stream = self._load(gpu), library.stream(number)
-            threads = min(max(plan.rows // BLOCKS // WARP, 1) * WARP, THREADS)
-            blocks, shared = -(-plan.rows // threads), self._image.functions["shared"] * (threads // WARP)
+            kernel, stream = self.load(gpu), library.stream(number)
+            threads, shared = self.block(plan.rows)
+            blocks = -(-plan.rows // threads)
             addresses = [look(x)[1] for x in (*given, *results)]
             for rows, words in plan.launches:
                 starts = (addresses[x.array] + x.offset for x in rows)
                 gpu.launch(self.name, kernel, blocks, threads, shared, stream, (*starts, *words, kernel.counter))
         return results
 
-    def _load(self, gpu: Device) -> Loaded:
+    def block(self, rows: int) -> tuple[int, int]:
+        """The threads of a block and its shared memory [bytes], for that many rows."""
+        threads = min(max(rows // BLOCKS // WARP, 1) * WARP, THREADS)
+        return threads, self._image.functions["shared"] * (threads // WARP)
+
+    def load(self, gpu: Device) -> Loaded:
+        """Its kernel on a device."""
         if gpu.number not in self._loaded:
             with self._lock:
                 if gpu.number not in self._loaded:

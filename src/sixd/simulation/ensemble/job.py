@@ -85,9 +85,13 @@ def run(job: Job, first: int, own: dict[str, Array]) -> ChunkResult:
             facts[name] = [x for part in parts for x in part.facts[name]]
     names = ["q", "qd", *["tau"] * job.forced]
     names += [name for name in ("internal", "friction") if getattr(parts[0], name) is not None]
-    arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    arrays = {name: _joined([getattr(part, name) for part in parts]) for name in names}
     processor = cpu.machine_key()
     return ChunkResult(parts[0].t, arrays, facts, processor if job.device == "cpu" else f"{job.device} {processor}")
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)  # records may be gigabytes: not copied for nothing
 
 
 def _simulated(job: Job, given: dict[str, Any], seed: Any) -> Trajectory:

@@ -45,10 +45,14 @@ class Results:
     def _store(self, first: int, stop: int, result: ChunkResult) -> None:
         if not self.arrays:
             self.t = result.t
-            self.arrays = {name: np.empty((self.count, *x.shape[1:]), x.dtype) for name, x in result.arrays.items()}
+            every = stop - first == self.count  # one chunk: its arrays are those of the result
+            self.arrays = {
+                name: x if every else np.empty((self.count, *x.shape[1:]), x.dtype) for name, x in result.arrays.items()
+            }
             self.facts = {**result.facts, **{name: [None] * self.count for name in PER_ROW if name in result.facts}}
         for name, x in result.arrays.items():
-            self.arrays[name][first:stop] = x
+            if self.arrays[name] is not x:
+                self.arrays[name][first:stop] = x
         for name in PER_ROW:
             if name in self.facts:
                 self.facts[name][first:stop] = result.facts[name]
@@ -57,7 +61,7 @@ class Results:
 
     def trajectory(self, facts: Mapping[str, Any]) -> Trajectory:
         """Return the trajectory of all rows, in order; missing rows are NaN."""
-        for x in self.arrays.values():
+        for x in self.arrays.values() if not self.done.all() else ():
             x[~self.done] = np.nan
         names = ("q", "qd", "internal", "tau", "friction")
         records = Records(self.t, *(self.arrays.get(name) for name in names))  # type: ignore[arg-type]

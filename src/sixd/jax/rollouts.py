@@ -1,0 +1,200 @@
+"""Rollouts in one call: all steps of all rows in one compiled loop, on a GPU in one launch, and the way back.
+
+The way there records the states; the way back does each step once more from its state, and carries gradients through
+it. That is a first derivative in reverse; ``sixd.jax.step`` has the others.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sixd.codegen.xla import DEVICE
+from sixd.engine.targets import Target, cpu, cuda
+from sixd.errors import TraceError
+from sixd.jax.functions import call
+from sixd.jax.operators import Shape, number_of
+from sixd.model.memo import remember
+from sixd.model.system import System
+from sixd.runtime.cuda.device import device, own_architecture
+from sixd.runtime.xla import TABLE, Hold, Plan, device_words
+from sixd.simulation.gradients.adjoint_steps import TAU, Pair, steps_there_and_back
+from sixd.simulation.gradients.whole_step import Setting
+from sixd.simulation.stepping.compiled_steps import UNSOLVED
+
+_ALONG = ("q", "qd")
+_WHERE = "sixd.jax.rollout"
+
+
+class Rolled:
+    """The steps of a setting for one system, there and back."""
+
+    def __init__(self, system: System, setting: Setting, dtype: str, key: bytes) -> None:
+        setting.check(system)
+        self.system, self.setting, self.dtype, self.key = system, setting, dtype, key
+        problem = setting.problem(system, dtype)
+        self.constants: dict[str, Shape] = {k: x for k, x in problem.constants.items() if k != "tau"}
+        self.start = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
+        self._pairs: dict[Target, Pair] = {}
+
+    def pair(self, platform: str) -> Pair:
+        """The code for the processor ("cpu") or for GPUs."""
+        target = cpu if platform == "cpu" else cuda(own_architecture(_WHERE))
+        if target not in self._pairs:
+            problem = self.setting.problem(self.system, self.dtype)
+            made = steps_there_and_back(problem, self.setting.method, self.dtype, None, target, _ALONG)
+            self._pairs[target] = made
+        return self._pairs[target]
+
+    @property
+    def facts(self) -> Pair:
+        """The names and shapes of its arrays, from the code that is likely to be used."""
+        return self.pair("cpu" if jax.default_backend() == "cpu" else "cuda")
+
+
+def rolled_of(system: System, setting: Setting, dtype: str) -> Rolled:
+    """The steps of a setting, found again as long as something holds them."""
+    found: list[Any] = remember(system, ("rollout of XLA", setting, dtype), lambda: [os.urandom(16), None])
+    made = found[1]() if found[1] is not None else None  # weak: it holds the system
+    if made is None:
+        made = Rolled(system, setting, dtype, found[0])
+        found[1] = weakref.ref(made)
+    return made
+
+
+class Steps:
+    """The way there or back with a number of steps, in the form of an operator; see :class:`Operator`."""
+
+    head = 2
+
+    def __init__(self, rolled: Rolled, steps: int, *, back: bool) -> None:
+        self.rolled, self.steps, self.back = rolled, steps, back
+        self.system, self.name, self.dtype = rolled.system, _WHERE, rolled.dtype
+        self.key = rolled.key, steps, back
+        code = self._code(rolled.facts)
+        sized = [[tuple(steps if n == "r" else n for n in core) for core in x] for x in (code.inputs, code.outputs)]
+        self.inputs: tuple[Shape, ...] = ((), (steps,), *sized[0])
+        self.outputs: tuple[Shape, ...] = tuple(sized[1])
+        self.tail = (steps, 1, 1, 1)
+
+    def _code(self, pair: Pair) -> Any:
+        return pair.backward if self.back else pair.forward
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Steps) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def jvp(self, by: tuple[int, ...]) -> Any:
+        """Raise: there is no code for that."""
+        raise TraceError(
+            f"{_WHERE}: with fused=True only a first derivative in reverse (jax.grad) is there. Use fused=False for "
+            f"jvp and for second derivatives."
+        )
+
+    vjp = jvp
+
+    def cpu_plan(self, rows: int) -> tuple[int, Hold]:
+        """The key and a hold on the plan of the code."""
+
+        def make() -> Plan:
+            code = self._code(self.rolled.pair("cpu"))
+            return Plan([1, *code.loop], code)
+
+        key = number_of(self.key[::2], "steps")
+        return key, TABLE.find(key, make)
+
+    def cuda_plan(self, devices: list[int], rows: int) -> tuple[int, Hold]:
+        """The key and a hold on the plan of the code for these GPUs, on which it is loaded."""
+        code = self._code(self.rolled.pair("cuda"))
+        threads, shared = code.block(rows)
+
+        def make() -> Plan:
+            entries: list[tuple[int, ...] | None] = [None] * (max(devices) + 1)
+            for number in devices:
+                gpu = device(self.name, number)
+                loaded = code.load(gpu)
+                words = {"function": loaded.function, "counter": loaded.counter, "context": gpu.context}
+                entries[number] = tuple(words[name] for name in DEVICE)
+            return Plan(device_words(shared, threads, entries), code)
+
+        key = number_of(self.key[::2], f"steps cuda {devices} {threads}")
+        return key, TABLE.find(key, make)
+
+
+# there and back -----------------------------------------------------------------------------------
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
+def roll(rolled: Rolled, dt: float, t: float, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The states q (…, steps + 1, nq) and qd, of q, qd, controls (…, steps, nv) and the problem's constants."""
+    return _there(rolled, dt, t, arrays)[0]
+
+
+def _there(rolled: Rolled, dt: float, t: float, arrays: tuple[Any, ...]) -> tuple[Any, Any]:
+    q, qd, taus, *constants = arrays
+    pair, steps = rolled.facts, taus.shape[-2]
+    state = {name: jnp.zeros(core, rolled.dtype) for name, core in pair.state.items()} | {"q": q, "qd": qd}
+    if len(rolled.start):
+        state["u"] = jnp.asarray(rolled.start, rolled.dtype)
+    found = _call(rolled, steps, [*state.values(), *_fixed(rolled, pair, constants, dt, t), taus], back=False)
+    results = dict(zip(pair.outputs, found, strict=True))
+    each = [name for name, recorded in pair.outputs.items() if recorded]
+    kept = {name: _with_start(state[name], results[name], pair.state[name]) for name in each}
+    return (kept["q"], kept["qd"]), (arrays, kept, results.get(UNSOLVED))
+
+
+def _with_start(start: Any, records: Any, core: Shape) -> Any:
+    """Records (…, steps, core) with the start before them."""
+    at = records.ndim - len(core) - 1
+    first = jnp.broadcast_to(start, records.shape[:at] + core)
+    return jnp.concatenate([jnp.expand_dims(first, at), records], at)
+
+
+def _back(rolled: Rolled, dt: float, t: float, kept: Any, weights: tuple[Any, ...]) -> tuple[Any, ...]:
+    arrays, records, unsolved = kept
+    taus, *constants = arrays[2:]
+    pair, by = rolled.facts, dict(zip(_ALONG, weights, strict=True))
+    series = {name: jax.lax.slice_in_dim(x, 0, -1, axis=-1 - len(pair.state[name])) for name, x in records.items()}
+    series |= {f"weight of {name}": w[..., 1:, :] for name, w in by.items()}
+    zeros = [jnp.zeros(core, rolled.dtype) for core in pair.gradients.values()]
+    fixed = _fixed(rolled, pair, constants, dt, t)
+    given = [*zeros, *fixed, *(series[name] for name in pair.series), taus]
+    found = dict(zip(pair.gradients, _call(rolled, taus.shape[-2], given, back=True), strict=True))
+    slopes = [found[name] + by[name][..., 0, :] for name in _ALONG]
+    slopes += [found[TAU], *(found[f"constant {name}"] for name in rolled.constants)]
+    return (tuple(_fitted(x, a.shape, unsolved) for x, a in zip(slopes, arrays, strict=True)),)
+
+
+def _fitted(slope: Any, shape: Shape, unsolved: Any) -> Any:
+    """A gradient summed over the rows that an input has not; NaN where impulses were not found."""
+    if unsolved is not None:
+        bad = (unsolved > 0).reshape(unsolved.shape + (1,) * (slope.ndim - unsolved.ndim))
+        slope = jnp.where(bad, jnp.nan, slope)
+    extra = slope.ndim - len(shape)
+    ones = tuple(extra + k for k, n in enumerate(shape) if n == 1 and slope.shape[extra + k] != 1)
+    return slope.sum((*range(extra), *ones), keepdims=True).reshape(shape) if extra or ones else slope
+
+
+def _fixed(rolled: Rolled, pair: Pair, constants: Sequence[Any], dt: float, t: float) -> list[Any]:
+    known = {"h": jnp.asarray(dt, rolled.dtype), "start": jnp.asarray(t, rolled.dtype)}
+    known |= {f"constant {name}": x for name, x in zip(rolled.constants, constants, strict=True)}
+    return [known[name] for name in pair.constants]
+
+
+def _call(rolled: Rolled, steps: int, arrays: list[Any], *, back: bool) -> list[Any]:
+    made: Any = Steps(rolled, steps, back=back)
+    head = [jnp.asarray(steps, rolled.dtype), jnp.ones(steps, rolled.dtype)]
+    names = tuple(f"array {k}" for k in range(len(made.inputs)))
+    return call(_WHERE, made, names, [*head, *arrays])
+
+
+roll.defvjp(_there, _back)
