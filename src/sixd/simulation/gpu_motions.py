@@ -163,7 +163,8 @@ class _Before:
         # numbers made while a graph is recorded belong to that graph
         stream = self.library.stream(max(self.numbers[0], 0))
         self.usable = self.usable and not driver(rows.where).is_capturing(stream)
-        self.step, self.start = (rows.number(h), rows.number(t)) if self.usable else (None, None)
+        self.step: Any = rows.number(h) if self.usable else None
+        self.start: Any = rows.number(t) if self.usable else None
 
     def again(self, arrays: tuple[Any, ...], h: float, t: float) -> tuple[Any, Any] | None:
         """Return (q, qd) a step later; None if arrays have other layouts."""
