@@ -108,7 +108,11 @@ def test_reciprocals_are_rounded_to_nearest(dtype, rng):
     ends = np.concatenate([np.arange(100), 2**digits - 1 - np.arange(100)]).astype(word)
     found = [exponents | rng.integers(0, 2**digits, len(exponents), dtype=word) for _ in range(4)]
     found += [np.bitwise_or.outer(exponents[[1, 2, 60, 127, 200, -4, -3]], ends).ravel()]
-    found += [exponents[[0, -1]], exponents[[0, -1]] | word(1) << word(len(exponents).bit_length() + digits - 1)]
+    found += [
+        exponents[[0, -1]],
+        exponents[[-1]] | word(1),
+        exponents[[0, -1]] | word(1) << word(len(exponents).bit_length() + digits - 1),
+    ]
     x = np.concatenate(found).view(dtype)[:, None]
     if dtype == "float64":
         x = x[(np.abs(x) < 2.0**1022) & (np.abs(x) >= 2.0**-1022) | (x == 0) | ~np.isfinite(x)][:, None]

@@ -25,7 +25,8 @@ from sixd.codegen.nvptx.records import Records, tile_bytes
 from sixd.trace.program import Program
 from sixd.trace.stages import Recipe
 
-# operations of a program, times its calls in a step, up to which they are written into the kernel
+# operations of a program, times its calls in a step, up to which they are written into the kernel. Steps a second in
+# float64 on an H200: of a six-joint arm 1.07e10, with calls 4.2e9; of a quadruped on ground 1.54e8 and 1.37e8
 INLINED = 12_000
 FEW = 250  # live values
 
