@@ -10,7 +10,7 @@ import torch
 
 from sixd.errors import ScalarTypeError
 from sixd.forces.elements import elements
-from sixd.model.system import System
+from sixd.model.system import System, require_system
 from sixd.simulation.gradients.whole_step import Setting, step_request
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.setup import positive, whole
@@ -65,6 +65,7 @@ def step(
     midpoint rule, or of more than 20,000 operations: these have the first, and none by dt.
     Nothing is checked that depends on the numbers: a state off the constraints, or not finite, is not refused.
     """
+    _require_system("step", model)
     setting = _setting("step", method, f_ext, forces, parameters, constraints, stabilisation)
     more = (() if f_ext is None else (f_ext,)) + tuple((parameters or {}).values())
     dtype, device = kind_of("step", (q, qd, dt, t, tau, *more))
@@ -121,6 +122,7 @@ def rollout(
     derivative, by the start, the forces and the parameters. Under a policy steps follow one another, each as by
     ``step``. Of rows whose impulses were not found (friction, contact) the gradients are NaN.
     """
+    _require_system("rollout", model)
     setting = _setting("rollout", method, f_ext, forces, parameters, constraints, stabilisation)
     more = (() if f_ext is None else (f_ext,)) + tuple((parameters or {}).values())
     h = positive("rollout", "dt", dt, "s", zero=False)
@@ -136,6 +138,11 @@ def rollout(
         raise ScalarTypeError(f"rollout: steps is {steps}, expected {controls.shape[-2]}, as controls have, or None.")
     dtype, device = kind_of("rollout", (q, qd, controls, *more))
     return _roll(setting, model, q, qd, controls, h, float(t), more, dtype, device)
+
+
+def _require_system(where: str, model: Any) -> None:
+    if not torch.compiler.is_compiling():
+        require_system(where, model)
 
 
 def _under_policy(

@@ -70,6 +70,8 @@ def step_request(system: System, setting: Setting, dtype: str) -> Request | None
     None where a step repeats calls, or is long. Quaternions are made unit first, as in a simulation.
     """
 
+    require_system(setting.where, system)
+
     def make() -> Request | None:
         setting.check(system)
         request = Request(_function(system, setting, dtype), (), dtype, False)
