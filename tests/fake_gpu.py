@@ -94,7 +94,7 @@ class Library:
 
     def __init__(self, devices=1):
         self.devices, self.contexts, self.images, self.linked, self.launches = devices, [], [], b"", []
-        self.buffers, self.kernels, self.used = [], {}, []
+        self.buffers, self.kernels, self.used, self.is_capturing = [], {}, [], False
         # with argument types, as ctypes has them
         self.cuLaunchKernel, self.cuCtxGetCurrent = partial(self._launch), partial(self._current)
 
@@ -126,6 +126,9 @@ class Library:
 
     def cuCtxPopCurrent_v2(self, ref):
         return self._set(ref, self.contexts.pop())
+
+    def cuStreamIsCapturing(self, stream, ref):
+        return self._set(ref, int(self.is_capturing))
 
     def cuCtxSynchronize(self):
         return 0 if self.contexts else 201

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -266,6 +267,37 @@ def test_scan_and_cond(arm, state):
     assert chosen.shape == (3,)
 
 
+def test_without_jit(arm, state):
+    with jax.disable_jit():
+        same_bits(
+            jax.jit(lambda *x: sj.inverse_dynamics(arm, *x))(*state),
+            sixd.inverse_dynamics(arm, *map(np.asarray, state)),
+        )
+        assert jax.grad(lambda q: sj.gravity_force(arm, q).sum())(state[0]).shape == (3,)
+
+
+def test_donated_arrays(arm, rng):
+    """Memory of an argument that JAX may use for the result: not before it was read."""
+    x = rng.uniform(-1, 1, (3, 1000, 3))
+    expected = sixd.forward_dynamics(arm, *x)
+    donated = jax.jit(lambda q, qd, tau: sj.forward_dynamics(arm, q, qd, tau), donate_argnums=0)
+    same_bits(donated(*map(jnp.asarray, x)), expected)
+
+
+def test_several_threads(arm, rng):
+    x = rng.uniform(-1, 1, (3, 500, 3))
+    expected = sixd.forward_dynamics(arm, *x)
+    function = jax.jit(lambda *x: sj.forward_dynamics(arm, *x))
+
+    def run(_):
+        with jax.enable_x64(True):  # of a thread
+            return np.asarray(function(*x))
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(run, range(40)):
+            same_bits(found, expected)
+
+
 def test_checkpoint_and_linearize(arm, state):
     def cost(q):
         return sj.inverse_dynamics(arm, q, *state[1:]).sum()
@@ -448,6 +480,35 @@ def test_programs_that_jax_keeps_on_disk(tmp_path):
         found.append(done.stdout)
     assert found[0] == found[1] != ""
     assert any(tmp_path.iterdir())
+
+
+SHARDED = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import numpy as np, jax
+jax.config.update("jax_enable_x64", True)
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+import sixd, sixd.jax
+arm, mesh = sixd.zoo.planar(3), Mesh(np.array(jax.devices()), ("i",))
+q, qd, tau = np.random.default_rng(0).uniform(-1, 1, (3, 8, 3))
+def f(*x): return sixd.jax.forward_dynamics(arm, *x)
+def cost(*x): return (f(*x) ** 2).sum()
+rows = [jax.device_put(x, NamedSharding(mesh, P("i"))) for x in (q, qd)]
+expected = sixd.forward_dynamics(arm, q, qd, tau[0])
+split = dict(mesh=mesh, in_specs=(P("i"), P("i"), P()))
+assert np.array_equal(jax.jit(f)(*rows, tau[0]), expected)
+assert np.array_equal(jax.jit(jax.shard_map(f, out_specs=P("i"), **split))(*rows, tau[0]), expected)
+for k, specs in ((0, P("i")), (2, P())):
+    found = jax.jit(jax.shard_map(jax.grad(cost, k), out_specs=specs, **split))(*rows, tau[0])
+    assert np.allclose(found, jax.grad(cost, k)(q, qd, tau[0]), rtol=1e-12)
+print("done")
+"""
+
+
+def test_several_devices():
+    """Sharded arrays, and shard_map with gradients by what is split and by what is shared."""
+    done = subprocess.run([sys.executable, "-c", SHARDED], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "done\n", done.stderr
 
 
 def test_missing_package(tmp_path):

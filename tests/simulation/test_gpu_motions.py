@@ -258,6 +258,24 @@ def test_functions_are_traced_once(gpu, rng):
     assert len(counts) == 1
 
 
+@fused
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3), (0,)])
+def test_steps_are_repeated(gpu, rng, shape):
+    """Steps like the one before take a shorter way: other numbers, times, layouts, and while a graph is recorded."""
+    arm = sixd.zoo.planar(2)
+    tau, wide = rng.uniform(-1, 1, 2), rng.uniform(-1, 1, (*shape, 4))
+    for k, (h, t) in enumerate([(1e-3, 0.0), (1e-3, 0.0), (2e-3, 0.0), (1e-3, 0.5), (1e-3, 0.0)]):
+        gpu.is_capturing = k == 0
+        for q in (rng.uniform(-1, 1, (*shape, 2)), wide[..., ::2]):
+            qd = rng.uniform(-1, 1, (*shape, 2))
+            for _ in range(2):
+                found = sixd.step(arm, there(q), there(qd), h, t=t, controller=there(tau))
+                for x, y in zip(found, sixd.step(arm, q, qd, h, t=t, controller=tau), strict=True):
+                    assert_same(x, y)
+    with pytest.raises(DeviceError, match="qd is a numpy.ndarray"):
+        sixd.step(arm, there(q), qd, 1e-3, controller=there(tau))
+
+
 def test_steps_off_the_constraints_are_counted(gpu):
     linkage = sixd.zoo.four_bar()
     q = np.tile(sixd.assemble(linkage, linkage.neutral()), (3, 1))

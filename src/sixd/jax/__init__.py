@@ -14,7 +14,11 @@ Gradients by a configuration q are in ambient coordinates: they have the nq entr
 direction of a quaternion, not on its length, so that its gradient is perpendicular to it; use ``integrate`` to move
 along one.
 
-On NVIDIA's GPUs a call launches one kernel on XLA's stream; code is loaded on every GPU that JAX uses.
+``step`` and ``rollout`` move a model through time, differentiably.
+
+On NVIDIA's GPUs a call launches one kernel on XLA's stream; code is loaded on every GPU that JAX uses, and
+``sixd.cuda.check()`` counts rows that are not finite. On the processor a call runs on one thread. Split arrays over
+devices by ``jax.shard_map``: without it JAX gathers them for a call.
 
 >>> import jax, sixd, sixd.jax  # doctest: +SKIP
 >>> arm = sixd.zoo.planar(2)  # doctest: +SKIP

@@ -15,7 +15,7 @@ import numpy as np
 from sixd.engine.functions import CHOICES, Function, Request, takes_time
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.jax.operators import Operator, Shape, operator_of
-from sixd.jax.primitives import call_p
+from sixd.jax.primitives import bind, call_p
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import is_zero
@@ -150,6 +150,6 @@ def call(where: str, operator: Operator, names: tuple[str, ...], arrays: list[An
 
     given = [fit(*each) for each in zip(arrays, leading, operator.inputs, strict=True)]
     if batch and not any(x.shape[: x.ndim - len(core)] for x, core in zip(given, operator.inputs, strict=True)):
-        results = call_p.bind(*given, operator=operator)
+        results = bind(call_p, *given, operator=operator)
         return [y.reshape(batch + core) for y, core in zip(results, operator.outputs, strict=True)]
-    return call_p.bind(*given, operator=operator)
+    return bind(call_p, *given, operator=operator)

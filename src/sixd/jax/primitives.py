@@ -78,7 +78,33 @@ def _batch(shapes: Sequence[Shape], cores: Sequence[Shape]) -> Shape:
 
 def _abstract(*operands: Any, operator: Operator, by: tuple[int, ...] = ()) -> list[Any]:
     batch = _batch([x.shape for x in operands], _cores(operator, by))
-    return [jax.core.ShapedArray(batch + core, np.dtype(operator.dtype)) for core in operator.outputs]
+    # inside of shard_map, results vary along the axes of the mesh that the operands vary along
+    varying = next((x for x in operands if _axes(x)), None)
+
+    def result(shape: Shape) -> Any:
+        options = {}
+        if varying is not None:
+            whole = jax.sharding.NamedSharding(varying.sharding.mesh, jax.sharding.PartitionSpec(*[None] * len(shape)))
+            options = {"manual_axis_type": varying.manual_axis_type, "sharding": whole}
+        return jax.core.ShapedArray(shape, np.dtype(operator.dtype), **options)
+
+    return [result(batch + core) for core in operator.outputs]
+
+
+def _axes(aval: Any) -> frozenset[Any]:
+    """The axes of a mesh along which an array varies, inside of shard_map."""
+    return getattr(getattr(aval, "manual_axis_type", None), "varying", frozenset())
+
+
+def bind(primitive: Any, *operands: Any, **options: Any) -> list[Any]:
+    """Apply one of the primitives; inside of shard_map, all operands vary along the same axes."""
+    found = [_axes(jax.typeof(x)) for x in operands]
+    every = frozenset().union(*found)
+    if every:
+        missing = [tuple(every - own) for own in found]
+        pairs = zip(operands, missing, strict=True)
+        operands = tuple(jax.lax.pcast(x, axes, to="varying") if axes else x for x, axes in pairs)
+    return list(primitive.bind(*operands, **options))
 
 
 call_p.def_abstract_eval(_abstract)
@@ -103,7 +129,11 @@ def clear_caches() -> None:
 
 
 def _run(primitive: Any, *operands: Any, operator: Operator, by: tuple[int, ...] | None = None) -> Any:
-    return _compiled(primitive, operator, by)(*operands)
+    found = _compiled(primitive, operator, by)
+    if not jax.config.jax_disable_jit:
+        return found(*operands)
+    with jax.disable_jit(False):  # there is no other way to run it
+        return found(*operands)
 
 
 call_p.def_impl(partial(_run, call_p))
@@ -161,7 +191,7 @@ def _vmap(
         return jnp.broadcast_to(x, (size, *batch, *core))
 
     given = [fit(*each) for each in zip(moved, axes, cores, strict=True)]
-    results = primitive.bind(*given, operator=operator, **({"by": by} if primitive is linear_p else {}))
+    results = bind(primitive, *given, operator=operator, **({"by": by} if primitive is linear_p else {}))
     return results, [0] * len(results)
 
 
@@ -181,17 +211,17 @@ def _along(operator: Operator, operands: Sequence[Any], tangents: Sequence[Any],
     by = tuple(k for k, t in enumerate(tangents) if not _is_zero(t))
     if not by:
         return [ad.Zero.from_primal_value(y) for y in results]
-    found = linear_p.bind(*operands, *(tangents[k] for k in by), operator=operator, by=by)
+    found = bind(linear_p, *operands, *(tangents[k] for k in by), operator=operator, by=by)
     return [jnp.broadcast_to(d, y.shape) for d, y in zip(found, results, strict=True)]
 
 
 def _jvp_of_call(operands: Sequence[Any], tangents: Sequence[Any], *, operator: Operator) -> Any:
-    results = call_p.bind(*operands, operator=operator)
+    results = bind(call_p, *operands, operator=operator)
     return results, _along(operator, operands, tangents, results)
 
 
 def _jvp_of_linear(operands: Sequence[Any], tangents: Sequence[Any], *, operator: Operator, by: tuple[int, ...]) -> Any:
-    results = linear_p.bind(*operands, operator=operator, by=by)
+    results = bind(linear_p, *operands, operator=operator, by=by)
     count = len(operator.inputs)
     if not all(map(_is_zero, tangents[:count])):
         return results, _along(operator.jvp(by), operands, tangents, results)
@@ -212,7 +242,7 @@ def _transpose(weights: Sequence[Any], *operands: Any, operator: Operator, by: t
             found[count + k] = ad.Zero(directions[k].aval)
         return found
     gradient = operator.vjp(tuple(by[k] for k in wanted))
-    results = call_p.bind(*x, *map(ad.instantiate_zeros, weights), operator=gradient)
+    results = bind(call_p, *x, *map(ad.instantiate_zeros, weights), operator=gradient)
     for k, g in zip(wanted, results, strict=True):
         extra = g.ndim - len(directions[k].aval.shape)
         found[count + k] = g.sum(tuple(range(extra))) if extra else g

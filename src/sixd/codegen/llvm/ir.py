@@ -300,7 +300,7 @@ class Module:
     """Functions and declarations as text, and whether the machine has fused multiply-add, and is a GPU.
 
     ``effort`` is the level, 1 or 2, of LLVM's code generator. ``reciprocal(code, x)`` appends 1/x, if a division is not
-    the best way.
+    the best way. ``calls_rare``: code for rare cases is called, not written where it may be needed.
     """
 
     def __init__(
@@ -308,8 +308,10 @@ class Module:
         has_fma: bool = True,
         on_gpu: bool = False,
         reciprocal: Callable[[Code, Value], Value] | None = None,
+        calls_rare: bool = True,
     ) -> None:
-        self.has_fma, self.on_gpu, self.reciprocal, self.effort = has_fma, on_gpu, reciprocal, 2
+        self.has_fma, self.on_gpu, self.effort = has_fma, on_gpu, 2
+        self.reciprocal, self.calls_rare = reciprocal, calls_rare
         self._declared: dict[str, None] = {}
         self._functions: dict[str, str] = {}
 

@@ -117,8 +117,8 @@ def _where_rare(code: Code, name: str, *cases: tuple[Value, ...]) -> list[Value]
     """For each case (condition, usual, *args) ``usual``, but where the condition holds the function of that name in
     ``RARE``, or libm's without fma.
 
-    That is a cold call out of line, with all lanes as arguments. On GPUs, where a call takes registers from all code
-    around it, the function is written into the code.
+    That is a cold call out of line, with all lanes as arguments. In kernels of GPUs, where a call takes registers from
+    all code around it, the function is written into the code.
     """
     _, usual, *args = cases[0]
     function = f"{name}_{usual.type.suffix}"
@@ -131,7 +131,7 @@ def _where_rare(code: Code, name: str, *cases: tuple[Value, ...]) -> list[Value]
         y = RARE[name](code, *(x if x.type.kind == "double" else x.convert("double") for x in args))
         return condition.where(y if usual.type.kind == "double" else y.convert("float"), usual)
 
-    if code.module.on_gpu:
+    if not code.module.calls_rare:
         return code.rarely(written, *cases)
     if not code.module.has(function):
         _define_by_lanes(code.module, function, name, usual.type, len(args))

@@ -34,7 +34,7 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
 
     Rows are suspect where the sum of squares of the outputs is above ``limit`` or NaN.
     """
-    module = Module(on_gpu=True, reciprocal=reciprocal)
+    module = Module(on_gpu=True, reciprocal=reciprocal, calls_rare=False)
     code, type = Code(module), Type(KINDS[dtype])
     assert layout == "rows" or can_be_strided(program)
     shared = shared_bytes(program, dtype, layout)

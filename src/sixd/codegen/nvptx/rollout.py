@@ -32,6 +32,8 @@ FEW = 250  # live values
 
 def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
     """The LLVM module of the kernel."""
+    # rare functions are called: in a step with several evaluations they would be written several times (RK4 of a
+    # six-joint arm in float64 spills 360 bytes so, 1,080 with them)
     module, type = Module(on_gpu=True, reciprocal=reciprocal), Type(KINDS[dtype])
     calls = Counter(id(work.program) for work in recipe.works)
 

@@ -96,6 +96,12 @@ class Driver:
         self.call(where, "cuPointerGetAttribute", ctypes.byref(found), ctypes.c_int(DEVICE_ORDINAL), pointer)
         return found.value
 
+    def is_capturing(self, stream: int) -> bool:
+        """Whether work of a stream is recorded for a graph instead of being done."""
+        found = ctypes.c_int()
+        code = self._library.cuStreamIsCapturing(ctypes.c_void_p(stream), ctypes.byref(found))
+        return bool(code or found.value)
+
     def _describe(self, code: int) -> str:
         texts = []
         for name in ("cuGetErrorName", "cuGetErrorString"):
