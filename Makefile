@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 ML := .venv-ml
 WORKERS ?= 2
+CUPY ?= cupy-cuda13x
 
-.PHONY: demo test long ml bench docs lint check format clean
+.PHONY: demo test long ml gpu bench docs lint check format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sixd demo
@@ -19,6 +20,11 @@ long: $(VENV)/.test
 # sixd.torch and sixd.jax on the CPU, in an environment of their own: PyTorch's packages are large
 ml: $(ML)/.ml
 	$(ML)/bin/python -m pytest tests/ml
+
+# on an NVIDIA GPU: the bits of every function, then the benchmarks, in benchmarks/GPU.md; CUPY names CuPy's package
+gpu: $(VENV)/.gpu
+	$(BIN)/python -m pytest tests/gpu -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m benchmarks.gpu
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
@@ -59,6 +65,10 @@ $(ML)/.ml: $(VENV)/.uv pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.test pyproject.toml
 	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python -e '.[all,test,bench]'
+	@touch $@
+
+$(VENV)/.gpu: $(VENV)/.test pyproject.toml
+	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python $(CUPY)
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.test pyproject.toml

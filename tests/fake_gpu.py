@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import re
 import sys
+import threading
 import types
 from functools import partial
 
@@ -93,10 +94,16 @@ class Library:
     memory = 2**30  # bytes that an array can have
 
     def __init__(self, devices=1):
-        self.devices, self.contexts, self.images, self.linked, self.launches = devices, [], [], b"", []
+        self.devices, self.images, self.linked, self.launches = devices, [], b"", []
+        self.local, self.lock = threading.local(), threading.Lock()
         self.buffers, self.kernels, self.used, self.is_capturing = [], {}, [], False
         # with argument types, as ctypes has them
         self.cuLaunchKernel, self.cuCtxGetCurrent = partial(self._launch), partial(self._current)
+
+    @property
+    def contexts(self):
+        """Those of this thread, the current one last."""
+        return self.local.__dict__.setdefault("contexts", [])
 
     def cuInit(self, flags):
         return 0
@@ -199,9 +206,11 @@ class Library:
         found = (ctypes.c_void_p * count).from_address(start)
         words = [ctypes.c_int64.from_address(pointer).value for pointer in found]
         key = function, shared, bx
-        if key not in self.kernels:
-            self.kernels[key] = Emulated(self.images[function - 1], shared, bx)
-        self.kernels[key](words, gx)
+        with self.lock:
+            if key not in self.kernels:
+                self.kernels[key] = Emulated(self.images[function - 1], shared, bx)
+        with self.lock:
+            self.kernels[key](words, gx)
         self.launches.append((gx, bx, shared, stream))
         self.used.append(self.contexts[-1] - 4096)
         return 0

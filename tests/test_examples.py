@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import sixd
+from guide import blocks_with
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
@@ -58,6 +59,12 @@ def test_snippets_run(file, tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(encoding="utf-8"), flags=re.DOTALL)
     assert blocks
     for block in blocks:
+        exec(block, {})
+
+
+def test_snippets_that_need_no_gpu():
+    """Blocks of the guide on GPUs that run everywhere; others run in tests/gpu and tests/ml."""
+    for block in blocks_with(""):
         exec(block, {})
 
 

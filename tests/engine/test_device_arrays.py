@@ -1,6 +1,7 @@
 """Public functions and kernels called with arrays on a GPU, by a driver that runs the code on the processor."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -301,6 +302,31 @@ def test_several_gpus(arm, monkeypatch, rng):
     q, qd, qdd = states(arm, rng, 5)
     with pytest.raises(DeviceError, match=r"several GPUs \(q on 0, qd on 1, qdd on 0\), expected all on one"):
         sixd.inverse_dynamics(arm, Array(q), There(qd), Array(qdd))
+    driver.is_installed.cache_clear()
+
+
+@fused
+@pytest.mark.parametrize("devices", [1, 2])
+def test_repeated_launches(arm, monkeypatch, rng, devices):
+    """Calls like the one before, with other numbers, in several threads, and beside calls with other layouts."""
+    library = install(monkeypatch, devices)
+    kernel, only = sixd.compile(sixd.gravity_force, arm), sixd.compile(sixd.gravity_force, arm, target="cuda")
+
+    def work(seed):
+        own = np.random.default_rng(seed)
+        for k in range(6):
+            q, out = own.uniform(-1, 1, (3 + (k == 4), 6)), np.zeros((3 + (k == 4), 6))
+            true = sixd.gravity_force(arm, q)
+            for call in (kernel, only, lambda x, **options: sixd.gravity_force(arm, x, **options)):
+                call(Array(q), out=Array(out))
+                assert np.array_equal(out, true)
+                out[:] = 0
+                assert_same(call(Array(q)), true)
+        return True
+
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(work, range(3)))
+    assert not library.contexts  # left as they were
     driver.is_installed.cache_clear()
 
 
