@@ -165,7 +165,8 @@ def add_look(kind: type) -> Callable[[Any], Look]:
 
 def _look_cupy(x: Any) -> Look:
     data = x.data
-    return (x.dtype, x.shape, x.strides), data.ptr, data.device_id if data.ptr else -1
+    address = data.ptr
+    return (x.dtype, x.shape, x.strides), address, data.device_id if address else -1
 
 
 def _look_torch(x: Any) -> Look:
@@ -275,7 +276,7 @@ def _cupy(cupy: Any) -> Library:
         with like.device:
             return cupy.asarray(array)
 
-    stream, download = (lambda device: int(current(device).ptr)), (lambda x: x.get())
+    stream, download = (lambda device: current(device).ptr), (lambda x: x.get())
     return Library(cupy, stream, empty, rows, full, cupy.broadcast_to, upload, download)
 
 

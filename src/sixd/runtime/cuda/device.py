@@ -171,23 +171,34 @@ class Device:
 class Launch:
     """A kernel with all its arguments but the first ones, which are addresses."""
 
-    __slots__ = ("_blocks", "_count", "_device", "_function", "_grid", "_kernel", "_launch", "_where", "_words")
+    __slots__ = (
+        "_blocks",
+        "_count",
+        "_device",
+        "_fixed",
+        "_grid",
+        "_is_alone",
+        "_kernel",
+        "_launch",
+        "_where",
+        "_words",
+    )
 
     def __init__(
         self, gpu: Device, where: str, kernel: Loaded, grid: tuple[int, ...], count: int, words: Sequence[int]
     ) -> None:
         self._device, self._where, self._kernel, self._grid = gpu, where, kernel, grid
         self._count, self._words = count, tuple(words)
-        self._function, self._launch = kernel.function, gpu._driver.launch
+        self._fixed, self._launch, self._is_alone = (kernel.function, *grid), gpu._driver.launch, gpu.is_alone
         self._blocks: dict[int, tuple[Any, int, Any]] = {}  # by thread
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
         """Launch it."""
         values, pointers, _ = self._blocks.get(get_ident()) or self._add_block()
         values[0 : self._count] = addresses
-        if self._device.is_alone:
+        if self._is_alone:
             # mostly its context is that of the thread already; if there is none the driver refuses
-            code = self._launch(self._function, *self._grid, stream, pointers, None)
+            code = self._launch(*self._fixed, stream, pointers, None)
             if not code:
                 return
         blocks, _, _, threads, _, _, shared = self._grid

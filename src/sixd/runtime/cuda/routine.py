@@ -63,6 +63,7 @@ class _Before(NamedTuple):
     launch: Launch
     stream: Callable[[int], int]
     empty: Callable[[Any, Shape], Any]
+    apart: list[Any]  # the addresses that were found not to overlap
 
 
 class DeviceRoutine:
@@ -112,11 +113,13 @@ class DeviceRoutine:
         if layouts != before.layouts or numbers != before.numbers:
             return MISSED
         if out is not None:
-            for k, low, high in before.outputs:
-                low, high = low + addresses[k], high + addresses[k]
-                for start, (first, last) in zip(addresses[:k], before.reaches):  # noqa: B905  (the first ones)
-                    if start + first < high and low < start + last:
-                        return MISSED
+            if addresses != before.apart[0]:  # found not to overlap before
+                for k, low, high in before.outputs:
+                    low, high = low + addresses[k], high + addresses[k]
+                    for start, (first, last) in zip(addresses[:k], before.reaches):  # noqa: B905  (the first ones)
+                        if start + first < high and low < start + last:
+                            return MISSED
+                before.apart[0] = addresses
             before.launch(addresses, before.stream(numbers[0]))
             return out
         results = tuple([before.empty(arrays[0], shape) for shape in before.shapes])
@@ -160,7 +163,7 @@ class DeviceRoutine:
                 numbers = tuple([found[2] for found in looks])
                 outputs = tuple((k, *plan.reaches[k]) for k in range(len(arrays), len(given)))
                 self._before = _Before(
-                    key, numbers, outputs, plan.reaches, plan.shapes, launch, library.stream, library.empty
+                    key, numbers, outputs, plan.reaches, plan.shapes, launch, library.stream, library.empty, [None]
                 )
         return out if out is not None else targets if len(targets) > 1 else targets[0]
 
