@@ -135,7 +135,7 @@ def _starts(report: Report, folder: Path | None) -> None:
             path = file_of(name)
         else:
             path = folder / f"{name}.urdf"
-        for title, function in (("RNEA", "inverse_dynamics"), ("ABA", "forward_dynamics")):
+        for title, function in (("ABA", "forward_dynamics"),):
             progress(f"first calls {title} {name}")
             with tempfile.TemporaryDirectory() as cache:
                 run = [sys.executable, "-c", _START, str(path), function]
