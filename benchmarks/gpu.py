@@ -49,17 +49,20 @@ def main() -> None:
     report.write(Path(__file__).parent / "GPU.md", Path(__file__).parent)
 
 
+def _file(name: str, folder: Path | None) -> Path:
+    """The file of a robot."""
+    if folder is not None:
+        return folder / f"{name}.urdf"
+    from benchmarks.robots import file_of
+
+    return file_of(name)
+
+
 def _load(name: str, folder: Path | None, floating: bool = False) -> sixd.Model:
     """A robot without friction and damping in its joints."""
-    if folder is None:
-        from benchmarks.robots import file_of
-
-        path = file_of(name)
-    else:
-        path = folder / f"{name}.urdf"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sixd.ModelWarning)
-        return sixd.load(path, floating_base=floating).without_passive()
+        return sixd.load(_file(name, folder), floating_base=floating).without_passive()
 
 
 def seconds(work: Callable[[], Any], launches: int = LAUNCHES) -> float:
@@ -119,33 +122,24 @@ model = sixd.load(sys.argv[1]).without_passive()
 q, v = cupy.zeros((64, model.nq)), cupy.zeros((64, model.nv))
 cupy.cuda.Device().synchronize()
 start = time.perf_counter()
-getattr(sixd, sys.argv[2])(model, q, v, v)
+sixd.forward_dynamics(model, q, v, v)
 cupy.cuda.Device().synchronize()
 print(time.perf_counter() - start)
 """
 
 
 def _starts(report: Report, folder: Path | None) -> None:
-    report.heading("First call of a new model in a new process [s], without and with the code on disk, float64")
+    report.heading("First ABA of a new model in a new process [s], without and with the code on disk, float64")
     table = []
     for name in ("ur5", "panda", "talos"):
-        if folder is None:
-            from benchmarks.robots import file_of
-
-            path = file_of(name)
-        else:
-            path = folder / f"{name}.urdf"
-        for title, function in (("ABA", "forward_dynamics"),):
-            progress(f"first calls {title} {name}")
-            with tempfile.TemporaryDirectory() as cache:
-                run = [sys.executable, "-c", _START, str(path), function]
-                # the driver's own cache of machine code is switched off
-                environment = {**os.environ, "SIXD_CACHE_DIR": cache, "CUDA_CACHE_DISABLE": "1"}
-                times = [
-                    subprocess.run(run, env=environment, capture_output=True, text=True, check=True) for _ in range(2)
-                ]
-            table.append([name, title, *(f"{float(x.stdout):.2f}" for x in times)])
-    report.table(["robot", "function", "new", "on disk"], table, left=2)
+        progress(f"first calls {name}")
+        with tempfile.TemporaryDirectory() as cache:
+            run = [sys.executable, "-c", _START, str(_file(name, folder))]
+            # the driver's own cache of machine code is switched off
+            environment = {**os.environ, "SIXD_CACHE_DIR": cache, "CUDA_CACHE_DISABLE": "1"}
+            times = [subprocess.run(run, env=environment, capture_output=True, text=True, check=True) for _ in "12"]
+        table.append([name, *(f"{float(x.stdout):.2f}" for x in times)])
+    report.table(["robot", "new", "on disk"], table)
 
 
 def _host_seconds(work: Callable[[], Any], count: int = 2000) -> float:
