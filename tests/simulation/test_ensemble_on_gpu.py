@@ -155,11 +155,10 @@ def test_worker_processes_have_a_gpu_each(monkeypatch):
         monkeypatch.delenv("LOCAL_RANK")
     workers._initialize_worker(None)
     assert "LOCAL_RANK" not in os.environ  # they compute on the processor
-    monkeypatch.setenv("SLURM_LOCALID", "5")
-    workers._initialize_worker(started)
-    assert "LOCAL_RANK" not in os.environ  # the processes of Slurm have theirs
-    ranks.set_local_rank(7)
-    assert "LOCAL_RANK" not in os.environ
+    monkeypatch.setenv("SLURM_LOCALID", "5")  # of the process that starts them
+    ranks.set_local_rank("test", 2)
+    assert os.environ["LOCAL_RANK"] == "7"
+    monkeypatch.delenv("LOCAL_RANK")
 
 
 # errors -----------------------------------------------------------------------------------------------------

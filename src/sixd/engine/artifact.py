@@ -44,6 +44,7 @@ _LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
 # bodies, and of another
 _LONG, _MARKED, _UNMARKED = 15.0, 4e-6, 1e-4
 MOST_ARRAYS = 64  # of a NumPy ufunc
+_HEAD = 2  # arrays of a rollout beside those of its recipe: numbers of records and of steps
 _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
 
 
@@ -323,6 +324,12 @@ def make_rollout(
     recipe: Recipe, key: str, name: str, method: str, system: str, dtype: str, target: Target = cpu
 ) -> Rollout:
     """Return the code of a recipe, whose :func:`recipe_key` is given: many steps of many rows in one call."""
+    count = _HEAD + len(recipe.given) + len(recipe.outputs)
+    if count > MOST_ARRAYS:
+        raise TraceError(
+            f"{name}: {count} arrays go in and out of a step of {system!r}, expected at most {MOST_ARRAYS}. Make fewer "
+            f"parameters variable."
+        )
     part = build(Work(name, system, ("recipe", key), "rollout", dtype, lambda: recipe, detail=method), target)
     fixed = [recipe.memory[n] for n in (*recipe.state, *recipe.constants)]
     series = [("r", *recipe.memory[n]) for n in recipe.series]

@@ -133,7 +133,7 @@ def compile(
     model : the model for which it is compiled; it is passed to a function of your own that has an argument named model.
     target : "cpu", or "cuda" for NVIDIA's GPUs: a :class:`DeviceKernel`, which takes arrays on a GPU.
     arch : with "cuda" the architecture of the GPU, "sm_75" or newer ("sm_90"); compiling for it needs no GPU. Code runs
-        on later ones, too. Without it that of this computer's first GPU.
+        on later ones, too. Without it that of this process's GPU, ``sixd.cuda.local_device()``.
     dtype : "float64" or "float32".
     parameters : names of model parameters that become trailing inputs of the kernel instead of constants: "inertia"
         (nb, 10), per body m, hx, hy, hz, Ixx, Iyy, Izz, Iyz, Ixz, Ixy about its origin; "gravity" (3,); "placements"

@@ -16,18 +16,20 @@ _LOCAL = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK")
 
 def local_device(where: str) -> int:
     """The number of the GPU that this process uses."""
-    name = next((name for name in _LOCAL if name in os.environ), None)
-    if name is None:
-        return 0
-    rank = _number(where, name)
+    rank = _local_rank(where)
     # each process may see one GPU alone, by CUDA_VISIBLE_DEVICES, and there may be more processes than GPUs
-    return rank % driver(where).devices
+    return 0 if rank is None else rank % driver(where).devices
 
 
-def set_local_rank(number: int) -> None:
-    """Give this process the GPU of that number, unless its environment gives it one; modulo the number of GPUs."""
-    if not any(name in os.environ for name in _LOCAL):
-        os.environ[_LOCAL[0]] = str(number)
+def set_local_rank(where: str, number: int) -> None:
+    """Give this worker the GPU that is ``number`` after that of the process that started it."""
+    os.environ[_LOCAL[0]] = str((_local_rank(where) or 0) + number)
+
+
+def _local_rank(where: str) -> int | None:
+    """The number of this process on its machine, which it has from the one that started it; None if it has none."""
+    name = next((name for name in _LOCAL if name in os.environ), None)
+    return None if name is None else _number(where, name)
 
 
 def share(where: str, count: int) -> slice:

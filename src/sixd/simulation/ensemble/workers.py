@@ -18,6 +18,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
 from sixd.runtime.cuda.ranks import set_local_rank
+from sixd.simulation.ensemble.draws import WHERE
 from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run_packed
 from sixd.simulation.ensemble.tasks import distribute
 from sixd.spatial.scalar import Array
@@ -136,7 +137,7 @@ def _initialize_worker(started: Any) -> None:
     if started is not None:
         with started.get_lock():
             number, started.value = started.value, started.value + 1
-        set_local_rank(number)
+        set_local_rank(WHERE, number)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
