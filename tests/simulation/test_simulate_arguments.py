@@ -5,6 +5,8 @@ import pytest
 import sympy as sp
 
 import sixd
+from sixd.engine import artifact
+from sixd.errors import TraceError
 from sixd.forces.elements import Applied, Force
 
 PENDULUM = sixd.zoo.pendulum()
@@ -261,3 +263,9 @@ def test_more_records_than_there_is_room_for():
     starts = np.zeros((1_000_000, 1))
     with pytest.raises(sixd.ScalarTypeError, match="1000000 rows of 1000001 records do not fit into memory"):
         sixd.simulate(sixd.zoo.pendulum(), starts, None, 1000.0)
+
+
+def test_a_step_of_too_many_arrays_is_refused(monkeypatch):
+    monkeypatch.setattr(artifact, "MOST_ARRAYS", 8)
+    with pytest.raises(TraceError, match=r"simulate: 1\d arrays go in and out of a step of 'cart_pole', expected at most 8"):
+        sixd.simulate(sixd.zoo.cart_pole(), None, None, 0.01, dt=1e-3)
