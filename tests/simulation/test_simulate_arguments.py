@@ -267,5 +267,7 @@ def test_more_records_than_there_is_room_for():
 
 def test_a_step_of_too_many_arrays_is_refused(monkeypatch):
     monkeypatch.setattr(artifact, "MOST_ARRAYS", 8)
-    with pytest.raises(TraceError, match=r"simulate: 1\d arrays go in and out of a step of 'cart_pole', expected at most 8"):
+    with pytest.raises(
+        TraceError, match=r"simulate: 1\d arrays go in and out of a step of 'cart_pole', expected at most 8"
+    ):
         sixd.simulate(sixd.zoo.cart_pole(), None, None, 0.01, dt=1e-3)
