@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
+from types import NoneType
 from typing import IO, Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from sixd.model.validate import findings_at_load
 
 _MOST_NAMES, _MOST_MESSAGES = 6, 3  # shown in one warning
 _OTHER_ROOTS = {
-    "sdf": "SDF is not read; convert it to URDF.",
     "COLLADA": "It is a mesh (COLLADA): name the robot file that uses it.",
     "mujocoinclude": "It is a part of an MJCF file: name the file that includes it.",
     "launch": "It is a launch file: name the robot file that it loads.",
@@ -30,7 +30,7 @@ _OTHER_ROOTS = {
 def load(
     source: str | bytes | os.PathLike[str] | IO[Any] | Mapping[str, Any],
     *,
-    floating_base: bool = False,
+    floating_base: bool | None = None,
     package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
 ) -> Model:
     """Return the model of a robot file.
@@ -46,7 +46,7 @@ def load(
     ``ModelWarning`` for each kind, and are listed by ``sixd.check(model)``; a broken file raises ``LoadError`` with the
     line.
     """
-    if not isinstance(floating_base, bool):
+    if not isinstance(floating_base, (bool, NoneType)):
         raise ScalarTypeError(f"load: floating_base is {floating_base!r}, expected True or False.")
     if package_dirs is None or isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = [package_dirs] if package_dirs else []
@@ -57,7 +57,7 @@ def load(
     return model
 
 
-def _read(source: Any, floating_base: bool, package_dirs: Iterable[str | os.PathLike[str]]) -> Model:
+def _read(source: Any, floating_base: bool | None, package_dirs: Iterable[str | os.PathLike[str]]) -> Model:
     if isinstance(source, Mapping):
         return _without_floating(from_structure(source), floating_base)
     read = read_source(source)
@@ -66,16 +66,22 @@ def _read(source: Any, floating_base: bool, package_dirs: Iterable[str | os.Path
     refuse_foreign(read.data, read.name)
     root = parse(read.data, read.name, encoding=read.encoding)
     if root.tag == "robot":
-        return read_urdf(root, floating_base=floating_base, package_dirs=package_dirs, folders=read.folders)
+        return read_urdf(root, floating_base=bool(floating_base), package_dirs=package_dirs, folders=read.folders)
+    if root.tag == "sdf":
+        from sixd.io.sdf.reader import read_sdf
+
+        return read_sdf(read, root, floating_base=floating_base, package_dirs=package_dirs)
     if root.tag == "mujoco":
         from sixd.io.mjcf.reader import read_mjcf
 
         return _without_floating(read_mjcf(read, root), floating_base)
     hint = _OTHER_ROOTS.get(root.tag, "Is it a robot file?")
-    raise LoadError(f"{read.name}: the root tag is <{root.tag}>, expected <robot> (URDF) or <mujoco> (MJCF). {hint}")
+    raise LoadError(
+        f"{read.name}: the root tag is <{root.tag}>, expected <robot> (URDF), <sdf> (SDF) or <mujoco> (MJCF). {hint}"
+    )
 
 
-def _without_floating(model: Model, floating_base: bool) -> Model:
+def _without_floating(model: Model, floating_base: bool | None) -> Model:
     if floating_base:
         raise LoadError(
             "load: floating_base=True is for URDF, whose root link has no joint. In MJCF add <freejoint/>; "

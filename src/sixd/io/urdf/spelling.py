@@ -80,7 +80,7 @@ def spelling_findings(robot: Element) -> Iterator[Finding]:
                 what = f"<{element.tag}> has no <{child.tag}> in URDF, it is ignored; did you mean <{near}>?"
                 yield Finding("misspelt", where, f"{child.location}: {what}")
         if element.content and attributes and not once and not often:
-            message = f"{element.location}: the text {element.content!r} in <{element.tag}> is ignored"
+            message = f"{element.location}: the text {element.short_content!r} in <{element.tag}> is ignored"
             yield Finding("misspelt", where, f"{message}; write it as an attribute ({', '.join(attributes)})")
         for child in reversed(element.children):
             if child.tag in once or child.tag in often:
