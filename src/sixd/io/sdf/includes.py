@@ -1,7 +1,8 @@
 """``<include>``: the file that a URI names, and the model in it.
 
 Nothing is fetched: ``http://…`` is refused. ``model://NAME`` is a folder or file searched as packages are (see
-``find_mesh``): in ``package_dirs``, in the environment's paths, beside the file and in the folders above it.
+``find_mesh``): in ``package_dirs``, in the environment's paths, beside the file and in the folders above it, and in
+folders ``models`` in any of those.
 """
 
 from __future__ import annotations
@@ -111,6 +112,7 @@ class Includes:
             name, _, rest = uri.split("://", 1)[1].partition("/")
             for base in package_roots(self.package_dirs, document.folders):
                 yield base / name / rest
+                yield base / "models" / name / rest
                 if base.name == name:
                     yield base / rest
             return
