@@ -24,7 +24,9 @@ def our_name(model, name):
     drake counts a joint to the model of its child, which is not always the one that it is written in.
     """
     known = (*model.frames, *model.joint_names)
-    return next(n for n in (name, name.partition("::")[2], name.rpartition("::")[2]) if n in known)
+    last = name.rpartition("::")[2]
+    written = [n for n in model.joint_names if n.rpartition("::")[2] == last]
+    return next(n for n in (name, name.partition("::")[2], *written) if n in known)
 
 
 def state(model, record):
