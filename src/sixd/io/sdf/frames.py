@@ -6,7 +6,7 @@ nodes are composed only along the path between them, so that a joint at its link
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ _MOST_SHOWN = 8  # names of a cycle
 
 @dataclass(eq=False)
 class Node:
-    """A frame: its pose (4, 4) in the frame ``on``, and the frame it moves with; a link moves with itself."""
+    """A frame: its pose (4, 4) in the frame ``on``, and the frame it is attached to."""
 
     on: str
     pose: Array
@@ -37,11 +37,17 @@ class FrameGraph:
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
         self._depth = {WORLD: 0}
-        self._links: dict[str, str] = {WORLD: WORLD}
+        self._poses = {WORLD: np.eye(4)}  # in the world
+        self._links = {WORLD: WORLD}  # of each frame: the link that it moves with
+
+    def add_link(self, name: str, on: str, pose: Array, element: Element) -> None:
+        """Add a link, which moves with itself."""
+        self.nodes[name] = Node(on, pose, name, element)
+        self._links[name] = name
 
     def relative(self, a: str, b: str) -> Array:
         """Return the pose (4, 4) of frame b in frame a, with every joint at zero."""
-        deep_a, deep_b = self._depth_of(a), self._depth_of(b)
+        deep_a, deep_b = self.depth(a), self.depth(b)
         from_a, from_b = np.eye(4), np.eye(4)  # poses of a and b in the frames reached so far
         while a != b:
             if deep_a > deep_b:
@@ -53,28 +59,34 @@ class FrameGraph:
         T = compose(inverse_pose(from_a), from_b)
         return make_pose(tidy_rotation(T[:3, :3]), T[:3, 3])
 
+    def in_world(self, name: str) -> Array:
+        """Return the pose (4, 4) of a frame in the world, with every joint at zero; it is remembered."""
+        self.depth(name)
+        path = self._climb(name, self._poses, "relative_to", lambda node: node.on)
+        for other in reversed(path[:-1]):
+            node = self.nodes[other]
+            self._poses[other] = compose(self._poses[node.on], node.pose)
+        return self._poses[name]
+
     def link_of(self, name: str) -> str:
         """Return the link that a frame moves with, or the world."""
         path = self._climb(name, self._links, "attached_to", lambda node: node.attached)
         for other in path:
-            self._links[other] = self._links[path[-1]] if path[-1] in self._links else path[-1]
+            self._links[other] = self._links[path[-1]]
         return self._links[name]
 
-    def _depth_of(self, name: str) -> int:
+    def depth(self, name: str) -> int:
+        """Return the number of poses between a frame and the world; raises if they form a cycle."""
         path = self._climb(name, self._depth, "relative_to", lambda node: node.on)
         for other in reversed(path[:-1]):
             self._depth[other] = self._depth[self.nodes[other].on] + 1
         return self._depth[name]
 
-    def _climb(
-        self, name: str, known: dict[str, int] | dict[str, str], word: str, above: Callable[[Node], str]
-    ) -> list[str]:
-        """Return the names from ``name`` up to the first one that is known, or that is above itself: a link."""
+    def _climb(self, name: str, known: Collection[str], word: str, above: Callable[[Node], str]) -> list[str]:
+        """Return the names from ``name`` up to the first one that is known."""
         path, seen = [name], {name}
         while path[-1] not in known:
             following = above(self.nodes[path[-1]])
-            if following == path[-1]:
-                break
             if following in seen:
                 cycle = path[path.index(following) :]
                 shown = " -> ".join([*cycle[:_MOST_SHOWN], "…"] if len(cycle) > _MOST_SHOWN else [*cycle, following])

@@ -140,7 +140,7 @@ def _pitch(joint: Element) -> float:
 
 
 def read_properties(connection: Connection, notes: list[Finding]) -> dict[str, Any]:
-    """Return limits, damping, friction and springs as arguments of ``add_body``; limits in the wrong order are noted."""
+    """Return limits, damping, friction and springs as arguments of ``add_body``; exchanged limits are noted."""
     joint, kind = connection.element, connection.kind
     count = _AXES[kind]
     elements = [joint.find(tag) for tag in ("axis", "axis2")[:count]]

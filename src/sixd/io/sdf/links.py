@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.errors import LoadError, SixdError
 from sixd.io.sdf.frames import FrameGraph
 from sixd.io.sdf.scopes import Part, Scope
 from sixd.io.sdf.values import flag_attribute, flag_in, number_in, numbers_in, read_pose, text_in
@@ -66,7 +67,12 @@ def _from_collisions(link: Element, inertial: Element, pose_of: Callable[[Elemen
                 f'<inertial auto="true">: the inertia of {kind} is not computed, expected one of '
                 f"{', '.join(_SOLIDS)}. Write <mass> and <inertia>."
             )
-        solid = _SOLIDS[shape.tag](*_sizes(shape), density=number_in(collision, "density", usual))  # type: ignore[operator]
+        try:
+            solid = _SOLIDS[shape.tag](*_sizes(shape), density=number_in(collision, "density", usual))  # type: ignore[operator]
+        except LoadError:
+            raise
+        except SixdError as error:
+            raise shape.error(str(error)) from None
         total = total + solid.moved(compose(pose_of(collision), _shift(shape)))
     if not total.mass > 0:
         raise inertial.error('<inertial auto="true">, but no <collision> has a volume. Write <mass> and <inertia>.')

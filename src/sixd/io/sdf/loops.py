@@ -15,7 +15,8 @@ from sixd.spatial.transform import compose, placement
 
 # the directions in which each kind holds, of a frame with z along the axis
 _HOLDS = {
-    "fixed": "weld", "ball": "point", "revolute": "axis", "continuous": "axis", "prismatic": ("rx", "ry", "rz", "x", "y"),
+    "fixed": "weld", "ball": "point", "revolute": "axis", "continuous": "axis",
+    "prismatic": ("rx", "ry", "rz", "x", "y"),
 }  # fmt: skip
 _ACTING = ("damping", "friction", "stiffness")
 
@@ -29,12 +30,10 @@ def close_loop(builder: ModelBuilder, connection: Connection, graph: FrameGraph)
         )
     motion = read_motion(connection, graph)
     turn = placement(R=frame_along(motion.axes[0])) if motion.axes else np.eye(4)
-    frames = []
-    for end, link in (("parent", connection.parent), ("child", connection.child)):
-        frame = unused_name(f"{name}_{end}", builder.frames)
+    on_parent, on_child = (unused_name(f"{name}_{end}", builder.frames) for end in ("parent", "child"))
+    for frame, link in ((on_parent, connection.parent), (on_child, connection.child)):
         builder.add_frame(frame, link, compose(graph.relative(link, connection.frame), turn))
-        frames.append(frame)
-    builder.add_constraint(Loop(*frames, _HOLDS[kind]))
+    builder.add_constraint(Loop(on_parent, on_child, _HOLDS[kind]))
     properties = read_properties(connection, builder.notes)
     lost = [key for key in _ACTING if np.any(properties.get(key, 0.0))]
     if "limits" in properties and np.isfinite(properties["limits"]).any():

@@ -25,7 +25,7 @@ def frame_graph(world: Scope) -> FrameGraph:
         if scope.own is not None:
             _place(graph, scope.own, scope)
     for name in graph.nodes:  # cycles raise here, also those of frames that nothing else uses
-        graph.relative(WORLD, name)
+        graph.depth(name)
         graph.link_of(name)
     return graph
 
@@ -50,8 +50,8 @@ def _add_frames(graph: FrameGraph, scope: Scope) -> None:
     if scope.own is not None and scope.parent is not None:
         _add_model_frame(graph, scope.own, scope.parent, scope)
     for name, part in scope.links.items():
-        pose, whole = read_pose(part.element), scope.prefix + name
-        graph.nodes[whole] = Node(_on(scope, pose, part.home, part.home), pose.matrix, whole, part.element)
+        pose = read_pose(part.element)
+        graph.add_link(scope.prefix + name, _on(scope, pose, part.home, part.home), pose.matrix, part.element)
     for name, part in scope.frames.items():
         pose = read_pose(part.element)
         attached = _attached_to(scope, part)

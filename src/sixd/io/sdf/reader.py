@@ -9,7 +9,7 @@ lights and collisions are skipped.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
@@ -32,6 +32,7 @@ from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder
 from sixd.model.parts import Finding
 from sixd.model.validate import InertiaFindings
+from sixd.spatial.scalar import Array
 from sixd.spatial.transform import compose, placement
 
 
@@ -106,7 +107,7 @@ class _Reader:
     def _add_base(self, link: str, joint: Joint) -> None:
         ending = "free" if isinstance(joint, Free) else "fixed"
         name = unused_name(f"{link}_{ending}", self.joint_names)
-        self._add(link, WORLD, joint, joint_name=name, placement=self.graph.relative(WORLD, link))
+        self._add(link, WORLD, joint, joint_name=name, placement=self.graph.in_world(link))
 
     def _add_moving(self, step: Step, by: Connection) -> None:
         motion, graph = read_motion(by, self.graph), self.graph
@@ -130,13 +131,13 @@ class _Reader:
             raise part.element.error(str(error)) from None
         self.builder.notes.extend(Finding("not-carried", link, text) for text in not_carried(part.element))
         for visual in part.element.find_all("visual"):
-            self._add_visual(visual, link, part, pose_of(visual))
+            self._add_visual(visual, link, part, pose_of)
 
-    def _add_visual(self, visual: Element, link: str, part: Part, pose: Any) -> None:
+    def _add_visual(self, visual: Element, link: str, part: Part, pose_of: Callable[[Element], Array]) -> None:
         """Add a shape; a broken one becomes a note, since it has no effect on the dynamics."""
         try:
             shape = read_shape(visual, self.package_dirs, part.document.folders)
-            color = read_color(visual)
+            color, pose = read_color(visual), pose_of(visual)
         except LoadError as error:
             self.builder.notes.append(Finding("visual", link, f"a shape is left out: {error}"))
             return

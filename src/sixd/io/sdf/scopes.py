@@ -157,7 +157,7 @@ class _Collector:
     def _add_model(
         self, scope: Scope, site: Element, model: Element, outer: Document, inner: Document, home: str, level: int
     ) -> None:
-        """Add a model to a scope; ``site`` is the ``<include>`` whose name, pose and frame replace its own, or itself."""
+        """Add a model to a scope; ``site`` is itself, or the ``<include>`` whose name and pose replace its own."""
         if level >= _MOST_LEVELS:
             raise site.error(f"models are nested more than {_MOST_LEVELS} levels deep, expected fewer.")
         included = site is not model

@@ -18,9 +18,9 @@ def find_mesh(name: str, package_dirs: Iterable[str | os.PathLike[str]], folders
     """Return the file of ``package://PACKAGE/PATH``, ``file://…`` or a path; the name itself if it is not found.
 
     ``folders`` are the robot file's own, the folder given by the user first. Packages are searched in ``package_dirs``,
-    in ROS_PACKAGE_PATH and Gazebo's paths, and in the folders above the robot file. If the file is not there, because the package has
-    another name or the path is from another machine, the ends of its path are tried in the robot's folder and those
-    above it. Only single paths are tried, no folder is listed.
+    in ROS_PACKAGE_PATH and Gazebo's paths, and in the folders above the robot file. If the file is not there, because
+    the package has another name or the path is from another machine, the ends of its path are tried in the robot's
+    folder and those above it. Only single paths are tried, no folder is listed.
     """
     roots = package_roots(package_dirs, folders)
     if name.startswith(("package://", "model://")):

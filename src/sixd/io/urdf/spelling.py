@@ -42,20 +42,31 @@ _URDF: dict[str, tuple[str, str, str]] = {
     "texture": ("filename", "", ""),
 }
 _XACRO = re.compile(r"\$[{(]")
-_HINT = "is not expanded: expand it first (xacro robot.urdf.xacro > robot.urdf)."
+_HINT = (
+    "is not expanded: expand it first (xacro robot.urdf.xacro > robot.urdf), or, if you trust the file, load it with "
+    "arguments={}."
+)
 
 
-def refuse_xacro(robot: Element) -> None:
-    """Raise if the file contains xacro that was not expanded: the elements that its macros create are missing."""
+def find_xacro(robot: Element) -> tuple[Element, str] | None:
+    """Return the first element that is xacro's or has an expression of xacro in an attribute, and what shows it."""
     prefixes = ["xacro:"]
     for element in _all(robot):
         prefixes += [f"{key[6:]}:" for key, uri in element.attributes.items() if _declares_xacro(key, uri)]
         if element.tag.startswith(tuple(prefixes)):
-            raise element.error(f"the file is xacro, not URDF: <{element.tag}> {_HINT}")
+            return element, f"<{element.tag}>"
         for key, value in element.attributes.items():
             if _XACRO.search(value):
-                where = f"<{element.tag} {key}={value!r}>"
-                raise element.error(f"the file is xacro, not URDF: {where} {_HINT}")
+                return element, f"<{element.tag} {key}={value!r}>"
+    return None
+
+
+def refuse_xacro(robot: Element) -> None:
+    """Raise if the file contains xacro that was not expanded: the elements that its macros create are missing."""
+    found = find_xacro(robot)
+    if found is not None:
+        element, where = found
+        raise element.error(f"the file is xacro, not URDF: {where} {_HINT}")
 
 
 def spelling_findings(robot: Element) -> Iterator[Finding]:
