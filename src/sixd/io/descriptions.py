@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import pkgutil
@@ -34,7 +33,7 @@ def find_description(source: str) -> Description:
         )
     known = _names()
     if name not in known:
-        raise LoadError(str(unknown_name("load", f"module of {_PACKAGE}", name, _nearest_first(name, known))))
+        raise LoadError(str(unknown_name("load", f"module of {_PACKAGE}", name, known)))
     try:
         module = importlib.import_module(f"{_PACKAGE}.{name}")
     except Exception as error:  # Git's and the network's errors are of many classes
@@ -51,11 +50,6 @@ def _names() -> list[str]:
     """Return the names of the descriptions; none of them is imported, which would clone it."""
     package = importlib.import_module(_PACKAGE)
     return [m.name for m in pkgutil.iter_modules(package.__path__) if m.name.endswith("_description")]
-
-
-def _nearest_first(name: str, known: list[str]) -> list[str]:
-    near = difflib.get_close_matches(name, known, n=12, cutoff=0.0)
-    return [*near, *(n for n in known if n not in near)]
 
 
 def _package_dirs(module: Any) -> tuple[str, ...]:

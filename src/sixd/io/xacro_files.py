@@ -21,6 +21,7 @@ from sixd.locks import Lock
 
 _LOCK = Lock()  # xacro keeps its state in its module
 _ARGUMENT = re.compile(r"""<xacro:arg\s[^>]*?name\s*=\s*["']([^"']*)["']|\$\(arg\s+([^)\s]+)\s*\)""")
+_NOT_FOUND = re.compile(r"Package not found: (\S+)")
 _LONGEST_REASON = 300  # characters of xacro's message that are repeated
 
 
@@ -127,10 +128,12 @@ def _package_name(folder: Path) -> str | None:
 def _reason(source: Source, xacro: Any, error: Exception) -> str:
     """Return the message for an error of xacro, with the file in which it occurred."""
     text = " ".join(str(error).split()) or type(error).__name__
-    if type(error).__name__ == "PackageNotFoundError":
-        text += "; give package_dirs=…, the folders that packages are in"
+    missing = _NOT_FOUND.search(text)
+    if missing:
+        text = f"the package {missing.group(1)!r} is not found; give package_dirs=…, the folders that packages are in"
     elif isinstance(error, RecursionError):
         text = "its macros or includes call each other without end"
+    text = text.partition(" [Errno")[0]  # which repeats what is before it
     stack = [Path(name).name for name in xacro.filestack or [] if name]
     inside = f", in {stack[-1]}" if stack and stack[-1] != source.name else ""
     return f"{source.name}: xacro cannot expand the file{inside}: {text[:_LONGEST_REASON].rstrip('.')}."
