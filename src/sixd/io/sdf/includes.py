@@ -54,6 +54,7 @@ class Includes:
 
     package_dirs: list[str | os.PathLike[str]]
     count: int = 0
+    roots: list[Element] = field(default_factory=list)  # of the files read, each once
     _parsed: dict[Path, Element] = field(default_factory=dict)
 
     def model(self, include: Element, document: Document) -> tuple[Element, Document]:
@@ -87,6 +88,7 @@ class Includes:
                 data = read_source(path).data
                 refuse_foreign(data, label)
                 self._parsed[path] = parse(data, label)
+                self.roots.append(self._parsed[path])
             except LoadError as error:
                 raise include.error(f"cannot include {str(path)!r}: {error}") from None
         return self._parsed[path]

@@ -27,6 +27,7 @@ from sixd.io.sdf.links import not_carried, pose_in_link, read_color, read_inerti
 from sixd.io.sdf.loops import close_loop
 from sixd.io.sdf.poses import frame_graph, joint_end
 from sixd.io.sdf.scopes import Part, Scope, collect
+from sixd.io.sdf.spelling import sdf_spelling
 from sixd.io.sdf.values import numbers_in
 from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder
@@ -34,6 +35,8 @@ from sixd.model.parts import Finding
 from sixd.model.validate import InertiaFindings
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import compose, placement
+
+_HARMLESS = {"drake:collision_filter_group", "drake:controller_gains"}
 
 
 def read_sdf(
@@ -46,8 +49,12 @@ def read_sdf(
     """Return the model of a parsed ``<sdf>``: of all its models, with their poses in the file at q = neutral."""
     path = () if source.folder is None else ((source.folder / source.name).resolve(),)
     document = Document(read_version(sdf), source.folders, path)
-    world = collect(sdf, document, Includes(list(package_dirs)))
+    includes = Includes(list(package_dirs))
+    world = collect(sdf, document, includes)
     reader = _Reader(world, _model_name(world, source), list(package_dirs))
+    for root in (sdf, *includes.roots):
+        reader.builder.notes.extend(sdf_spelling(root))
+    reader.note_extensions()
     reader.add_links(floating_base)
     reader.add_frames()
     reader.add_relations()
@@ -103,6 +110,17 @@ class _Reader:
             if joint.kind != "fixed" and all(end == WORLD or static[end] for end in (joint.parent, joint.child)):
                 message = f"it is a {joint.kind} joint between links that cannot move; it is held"
                 self.builder.notes.append(Finding("held", joint.name, message, True))
+
+    def note_extensions(self) -> None:
+        """Report drake's own elements, which may act; raise for its joints, without which the tree is another."""
+        holders = {scope.prefix.removesuffix("::") or self.builder.name: scope.element for scope in self.world.walk()}
+        holders |= {joint.name: joint.element for joint in self.joints}
+        for where, element in holders.items():
+            tags = {child.tag: child for child in element.children if child.tag.startswith("drake:")}
+            if "drake:joint" in tags:
+                raise tags["drake:joint"].error("<drake:joint> is drake's own and is not read. Write a <joint> of SDF.")
+            for tag in sorted(set(tags) - _HARMLESS):
+                self.builder.notes.append(Finding("not-carried", where, f"<{tag}> is drake's own and is not carried"))
 
     def _add_base(self, link: str, joint: Joint) -> None:
         ending = "free" if isinstance(joint, Free) else "fixed"
