@@ -72,7 +72,8 @@ def test_disabled_pairs_are_kept_by_edits():
     assert pickle.loads(pickle.dumps(model)).disabled_collisions == model.disabled_collisions
     assert model.lock({"elbow": 0.3}).disabled_collisions == model.disabled_collisions
     assert model.with_frame("x", "c").disabled_collisions == model.disabled_collisions
-    assert model.submodel("c").disabled_collisions == ()
+    with pytest.warns(sixd.ModelWarning, match="Mimic.* is dropped"):
+        assert model.submodel("c").disabled_collisions == ()
     both = sixd.zoo.pendulum().attach(model, "world", prefix="left_")
     assert both.disabled_collisions == (("left_a", "left_b"), ("left_c", "left_d"))
 
