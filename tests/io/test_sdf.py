@@ -91,8 +91,10 @@ def test_bases_are_links_that_are_nobodys_child():
     q = loaded.neutral()
     q[loaded.q_slice("k")] = 0.3
     assert (sixd.pose(loaded, q, "b") - sixd.pose(loaded, q, "c"))[2, 3] == pytest.approx(0.3)
+    loaded = sixd.load(sdf(model(TWO + link("c") + joint("j") + joint("k", "ball", "c", "b", ""))))
+    assert loaded.joint("k").parent_body == "c"  # from there no ball is passed in reverse
     with pytest.raises(sixd.LoadError, match=r"joint 'k' \(ball\) from its child to its parent. Exchange"):
-        sixd.load(sdf(model(TWO + link("c") + joint("j") + joint("k", "ball", "c", "b", ""))))
+        sixd.load(sdf(model(TWO + link("c") + joint("j", "ball", inside="") + joint("k", "ball", "c", "b", ""))))
 
 
 def test_a_screw_in_reverse():

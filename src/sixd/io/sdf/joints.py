@@ -17,6 +17,7 @@ from sixd.model.parts import Finding
 from sixd.spatial.scalar import Array
 
 _AXES = {"revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "ball": 0, "fixed": 0}
+REVERSIBLE = ("revolute", "continuous", "prismatic", "screw", "fixed")  # kinds that can be passed from child to parent
 _UNREAD = {"revolute2": "two axes", "gearbox": "a ratio between two links"}
 _ORTHOGONAL = 1e-9
 
