@@ -87,7 +87,7 @@ from sixd.forces.joint_limits import JointLimits
 from sixd.forces.rigid_ground import RigidGround
 from sixd.forces.rigid_limits import RigidLimits
 from sixd.forces.spring_damper import SpringDamper
-from sixd.io import from_dh, load, to_urdf
+from sixd.io import from_dh, load, to_mjcf, to_urdf
 from sixd.model import (
     Constraint,
     Cylindrical,
@@ -293,6 +293,7 @@ __all__ = [
     "sphere",
     "step",
     "step_derivatives",
+    "to_mjcf",
     "to_urdf",
     "tube",
     "velocity",
