@@ -5,6 +5,8 @@ from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
 from sixd.api.bodies import joint_reactions
 from sixd.api.check_model import check
+from sixd.api.compare_models import compare
+from sixd.api.comparison import Comparison, Difference
 from sixd.api.constraints import (
     assemble,
     constrained_dynamics,
@@ -147,6 +149,7 @@ __all__ = [
     "Applied",
     "AssemblyError",
     "CacheWarning",
+    "Comparison",
     "CompileWarning",
     "Constraint",
     "Coupling",
@@ -154,6 +157,7 @@ __all__ = [
     "DeviceError",
     "DeviceKernel",
     "DeviceTrajectory",
+    "Difference",
     "Distance",
     "Drawing",
     "Equations",
@@ -224,6 +228,7 @@ __all__ = [
     "check",
     "christoffel",
     "clear_cache",
+    "compare",
     "compile",
     "composite_inertia",
     "cone",

@@ -150,14 +150,18 @@ def inertial_element(body: str, inertia: Inertia, losses: Losses) -> str:
             f"it comes from; sixd.check lists all such bodies."
         )
     mass, I = float(inertia.mass), inertia.about_com
-    moments = np.linalg.eigvalsh(I)
+    diagonal = _is_diagonal(I)
+    moments = np.sort(np.diag(I)) if diagonal else np.linalg.eigvalsh(I)
     # a multiple of 1 raises all moments and A + B - C alike
     least = max(LEAST, LEAST * moments[2])
-    lift = max(0.0, least - moments[0], _ROUNDING * moments[2] - (moments[0] + moments[1] - moments[2]))
+    margin = 0.0 if diagonal else _ROUNDING * moments[2]
+    lift = max(0.0, least - moments[0], margin - (moments[0] + moments[1] - moments[2]))
     if lift:
         I = I + EYE3 * lift
     if mass < LEAST or lift > _ROUNDING * moments[2]:
-        losses.add(f"MuJoCo refuses moving bodies without mass or moments of inertia: {{}} have at least {LEAST:g}", body)
+        losses.add(
+            f"MuJoCo refuses moving bodies without mass or moments of inertia: {{}} have at least {LEAST:g}", body
+        )
     return _inertial(max(mass, LEAST), inertia.com, I)
 
 
@@ -172,8 +176,12 @@ def fixed_inertial_element(inertia: Inertia, losses: Losses) -> str | None:
 
 
 def _inertial(mass: float, com: Array, I: Array) -> str:
-    if np.array_equal(I, np.diag(np.diag(I))):
+    if _is_diagonal(I):
         tensor = f"diaginertia={numbers(np.diag(I))}"
     else:
         tensor = f"fullinertia={numbers([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])}"
     return f"<inertial pos={numbers(com)} mass={numbers(mass)} {tensor}/>"
+
+
+def _is_diagonal(I: Array) -> bool:
+    return np.array_equal(I, np.diag(np.diag(I)))

@@ -95,7 +95,9 @@ class _Writer:
         yield from bodies
         yield "  </worldbody>"
         yield from _section("equality", equalities)
-        keys = [f"<key name={quoteattr(n)} qpos={numbers(self._qpos(q))}/>" for n, q in self.model.configurations.items()]
+        keys = [
+            f"<key name={quoteattr(n)} qpos={numbers(self._qpos(q))}/>" for n, q in self.model.configurations.items()
+        ]
         yield from _section("keyframe", keys if self.model.nq else [])
         yield "</mujoco>"
 
@@ -220,7 +222,11 @@ class _Writer:
     def site(self, frame: str, moved: Array | None = None) -> str:
         """Return the name of a site at a frame, or moved from it; it is added if there is none."""
         known = self.model.frames[frame]
-        if moved is None and frame not in ("world", self.base, *self.model.body_names) and not frame.startswith("joint:"):
+        if (
+            moved is None
+            and frame not in ("world", self.base, *self.model.body_names)
+            and not frame.startswith("joint:")
+        ):
             return frame
         name = self._claim(f"{frame.removeprefix('joint:')}_site")
         self._add_site(name, known.body, known.pose if moved is None else known.pose @ moved)
