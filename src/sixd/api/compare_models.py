@@ -196,8 +196,8 @@ class _Pairs:
         if body_a != body_b:
             yield Difference("names", where, "name of the body", body_a, body_b)
         if not self._same_parent(i, j):
-            parents = (("world", *m.joint_names)[m.parent[k]] for m, k in ((a, i), (b, j)))
-            yield Difference("joints", where, "carried by", *parents)
+            parents = [("world", *m.joint_names)[m.parent[k]] for m, k in ((a, i), (b, j))]
+            yield Difference("joints", where, "carried by", parents[0], parents[1])
         if type(a.joints[i]) is not type(b.joints[j]):
             yield Difference("joints", where, "kind", describe_joint(a.joints[i]), describe_joint(b.joints[j]))
             return
@@ -259,7 +259,8 @@ class _Pairs:
             scale = np.where(np.isfinite(scale), scale, 0.0)
         allowed = np.maximum(self.tol * (scale.max(initial=0.0) if whole else scale), _LEAST + rounding)
         if not (size <= allowed).all():
-            yield Difference(kind, where, what, *(z.item() if z.size == 1 else z for z in (x, y)), float(size.max()))
+            shown = [z.item() if z.size == 1 else z for z in (x, y)]
+            yield Difference(kind, where, what, shown[0], shown[1], float(size.max()))
 
     def _frames(self) -> Iterator[Difference]:
         a, b = (dict.fromkeys(n for n in m.frames if not n.startswith("joint:")) for m in (self.a, self.b))
@@ -273,7 +274,7 @@ class _Pairs:
             if self.pairs.get(mine.body) == theirs.body:
                 yield from self._pose("frames", name, "frame", self.aligned[mine.body] @ mine.pose, theirs.pose)
             elif bodies[0] != bodies[1]:
-                yield Difference("frames", name, "is on body", *bodies)
+                yield Difference("frames", name, "is on body", bodies[0], bodies[1])
 
     def _constraints(self) -> Iterator[Difference]:
         mimics = [{c.joint: c for c in m.constraints if isinstance(c, Mimic)} for m in (self.a, self.b)]

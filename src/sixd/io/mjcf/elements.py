@@ -15,6 +15,9 @@ from sixd.spatial.scalar import Array
 
 LEAST = 1e-13  # kg and kg m²; MuJoCo refuses moving bodies with less than 1e-15, full matrices with less than 1e-14
 _ROUNDING = 4e-15  # of the largest moment, by which MuJoCo's own principal moments may be off
+_RAISED = (
+    f"MuJoCo refuses moving bodies without mass or moments of inertia: {{}} have {LEAST:g} kg or kg m² in the file"
+)
 _MOST_NAMES = 6  # in a message
 
 
@@ -95,8 +98,8 @@ def _passive(joint: JointRecord, part: Part) -> str:
         return text
     if part.kind == "ball":
         raise ModelError(
-            f"to_mjcf: the spring of joint {joint.name!r} is at rest at {rest.tolist()}, expected (1, 0, 0, 0): in MJCF "
-            f"the spring of a ball is at rest in its neutral orientation. Turn the joint's placement instead."
+            f"to_mjcf: the spring of joint {joint.name!r} is at rest at {rest.tolist()}, expected (1, 0, 0, 0): in "
+            f"MJCF the spring of a ball is at rest in its neutral orientation. Turn the joint's placement instead."
         )
     return f"{text} springref={numbers(rest)}"
 
@@ -159,9 +162,7 @@ def inertial_element(body: str, inertia: Inertia, losses: Losses) -> str:
     if lift:
         I = I + EYE3 * lift
     if mass < LEAST or lift > _ROUNDING * moments[2]:
-        losses.add(
-            f"MuJoCo refuses moving bodies without mass or moments of inertia: {{}} have at least {LEAST:g}", body
-        )
+        losses.add(_RAISED, body)
     return _inertial(max(mass, LEAST), inertia.com, I)
 
 

@@ -53,9 +53,7 @@ def _coupling(model: Model, c: Constraint, joints: dict[str, str]) -> str:
                 return _relation(joints[c.dependent[0]], joints[c.independent[0]], coefficients)
     hint = ""
     if isinstance(c, Loop):
-        hint = (
-            "It has loops in the directions 'point', 'axis' and 'weld': in a planar mechanism 'point' does the same. "
-        )
+        hint = "It has loops in directions 'point', 'axis' and 'weld': in a planar mechanism 'point' does the same. "
     raise ModelError(f"to_mjcf: MJCF cannot hold the constraint {c.label}. {hint}Write the model without it.")
 
 

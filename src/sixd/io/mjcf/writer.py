@@ -37,14 +37,14 @@ def to_mjcf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     Bodies, joints and frames (as sites) keep their names; bodies are in the order of the tree, so match states by name:
     ``sixd.interop.to_mujoco(model, q, qd, mujoco_model=…)``. A joint of several freedoms becomes several on one body:
     NAME:x and NAME:y of a universal joint, NAME:turn and NAME:slide of a cylindrical one, NAME:x, NAME:y and NAME:turn
-    of a planar one; a free joint on another body NAME:x, NAME:y, NAME:z and NAME:ball. Helical joints and a rack with its pinion
-    become NAME:turn and NAME:slide, coupled by an equality. Mimic joints, couplings by polynomials and loops in the
-    directions "point", "axis" and "weld" become equalities, which MuJoCo enforces softly. Configurations become
+    of a planar one; a free joint on another body NAME:x, NAME:y, NAME:z and NAME:ball. Helical joints and racks with
+    pinions become NAME:turn and NAME:slide, coupled by an equality. Mimic joints, couplings by polynomials and loops in
+    the directions "point", "axis" and "weld" become equalities, which MuJoCo enforces softly. Configurations become
     keyframes, shapes geoms that touch nothing. A joint, spring, inertia or constraint that MJCF cannot hold raises an
     error with its name.
 
     One warning lists what is not in the file: velocity limits, limits that MuJoCo refuses, shapes and meshes that it
-    cannot read. MuJoCo refuses moving bodies without mass or without moments of inertia: they get 1e-13 kg and 1e-13 kg m²,
+    cannot read. MuJoCo refuses moving bodies without mass or without moments of inertia: they get 1e-13 kg and kg m²,
     which the warning says too. Where the frame of a body's name cannot be the file's (turned on a ball joint, away from
     a free one), the body is at its joint and the named frame becomes the site NAME_frame.
 
@@ -170,8 +170,9 @@ class _Writer:
                 yield f"{indent}</body>"
                 continue
             if depth > _DEEPEST:
+                name = self.model.body_names[link.body - 1]
                 raise ModelError(
-                    f"to_mjcf: body {self.model.body_names[link.body - 1]!r} is on a path of more than {_DEEPEST} bodies, "
+                    f"to_mjcf: body {name!r} is on a path of more than {_DEEPEST} bodies, "
                     f"expected fewer: MuJoCo's reader does not take files that are nested so deeply."
                 )
             yield f"{indent}<body name={quoteattr(self.model.body_names[link.body - 1])}{pose_attributes(link.pose)}>"
