@@ -121,8 +121,7 @@ class Comparison:
 
 def _cells(d: Difference) -> tuple[str, ...]:
     size = "" if d.difference is None else f"{d.difference:.3g}"
-    cells = (d.where, d.what, _value(d.a), _value(d.b), size)
-    return tuple("".join(c if c.isprintable() else "?" for c in cell) for cell in cells)
+    return d.where, d.what, _value(d.a), _value(d.b), size
 
 
 def _value(x: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +13,11 @@ from sixd.model import Model
 from sixd.model.model import require_model
 
 
-def require_writable(where: str, model: Model, others: Iterable[str] = ()) -> None:
-    """Raise unless it is a Model of numbers whose names, and ``others`` that are written, XML can hold."""
+def require_writable(where: str, model: Model, *, configurations: bool = False) -> None:
+    """Raise unless it is a Model of numbers whose names, also of ``configurations``, XML can hold."""
     require_model(where, model)
     model.require_numeric(where)
-    for name in (model.name, *model.frames, *model.joint_names, *others):
+    for name in (model.name, *model.frames, *model.joint_names, *(model.configurations if configurations else ())):
         if not all(c.isprintable() for c in name):
             raise ModelError(f"{where}: the name {name!r} has a control character, which XML cannot hold. Rename it.")
 

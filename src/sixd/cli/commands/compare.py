@@ -11,7 +11,7 @@ from sixd.api.comparison import KINDS
 from sixd.cli.arguments.robot import RobotSource
 from sixd.cli.arguments.robot import complete as complete_robot
 from sixd.cli.group import command
-from sixd.cli.output import print_json
+from sixd.cli.output import print_json, printable
 from sixd.cli.usage import names_in, wrong_call
 
 _ENDS = ("a", "b", "both")
@@ -75,5 +75,5 @@ def compare(
     if as_json:
         print_json({**found.to_dict(), "tol": tol, "dynamics_tol": dynamics_tol})
     else:
-        click.echo(str(found))
+        click.echo("\n".join(map(printable, str(found).split("\n"))))
     return 0 if found.equal else 1

@@ -15,9 +15,7 @@ from sixd.spatial.scalar import Array
 
 LEAST = 1e-13  # kg and kg m²; MuJoCo refuses moving bodies with less than 1e-15, full matrices with less than 1e-14
 _ROUNDING = 4e-15  # of the largest moment, by which MuJoCo's own principal moments may be off
-_RAISED = (
-    f"MuJoCo refuses moving bodies without mass or moments of inertia: {{}} have {LEAST:g} kg or kg m² in the file"
-)
+_RAISED = f"MuJoCo refuses moving bodies without mass or moments, which are {LEAST:g} kg or kg m² in the file: {{}}"
 _MOST_NAMES = 6  # in a message
 
 
@@ -161,7 +159,7 @@ def inertial_element(body: str, inertia: Inertia, losses: Losses) -> str:
     lift = max(0.0, least - moments[0], margin - (moments[0] + moments[1] - moments[2]))
     if lift:
         I = I + EYE3 * lift
-    if mass < LEAST or lift > _ROUNDING * moments[2]:
+    if mass < LEAST or lift > 3 * _ROUNDING * moments[2]:
         losses.add(_RAISED, body)
     return _inertial(max(mass, LEAST), inertia.com, I)
 

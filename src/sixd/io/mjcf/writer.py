@@ -54,7 +54,7 @@ def to_mjcf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     >>> "<joint name=\\"disc\\" type=\\"ball\\"/>" in sixd.to_mjcf(builder.build())
     True
     """
-    require_writable("to_mjcf", model, model.configurations)
+    require_writable("to_mjcf", model, configurations=True)
     writer = _Writer(model)
     text = "\n".join([*writer.lines(), ""])
     lost = writer.losses.text()
