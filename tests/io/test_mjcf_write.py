@@ -206,7 +206,9 @@ def test_frames_that_are_not_on_their_joints(rng):
         assert_allclose(data.body("a").xpos, sixd.pose(model, q, "a")[:3, 3], atol=1e-12)
         assert_allclose(data.body("a").xmat.reshape(3, 3), sixd.pose(model, q, "a")[:3, :3], atol=1e-12)
     model = one_body(sixd.Spherical(), link_pose=pose).build()
-    with pytest.warns(sixd.ModelWarning, match="frames a cannot be those of their bodies, and are written as a_frame|NAME"):
+    with pytest.warns(
+        sixd.ModelWarning, match="frames a cannot be those of their bodies, and are written as a_frame|NAME"
+    ):
         again = sixd.load(sixd.to_mjcf(model))
     q = model.random_configuration(rng)
     assert_allclose(sixd.pose(again, q, "a_frame"), sixd.pose(model, q, "a"), atol=1e-12)
@@ -241,7 +243,9 @@ def test_massless_bodies_and_points(rng):
     builder = one_body(inertia=None)
     builder.add_body("point", "a", sixd.Universal(), inertia=sixd.point(2.0, (0.3, 0, 0)))
     builder.add_body("rod", "point", sixd.Revolute("x"), inertia=sixd.rod(1.0, mass=100.0), armature=0.1)
-    flat = sixd.Inertia(1.0, (0, 0, 0), np.diag([1.0, 2.0, 3.0])).rotated(sixd.zoo.random_trees.random_pose(rng)[:3, :3])
+    flat = sixd.Inertia(1.0, (0, 0, 0), np.diag([1.0, 2.0, 3.0])).rotated(
+        sixd.zoo.random_trees.random_pose(rng)[:3, :3]
+    )
     builder.add_body("plate", "rod", sixd.Spherical(), inertia=flat)  # A + B = C, but for rounding
     model = builder.build()
     with pytest.warns(sixd.ModelWarning, match="in the file: a, point, rod"):
@@ -278,7 +282,6 @@ def test_limits():
     ):
         with pytest.warns(sixd.ModelWarning, match=message):
             mujoco.MjModel.from_xml_string(sixd.to_mjcf(one_body(**options).build()))
-
 
 
 def test_shapes(tmp_path):
@@ -406,7 +409,9 @@ def test_bricard_and_others(rng):
         sixd.Coupling("d", "j", np.sin), sixd.Loop("b", "c", "planar"), sixd.Distance("b", "c", 1.0),
         sixd.Coupling("d", "j", Polynomial((0, 0, 0, 0, 0, 1.0))), sixd.KnifeEdge("b"),
     ):  # fmt: skip
-        with pytest.raises(sixd.ModelError, match=r"MJCF cannot hold the constraint (Coupling|Loop|Distance|KnifeEdge)\("):
+        with pytest.raises(
+            sixd.ModelError, match=r"MJCF cannot hold the constraint (Coupling|Loop|Distance|KnifeEdge)\("
+        ):
             sixd.to_mjcf(model.with_constraints(constraint))
 
 

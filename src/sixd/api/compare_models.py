@@ -122,6 +122,10 @@ class _Pairs:
         self.a, self.b, self.pairs, self.tol = a, b, pairs, tol
         kinds = [type(a.joints[i]) is type(b.joints[j]) for i, j in pairs.items()]
         self.same_joints = all(kinds) and len(pairs) == a.nb + 1 == b.nb + 1
+        self.frames: dict[tuple[int, int], list[str]] = {}  # names of frames that both have, by their bodies
+        for name, frame in a.frames.items():
+            if name in b.frames and not name.startswith("joint:"):
+                self.frames.setdefault((frame.body, b.frames[name].body), []).append(name)
         self.aligned: dict[int, Array] = {0: np.eye(4)}  # C_BA by a's body
         for i, j in pairs.items():
             if i:
@@ -145,15 +149,14 @@ class _Pairs:
         return inverse_pose(self.b.placement[j]) @ C_p @ self.a.placement[i]
 
     def _count(self, i: int, j: int, C: Array) -> int:
-        """Return how many of placement, axis and inertia differ for one alignment."""
-        mine, theirs = self._inertias(i, j, C)
+        """Return how many things of a joint, its body and the frames on it differ for one alignment."""
         D = self._ahead(i, j) @ inverse_pose(C)
         S_a, S_b = self._subspaces(i, j, C)
-        found = [*self._mass_distribution("", mine, theirs)]
-        return sum([
-            bool(found), np.abs(D - np.eye(4)).max() > max(self.tol, _LEAST),
-            np.abs(S_a - S_b).max(initial=0.0) > max(self.tol, _LEAST),
-        ])  # fmt: skip
+        moved = np.abs(D - np.eye(4)).max(), np.abs(S_a - S_b).max(initial=0.0)
+        pairs = [(C @ self.a.frames[n].pose, self.b.frames[n].pose) for n in self.frames.get((i, j), ())]
+        moved += tuple(np.abs(mine - theirs).max() for mine, theirs in pairs)
+        unequal = [*self._mass_distribution("", *self._inertias(i, j, C))]
+        return len(unequal) + sum(size > max(self.tol, _LEAST) for size in moved)
 
     def _inertias(self, i: int, j: int, C: Array) -> tuple[Inertia, Inertia]:
         return Inertia.from_matrix(self.a.inertia[i]).moved(C), Inertia.from_matrix(self.b.inertia[j])
