@@ -1,8 +1,8 @@
 """One robot, two files: write it as URDF and as MJCF for MuJoCo, and find where two descriptions differ.
 
-``to_mjcf`` writes every built-in joint; those of several freedoms become several joints of MJCF on one body. ``compare``
-matches joints by name and does not mind where a file places the frames of bodies. Reading MJCF takes MuJoCo; without
-it only the files are written.
+``to_mjcf`` writes every built-in joint; those of several freedoms become several joints of MJCF on one body.
+``compare`` matches joints by name and does not mind where a file places the frames of bodies. Reading MJCF takes
+MuJoCo; without it only the files are written.
 """
 
 import warnings
@@ -21,11 +21,9 @@ builder.add_body("fore", "upper", sixd.Revolute("y"), inertia=link, placement=en
 hand = sixd.box(0.08, 0.12, 0.1, mass=0.6)
 builder.add_body("hand", "fore", sixd.Universal(), inertia=hand, placement=end, joint_name="wrist", damping=0.1)
 for side, y in (("left", 1), ("right", -1)):
-    slide = sixd.Prismatic((0, y, 0))
-    finger = sixd.box(0.02, 0.01, 0.08, mass=0.1)
-    builder.add_body(
-        side, "hand", slide, inertia=finger, placement=sixd.placement((0, 0.02 * y, 0.1)), limits=(0, 0.04)
-    )
+    finger, slide = sixd.box(0.02, 0.01, 0.08, mass=0.1), sixd.Prismatic((0, y, 0))
+    side_of_hand = sixd.placement((0, 0.02 * y, 0.1))
+    builder.add_body(side, "hand", slide, inertia=finger, placement=side_of_hand, limits=(0, 0.04))
 builder.add_constraint(sixd.Mimic("right", "left"))
 builder.add_frame("tool", "hand", sixd.placement((0, 0, 0.15)))
 arm = builder.build()

@@ -206,9 +206,7 @@ def test_frames_that_are_not_on_their_joints(rng):
         assert_allclose(data.body("a").xpos, sixd.pose(model, q, "a")[:3, 3], atol=1e-12)
         assert_allclose(data.body("a").xmat.reshape(3, 3), sixd.pose(model, q, "a")[:3, :3], atol=1e-12)
     model = one_body(sixd.Spherical(), link_pose=pose).build()
-    with pytest.warns(
-        sixd.ModelWarning, match="frames a cannot be those of their bodies, and are written as a_frame|NAME"
-    ):
+    with pytest.warns(sixd.ModelWarning, match="frames a cannot be those of their bodies, and are written as NAME"):
         again = sixd.load(sixd.to_mjcf(model))
     q = model.random_configuration(rng)
     assert_allclose(sixd.pose(again, q, "a_frame"), sixd.pose(model, q, "a"), atol=1e-12)

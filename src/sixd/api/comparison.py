@@ -16,6 +16,7 @@ KINDS = (
     "dynamics",
 )  # fmt: skip
 _MOST_LINES = 200
+_ROUNDING = 1e-12  # errors of joint forces below are not told apart in text
 _HEAD = ("where", "what", "a", "b", "difference")
 
 
@@ -113,10 +114,8 @@ class Comparison:
         if self.dynamics_error is None:
             why = "none were asked for" if not self.states else "the joints are not the same"
             return f"inverse dynamics: not compared, {why}"
-        return (
-            f"inverse dynamics at {self.states} random states: largest difference {self.dynamics_error:.2g} "
-            f"of the largest force"
-        )
+        size = f"below {_ROUNDING:g}" if self.dynamics_error < _ROUNDING else f"{self.dynamics_error:.2g}"
+        return f"inverse dynamics at {self.states} random states: largest difference {size} of the largest force"
 
 
 def _cells(d: Difference) -> tuple[str, ...]:
