@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import sixd
 from peers import mujoco, pin
-from robots import DM_CONTROL, FIVE, ROBOTS, ByName, pinocchio_model, quiet_load, require_file
+from robots import DM_CONTROL, FIVE, ROBOTS, ByName, all_urdfs, pinocchio_model, quiet_load, require_file
 from samples import Parabola
 from sixd.constraints.functions import Polynomial
 from sixd.zoo.random_trees import JOINT_KINDS
@@ -100,6 +100,25 @@ def test_ten_robots(name, floating, rng):
     assert comparison.equal, str(comparison)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("path", all_urdfs(), ids=lambda p: p.stem)
+def test_every_urdf(path, rng):
+    """With shapes and meshes: MuJoCo compiles all of them but those with inertias that no body has."""
+    try:
+        model = quiet_load(path)
+    except sixd.LoadError as error:
+        pytest.skip(f"not a robot: {error}")
+    impossible = [name for name in model.body_names if not model.body_inertia(name).is_physical()]
+    if impossible:
+        with pytest.raises(sixd.ModelError, match=f"MuJoCo refuses the inertia of body '({'|'.join(impossible)})'"):
+            quiet_text(model)
+        return
+    text = quiet_text(model)
+    if model.nv:
+        # flat inertias that are off by up to 1e-9 are corrected, because MuJoCo refuses them
+        assert worst(model, compiled(text), rng, states=1) <= 1e-9
+
+
 def test_damping_springs_armature_and_limits_of_a_robot(rng):
     """Passive properties and limits are in the file, and act in MuJoCo."""
     model = quiet_load(FIVE["panda"])
@@ -153,7 +172,12 @@ ALIKE = ("free", "spherical")  # passive properties of theirs are one number
 def test_trees_of_every_joint(seed, rng):
     """Joints of several freedoms are several in MuJoCo, with the same coordinates; a free joint may be on a body."""
     plain = sixd.zoo.random_tree(seed, passive=False, kinds=tuple(k for k in JOINT_KINDS if k not in COUPLED), rounds=2)
-    assert worst(plain, compiled(sixd.to_mjcf(plain)), rng) <= 1e-10
+    theirs = compiled(sixd.to_mjcf(plain))
+    assert worst(plain, theirs, rng) <= 1e-10
+    state = plain.random_configuration(rng, size=4), *rng.uniform(-1, 1, (3, 4, plain.nv))
+    other = sixd.interop.to_mujoco(plain, *state, mujoco_model=theirs)
+    for back, given in zip(sixd.interop.from_mujoco(plain, *other, mujoco_model=theirs), state, strict=True):
+        assert_allclose(back, given, atol=1e-12)
     kinds = tuple(k for k in JOINT_KINDS if k not in (*COUPLED, *ALIKE))
     passive = sixd.zoo.random_tree(seed, kinds=kinds, rounds=2)
     assert worst(passive, compiled(sixd.to_mjcf(passive)), rng) <= 1e-10
