@@ -346,12 +346,17 @@ def test_shapes_that_are_lost(tmp_path):
     builder.add_visual("a", sixd.Shape("plane"))
     builder.add_visual("a", sixd.Shape("box", (1, 0, 2)))
     builder.add_visual("a", sixd.Shape("mesh", vertices=np.eye(3), triangles=[[0, 1, 2]]))
+    flat = {"triangles": [[0, 1, 2], [1, 2, 3]]}
+    builder.add_visual("a", sixd.Shape("mesh", vertices=np.ones((4, 3)), **flat))
+    builder.add_visual("a", sixd.Shape("mesh", vertices=np.full((4, 3), np.nan), **flat))
+    builder.add_visual("a", sixd.Shape("mesh", vertices=np.eye(4)[:, :3], triangles=[[0, 1, 7]]))
+    builder.add_visual("a", sixd.Shape("sphere", (np.inf,)))
     with pytest.warns(sixd.ModelWarning) as caught:
         text = sixd.to_mjcf(builder.build())
     (message,) = [str(w.message) for w in caught]
     for part in (
         "in .stl as text", "in .dae", "that are not found", "cone", "plane on moving bodies", "box of size 0",
-        "of fewer than four vertices",
+        "of fewer than four vertices", "without a surface", "that make sense", "sphere of size 0 or without end",
     ):  # fmt: skip
         assert part in message
     assert mujoco.MjModel.from_xml_string(text).ngeom == 0

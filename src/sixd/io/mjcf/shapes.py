@@ -21,6 +21,9 @@ _PLANE = (0, 0, 0.1)  # without end, its lines a decimetre apart
 _MESHES = (".stl", ".obj", ".msh")
 _MOST_TRIANGLES = 200_000  # of an STL file that MuJoCo reads
 
+_LEAST_AREA = 1e-12  # m², of a mesh; MuJoCo refuses surfaces near 0
+_NO_MESH = "Meshes {} are not in the file, MuJoCo does not read them"
+
 
 class Shapes:
     """Turns visuals into geoms; the meshes that they need are collected in ``assets``."""
@@ -47,14 +50,20 @@ class Shapes:
 
     def _form(self, shape: Shape, *, moving: bool) -> str | None:
         size = np.asarray(shape.size, dtype=float)
-        if shape.kind in _FACTORS and size.min() > 0:
+        if shape.kind in _FACTORS and 0 < size.min() <= size.max() < np.inf:
             return f"type={quoteattr(shape.kind)} size={numbers(size * _FACTORS[shape.kind])}"
         if shape.kind == "plane" and not moving:
             return f'type="plane" size={numbers(_PLANE)}'
         if shape.kind == "mesh":
             name = self._mesh(shape)
             return None if name is None else f'type="mesh" mesh={quoteattr(name)}'
-        where = " of size 0" if shape.kind in _FACTORS else " on moving bodies" if shape.kind == "plane" else ""
+        where = (
+            " of size 0 or without end"
+            if shape.kind in _FACTORS
+            else " on moving bodies"
+            if shape.kind == "plane"
+            else ""
+        )
         self.losses.add("Shapes of these kinds are not in the file, MuJoCo does not have them: {}", shape.kind + where)
         return None
 
@@ -73,12 +82,25 @@ class Shapes:
 
 
 def _inline(shape: Shape, losses: Losses) -> str | None:
-    vertices, triangles = np.asarray(shape.vertices), shape.triangles
-    if triangles is None or len(vertices) < 4 or not len(triangles):
-        losses.add("Meshes {} are not in the file, MuJoCo does not read them", "of fewer than four vertices")
+    points = np.asarray(shape.vertices, dtype=float).reshape(-1, 3) * shape.scale
+    faces = np.asarray([] if shape.triangles is None else shape.triangles, dtype=int).reshape(-1, 3)
+    found = None
+    if len(points) < 4 or not len(faces):
+        found = "of fewer than four vertices"
+    elif not np.isfinite(points).all() or faces.min() < 0 or faces.max() >= len(points):
+        found = "whose vertices or triangles are not numbers that make sense"
+    elif not _area(points[faces]) > _LEAST_AREA:
+        found = "without a surface"
+    if found is not None:
+        losses.add(_NO_MESH, found)
         return None
-    faces = quoteattr(" ".join(str(int(k)) for k in np.ravel(triangles)))
-    return f"vertex={numbers(vertices * shape.scale)} face={faces}"
+    return f"vertex={numbers(points)} face={quoteattr(' '.join(map(str, faces.ravel().tolist())))}"
+
+
+def _area(triangles: Array) -> float:
+    """Return the area [m²] of triangles (m, 3, 3)."""
+    first, second = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
+    return float(np.linalg.norm(np.cross(first, second), axis=1).sum() / 2)
 
 
 def _file(shape: Shape, losses: Losses) -> str | None:
@@ -93,7 +115,7 @@ def _file(shape: Shape, losses: Losses) -> str | None:
         found = "with a control character in their path"
     else:
         return f"file={quoteattr(os.path.abspath(path))} scale={numbers(shape.scale)}"
-    losses.add("Meshes {} are not in the file, MuJoCo does not read them", found)
+    losses.add(_NO_MESH, found)
     return None
 
 

@@ -34,24 +34,26 @@ _HEAD = [
 def to_mjcf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     """Return the model as MJCF text, for MuJoCo; with ``path`` also write it there, completely or not at all.
 
-    Bodies, joints and frames (as sites) keep their names; bodies are in the order of the tree, so match states by name:
-    ``sixd.interop.to_mujoco(model, q, qd, mujoco_model=…)``. A joint of several freedoms becomes several on one body:
-    NAME:x and NAME:y of a universal joint, NAME:turn and NAME:slide of a cylindrical one, NAME:x, NAME:y and NAME:turn
-    of a planar one; a free joint on another body NAME:x, NAME:y, NAME:z and NAME:ball. Helical joints and racks with
-    pinions become NAME:turn and NAME:slide, coupled by an equality. Mimic joints, couplings by polynomials and loops in
-    the directions "point", "axis" and "weld" become equalities, which MuJoCo enforces softly. Configurations become
-    keyframes, shapes geoms that touch nothing. A joint, spring, inertia or constraint that MJCF cannot hold raises an
-    error with its name.
+    Bodies and joints keep their names, and frames, those of joints left out, become sites. Bodies are in the order
+    of the tree: match states by name, with ``sixd.interop.to_mujoco(model, q, qd, mujoco_model=…)``. A joint of
+    several freedoms becomes several on one body, with the same coordinates: NAME:x and NAME:y of a universal joint,
+    NAME:turn and NAME:slide of a cylindrical one, NAME:x, NAME:y and NAME:turn of a planar one. A free joint that
+    is on another body, or damped differently along its freedoms, becomes NAME:x, NAME:y, NAME:z and NAME:ball.
+    Helical joints and racks with pinions become NAME:turn and NAME:slide, coupled by an equality.
 
-    One warning lists what is not in the file: velocity limits, limits that MuJoCo refuses, shapes and meshes that it
-    cannot read. MuJoCo refuses moving bodies without mass or without moments of inertia: they get 1e-13 kg and kg m²,
-    which the warning says too. Where the frame of a body's name cannot be the file's (turned on a ball joint, away from
-    a free one), the body is at its joint and the named frame becomes the site NAME_frame.
+    Mimic joints, couplings by polynomials, and loops in the directions "point", "axis" and "weld" become
+    equalities, which MuJoCo enforces softly. Configurations become keyframes, and shapes geoms that touch nothing.
+    A joint, spring, inertia or constraint that MJCF cannot hold raises an error with its name.
+
+    One warning lists what is not in the file: velocity limits, limits that MuJoCo refuses, shapes and meshes that
+    it cannot read. MuJoCo refuses moving bodies without mass or without moments of inertia: they get 1e-13 kg and
+    kg m², which the warning says too. Where a body's named frame cannot be the file's (turned on a ball joint, away
+    from a free one), the body is at its joint and the named frame becomes the site NAME_frame.
 
     >>> import sixd
     >>> builder = sixd.ModelBuilder("top")
     >>> builder.add_body("disc", "world", sixd.Spherical(), inertia=sixd.cylinder(0.1, 0.02, mass=1.0))
-    >>> "<joint name=\\"disc\\" type=\\"ball\\"/>" in sixd.to_mjcf(builder.build())
+    >>> '<joint name="disc" type="ball"/>' in sixd.to_mjcf(builder.build())
     True
     """
     require_writable("to_mjcf", model, configurations=True)
