@@ -23,11 +23,11 @@ FLAG = Type("i1")
 # operations of a program that is rolled. NVIDIA's assembler takes 3.7 s for 10,500 operations that are not, in float64,
 # of a humanoid's forward dynamics, and 1.7 s if they are
 FROM = 12_000
-# angles of a program whose rare functions are written into the code: more are called. On an H200, written and called:
-# ABA of a six-joint arm in float32 1.7e10 and 1.36e10 rows a second, but RNEA of a humanoid with 32 joints in float64
-# 6.0e8 and 1.30e9, its mass matrix in float32 3.9e8 and 7.8e8. In float64 so few are tested together for huge ones,
-# with all of them in registers: ABA of a nine-joint arm 2.95e9 instead of 2.5e9, but RNEA of the humanoid 1.08e9 instead of
-# 1.28e9. In float32 they are better tested one by one: RNEA of a six-joint arm 3.4e10 instead of 3.0e10
+# angles of a program whose rare functions are written into the code: with more they are called. On an H200, written and
+# called: ABA of a six-joint arm in float32 1.7e10 and 1.36e10 rows a second, but RNEA of a humanoid with 32 joints in
+# float64 6.0e8 and 1.30e9, its mass matrix in float32 3.9e8 and 7.8e8. In float64 so few angles are tested together for
+# huge ones, with all of them in registers: ABA of a nine-joint arm 2.95e9 instead of 2.5e9, but RNEA of the humanoid
+# 1.08e9 instead of 1.28e9. In float32 they are better tested one by one: RNEA of a six-joint arm 3.4e10, not 3.0e10
 MOST_ANGLES = 16
 
 
