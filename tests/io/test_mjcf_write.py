@@ -92,7 +92,7 @@ def test_ten_robots(name, floating, rng):
         *state, peer_tau = sixd.interop.to_mujoco(model, q, qd, qdd, peer, mujoco_model=theirs)
         found = forces(theirs, *state)
         assert scaled(tau, peer) <= 1e-10
-        # icub has flat inertias, to which 1e-13 is added because MuJoCo refuses them
+        # icub has inertias of rods, which MuJoCo refuses: their least moment is 1e-14
         assert scaled(peer_tau, found) <= 1e-10
     again = quiet_load(text)
     assert (again.joint_names, again.body_names) == (model.joint_names, model.body_names)
@@ -261,7 +261,7 @@ def test_what_mjcf_cannot_hold(options, message, tmp_path):
 
 
 def test_massless_bodies_and_points(rng):
-    """MuJoCo refuses bodies without mass or moments; 1e-13 is added, and a warning names them."""
+    """MuJoCo refuses bodies without mass or moments; 1e-14 is added, and a warning names them."""
     builder = one_body(inertia=None)
     builder.add_body("point", "a", sixd.Universal(), inertia=sixd.point(2.0, (0.3, 0, 0)))
     builder.add_body("rod", "point", sixd.Revolute("x"), inertia=sixd.rod(1.0, mass=100.0), armature=0.1)
@@ -273,6 +273,19 @@ def test_massless_bodies_and_points(rng):
     with pytest.warns(sixd.ModelWarning, match="in the file: a, point, rod"):
         text = sixd.to_mjcf(model)
     assert worst(model, compiled(text), rng) <= 1e-10
+
+
+def test_plates_and_rods_of_every_size(rng):
+    """A + B = C but for rounding, in turned axes: MuJoCo would refuse the full matrix of some."""
+    builder = sixd.ModelBuilder("flat")
+    for k, size in enumerate(10.0 ** rng.uniform(-6, 4, 60)):
+        moments = rng.uniform(0.1, 1, 2) * (rng.random(2) < 0.8)
+        flat = sixd.Inertia(1.0, rng.normal(size=3), np.array([*moments, moments.sum()]) * size)
+        builder.add_body(
+            f"b{k}", "world", sixd.Revolute("z"), inertia=flat.moved(sixd.zoo.random_trees.random_pose(rng))
+        )
+    model = builder.build()
+    assert worst(model, compiled(quiet_text(model)), rng) <= 1e-12
 
 
 def test_inertia_fixed_to_the_world(rng):

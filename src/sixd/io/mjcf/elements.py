@@ -13,8 +13,10 @@ from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import EYE3, quaternion_from_rotation
 from sixd.spatial.scalar import Array
 
-LEAST = 1e-13  # kg and kg m²; MuJoCo refuses moving bodies with less than 1e-15, full matrices with less than 1e-14
-_ROUNDING = 4e-15  # of the largest moment, by which MuJoCo's own principal moments may be off
+LEAST = 1e-14  # kg and kg m²; MuJoCo refuses moving bodies with less than 1e-15
+_NEARLY = (
+    1e-9  # of the largest moment: MuJoCo refuses full matrices of rods and plates, whose moments it finds inexactly
+)
 _RAISED = f"MuJoCo refuses moving bodies without mass or moments, which are {LEAST:g} kg or kg m² in the file: {{}}"
 _MOST_NAMES = 6  # in a message
 
@@ -151,17 +153,16 @@ def inertial_element(body: str, inertia: Inertia, losses: Losses) -> str:
             f"it comes from; sixd.check lists all such bodies."
         )
     mass, I = float(inertia.mass), inertia.about_com
-    diagonal = _is_diagonal(I)
-    moments = np.sort(np.diag(I)) if diagonal else np.linalg.eigvalsh(I)
-    # a multiple of 1 raises all moments and A + B - C alike
-    least = max(LEAST, LEAST * moments[2])
-    margin = 0.0 if diagonal else _ROUNDING * moments[2]
-    lift = max(0.0, least - moments[0], margin - (moments[0] + moments[1] - moments[2]))
-    if lift:
-        I = I + EYE3 * lift
-    if mass < LEAST or lift > 3 * _ROUNDING * moments[2]:
+    moments, axes = (np.diag(I).copy(), EYE3) if _is_diagonal(I) else np.linalg.eigh(I)
+    low, middle, high = np.sort(moments)
+    if mass < LEAST or low < LEAST:
         losses.add(_RAISED, body)
-    return _inertial(max(mass, LEAST), inertia.com, I)
+    if min(low, low + middle - high) > max(_NEARLY * high, LEAST):
+        return _inertial(max(mass, LEAST), inertia.com, I)
+    moments = np.maximum(moments, LEAST)
+    largest = np.argmax(moments)
+    moments[largest] = min(moments[largest], np.delete(moments, largest).sum())
+    return _inertial(max(mass, LEAST), inertia.com, np.diag(moments), axes)
 
 
 def fixed_inertial_element(inertia: Inertia, losses: Losses) -> str | None:
@@ -174,12 +175,15 @@ def fixed_inertial_element(inertia: Inertia, losses: Losses) -> str | None:
     return _inertial(float(inertia.mass), inertia.com, inertia.about_com)
 
 
-def _inertial(mass: float, com: Array, I: Array) -> str:
+def _inertial(mass: float, com: Array, I: Array, axes: Array = EYE3) -> str:
+    """Return the element of a matrix I in axes that are the columns of ``axes``, those of the body if omitted."""
+    text = f"<inertial pos={numbers(com)} mass={numbers(mass)}"
+    if not np.array_equal(axes, EYE3):
+        right_handed = axes * np.sign(np.linalg.det(axes))
+        text += f" quat={numbers(quaternion_from_rotation(right_handed))}"
     if _is_diagonal(I):
-        tensor = f"diaginertia={numbers(np.diag(I))}"
-    else:
-        tensor = f"fullinertia={numbers([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])}"
-    return f"<inertial pos={numbers(com)} mass={numbers(mass)} {tensor}/>"
+        return f"{text} diaginertia={numbers(np.diag(I))}/>"
+    return f"{text} fullinertia={numbers([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])}/>"
 
 
 def _is_diagonal(I: Array) -> bool:
