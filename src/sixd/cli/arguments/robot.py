@@ -27,7 +27,7 @@ PREFIX = "zoo:"
 _BASE = "Let the root link of a URDF move freely in space; fix the models of an SDF where they are."
 _ARGUMENT = "An argument of a xacro file; may be given several times."
 _PACKAGE_DIR = "Where packages named in package://… lie; may be given several times."
-_ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf")
+_ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf", ".world")
 _MOST_FILES = 5  # that a message lists
 _NEAR_FILE = 0.75  # as NEAR, of names with endings: 'none.urdf' is not near 'robot.urdf' (0.63)
 
