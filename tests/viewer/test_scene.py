@@ -698,7 +698,9 @@ def test_a_camera_that_only_follows_a_body():
 def test_a_pinion_without_a_shape_shows_its_turn():
     """Of a plain disc one could not see that it turns: a spoke goes with it, wider than the disc."""
     builder = sixd.ModelBuilder("pinion")
-    builder.add_body("pinion", "world", sixd.RackAndPinion(0.3), inertia=sixd.Inertia(1.0, (0, 0, -0.1), (0.02, 0.01, 0.01)))
+    builder.add_body(
+        "pinion", "world", sixd.RackAndPinion(0.3), inertia=sixd.Inertia(1.0, (0, 0, -0.1), (0.02, 0.01, 0.01))
+    )
     model = builder.build()
     kinds = [piece.kind for piece in joint_pieces(model, 1, 0.01, 1.0) if piece.body == 1]
     assert kinds == ["cylinder", "box"]

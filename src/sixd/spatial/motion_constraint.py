@@ -190,8 +190,8 @@ def _solved(where: str, A: Array, B: Array) -> Array:
             return np.linalg.solve(A.astype(float), B.astype(float))
         except np.linalg.LinAlgError:
             raise SingularError(
-                f"{where}: the matrix {A.tolist()} is singular, expected an inertia along every freedom. Give the body a "
-                f"mass, or extent."
+                f"{where}: the matrix {A.tolist()} is singular, expected an inertia along every freedom. Give the body "
+                f"a mass, or extent."
             ) from None
     import sympy
 
