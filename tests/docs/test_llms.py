@@ -20,5 +20,7 @@ def test_links():
 
 def test_names():
     names = set(re.findall(r"sixd\.(\w+)", TEXT))
-    modules = {name for name in names if importlib.util.find_spec(f"sixd.{name}")}  # sixd.torch is imported by its users
+    modules = {
+        name for name in names if importlib.util.find_spec(f"sixd.{name}")
+    }  # sixd.torch is imported by its users
     assert {name for name in names - modules if not hasattr(sixd, name)} == set()
