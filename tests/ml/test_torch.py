@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: make ml")
 
 import sixd  # noqa: E402
 import sixd.torch as st  # noqa: E402
-from samples import single_joint  # noqa: E402
+from samples import OPERATIONAL, single_joint  # noqa: E402
 from sixd.engine.functions import LIBRARY  # noqa: E402
 from sixd.model.memo import known_of  # noqa: E402
 from sixd.torch import operators, rollouts  # noqa: E402
@@ -27,7 +27,7 @@ DT = 0.02
 @pytest.mark.parametrize("name", sorted(LIBRARY))
 def test_values_are_those_of_sixd(name):
     model = sixd.zoo.four_bar() if "constrain" in name or name == "projections" else sixd.zoo.random_tree(0)
-    if name == "operational_inertia":
+    if name in OPERATIONAL:
         model = sixd.zoo.random_tree(3, kinds=("free", "revolute"))
     given = arguments(name, model)
     own = {"integrate": lambda m, **x: m.integrate(**x), "difference": lambda m, **x: m.difference(**x)}

@@ -114,8 +114,8 @@ def operational_inertia(
     -----
     Raises ``SingularError`` where the rows are dependent and there is no regularisation: at singular poses, for frames
     of too few freedoms, for frames of one body. A row is dependent if its angle to the span of those before it, in the
-    metric of M, is below 3e-7 rad (float32: 3e-5). On GPUs and in JAX the results at singular poses are NaN. Constraints
-    of the model do not enter; ``model.reduce()`` has them.
+    metric of M, is below 3e-7 rad (float32: 3e-5). On GPUs and in JAX results at singular poses are NaN. Constraints of
+    the model do not enter; ``model.reduce()`` has them.
 
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)

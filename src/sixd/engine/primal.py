@@ -156,7 +156,7 @@ def fresh_names(primal: Primal, names: list[str]) -> list[str]:
 
 def weight_shapes(primal: Primal, model: System) -> dict[str, Shape]:
     """Names and core shapes of weights, one for each result: the function is traced for that."""
-    outputs = primal.kept(trace_request(model, primal.request).outputs)
+    outputs = trace_request(model, primal.request).outputs
     names = ["w"] if len(outputs) == 1 else [f"w{k}" for k in range(len(outputs))]
     return {name: slot.shape for name, slot in zip(fresh_names(primal, names), outputs, strict=True)}
 
