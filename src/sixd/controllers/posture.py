@@ -10,9 +10,11 @@ import numpy as np
 
 from sixd.algorithms.operational.stack import Stack
 from sixd.algorithms.operational.terms import explain
+from sixd.api.dynamics import mass_matrix_solve
 from sixd.controllers.arguments import read_gain
 from sixd.controllers.reference import Reference
 from sixd.errors import ModelError
+from sixd.model.manifold import nonfinite_error
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
 
@@ -34,7 +36,7 @@ class Posture:
         if (self.target is None) is bool(np.any(self.kp)):
             raise ModelError(
                 f"{self.where}: posture is {'None' if self.target is None else 'given'} and posture_kp is "
-                f"{self.kp.tolist()}, expected both or neither. Give posture=q and posture_kp=…; posture_kd alone damps."
+                f"{self.kp.tolist()}, expected both or neither. Give posture=q and posture_kp=…."
             )
 
     @property
@@ -55,10 +57,9 @@ class Posture:
 
 
 def checked_force(where: str, system: System, stack: Stack, q: Array, qd: Array, tau: Array) -> Array:
-    """tau; raise if it consists of numbers that are not finite because the rows are dependent at q."""
+    """tau; raise if it holds numbers that are not finite, as where the rows are dependent at q."""
     numbers = tau.dtype.kind == "f" and q.dtype.kind == "f" and qd.dtype.kind == "f"
     if numbers and not np.isfinite(tau).all() and np.isfinite(q).all() and np.isfinite(qd).all():
-        error = explain(where, system, (stack, "aligned"), "", (q,))
-        if error is not None:
-            raise error
+        mass_matrix_solve(system, q, np.zeros(system.nv))  # which raises where the mass matrix is singular
+        raise explain(where, system, (stack, "aligned"), "", (q,)) or nonfinite_error(system, where, "", q, qd)
     return tau

@@ -27,8 +27,8 @@ class TaskSpacePD:
         ``sixd.spatial``.
     kp, kd : gains in world axes, a number or (6,): [N m/rad] and [N m s/rad] thrice, then [N/m] and [N s/m]. For a
         position or an orientation: a number or (3,).
-    velocity : [ω; v] (6,) of the target in world axes, for a position v (3,), for an orientation ω (3,), or a function of t; None: its exact
-        derivative.
+    velocity : [ω; v] (6,) of the target in world axes, for a position v (3,), for an orientation ω (3,), or a function
+        of t; None: its exact derivative.
     gravity : adds the joint forces that hold the model against gravity; all rows use this model, also where
         ``parameters`` of ``sixd.simulate`` give a row another gravity or other inertias.
     joint_damping : [N m s/rad or N s/m], a number or (nv,): damps joint motions that do not move the frame.
