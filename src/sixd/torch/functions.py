@@ -132,7 +132,8 @@ def _front(declared: Function) -> Callable[..., Any]:
     {"if out is not None: return out" if "out" in rest else ""}
     return found[0] if len(found) == 1 else tuple(found) if result is None else result(*found)"""
     space: dict[str, Any] = {f"default_{p.name}": p.default for p in options}
-    space |= {"evaluate": evaluate, "as_key": as_key, "result": _RESULTS.get(declared.name, declared.result)}
+    space["as_key"] = as_key
+    space |= {"evaluate": evaluate, "result": _RESULTS.get(declared.name, declared.result)}
     exec(compile(source, f"<sixd.torch.{declared.name}>", "exec"), space)
     front = space[declared.name]
     text = inspect.cleandoc(public.__doc__ or "").split(">>>")[0].rstrip()
