@@ -605,7 +605,8 @@ class Watch:
 
     def __call__(self, frame, event, _):
         code = frame.f_code
-        if f"sixd{os.sep}algorithms{os.sep}" not in code.co_filename:
+        # stack.py reads names of frames
+        if f"sixd{os.sep}algorithms{os.sep}" not in code.co_filename or code.co_filename.endswith("stack.py"):
             return
         # pivots and sizes are looked at in numbers, once, when a function that solves is compiled
         if code.co_name in ("singular_joints", "usual_sizes", "sizes_of_rows"):
