@@ -46,7 +46,7 @@ def independent_rows(model, q, expressed_in, rng, most):
 # laws -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.targets("compiled", "plain")
+@pytest.mark.targets("plain")  # compiled laws are below, of joints one by one
 @pytest.mark.parametrize("tree", [f"tree{seed}" for seed in samples.SEEDS])
 @pytest.mark.parametrize("expressed_in", COORDINATES)
 def test_laws_on_every_joint_type(tree, expressed_in, rng, target):
@@ -95,14 +95,14 @@ def test_forces_of_the_frames_accelerate_them_as_told(kind, expressed_in, rng, t
 
 def test_a_stack_is_its_frames_one_below_the_other(rng):
     """Rows of jacobian, jacobian_rate, velocity and acceleration, in the order of the names."""
-    model = sixd.zoo.random_tree(1)
+    model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "spherical"))
     q, qd, qdd = next(samples.states(model, rng))
-    a, b = model.body_names[2], model.body_names[-1]
+    a, b = model.body_names[1], model.body_names[-1]
     calls = {
         sixd.jacobian: (q,), sixd.jacobian_rate: (q, qd), sixd.velocity: (q, qd), sixd.acceleration: (q, qd, qdd),
     }  # fmt: skip
     for function, arrays in calls.items():
-        for where in COORDINATES:
+        for where in ("body", "aligned"):
             one, two = (function(model, *arrays, frame, expressed_in=where) for frame in (a, b))
             for frames, expected in (
                 ((b, a), np.concatenate([two, one])),
@@ -168,6 +168,34 @@ def test_a_planar_arm_in_closed_form():
     mu = sixd.operational_bias(arm, q, qd, stack, expressed_in="aligned")
     assert error(mu, Ji.T @ h - Ji.T @ M @ Ji @ drift) < 1e-13
     assert error(sixd.null_space_projector(arm, q, stack, expressed_in="aligned"), np.zeros((2, 2))) < 1e-13
+
+
+def test_symbols():
+    """Λ of an arm of two rods along its second link, as a formula; dependent rows are refused."""
+    a, b = sympy.symbols("a b")
+    arm = sixd.zoo.planar(2)
+    Lam = sixd.operational_inertia(arm, [a, b], {"tip": (3, 4)})
+    number = sixd.operational_inertia(arm, [0.3, 1.2], {"tip": (3, 4)})
+    assert error(np.array(sympy.Matrix(Lam).subs({a: 0.3, b: 1.2}), dtype=float), number) < 1e-12
+    assert abs(sympy.simplify(Lam[0, 0] - sympy.Rational(2, 3) * (1 + 1 / sympy.sin(b) ** 2)).subs({b: 0.7})) < 1e-14
+    with pytest.raises(sixd.SingularError, match="dependent in any configuration"):
+        sixd.operational_inertia(arm, [a, b], {"tip": (3, 5)})
+
+
+@pytest.mark.targets("plain")  # compiling takes seconds and shows no more
+def test_many_freedoms(rng, target):
+    """A chain of 110 links, whose M is not factored: the laws, and a stretched pose."""
+    chain, tip = sixd.zoo.planar(110), {"tip": (3, 4)}
+    q, qd = rng.uniform(-0.3, 0.3, 110), rng.normal(size=110)
+    J, M = sixd.jacobian(chain, q, tip), sixd.mass_matrix(chain, q)
+    Lam, J_bar, N = terms(chain, q, tip)
+    assert error(Lam @ J @ np.linalg.solve(M, J.T), np.eye(2)) < 1e-10
+    assert error(J @ J_bar, np.eye(2)) < 1e-10
+    assert error(J @ np.linalg.solve(M, N), np.zeros((2, 110))) < 1e-9
+    qdd = sixd.forward_dynamics(chain, q, qd, J.T @ sixd.operational_bias(chain, q, qd, tip) + N @ qd)
+    assert error(sixd.acceleration(chain, q, qd, qdd, tip), np.zeros(2)) < 1e-8  # μ of some 1e3 N cancels
+    with pytest.raises(sixd.SingularError, match="dependent there"):
+        sixd.operational_inertia(chain, 0 * q, tip)
 
 
 def test_a_free_body_has_its_own_inertia(rng):

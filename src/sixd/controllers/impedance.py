@@ -115,7 +115,8 @@ class Impedance:
         return saturated(model, tau) if self.saturate else tau
 
     def _rows(self, q: Array) -> Any:
-        return operational_rows("Impedance", self.model, q, self._targets.stack, "aligned", self.regularization)
+        options: dict[str, Any] = {"expressed_in": "aligned", "regularization": self.regularization}
+        return operational_rows("Impedance", self.model, q, frame=self._targets.stack, **options)
 
     def _along(self, t: Scalar, q: Array, qd: Array) -> Array:
         """M q̈_r + C q̇_r with q̇_r = J̄ ẋ_target and its rate, by dual numbers along qd."""

@@ -110,9 +110,8 @@ class OperationalSpace:
         q, qd = read_state("OperationalSpace", q, qd, self.model)
         model, targets, free = self.model, self._targets, self._free
         with np.errstate(all="ignore"):
-            rows = operational_rows(
-                "OperationalSpace", model, q, targets.stack, "aligned", self.regularization, unactuated=free
-            )
+            options: dict[str, Any] = {"expressed_in": "aligned", "regularization": self.regularization}
+            rows = operational_rows("OperationalSpace", model, q, frame=targets.stack, unactuated=free, **options)
             J = rows.A[len(free) :]
             a = targets.accelerations(t) + (targets.velocities(t) - J @ qd) * self.kd + targets.errors(t, q) * self.kp
             wanted = a - velocity_product(model, q, qd, targets.stack, "aligned")

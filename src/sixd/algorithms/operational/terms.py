@@ -2,59 +2,60 @@
 
 Λ = (J M⁻¹ Jᵀ)⁻¹, J̄ = M⁻¹ Jᵀ Λ, N = 1 - Jᵀ J̄ᵀ  (O. Khatib, IEEE J. Robotics and Automation 3, 1987). Generic over
 systems. J M⁻¹ Jᵀ is not inverted: with M = LᵀDL the rows become u = L⁻ᵀ j, as those of constraints do, and are made
-orthogonal in the metric D⁻¹ (least_norm.py), so that errors grow with the condition of J, not with its square. A
-regularisation δ gives each row a freedom of its own, of inertia 1/δ²: J M⁻¹ Jᵀ + δ² 1 then takes the place of J M⁻¹ Jᵀ.
+orthogonal in the metric D⁻¹ (least_norm.py), so that errors grow with the condition of J, not with its square. It is
+formed for trees of many freedoms, whose M is not. A regularisation δ gives each row a freedom of its own, of inertia
+1/δ²: J M⁻¹ Jᵀ + δ² 1 then takes the place of J M⁻¹ Jᵀ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import Metric, mass_metric
-from sixd.algorithms.constrained.least_norm import EXACT, Basis, Limits, back_substitute, orthogonalize
+from sixd.algorithms.aba import factors_small, inverse_small
+from sixd.algorithms.constrained.dynamics import comparable, mass_metric
+from sixd.algorithms.constrained.least_norm import EXACT, Limits, back_substitute, orthogonalize
 from sixd.algorithms.crba import crba
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import acceleration
 from sixd.algorithms.operational.stack import Stack, row_count
 from sixd.algorithms.rnea import bias_force
-from sixd.algorithms.singular import anywhere
+from sixd.algorithms.singular import anywhere, is_large
+from sixd.algorithms.solve import solve_columns
 from sixd.errors import SingularError
 from sixd.model.memo import known_of, remember
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar, is_number, where
+from sixd.spatial.scalar import Array, Scalar, minimum, where
 from sixd.spatial.transform import mirror_upper
 
 _TRIED = 4  # random configurations in which the sizes and the rank of the rows are found
-_NEAR = 1e-4  # and of a smaller part in one configuration, where a result is not finite, are the reason of that
-_DEPENDENT = 1e-9  # rows of a smaller part outside the span of others, in all of these, always depend on them
+_DEPENDENT = (
+    1e-9  # rows of which a smaller part is outside the span of the others, in all of these, always depend on them
+)
+_NEAR = 1e-4  # a smaller part than this in one configuration explains why its result is not finite
 
 
-class Rows(NamedTuple):
-    """Rows A (k, nv) beside the mass matrix; ``basis`` is orthogonal in ``weight``, which has entries beyond those of
-    the metric if some rows are regularised. ``holds`` is whether the rows are independent; None: always, or unknown.
+@dataclass(frozen=True)
+class Rows:
+    """Rows A (k, nv) beside the mass matrix.
+
+    ``solve(r)`` returns x (nv,), the smallest in the metric of M with A x = r (k,), and multipliers λ (k,): M x = Aᵀλ.
+    ``divide(b)`` is M⁻¹ b (nv,). ``holds`` is whether the rows are independent; None: always, or unknown.
     """
 
     A: Array
-    metric: Metric
-    weight: Array
-    basis: Basis
-    holds: object
-
-    def solve(self, r: Array) -> tuple[Array, Array]:
-        """x (nv,), the smallest in the metric of M with A x = r (k,), and A's multipliers λ (k,): M x = Aᵀλ."""
-        y: list[Scalar] = []
-        for j in range(len(r)):
-            y.append(r[j] - sum((y[s] * self.basis.R[s][j] for s in range(j)), 0))
-        p, t = self.basis._replace(y=y).smallest(self.weight)
-        n = len(self.metric.weight)
-        return self.metric.raised(p[:n] * self.metric.weight), back_substitute(self.basis.R, t)
+    solve: Callable[[Array], tuple[Array, Array]]
+    divide: Callable[[Array], Array]
+    holds: Any
 
     def responses(self) -> tuple[Array, Array]:
         """J̄ (nv, k) and Λ (k, k)."""
-        unit = [self.solve(e) for e in np.eye(len(self.A), dtype=int)]
-        n, k = len(self.metric.weight), len(self.A)
+        k, n = self.A.shape
+        unit = [self.solve(e) for e in np.eye(k, dtype=int)]
         inverse, inertia = (np.array([pair[i] for pair in unit]).reshape(k, m).T for i, m in ((0, n), (1, k)))
         return inverse, mirror_upper(inertia)
 
@@ -67,88 +68,93 @@ def operational_rows(
     name: str,
     system: System,
     q: Array,
+    *,
     frame: str | Stack,
-    expressed_in: str,
+    expressed_in: str = "body",
     regularization: float = 0.0,
     limits: Limits = EXACT,
     unactuated: tuple[int, ...] = (),
 ) -> Rows:
-    """The rows of a stack; before them those of M of the freedoms ``unactuated``, whose forces M qdd they prescribe."""
-    metric = mass_metric(system, q)
-    J = system.apply("jacobian", jacobian, q, frame=frame, expressed_in=expressed_in)
-    A, u, weight = J, [metric.lower(row) for row in J], metric.weight
-    if unactuated:
-        M = system.apply("mass_matrix", crba, q)[list(unactuated)]
-        A, u = np.concatenate([M, J]), [*(metric.lower(row) for row in M), *u]
+    """The rows of a stack; before them those of M of the freedoms ``unactuated``, whose forces M qdd they prescribe.
+
+    The functions below have the same options.
+    """
+    A = _matrix(system, q, frame, expressed_in, unactuated)
     usual = sizes_of_rows(system, frame, expressed_in, unactuated)
-    k = len(A)
-    if regularization:
-        free = np.eye(k, dtype=int)[:, len(unactuated) :] * regularization
-        u = [np.concatenate([row, extra]) for row, extra in zip(u, free, strict=True)]
-        weight = np.concatenate([weight, np.ones(len(J), dtype=int)])
-    elif usual.rank < k:
+    if not regularization and usual.rank < len(A):
         raise dependent_error(name, system, frame, " in any configuration", usual.rank - len(unactuated))
-    basis = orthogonalize(u, [0] * k, weight, usual.squares, limits)
-    watched = not regularization and all(_comparable(x) for x in basis.own)
-    return Rows(A, metric, weight, basis, basis.margin() > 0 if watched else None)
+    extra = np.eye(len(A), dtype=int)[:, len(unactuated) :] * regularization  # each row's own freedom
+    make = _by_products if is_large(system) else _by_basis
+    solve, divide, own = make(system, q, A, extra if regularization else extra[:, :0], usual.squares, limits)
+    watched = not regularization and all(comparable(x) for x in own)
+    return Rows(A, solve, divide, reduce(minimum, own) > 1 if watched else None)
 
 
-def operational_inertia(
-    system: System,
-    q: Array,
-    *,
-    frame: str | Stack,
-    expressed_in: str = "body",
-    regularization: float = 0.0,
-    limits: Limits = EXACT,
-) -> Array:
+def _matrix(system: System, q: Array, frame: str | Stack, expressed_in: str, unactuated: tuple[int, ...]) -> Array:
+    J = system.apply("jacobian", jacobian, q, frame=frame, expressed_in=expressed_in)
+    return np.concatenate([system.apply("mass_matrix", crba, q)[list(unactuated)], J]) if unactuated else J
+
+
+def _by_basis(
+    system: System, q: Array, A: Array, extra: Array, squares: tuple[float, ...], limits: Limits
+) -> tuple[Any, Any, list[Scalar]]:
+    """solve, divide, and numbers above 1 as long as the rows are independent, by an orthogonal basis."""
+    metric, n = mass_metric(system, q), system.nv
+    u = [np.concatenate([metric.lower(a), e]) if len(e) else metric.lower(a) for a, e in zip(A, extra, strict=True)]
+    weight = np.concatenate([metric.weight, np.ones(extra.shape[1], dtype=int)]) if extra.size else metric.weight
+    basis = orthogonalize(u, [0] * len(A), weight, squares, limits)
+
+    def solve(r: Array) -> tuple[Array, Array]:
+        y: list[Scalar] = []
+        for j in range(len(r)):
+            y.append(r[j] - sum((y[s] * basis.R[s][j] for s in range(j)), 0))
+        p, t = basis._replace(y=y).smallest(weight)
+        return metric.raised(p[:n] * metric.weight), back_substitute(basis.R, t)
+
+    return solve, metric.solve, basis.own
+
+
+def _by_products(
+    model: Any, q: Array, A: Array, extra: Array, squares: tuple[float, ...], limits: Limits
+) -> tuple[Any, Any, list[Scalar]]:
+    """The same by the matrix A M⁻¹ Aᵀ, of trees with so many freedoms that M is not factored: O(nv) for each row."""
+    X = solve_columns(model, q, A.T)
+    W = mirror_upper(A @ X) + extra @ extra.T
+    inverse, (_, reciprocals) = inverse_small(W), factors_small(W)
+    left = [1 / (r * W[j, j] * limits.dependent) for j, r in enumerate(reciprocals)]
+    own = [*left, *(W[j, j] / (square * limits.vanished) for j, square in enumerate(squares))]
+    return (
+        lambda r: (X @ (inverse @ r), inverse @ r),
+        lambda b: solve_columns(model, q, b[:, None])[:, 0],
+        own,
+    )
+
+
+def operational_inertia(system: System, q: Array, **options: Any) -> Array:
     """Λ (m, m) = (J M⁻¹ Jᵀ)⁻¹: the inertia felt at the rows of the frames; NaN where they are dependent."""
-    rows = operational_rows("operational_inertia", system, q, frame, expressed_in, regularization, limits)
+    rows = operational_rows("operational_inertia", system, q, **options)
     return rows.marked(rows.responses()[1])
 
 
-def dynamically_consistent_inverse(
-    system: System,
-    q: Array,
-    *,
-    frame: str | Stack,
-    expressed_in: str = "body",
-    regularization: float = 0.0,
-    limits: Limits = EXACT,
-) -> Array:
+def dynamically_consistent_inverse(system: System, q: Array, **options: Any) -> Array:
     """J̄ (nv, m) = M⁻¹ Jᵀ Λ: J J̄ = 1, and J̄ a is the smallest qdd in the metric of M with J qdd = a."""
-    rows = operational_rows("dynamically_consistent_inverse", system, q, frame, expressed_in, regularization, limits)
+    rows = operational_rows("dynamically_consistent_inverse", system, q, **options)
     return rows.marked(rows.responses()[0])
 
 
-def null_space_projector(
-    system: System,
-    q: Array,
-    *,
-    frame: str | Stack,
-    expressed_in: str = "body",
-    regularization: float = 0.0,
-    limits: Limits = EXACT,
-) -> Array:
+def null_space_projector(system: System, q: Array, **options: Any) -> Array:
     """N (nv, nv) = 1 - Jᵀ J̄ᵀ: J M⁻¹ N = 0."""
-    rows = operational_rows("null_space_projector", system, q, frame, expressed_in, regularization, limits)
+    rows = operational_rows("null_space_projector", system, q, **options)
     return rows.marked(np.eye(system.nv, dtype=int) - rows.A.T @ rows.responses()[0].T)
 
 
 def operational_bias(
-    system: System,
-    q: Array,
-    qd: Array,
-    *,
-    frame: str | Stack,
-    expressed_in: str = "body",
-    regularization: float = 0.0,
-    limits: Limits = EXACT,
+    system: System, q: Array, qd: Array, *, frame: str | Stack, expressed_in: str = "body", **options: Any
 ) -> Array:
     """μ (m,) = Λ (J M⁻¹ h - dJ/dt qd): the force at the frames that keeps J qd as it is."""
-    rows = operational_rows("operational_bias", system, q, frame, expressed_in, regularization, limits)
+    rows = operational_rows("operational_bias", system, q, frame=frame, expressed_in=expressed_in, **options)
     h = system.apply("bias_force", bias_force, q, qd)
-    r = rows.A @ rows.metric.solve(h) - velocity_product(system, q, qd, frame, expressed_in)
+    r = rows.A @ rows.divide(h) - velocity_product(system, q, qd, frame, expressed_in)
     return rows.marked(rows.solve(r)[1])
 
 
@@ -193,11 +199,13 @@ def _sizes(system: System, frame: str | Stack, expressed_in: str, unactuated: tu
 def _in_numbers(
     system: System, q: Array, frame: str | Stack, expressed_in: str, unactuated: tuple[int, ...] = ()
 ) -> Array:
-    """The rows u (k, nv), scaled to a metric of ones, at a configuration of floats."""
+    """Vectors u (k, nv) of the rows at a configuration of floats, with u uᵀ = A M⁻¹ Aᵀ."""
+    A = np.asarray(_matrix(system, q, frame, expressed_in, unactuated), dtype=float)
+    if is_large(system):
+        values, vectors = np.linalg.eigh(A @ solve_columns(system, q, A.T))
+        return vectors * np.sqrt(np.where(values > _DEPENDENT * values[-1], values, 0.0))
     metric = mass_metric(system, q)
-    J = system.apply("jacobian", jacobian, q, frame=frame, expressed_in=expressed_in)
-    rows = np.concatenate([system.apply("mass_matrix", crba, q)[list(unactuated)], J])
-    u = np.array([metric.lower(row) for row in rows], dtype=float).reshape(len(rows), system.nv)
+    u = np.array([metric.lower(row) for row in A], dtype=float).reshape(len(A), system.nv)
     return u * np.sqrt(np.asarray(metric.weight, dtype=float))
 
 
@@ -235,7 +243,3 @@ def dependent_error(name: str, system: System, frame: str | Stack, row: str, ran
         f"such as frame={{{first!r}: 'position'}}, or give regularization=…; sixd.inverse_operational_inertia is "
         f"defined there, too."
     )
-
-
-def _comparable(x: Scalar) -> bool:
-    return is_number(x) or hasattr(x, "minimum")
