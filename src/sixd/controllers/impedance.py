@@ -53,7 +53,7 @@ class Impedance:
     >>> target = sixd.pose(arm, q, "tip")[:3, 3] + [0.01, 0, 0]
     >>> hold = sixd.controllers.Impedance(arm, "tip", target, stiffness=500.0, damping=50.0, gravity=False)
     >>> force = sixd.dynamically_consistent_inverse(arm, q, {"tip": (3, 4)}, expressed_in="aligned").T
-    >>> (force @ hold(0.0, q, [0, 0])).round(9)
+    >>> (force @ hold(0.0, q, [0, 0])).round(9) + 0.0
     array([5., 0.])
     """
 
