@@ -1,0 +1,149 @@
+"""What a target asks of a configuration, as rows: errors r (k,) and their Jacobian J (k, nv), on one state.
+
+Errors are in the axes of the frame itself, so that the body Jacobian serves as it is; the target moves, the frame
+stands still. Angles enter by rotation vectors. J is not always the derivative of r, but Jᵀr is always the gradient of
+½ rᵀr (a rotation vector is an eigenvector of what is left out), and J is the derivative of r where r vanishes: all that
+Gauss and Newton need. Pure physics: knows systems, nothing about batches or traces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.algorithms.constrained.relative import relative_jacobian
+from sixd.algorithms.jacobian import jacobian
+from sixd.algorithms.kinematics import pose
+from sixd.algorithms.momentum import center_of_mass, centroidal_matrix
+from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.system import System
+from sixd.spatial.rotation import frame_along, quaternion_to_rotation, rotation_to_vector, skew
+from sixd.spatial.scalar import Array, Scalar, atan2, sqrt
+
+_TINY = 1e-36  # keeps 0/0 at 0, below the square of any angle or distance that matters
+
+
+class Rows(NamedTuple):
+    """Errors in metres and in radians, each (k,), and their Jacobians (k, nv)."""
+
+    metres: Array
+    J_metres: Array
+    radians: Array
+    J_radians: Array
+
+
+@dataclass(frozen=True)
+class Task:
+    """One target of a frame: its kind, and what is fixed when it is compiled.
+
+    ``axis`` (3,) is in the frame's coordinates; ``other`` is the frame that the target is relative to.
+    """
+
+    kind: str
+    frame: str
+    axis: tuple[float, ...] = ()
+    other: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Core shape of the target's array."""
+        return {"pose": (4, 4), "orientation": (3, 3)}.get(self.kind, (3,))
+
+    def rows(self, system: System, q: Array, target: Array) -> Rows:
+        """The errors at a configuration (nq,), and their Jacobians."""
+        if self.kind == "center of mass":
+            c = system.apply("center_of_mass", center_of_mass, q)
+            momentum = system.apply("centroidal_matrix", centroidal_matrix, q)
+            return _rows(system, c - target, momentum[3:] / total_mass(system))
+        R, p, J_w, J_p = self._motion(system, q)
+        if self.kind == "position":
+            return _rows(system, R.T @ (p - target), J_p)
+        if self.kind in ("orientation", "pose"):
+            turned = rotation_to_vector(target[:3, :3].T @ R)
+            if self.kind == "orientation":
+                return _rows(system, radians=turned, J_radians=J_w)
+            return Rows(R.T @ (p - target[:3, 3]), J_p, turned, J_w)
+        # directions: the rotation from the frame's axis to the one wanted is across the axis and has two components
+        across, axis = frame_along(np.array(self.axis))[:, :2].T, np.array(self.axis)
+        to = R.T @ (target - p if self.kind == "look at" else target)
+        length = sqrt(to @ to + _TINY)
+        wanted = to / length
+        if self.kind == "look at":  # the line of sight turns as the frame moves, too
+            J_w = J_w + skew(wanted) @ J_p / length
+        return _rows(system, radians=across @ -_rotation_between(axis, wanted), J_radians=across @ J_w)
+
+    def _motion(self, system: System, q: Array) -> tuple[Array, Array, Array, Array]:
+        """R, p of the frame, and the Jacobians (3, nv) of its angular and linear velocity in its own axes."""
+        if not self.other:
+            T = system.apply("pose", pose, q, frame=self.frame)
+            J = system.apply("jacobian", jacobian, q, frame=self.frame, expressed_in="body")
+            return T[:3, :3], T[:3, 3], J[:3], J[3:]
+        model, full, lift = tree_state(system, q)
+        R, p, J_w, J_p = relative_jacobian(model, full, self.other, self.frame)
+        J_w, J_p = R.T @ J_w, R.T @ J_p
+        return (R, p, J_w, J_p) if lift is None else (R, p, J_w @ lift, J_p @ lift)
+
+
+def tree_state(system: Any, q: Array) -> tuple[Any, Array, Array | None]:
+    """The tree of a system, its configuration, and G with qd = G yd, None if the system is the tree."""
+    if not hasattr(system, "coordinates"):
+        return system, q, None
+    return system.model, system.coordinates(q), system.G(q)
+
+
+def total_mass(system: Any) -> Any:
+    """The mass [kg] of the moving bodies."""
+    return getattr(system, "model", system).mass
+
+
+def _rows(
+    system: System,
+    metres: Array | None = None,
+    J_metres: Array | None = None,
+    radians: Array | None = None,
+    J_radians: Array | None = None,
+) -> Rows:
+    none, empty = np.zeros(0, dtype=int), np.zeros((0, system.nv), dtype=int)
+    return Rows(
+        none if metres is None else metres, empty if J_metres is None else J_metres,
+        none if radians is None else radians, empty if J_radians is None else J_radians,
+    )  # fmt: skip
+
+
+def _rotation_between(a: Array, b: Array) -> Array:
+    """The rotation vector (3,) of least angle from the unit vector a to b; zero if they are opposite."""
+    normal = skew(a) @ b
+    sine = sqrt(normal @ normal + _TINY)
+    return normal * (atan2(sine, a @ b) / sine)
+
+
+def posture_error(system: Any, q: Array, posture: Array) -> Array:
+    """The way (nv,) from a configuration ``posture`` to q, such that it is the gradient of half its square.
+
+    Of a free joint the rotation vector and the displacement of the origin, in the body's axes.
+    """
+    parts = []
+    for joint, i in joint_slices(system):
+        x, wanted = q[i], posture[i]
+        if isinstance(joint, Free):
+            turned = Spherical().difference(wanted[:4], x[:4])
+            parts += [turned, quaternion_to_rotation(x[:4]).T @ (x[4:] - wanted[4:])]
+        else:
+            parts.append(joint.difference(wanted, x))
+    return np.concatenate([np.zeros(0, dtype=int), *parts])
+
+
+def joint_slices(system: Any) -> list[tuple[Joint, slice]]:
+    """The joints of a model, or of a reduced one, with their slices of q."""
+    if hasattr(system, "space"):
+        return list(zip(system.space.joints, system.space.iq, strict=True))
+    if hasattr(system, "joints"):
+        return [(system.joints[i], system.iq[i]) for i in system.bodies]
+    return []
+
+
+def squared(x: Array) -> Scalar:
+    """x·x, 0 of an empty array."""
+    return x @ x if len(x) else 0
