@@ -88,6 +88,8 @@ from sixd.forces.rigid_ground import RigidGround
 from sixd.forces.rigid_limits import RigidLimits
 from sixd.forces.spring_damper import SpringDamper
 from sixd.io import from_dh, load, to_urdf
+from sixd.kinematic_tasks.inverse import InverseKinematics, inverse_kinematics
+from sixd.kinematic_tasks.targets import CenterOfMass, Direction, LookAt, Orientation, RelativeTo
 from sixd.model import (
     Constraint,
     Cylindrical,
@@ -147,6 +149,7 @@ __all__ = [
     "Applied",
     "AssemblyError",
     "CacheWarning",
+    "CenterOfMass",
     "CompileWarning",
     "Constraint",
     "Coupling",
@@ -154,6 +157,7 @@ __all__ = [
     "DeviceError",
     "DeviceKernel",
     "DeviceTrajectory",
+    "Direction",
     "Distance",
     "Drawing",
     "Equations",
@@ -166,12 +170,14 @@ __all__ = [
     "Holonomic",
     "Inertia",
     "Integrability",
+    "InverseKinematics",
     "Joint",
     "JointLimits",
     "Kernel",
     "KnifeEdge",
     "Linearization",
     "LoadError",
+    "LookAt",
     "Loop",
     "Mimic",
     "MissingPackageError",
@@ -181,11 +187,13 @@ __all__ = [
     "ModelWarning",
     "Motor",
     "NewtonEuler",
+    "Orientation",
     "OutOfRangeError",
     "Pfaffian",
     "Planar",
     "Prismatic",
     "RackAndPinion",
+    "RelativeTo",
     "Revolute",
     "RigidGround",
     "RigidLimits",
@@ -259,6 +267,7 @@ __all__ = [
     "interop",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_kinematics",
     "inverse_mass_matrix",
     "inverse_operational_inertia",
     "is_holonomic",

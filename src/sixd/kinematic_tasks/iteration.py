@@ -22,7 +22,7 @@ from sixd.kinematic_tasks.task_rows import Task, joint_slices, posture_error, sq
 from sixd.model.joints import Joint
 from sixd.model.system import System
 from sixd.simulation.impulses.responses import solve_free
-from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt, where
 from sixd.trace.derivative import directional
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program, trace
@@ -32,6 +32,8 @@ RUNNING, FOUND, STALLED, STATIONARY = 0, 1, 2, 3  # status of a row
 _PENALTY = {"float64": 1e4, "float32": 1e2}  # ρ: multipliers gain four digits in each update
 _CLOSED = {"float64": 1e-10, "float32": 1e-5}  # constraints hold
 _MOST_DAMPED = 1e12
+_RIDGE = {"float64": 1e-12, "float32": 1e-6}  # of H, for freedoms that change nothing
+_NEAR = 1e-6  # m² and rad²: nearer than that it goes on
 _SLOW, _PATIENCE = 0.7, 4  # an attempt ends after so many iterations that leave more than this part of F
 
 
@@ -131,12 +133,24 @@ class Problem:
         return found["freedoms"], found["entries"]
 
     @cached_property
+    def loops(self) -> int:
+        """The number of constraints of the system."""
+        counts: list[int] = []
+
+        def count(q: Array) -> Any:
+            counts.append(len(self.closures(q)[0]))
+            return np.zeros(1)
+
+        trace(count, {"q": (self.system.nq,)}, self.dtype)
+        return counts[0]
+
+    @cached_property
     def constraints(self) -> int:
         """The number h of constraints."""
         found: list[int] = []
 
         def count(q: Array, *arrays: Any) -> Any:
-            rows = len(self.closures(q)[0])
+            rows = self.loops
             if self.posture:
                 rows += len(self.errors(q, dict(zip(self.shapes, arrays, strict=True)))[0])
             found.append(rows)
@@ -161,7 +175,7 @@ class Iteration:
         self.changing: dict[str, tuple[int, ...]] = {
             "q": (nq,), "trial": (nq,), "merit": (), "g": (n,), "H": (len(self.entries),), "expected": (),
             "damping": (), "growth": (), "y": (h,), "phi": (h,), "square": (), "slope": (), "slow": (), "count": (),
-            "status": (), "ended": (),
+            "closed": (), "status": (), "ended": (),
         }  # fmt: skip
 
     @cached_property
@@ -190,7 +204,7 @@ class Iteration:
         less = maximum(1 - cube, 0.1)
         damping = where(first, old["damping"], old["damping"] * where(better, minimum(less, 2), old["growth"]))
         new["growth"] = where(better, 2, old["growth"] * 2)
-        slow = (merit > old["merit"] * _SLOW) & ~first
+        slow = (merit > old["merit"] * _SLOW) & ~first & (new["square"] > _NEAR)
         new["slow"] = where(slow, old["slow"] + 1, 0)
         new["damping"] = damping = maximum(damping, 1e-9)
 
@@ -200,26 +214,28 @@ class Iteration:
         new["count"] = old["count"] + 1
 
         # where it ends
-        reached = new["square"] <= old["tolerance"] * old["tolerance"]
-        still = new["slope"] <= old["tolerance"]
-        stuck = (damping > _MOST_DAMPED) | (new["slow"] > _PATIENCE)
-        if problem.posture:
-            reached = reached & still
-        if problem.exact or problem.posture:
-            stuck = damping > _MOST_DAMPED
+        tolerance, exact = old["tolerance"], problem.exact or problem.posture
+        reached = new["square"] <= tolerance * tolerance
+        limit = tolerance if exact else tolerance * minimum(sqrt(new["square"]), 1)
+        still = new["slope"] <= limit
+        stuck = damping > _MOST_DAMPED
+        if not exact:
+            stuck = stuck | (new["slow"] > _PATIENCE)
         if len(phi):
-            closed = reduce(maximum, [absolute(x) for x in new["phi"]]) <= _CLOSED[problem.dtype]
+            loops = new["phi"][len(phi) - problem.loops :]
+            new["closed"] = reduce(maximum, [absolute(x) for x in loops], 0)
+            closed = new["closed"] <= _CLOSED[problem.dtype] if len(loops) else tolerance > 0
             reached = reached & closed
+            hold = reached if problem.posture else closed
+            reached = reached & still if problem.posture else reached
             # stationary, but constraints do not hold: new multipliers, and the same point again
-            update = still & ~closed & ~stuck
-            penalty = _PENALTY[problem.dtype]
-            new["y"] = where(update, y + new["phi"] * penalty, y)
+            update = still & ~hold & ~stuck
+            new["y"] = where(update, y + new["phi"] * _PENALTY[problem.dtype], y)
             new["trial"] = where(update, new["q"], new["trial"])
             new["merit"] = where(update, np.inf, new["merit"])
-            still = still & closed
+            still = still & hold
         status = where(reached, FOUND, where(still, STATIONARY, where(stuck, STALLED, RUNNING)))
-        # NaN: a row that is not a number ends at once
-        status = where(new["merit"] == new["merit"], status, STALLED)
+        # a row that is not a number ends at once
         status = where(first & ~better, STALLED, status)
         before = old["ended"] > 0
         new["status"], new["ended"] = status, where(status > 0.5, 1, 0)
@@ -238,7 +254,7 @@ class Iteration:
         for (i, j), x in zip(self.entries, at["H"], strict=True):
             H[place[i], place[j]] = H[place[j], place[i]] = x
         more = at["damping"] * at["merit"]
-        W = H + np.diag([more + 1e-12] * n) if n else H
+        W = H + np.diag([more + _RIDGE[self.problem.dtype]] * n) if n else H
         low: list[Any] = [None] * n
         high: list[Any] = [None] * n
         free: list[Any] = [True] * n
@@ -275,37 +291,62 @@ class Iteration:
             if freedom in self.problem.boxed:
                 i = self.problem.boxed[freedom]
                 moved[i] = minimum(maximum(moved[i], given["lower"][i]), given["upper"][i])
-        touched = {i for joint, i in self._moving()}
-        return np.array([moved[i] if i in touched else q[i] for i in range(len(q))])
+        return np.array([moved[i] if i in self.moving else q[i] for i in range(len(q))])
 
-    def _moving(self) -> list[tuple[Joint, int]]:
-        """The joints with freedoms that move, and the places of their coordinates in q."""
-        found, v, moving = [], 0, set(self.freedoms)
+    @cached_property
+    def moving(self) -> tuple[int, ...]:
+        """The places in q of joints that move."""
+        found: list[int] = []
+        v, freedoms = 0, set(self.freedoms)
         for joint, i in joint_slices(self.problem.system):
-            if moving & set(range(v, v + joint.nv)):
-                found += [(joint, k) for k in range(i.start, i.stop)]
+            if freedoms & set(range(v, v + joint.nv)):
+                found += range(i.start, i.stop)
             v += joint.nv
-        return found
+        return tuple(found)
 
 
-_LARGEST = 1e300
+_LARGEST = 1e30
+PATH_DAMPING = 1e-3  # a pose of a path is near the one before
 
 
-STATE = ("q", "damping", "y", "square", "slope", "slow", "count", "status")
+STATE = ("q", "damping", "y", "merit", "square", "slope", "closed", "slow", "count", "status")
 
 
 def make_recipe(iteration: Iteration, most: int) -> Recipe:
     """The recipe of up to ``most`` iterations of rows that have not ended; its state are the arrays of ``STATE``."""
-    changing, problem = iteration.changing, iteration.problem
+    changing, shapes = iteration.changing, iteration.problem.shapes
 
     def step(stages: Stages, *arrays: Any) -> Any:
-        given = dict(zip((*STATE, *problem.shapes), arrays, strict=True))
-        start: dict[str, Any] = {name: np.zeros(shape) if shape else 0.0 for name, shape in changing.items()}
-        start |= {name: given[name] for name in STATE}
-        start |= {"trial": given["q"], "merit": np.inf, "expected": 1.0, "growth": 2.0}
-        found = stages(iteration.program, *start.values(), *(given[name] for name in problem.shapes), most=most)
-        after = dict(zip(changing, found, strict=True))
-        return tuple(after[name] for name in STATE)
+        given = dict(zip((*STATE, *shapes), arrays, strict=True))
+        return _repeated(stages, iteration, {name: given[name] for name in STATE}, given, most)
 
-    recipe = trace_stages(step, {name: changing[name] for name in STATE}, problem.shapes, problem.dtype)
+    recipe = trace_stages(step, {name: changing[name] for name in STATE}, shapes, iteration.problem.dtype)
     return replace(recipe, recorded=())
+
+
+def make_path_recipe(iteration: Iteration, most: int) -> Recipe:
+    """The recipe of up to ``most`` iterations for each pose of a path, from the solution before; targets are series."""
+    changing, shapes = iteration.changing, iteration.problem.shapes
+    series = {name: shape for name, shape in shapes.items() if name.startswith("target")}
+    constants = {name: shape for name, shape in shapes.items() if name not in series}
+
+    def step(stages: Stages, *arrays: Any) -> Any:
+        given = dict(zip((*STATE, *constants, *series), arrays, strict=True))
+        # each pose begins anew, but for q and the multipliers
+        fresh = {name: np.zeros(changing[name]) if changing[name] else 0.0 for name in STATE}
+        fresh |= {"q": given["q"], "y": given["y"], "damping": PATH_DAMPING}
+        return _repeated(stages, iteration, fresh, given, most)
+
+    state = {name: changing[name] for name in STATE}
+    return trace_stages(step, state, constants, iteration.problem.dtype, series)
+
+
+def _repeated(stages: Stages, iteration: Iteration, state: dict[str, Any], given: dict[str, Any], most: int) -> Any:
+    """The state after up to ``most`` iterations."""
+    changing, shapes = iteration.changing, iteration.problem.shapes
+    start: dict[str, Any] = {name: np.zeros(shape) if shape else 0.0 for name, shape in changing.items()}
+    start |= state | {"trial": state["q"], "merit": np.inf, "expected": 1.0, "growth": 2.0}
+    start["ended"] = where(state["status"] > 0.5, 1, 0) if isinstance(state["status"], Expr) else 0.0
+    found = stages(iteration.program, *start.values(), *(given[name] for name in shapes), most=most)
+    after = dict(zip(changing, found, strict=True))
+    return tuple(after[name] for name in STATE)

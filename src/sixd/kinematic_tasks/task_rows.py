@@ -20,7 +20,7 @@ from sixd.algorithms.momentum import center_of_mass, centroidal_matrix
 from sixd.model.joints import Free, Joint, Spherical
 from sixd.model.system import System
 from sixd.spatial.rotation import frame_along, quaternion_to_rotation, rotation_to_vector, skew
-from sixd.spatial.scalar import Array, Scalar, atan2, sqrt
+from sixd.spatial.scalar import Array, Scalar, atan2, sqrt, where
 
 _TINY = 1e-36  # keeps 0/0 at 0, below the square of any angle or distance that matters
 
@@ -72,7 +72,7 @@ class Task:
         wanted = to / length
         if self.kind == "look at":  # the line of sight turns as the frame moves, too
             J_w = J_w + skew(wanted) @ J_p / length
-        return _rows(system, radians=across @ -_rotation_between(axis, wanted), J_radians=across @ J_w)
+        return _rows(system, radians=across @ -_rotation_between(axis, wanted, across[0]), J_radians=across @ J_w)
 
     def _motion(self, system: System, q: Array) -> tuple[Array, Array, Array, Array]:
         """R, p of the frame, and the Jacobians (3, nv) of its angular and linear velocity in its own axes."""
@@ -112,11 +112,14 @@ def _rows(
     )  # fmt: skip
 
 
-def _rotation_between(a: Array, b: Array) -> Array:
-    """The rotation vector (3,) of least angle from the unit vector a to b; zero if they are opposite."""
+def _rotation_between(a: Array, b: Array, across: Array) -> Array:
+    """The rotation vector (3,) of least angle from the unit vector a to b; about ``across`` if b is opposite, or 0."""
     normal = skew(a) @ b
-    sine = sqrt(normal @ normal + _TINY)
-    return normal * (atan2(sine, a @ b) / sine)
+    square, cosine = normal @ normal, a @ b
+    sine = sqrt(square + _TINY)
+    angle = atan2(sine, cosine)
+    lost = (square < 1e-24) & (cosine < 0.5)
+    return np.array([where(lost, x * angle, y * (angle / sine)) for x, y in zip(across, normal, strict=True)])
 
 
 def posture_error(system: Any, q: Array, posture: Array) -> Array:

@@ -1,0 +1,209 @@
+"""``sixd.inverse_kinematics``: configurations that bring frames where they are wanted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.errors import ScalarTypeError, ShapeError
+from sixd.kinematic_tasks.coordinates import Coordinates
+from sixd.kinematic_tasks.iteration import Problem
+from sixd.kinematic_tasks.search import Found, Search, nothing
+from sixd.kinematic_tasks.starts import Starts
+from sixd.kinematic_tasks.targets import Wanted, read_targets
+from sixd.model.manifold import draw_arguments
+from sixd.model.system import System, require_system
+from sixd.runtime.batch import prepare
+from sixd.simulation.setup import positive, whole
+from sixd.spatial.scalar import Array
+
+TOLERANCE = {"float64": 1e-6, "float32": 1e-4}
+RESTARTS = 30
+
+
+class InverseKinematics(NamedTuple):
+    """Configurations found, and how well they do; the leading dimensions … are those of the batch.
+
+    q : (…, nq), within the limits; NaN where a target is.
+    residual : (…), the weighted error that is left, √Σ(w r)² over all targets [m and rad].
+    success : (…), whether it is within ``tol``, and constraints hold.
+    iterations : (…), of all attempts.
+    gradient : (…), the largest entry of the projected gradient of ½ residual²; at most ``tol`` where a target cannot be
+        reached and a minimum was found.
+    """
+
+    q: Array
+    residual: Array
+    success: Array
+    iterations: Array
+    gradient: Array
+
+
+def inverse_kinematics(
+    model: System,
+    frame: Any,
+    target: Any = None,
+    *,
+    q0: Any = None,
+    limits: Any = True,
+    weights: Any = None,
+    posture: Any = None,
+    locked: Any = (),
+    path: bool = False,
+    restarts: int = RESTARTS,
+    tol: float | None = None,
+    seed: Any = 0,
+) -> InverseKinematics:
+    """Configurations that bring a frame to a target, or several frames to theirs, for thousands of targets at once.
+
+    Parameters
+    ----------
+    frame, target : the name of a frame and its target, or a mapping {frame: target}. A target is a pose (…, 4, 4) or a
+        position (…, 3) in the world [m], or one of ``sixd.Orientation``, ``Direction``, ``LookAt``, ``RelativeTo`` and,
+        of "world", ``CenterOfMass``; or a list of several of them.
+    q0 : (…, nq), where the first attempt starts, and the values of joints that do not move. If omitted, attempts start
+        near the targets, and other joints are neutral (within their limits).
+    limits : True for the model's, False for none, or (lower, upper), numbers or (nq,) each. They are hard bounds.
+    weights : a number, or two (of metres, of radians), or {frame: weight}. 1 m counts as much as 1 rad unless given.
+    posture : (…, nq): among all solutions near the one found, the one nearest to it. Also the first start without q0.
+    locked : names of joints that keep their values in q0, or {joint: value}.
+    path : the last leading dimension of the targets is a path: each pose starts from the solution of the one before,
+        without restarts, so that q is as continuous as the targets.
+    restarts : how many times a row starts again, elsewhere, before it gives up.
+    tol : the residual [m and rad] that counts as success; 1e-6, in float32 1e-4.
+    seed : of the starts: a number, or a NumPy generator. Equal seeds give equal results.
+
+    Returns
+    -------
+    ``InverseKinematics``: ``q`` (…, nq), ``residual``, ``success``, ``iterations`` and ``gradient`` (…).
+
+    Notes
+    -----
+    Levenberg–Marquardt on the configuration manifold, in compiled code, with steps within the bounds. A target that
+    cannot be reached ends at a local minimum of the residual, the best of all attempts, with success False. Mimic
+    joints and couplings hold exactly, closed loops to 1e-10; other constraints do not restrict configurations. NaN in
+    a target gives NaN in its row. A row's result does not depend on the other rows. Collisions are not considered.
+
+    >>> import numpy as np, sixd
+    >>> arm = sixd.zoo.panda_arm()
+    >>> T = sixd.pose(arm, [0.3, -0.4, 0.1, -2.0, 0.2, 1.8, 0.8], "tool")
+    >>> found = sixd.inverse_kinematics(arm, "tool", T)
+    >>> bool(found.success), bool(np.abs(sixd.pose(arm, found.q, "tool") - T).max() < 1e-6)
+    (True, True)
+    """
+    where = "inverse_kinematics"
+    require_system(where, model)
+    space = Coordinates(where, model)
+    wanted = read_targets(where, model, frame, target, weights)
+    freedoms, held = space.locked(locked)
+    lower, upper = space.limits(limits)
+    restarts = whole(where, "restarts", restarts, 0)
+    if not isinstance(path, (bool, np.bool_)):
+        raise ScalarTypeError(f"{where}: path is {path!r}, expected True or False.")
+    if path and posture is not None:
+        raise ScalarTypeError(f"{where}: posture and path are given, expected one. A path may start at q0 instead.")
+    if restarts or q0 is None:
+        seed, _ = draw_arguments(seed, None)
+    rows = _read_rows(where, space, wanted, q0, posture, path)
+    dtype = rows.dtype
+    tolerance = TOLERANCE[dtype] if tol is None else positive(where, "tol", tol, "m and rad", zero=False)
+
+    base = space.inner(_with(np.clip(model.neutral(), *_box(model)) if limits is not False else model.neutral(), held))
+    start = None if rows.q0 is None else space.inner(_with(rows.q0, held))
+    near = None if rows.posture is None else space.inner(_with(rows.posture, held))
+    first = [x[:, 0] for x in rows.targets] if path and rows.size else rows.targets
+    problem = Problem(space.system, wanted.tasks, freedoms, dtype=dtype)
+    search = Search(problem, first, wanted.weights, lower, upper, tolerance, near)
+    if not rows.size:
+        return _result(space, nothing(rows.count, space.system.nq), rows.batch, dtype)
+    moving = np.isin(np.arange(space.system.nq), search.code.moving)
+    attempts = restarts + (start is None and near is None)
+    starts = Starts(space.system, wanted.tasks, wanted.weights, (lower, upper), moving, base, attempts, seed)
+    # the first attempt
+    if start is None and near is not None:
+        start = np.where(moving, near, base)
+    chosen = start is None
+    if start is None:
+        start = np.where(moving, starts.nearest(0, first), base)
+    start = _clipped(problem, start, lower, upper)
+    found = search.all(start, starts, restarts, first=int(chosen))
+    if path:
+        found = search.along(found, rows.targets)
+    return _result(space, found, rows.batch, dtype)
+
+
+class _RowsGiven(NamedTuple):
+    """Arrays of rows: targets (n, …), of a path (n, length, …); q0 and posture (n, nq) of the model, or None."""
+
+    targets: list[Array]
+    q0: Array | None
+    posture: Array | None
+    batch: tuple[int, ...]
+    count: int
+    dtype: str
+
+    @property
+    def size(self) -> int:
+        """The number of targets of one frame."""
+        return math.prod(self.batch)
+
+
+def _read_rows(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture: Any, path: bool) -> _RowsGiven:
+    """The arrays of a call, checked, with their leading dimensions as one."""
+    arguments = list(wanted.arguments)
+    given = [name for name, x in (("q0", q0), ("posture", posture)) if x is not None]
+    for name, x in (("q0", q0), ("posture", posture)):
+        if x is not None:
+            argument = space.argument(name, x)
+            prepare(where, [argument])  # its own shape first
+            arguments.append(argument._replace(value=np.asarray(x)[..., None, :]) if path else argument)
+    arrays, batch, kind = prepare(where, arguments)
+    if kind is object:
+        raise ScalarTypeError(f"{where}: an argument holds symbols, expected numbers.")
+    if path and not batch:
+        raise ShapeError(f"{where}: path is True and a target has no leading dimension, expected (…, length, 4, 4).")
+    dtype = str(np.dtype(kind))
+    lead = batch[:-1] if path else batch
+    n, tasks = math.prod(lead), wanted.tasks
+
+    def flat(array: Array, core: tuple[int, ...]) -> Array:
+        whole = np.broadcast_to(array, (*batch, *core))
+        return np.ascontiguousarray(whole, dtype).reshape(n, *batch[len(lead) :], *core)
+
+    targets = [flat(x, task.shape) for x, task in zip(arrays, tasks, strict=False)]
+    others = {}
+    for name, x in zip(given, arrays[len(tasks) :], strict=True):
+        whole = flat(x, (space.model.nq,))
+        others[name] = whole[:, 0] if path and batch[-1] else whole.reshape(-1, space.model.nq)[:n]
+    return _RowsGiven(targets, others.get("q0"), others.get("posture"), batch, n, dtype)
+
+
+def _box(model: Any) -> tuple[Array, Array]:
+    return np.asarray(model.lower, float), np.asarray(model.upper, float)
+
+
+def _with(q: Array, held: dict[int, float]) -> Array:
+    """Configurations (…, nq) with locked coordinates at their values."""
+    q = np.array(q)
+    q[..., list(held)] = list(held.values())
+    return q
+
+
+def _clipped(problem: Problem, q: Array, lower: Array, upper: Array) -> Array:
+    """Configurations within the bounds of coordinates on the real line; locked ones stay."""
+    q = np.array(q)
+    for freedom, i in problem.boxed.items():
+        if freedom not in problem.locked:
+            q[:, i] = np.clip(q[:, i], lower[i], upper[i])
+    return q
+
+
+def _result(space: Coordinates, found: Found, batch: tuple[int, ...], dtype: str) -> InverseKinematics:
+    q = np.array(found.q, dtype)
+    q[np.isnan(found.residual)] = np.nan
+    numbers = (found.residual.astype(dtype), found.success, found.iterations, found.slope.astype(dtype))
+    residual, success, iterations, gradient = (x.reshape(batch)[()] for x in numbers)
+    outer = space.outer(q.reshape(-1, q.shape[-1]))
+    return InverseKinematics(outer.reshape(*batch, outer.shape[-1]), residual, success, iterations, gradient)
