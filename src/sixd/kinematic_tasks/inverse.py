@@ -11,7 +11,7 @@ from sixd.errors import ScalarTypeError, ShapeError
 from sixd.kinematic_tasks.coordinates import Coordinates
 from sixd.kinematic_tasks.iteration import Problem
 from sixd.kinematic_tasks.search import Found, Search, nothing
-from sixd.kinematic_tasks.starts import Starts
+from sixd.kinematic_tasks.starts import known_starts
 from sixd.kinematic_tasks.targets import Wanted, read_targets
 from sixd.model.manifold import draw_arguments
 from sixd.model.system import System, require_system
@@ -104,8 +104,8 @@ def inverse_kinematics(
         raise ScalarTypeError(f"{where}: path is {path!r}, expected True or False.")
     if path and posture is not None:
         raise ScalarTypeError(f"{where}: posture and path are given, expected one. A path may start at q0 instead.")
-    if restarts or q0 is None:
-        seed, _ = draw_arguments(seed, None)
+    generator, _ = draw_arguments(seed, None)
+    seed = seed if isinstance(seed, (int, np.integer)) else generator
     rows = _read_rows(where, space, wanted, q0, posture, path)
     dtype = rows.dtype
     tolerance = TOLERANCE[dtype] if tol is None else positive(where, "tol", tol, "m and rad", zero=False)
@@ -120,7 +120,7 @@ def inverse_kinematics(
         return _result(space, nothing(rows.count, space.system.nq), rows.batch, dtype)
     moving = np.isin(np.arange(space.system.nq), search.code.moving)
     attempts = restarts + (start is None and near is None)
-    starts = Starts(space.system, wanted.tasks, wanted.weights, (lower, upper), moving, base, attempts, seed)
+    starts = known_starts(space.system, wanted.tasks, wanted.weights, (lower, upper), moving, base, attempts, seed)
     # the first attempt
     if start is None and near is not None:
         start = np.where(moving, near, base)
