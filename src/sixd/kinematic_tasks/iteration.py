@@ -346,7 +346,9 @@ def _repeated(stages: Stages, iteration: Iteration, state: dict[str, Any], given
     changing, shapes = iteration.changing, iteration.problem.shapes
     start: dict[str, Any] = {name: np.zeros(shape) if shape else 0.0 for name, shape in changing.items()}
     start |= state | {"trial": state["q"], "merit": np.inf, "expected": 1.0, "growth": 2.0}
-    start["ended"] = where(state["status"] > 0.5, 1, 0) if isinstance(state["status"], Expr) else 0.0
+    if isinstance(state["status"], Expr):  # rows that have ended stay as they are
+        ended = state["status"] > 0.5
+        start |= {"merit": where(ended, state["merit"], np.inf), "ended": where(ended, 1, 0)}
     found = stages(iteration.program, *start.values(), *(given[name] for name in shapes), most=most)
     after = dict(zip(changing, found, strict=True))
     return tuple(after[name] for name in STATE)
