@@ -88,6 +88,7 @@ from sixd.forces.rigid_ground import RigidGround
 from sixd.forces.rigid_limits import RigidLimits
 from sixd.forces.spring_damper import SpringDamper
 from sixd.io import from_dh, load, to_urdf
+from sixd.kinematic_tasks.differential import DifferentialIK, differential_ik
 from sixd.kinematic_tasks.inverse import InverseKinematics, inverse_kinematics
 from sixd.kinematic_tasks.targets import CenterOfMass, Direction, LookAt, Orientation, RelativeTo
 from sixd.model import (
@@ -157,6 +158,7 @@ __all__ = [
     "DeviceError",
     "DeviceKernel",
     "DeviceTrajectory",
+    "DifferentialIK",
     "Direction",
     "Distance",
     "Drawing",
@@ -247,6 +249,7 @@ __all__ = [
     "cuda",
     "cylinder",
     "derivative_pattern",
+    "differential_ik",
     "draw",
     "ellipsoid",
     "energy",

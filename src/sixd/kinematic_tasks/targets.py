@@ -100,8 +100,8 @@ def read_targets(where: str, system: System, frame: Any, target: Any, weights: A
         wanted = {WORLD if isinstance(target, CenterOfMass) and frame is None else frame: target}
     tasks: list[Task] = []
     arguments: list[Argument] = []
-    shares: list[tuple[float, float]] = []
-    given = _weights(where, weights, wanted)
+    shares: list[Array] = []
+    given = read_weights(where, weights, wanted)
     for name, value in wanted.items():
         several = isinstance(value, (list, tuple)) and any(isinstance(x, Target) for x in value)
         for one in value if several else [value]:
@@ -187,8 +187,8 @@ def _refuse(where: str, label: str, bad: Any, what: str) -> None:
         raise ModelError(f"{where}: {label} {what}{row}. See sixd.placement.")
 
 
-def _weights(where: str, weights: Any, frames: Iterable[Any]) -> dict[Any, tuple[float, float]]:
-    """The weights (of metres, of radians) of each frame."""
+def read_weights(where: str, weights: Any, frames: Iterable[Any]) -> dict[Any, Array]:
+    """The weights (of metres, of radians) of each frame, (2,) each."""
     names = list(frames)
     if isinstance(weights, Mapping):
         for name in weights:
@@ -198,9 +198,9 @@ def _weights(where: str, weights: Any, frames: Iterable[Any]) -> dict[Any, tuple
     return dict.fromkeys(names, _pair(where, weights))
 
 
-def _pair(where: str, value: Any) -> tuple[float, float]:
+def _pair(where: str, value: Any) -> Array:
     if value is None:
-        return 1.0, 1.0
+        return np.ones(2)
     pair = (value, value) if is_number(value) else tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else ()
     good = len(pair) == 2 and all(is_number(x) and 0 <= x < np.inf for x in pair)
     if not good or max(pair) == 0:
@@ -208,4 +208,4 @@ def _pair(where: str, value: Any) -> tuple[float, float]:
             f"{where}: a weight is {value!r}, expected a number above 0, or two (of metres, of radians), or a mapping "
             f"{{frame: weight}}."
         )
-    return float(pair[0]), float(pair[1])
+    return np.array(pair, float)
