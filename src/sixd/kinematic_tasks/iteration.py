@@ -96,6 +96,10 @@ class Problem:
             A.append(c.jacobian(self.system, q)[: len(phi[-1])])
         return np.concatenate(phi), np.concatenate(A)
 
+    def branch(self, q: Array) -> Scalar:
+        """A scalar above 0 unless a constraint vanishes where it is not wanted to."""
+        return reduce(minimum, [c.branch(self.system, q) for c in self.system.constraints], 1)
+
     def evaluate(self, q: Array, y: Array, given: dict[str, Any]) -> tuple[Scalar, Array, Array, Scalar, Array]:
         """F, g (nv,), H (nv, nv), the square of the tasks' error, and constraints φ (h,), at a configuration."""
         r, J = self.errors(q, given)
@@ -174,7 +178,7 @@ class Iteration:
         nq, n, h = problem.system.nq, len(self.freedoms), problem.constraints
         self.changing: dict[str, tuple[int, ...]] = {
             "q": (nq,), "trial": (nq,), "merit": (), "g": (n,), "H": (len(self.entries),), "expected": (),
-            "damping": (), "growth": (), "y": (h,), "phi": (h,), "square": (), "slope": (), "slow": (), "count": (),
+            "damping": (), "growth": (), "y": (h,), "phi": (h,), "branch": (), "square": (), "slope": (), "slow": (), "count": (),
             "closed": (), "status": (), "ended": (),
         }  # fmt: skip
 
@@ -196,6 +200,7 @@ class Iteration:
         found = {
             "q": old["trial"], "merit": merit, "g": gradient[list(self.freedoms)] if n else gradient[:0],
             "H": np.array([H[e] for e in self.entries]), "square": square, "phi": phi,
+            "branch": problem.branch(old["trial"]),
         }  # fmt: skip
         for name, x in found.items():
             new[name] = where(better, x, old[name]) if np.size(x) else x
@@ -225,6 +230,7 @@ class Iteration:
             loops = new["phi"][len(phi) - problem.loops :]
             new["closed"] = reduce(maximum, [absolute(x) for x in loops], 0)
             closed = new["closed"] <= _CLOSED[problem.dtype] if len(loops) else tolerance > 0
+            closed = closed & (new["branch"] > 0)
             reached = reached & closed
             hold = reached if problem.posture else closed
             reached = reached & still if problem.posture else reached

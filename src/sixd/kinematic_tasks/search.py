@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
+from sixd.errors import ModelError
 from sixd.kinematic_tasks.iteration import FOUND, RUNNING, STATE, Iteration, Problem, make_path_recipe, make_recipe
 from sixd.kinematic_tasks.starts import Starts
 from sixd.model.memo import remember
@@ -54,6 +55,12 @@ def compiled(problem: Problem, *, path: bool = False) -> Code:
     def make() -> Code:
         with watched(f"compiling inverse_kinematics for {problem.system.name!r}"):
             iteration = Iteration(problem)
+            if not iteration.freedoms:
+                names = ", ".join(repr(t.frame) for t in problem.tasks)
+                raise ModelError(
+                    f"inverse_kinematics: no joint of {problem.system.name!r} that is not locked moves {names}. Lock "
+                    f"fewer joints, or choose another frame."
+                )
             recipe = make_path_recipe(iteration, _ALONG) if path else make_recipe(iteration, CHUNK)
             form = "path" if path else "posture" if problem.posture else "exact" if problem.exact else "search"
             rollout = make_rollout(
