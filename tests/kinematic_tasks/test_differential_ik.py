@@ -9,18 +9,22 @@ from samples import constrained, trees
 dik = sixd.differential_ik
 
 
-@pytest.mark.parametrize("expressed_in", ["body", "aligned", "world"])
-def test_without_bounds_it_is_damped_least_squares(expressed_in):
+MODELS = [sixd.zoo.panda_arm().with_frame("F", "tool"), *(m.with_frame("F", m.body_names[-1]) for m in trees())]
+CASES = [(MODELS[0], "body"), (MODELS[0], "aligned"), (MODELS[0], "world")]
+CASES += [pytest.param(model, "body", marks=pytest.mark.long) for model in MODELS[1:]]
+
+
+@pytest.mark.parametrize(("model", "expressed_in"), CASES, ids=str)
+def test_without_bounds_it_is_damped_least_squares(model, expressed_in):
     rng = np.random.default_rng(0)
-    for model in [sixd.zoo.panda_arm().with_frame("F", "tool"), *(m.with_frame("F", m.body_names[-1]) for m in trees())]:
-        q, v = model.random_configuration(rng, size=10), rng.normal(size=(10, 6))
-        found = dik(model, q, {"F": v}, expressed_in=expressed_in, damping=0.1, limits=False, velocity_limits=False)
-        assert found.success.all()
-        J = sixd.jacobian(model, q, "F", expressed_in=expressed_in)
-        for k in range(10):
-            expected = np.linalg.solve(J[k].T @ J[k] + 0.01 * np.eye(model.nv), J[k].T @ v[k])
-            np.testing.assert_allclose(found.qd[k], expected, atol=1e-9 * max(1, np.abs(expected).max()))  # condition 1e4
-            assert found.residual[k] == pytest.approx(np.linalg.norm(J[k] @ found.qd[k] - v[k]), abs=1e-10)
+    q, v = model.random_configuration(rng, size=10), rng.normal(size=(10, 6))
+    found = dik(model, q, {"F": v}, expressed_in=expressed_in, damping=0.1, limits=False, velocity_limits=False)
+    assert found.success.all()
+    J = sixd.jacobian(model, q, "F", expressed_in=expressed_in)
+    for k in range(10):
+        expected = np.linalg.solve(J[k].T @ J[k] + 0.01 * np.eye(model.nv), J[k].T @ v[k])
+        np.testing.assert_allclose(found.qd[k], expected, atol=1e-9 * max(1, np.abs(expected).max()))  # condition 1e4
+        assert found.residual[k] == pytest.approx(np.linalg.norm(J[k] @ found.qd[k] - v[k]), abs=1e-10)
 
 
 def test_bounds():

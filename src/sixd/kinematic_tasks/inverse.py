@@ -70,7 +70,8 @@ def inverse_kinematics(
     posture : (…, nq): among all solutions near the one found, the one nearest to it. Also the first start without q0.
     locked : names of joints that keep their values in q0, or {joint: value}.
     path : the last leading dimension of the targets is a path: each pose starts from the solution of the one before,
-        without restarts, so that q is as continuous as the targets.
+        so that q is as continuous as the targets. Without q0 a path that is lost on its way is tried again from other
+        solutions of its first pose.
     restarts : how many times a row starts again, elsewhere, before it gives up.
     tol : the residual [m and rad] that counts as success; 1e-6, in float32 1e-4.
     seed : of the starts: a number, or a NumPy generator. Equal seeds give equal results.
@@ -128,9 +129,11 @@ def inverse_kinematics(
     if start is None:
         start = np.where(moving, starts.nearest(0, first), base)
     start = _clipped(problem, start, lower, upper)
-    found = search.all(start, starts, restarts, first=int(chosen))
     if path:
-        found = search.along(found, rows.targets)
+        tries = restarts if q0 is None else 0
+        found = search.along(start, rows.targets, starts, tries, int(chosen))
+    else:
+        found = search.all(start, starts, restarts, int(chosen))
     return _result(space, found, rows.batch, dtype)
 
 

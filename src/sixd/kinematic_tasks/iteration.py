@@ -32,6 +32,7 @@ RUNNING, FOUND, STALLED, STATIONARY = 0, 1, 2, 3  # status of a row
 _PENALTY = {"float64": 1e4, "float32": 1e2}  # ρ: multipliers gain four digits in each update
 _CLOSED = {"float64": 1e-10, "float32": 1e-5}  # constraints hold
 _MOST_DAMPED = 1e12
+_ROUNDING = {"float64": 1e-15, "float32": 5e-7}  # of F
 _RIDGE = {"float64": 1e-12, "float32": 1e-6}  # of H, for freedoms that change nothing
 _NEAR = 1e-6  # m² and rad²: nearer than that it goes on
 _SLOW, _PATIENCE = 0.7, 4  # an attempt ends after so many iterations that leave more than this part of F
@@ -82,7 +83,8 @@ class Problem:
         r: list[Array] = [np.zeros(0, dtype=int)]
         J: list[Array] = [np.zeros((0, self.system.nv), dtype=int)]
         for k, task in enumerate(self.tasks):
-            rows, weights = task.rows(self.system, q, given[f"target {k}"]), given["weights"]
+            target, weights = given[f"target {k}"], given["weights"]
+            rows = task.rows(self.system, q, target, exact=self.posture)
             r += [rows.metres * weights[2 * k], rows.radians * weights[2 * k + 1]]
             J += [rows.J_metres * weights[2 * k], rows.J_radians * weights[2 * k + 1]]
         return np.concatenate(r), np.concatenate(J)
@@ -196,7 +198,9 @@ class Iteration:
         # the trial is taken if the merit decreases
         merit, gradient, H, square, phi = problem.evaluate(old["trial"], y, old)
         first = old["merit"] > _LARGEST
-        better = merit < old["merit"]
+        # changes below rounding do not decide
+        rounding = old["merit"] * _ROUNDING[problem.dtype]
+        better = merit < where(first, np.inf, old["merit"] + rounding)
         found = {
             "q": old["trial"], "merit": merit, "g": gradient[list(self.freedoms)] if n else gradient[:0],
             "H": np.array([H[e] for e in self.entries]), "square": square, "phi": phi,
@@ -204,7 +208,7 @@ class Iteration:
         }  # fmt: skip
         for name, x in found.items():
             new[name] = where(better, x, old[name]) if np.size(x) else x
-        gain = (old["merit"] - merit) / old["expected"]
+        gain = where(old["expected"] < rounding * 10, 1, (old["merit"] - merit) / old["expected"])
         cube = (gain * 2 - 1) * (gain * 2 - 1) * (gain * 2 - 1)
         less = maximum(1 - cube, 0.1)
         damping = where(first, old["damping"], old["damping"] * where(better, minimum(less, 2), old["growth"]))
@@ -241,8 +245,10 @@ class Iteration:
             new["merit"] = where(update, np.inf, new["merit"])
             still = still & hold
         status = where(reached, FOUND, where(still, STATIONARY, where(stuck, STALLED, RUNNING)))
-        # a row that is not a number ends at once
-        status = where(first & ~better, STALLED, status)
+        # a row that is not a number ends at once, and says so
+        lost = first & ~better
+        status = where(lost, STALLED, status)
+        new["square"], new["slope"] = where(lost, square, new["square"]), where(lost, square, new["slope"])
         before = old["ended"] > 0
         new["status"], new["ended"] = status, where(status > 0.5, 1, 0)
         kept = [where(before, old[name], new[name]) if np.size(new[name]) else new[name] for name in self.changing]

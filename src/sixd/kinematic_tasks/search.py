@@ -173,20 +173,49 @@ class Search:
         found = plain.run(q, starts, restarts, first)
         lost = np.flatnonzero(~found.success & np.isfinite(found.residual))
         if len(lost):
-            _take(found, lost, plain.part(lost, exact=True).run(found.q[lost], longest=_POLISH), np.isfinite)
+            new = plain.part(lost, exact=True).run(found.q[lost], longest=_POLISH)
+            _take(found, lost, new, np.isfinite(new.residual))
         if self.posture is not None and found.success.any():
-            there = np.flatnonzero(found.success)
-            near = self.part(there, posture=True).run(found.q[there], longest=_POLISH)
-            _take(found, there, near, lambda _: near.success)
+            self._to_posture(plain, found)
         return found
 
+    def _to_posture(self, plain: Search, found: Found) -> None:
+        """Move solutions along the others to the one nearest to the posture; where it is singular, to one near it."""
+        assert self.posture is not None
+        rows = np.flatnonzero(found.success)
+        new = self.part(rows, posture=True, exact=True).run(found.q[rows], longest=_POLISH)
+        short = np.flatnonzero(~new.success & np.isfinite(new.residual))
+        if len(short):
+            again = plain.part(rows[short]).run(new.q[short])
+            _take(new, short, again, again.success)
+        system, posture = self.problem.system, self.posture[rows]
+        away = [np.linalg.norm(system.difference(posture, x), axis=1) for x in (found.q[rows], new.q)]
+        _take(found, rows, new, new.success & (away[1] <= away[0]))
 
-    def along(self, first: Found, targets: list[Array]) -> Found:
-        """The solutions of paths, targets (n, length, …), each pose from the solution of the one before."""
+    def along(self, q: Array, targets: list[Array], starts: Starts, tries: int, first: int) -> Found:
+        """The solutions of paths, targets (n, length, …): each pose from the solution of the one before.
+
+        Where a path is lost, for another solution of its first pose may lead to its end, it is tried again from up to
+        ``tries`` starts; the one that goes farthest is kept.
+        """
+        best = self._one_path(self.all(q, starts, tries, first), targets)
+        for k in range(first, tries + first):
+            lost = np.flatnonzero(~best.success.all(axis=1) & np.isfinite(best.residual).all(axis=1))
+            if not len(lost):
+                break
+            part, own = self.part(lost), [x[lost] for x in targets]
+            start = np.array(q[lost])
+            moving = list(self.code.moving)
+            start[:, moving] = starts.nearest(k, part.targets)[:, moving]
+            new = part._one_path(part.run(start), own)
+            farther = new.success.sum(axis=1) > best.success[lost].sum(axis=1)
+            _take(best, lost, new, farther)
+        return best
+
+    def _one_path(self, first: Found, targets: list[Array]) -> Found:
         code = compiled(self.problem, path=True)
-        length = targets[0].shape[1]
         state = self._state(first.q)
-        found = code.rollout(np.ones(length), [*state.values(), *self._shared(), *targets])
+        found = code.rollout(np.ones(targets[0].shape[1]), [*state.values(), *self._shared(), *targets])
         after = dict(zip(STATE, found, strict=True))
         iterations = after["count"].astype(int)
         iterations[:, 0] += first.iterations
@@ -200,9 +229,8 @@ def nothing(n: int, nq: int) -> Found:
     return Found(np.zeros((n, 0, nq)), *(np.zeros(0) for _ in range(3)), np.zeros(0, bool), np.zeros(0, int))
 
 
-def _take(found: Found, rows: Array, new: Found, good: Any) -> None:
-    """Replace rows of results where the new ones are good; iterations add up."""
+def _take(found: Found, rows: Array, new: Found, taken: Array) -> None:
+    """Replace rows of results by the new ones that are ``taken``; iterations add up."""
     found.iterations[rows] += new.iterations
-    taken = good(new.residual)
     for old, x in zip(found[:-1], new[:-1], strict=True):
         old[rows[taken]] = x[taken]

@@ -89,10 +89,10 @@ class Wanted(NamedTuple):
 def read_targets(where: str, system: System, frame: Any, target: Any, weights: Any) -> Wanted:
     """The tasks of ``frame`` and ``target``, or of a mapping {frame: target}; a target may be a list of several."""
     if isinstance(frame, Mapping):
-        if target is not None:
-            raise ScalarTypeError(f"{where}: frame is a mapping and target is given too, expected targets in one place.")
         if not frame:
             raise ShapeError(f"{where}: frame is an empty mapping, expected at least one {{frame: target}}.")
+        if target is not None:
+            raise ScalarTypeError(f"{where}: frame is a mapping and target is given too, expected targets in one place.")
         wanted = dict(frame)
     else:
         if target is None:

@@ -18,9 +18,10 @@ from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import pose
 from sixd.algorithms.momentum import center_of_mass, centroidal_matrix
 from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.joints.quaternion import log_coupling
 from sixd.model.system import System
-from sixd.spatial.rotation import frame_along, quaternion_to_rotation, rotation_to_vector, skew
-from sixd.spatial.scalar import Array, Scalar, atan2, sqrt, where
+from sixd.spatial.rotation import EYE3, frame_along, quaternion_to_rotation, rotation_to_vector, skew
+from sixd.spatial.scalar import Array, Scalar, atan2, sin, sqrt, where
 
 _TINY = 1e-36  # keeps 0/0 at 0, below the square of any angle or distance that matters
 
@@ -51,20 +52,24 @@ class Task:
         """Core shape of the target's array."""
         return {"pose": (4, 4), "orientation": (3, 3)}.get(self.kind, (3,))
 
-    def rows(self, system: System, q: Array, target: Array) -> Rows:
-        """The errors at a configuration (nq,), and their Jacobians."""
+    def rows(self, system: System, q: Array, target: Array, *, exact: bool = False) -> Rows:
+        """The errors at a configuration (nq,), and their Jacobians; if ``exact``, derivatives also far from 0."""
         if self.kind == "center of mass":
             c = system.apply("center_of_mass", center_of_mass, q)
             momentum = system.apply("centroidal_matrix", centroidal_matrix, q)
             return _rows(system, c - target, momentum[3:] / total_mass(system))
         R, p, J_w, J_p = self._motion(system, q)
-        if self.kind == "position":
-            return _rows(system, R.T @ (p - target), J_p)
+        if self.kind in ("position", "pose"):
+            away = R.T @ (p - (target if self.kind == "position" else target[:3, 3]))
+            J_away = J_p + skew(away) @ J_w if exact else J_p
+            if self.kind == "position":
+                return _rows(system, away, J_away)
         if self.kind in ("orientation", "pose"):
             turned = rotation_to_vector(target[:3, :3].T @ R)
+            J_w = log_coupling(-turned) @ J_w if exact else J_w
             if self.kind == "orientation":
                 return _rows(system, radians=turned, J_radians=J_w)
-            return Rows(R.T @ (p - target[:3, 3]), J_p, turned, J_w)
+            return Rows(away, J_away, turned, J_w)
         # directions: the rotation from the frame's axis to the one wanted is across the axis and has two components
         across, axis = frame_along(np.array(self.axis))[:, :2].T, np.array(self.axis)
         to = R.T @ (target - p if self.kind == "look at" else target)
@@ -72,7 +77,9 @@ class Task:
         wanted = to / length
         if self.kind == "look at":  # the line of sight turns as the frame moves, too
             J_w = J_w + skew(wanted) @ J_p / length
-        return _rows(system, radians=across @ -_rotation_between(axis, wanted, across[0]), J_radians=across @ J_w)
+        turn = _rotation_between(axis, wanted, across[0])
+        J_w = _turning(axis, turn, axis @ wanted) @ J_w if exact else J_w
+        return _rows(system, radians=across @ -turn, J_radians=across @ J_w)
 
     def _motion(self, system: System, q: Array) -> tuple[Array, Array, Array, Array]:
         """R, p of the frame, and the Jacobians (3, nv) of its angular and linear velocity in its own axes."""
@@ -120,6 +127,16 @@ def _rotation_between(a: Array, b: Array, across: Array) -> Array:
     angle = atan2(sine, cosine)
     lost = (square < 1e-24) & (cosine < 0.5)
     return np.array([where(lost, x * angle, y * (angle / sine)) for x, y in zip(across, normal, strict=True)])
+
+
+def _turning(a: Array, turn: Array, cosine: Scalar) -> Array:
+    """(3, 3): the rate of minus the rotation vector from a to b, for an angular velocity of a against b."""
+    square = turn @ turn
+    angle = sqrt(square + _TINY)
+    small = square < 1e-4
+    k = where(small, 1 - square / 3, angle * cosine / sin(angle))
+    third = where(small, 1 / 3 + square / 45, (1 - k) / where(small, 1, square))
+    return (EYE3 - np.outer(a, a)) * k + np.outer(turn, turn) * third - np.outer(skew(turn) @ a, a)
 
 
 def posture_error(system: Any, q: Array, posture: Array) -> Array:
