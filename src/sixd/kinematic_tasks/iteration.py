@@ -40,22 +40,28 @@ _SLOW, _PATIENCE = 0.7, 4  # an attempt ends after so many iterations that leave
 
 @dataclass(frozen=True)
 class Problem:
-    """What is solved for: tasks, freedoms that may not move, and whether a posture is sought among all solutions.
+    """What is solved for: tasks, freedoms that may not move, and one of the modes.
 
-    ``exact``: H has the second derivatives too, for targets that cannot be reached.
+    "search" gives an attempt up early; "finish" does not; "exact" has second derivatives in H, too, which is better near
+    a minimum that does not reach the targets, and may be worse elsewhere; "posture" looks for the solution nearest to a
+    configuration.
     """
 
     system: System
     tasks: tuple[Task, ...]
     locked: tuple[int, ...] = ()
-    posture: bool = False
-    exact: bool = False
+    mode: str = "search"
     dtype: str = "float64"
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What distinguishes it among the problems of its system."""
-        return self.tasks, self.locked, self.posture, self.exact, self.dtype
+        return self.tasks, self.locked, self.mode, self.dtype
+
+    @property
+    def posture(self) -> bool:
+        """Whether the tasks are constraints, and a posture the objective."""
+        return self.mode == "posture"
 
     @cached_property
     def boxed(self) -> dict[int, int]:
@@ -114,10 +120,10 @@ class Problem:
         force = phi * penalty + y
         merit = (squared(wanted) + squared(force) / penalty) / 2
         gradient = D.T @ wanted + A.T @ force
-        H = self._second(q, gradient, given) if self.exact else D.T @ D + A.T @ A * penalty
+        H = self._second(q, gradient) if self.mode in ("exact", "posture") else D.T @ D + A.T @ A * penalty
         return merit, gradient, H, square, phi
 
-    def _second(self, q: Array, gradient: Array, given: dict[str, Any]) -> Array:
+    def _second(self, q: Array, gradient: Array) -> Array:
         """The symmetric part of the derivative of the gradient along the freedoms."""
         rates = np.array([self.system.configuration_rate(q, e) for e in np.eye(self.system.nv, dtype=int)])
         H = directional(list(gradient), list(q), rates)
@@ -223,12 +229,13 @@ class Iteration:
         new["count"] = old["count"] + 1
 
         # where it ends
-        tolerance, exact = old["tolerance"], problem.exact or problem.posture
+        tolerance, searching = old["tolerance"], problem.mode == "search"
         reached = new["square"] <= tolerance * tolerance
-        limit = tolerance if exact else tolerance * minimum(sqrt(new["square"]), 1)
+        # near singular solutions the gradient is small before the error is
+        limit = tolerance * minimum(sqrt(new["square"]), 1) if searching else tolerance
         still = new["slope"] <= limit
         stuck = damping > _MOST_DAMPED
-        if not exact:
+        if searching:
             stuck = stuck | (new["slow"] > _PATIENCE)
         if len(phi):
             loops = new["phi"][len(phi) - problem.loops :]

@@ -62,7 +62,7 @@ def compiled(problem: Problem, *, path: bool = False) -> Code:
                     f"fewer joints, or choose another frame."
                 )
             recipe = make_path_recipe(iteration, _ALONG) if path else make_recipe(iteration, CHUNK)
-            form = "path" if path else "posture" if problem.posture else "exact" if problem.exact else "search"
+            form = "path" if path else problem.mode
             rollout = make_rollout(
                 recipe, recipe_key(recipe, problem.dtype), "inverse_kinematics", form, problem.system.name, problem.dtype
             )
@@ -161,20 +161,22 @@ class Search:
             if name not in ("q", "damping"):
                 state[name][at] = 0
 
-    def part(self, rows: Array, **changes: Any) -> Search:
-        """The search of some rows, for a changed problem."""
+    def part(self, rows: Array, mode: str = "search") -> Search:
+        """The search of some rows, in that mode."""
         posture = None if self.posture is None else self.posture[rows]
-        problem = replace(self.problem, **changes)
+        problem = replace(self.problem, mode=mode)
         return replace(self, problem=problem, targets=[x[rows] for x in self.targets], posture=posture)
 
     def all(self, q: Array, starts: Starts, restarts: int, first: int) -> Found:
         """Search; then lead rows that found nothing to a minimum, and those that did near the posture."""
         plain = replace(self, posture=None)
         found = plain.run(q, starts, restarts, first)
-        lost = np.flatnonzero(~found.success & np.isfinite(found.residual))
-        if len(lost):
-            new = plain.part(lost, exact=True).run(found.q[lost], longest=_POLISH)
-            _take(found, lost, new, np.isfinite(new.residual))
+        lost = ~found.success & np.isfinite(found.residual)
+        for mode in ("exact", "finish", "exact"):
+            rows = np.flatnonzero(lost & ~found.success & ~(found.slope <= self.tolerance))
+            if len(rows):
+                new = plain.part(rows, mode).run(found.q[rows], longest=_POLISH)
+                _take(found, rows, new, np.isfinite(new.residual))
         if self.posture is not None and found.success.any():
             self._to_posture(plain, found)
         return found
@@ -183,7 +185,7 @@ class Search:
         """Move solutions along the others to the one nearest to the posture; where it is singular, to one near it."""
         assert self.posture is not None
         rows = np.flatnonzero(found.success)
-        new = self.part(rows, posture=True, exact=True).run(found.q[rows], longest=_POLISH)
+        new = self.part(rows, "posture").run(found.q[rows], longest=_POLISH)
         short = np.flatnonzero(~new.success & np.isfinite(new.residual))
         if len(short):
             again = plain.part(rows[short]).run(new.q[short])
