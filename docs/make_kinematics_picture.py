@@ -1,6 +1,6 @@
 """Makes docs/inverse_kinematics.svg, the picture of inverse_kinematics.md.
 
-    python docs/make_kinematics_picture.py
+python docs/make_kinematics_picture.py
 """
 
 from __future__ import annotations
@@ -65,9 +65,7 @@ def circle() -> Panel:
     T[:, 2, 3] -= 0.15 * (1 - np.cos(turn))
     found = sixd.inverse_kinematics(arm, "tool", T, q0=start, path=True)
     assert found.success.all()
-    lines = [
-        Line(turn, found.q[:, k], BLUE, "seven joints" * (k == 0), (8, 14)) for k in range(7)
-    ]
+    lines = [Line(turn, found.q[:, k], BLUE, "seven joints" * (k == 0), (8, 14)) for k in range(7)]
     title, below = "A path, path=True", "joint angles [rad], the tool on a circle"
     return Panel(title, below, (0, 2 * np.pi), (-2.6, 3.1), (0, 2, 4, 6), (-2, -1, 0, 1, 2, 3), "angle [rad]", lines)
 

@@ -4,8 +4,8 @@ A place on the table fixes five freedoms: where the tool is, and that it points 
 free. ``sixd.Direction`` says so. An arm with seven joints then has two freedoms left, and every point has a surface of
 solutions, of which ``posture`` picks the one nearest to the middle of the joints' ranges.
 
-Points out of reach are not errors: their rows end as near as the limits allow, and say how far away that is. A circle is
-one call with ``path=True``; each pose starts from the one before, and joints move as smoothly as the tool.
+Points out of reach are not errors: their rows end as near as the limits allow, and say how far away that is. A circle
+is one call with ``path=True``; each pose starts from the one before, and joints move as smoothly as the tool.
 
 At last the target moves: ``sixd.differential_ik`` gives joint velocities, within the limits of velocity, 50 times a
 second."""
@@ -23,7 +23,8 @@ rng = np.random.default_rng(0)
 points = np.column_stack([rng.uniform(0.2, 1.1, 1000), rng.uniform(-0.6, 0.6, 1000), np.full(1000, 0.1)])
 found = sixd.inverse_kinematics(arm, {"tool": [points, down]})
 distance = np.linalg.norm(points - [0, 0, 0.333], axis=1)  # from the shoulder
-print(f"{found.success.sum()} of 1000 points reached, the farthest {distance[found.success].max():.2f} m from the shoulder")
+farthest = distance[found.success].max()
+print(f"{found.success.sum()} of 1000 points reached, the farthest {farthest:.2f} m from the shoulder")
 print(f"of the others the nearest to the base is {distance[~found.success].min():.2f} m away")
 there = sixd.pose(arm, found.q, "tool")
 assert found.success.mean() > 0.5
@@ -46,7 +47,8 @@ circle = np.column_stack([0.5 + 0.12 * np.cos(turn), 0.12 * np.sin(turn), np.ful
 along = sixd.Direction(np.broadcast_to([0.0, 0.0, -1.0], (400, 3)))
 drawn = sixd.inverse_kinematics(arm, {"tool": [circle, along]}, path=True)
 steps = np.abs(np.diff(drawn.q, axis=0)).max()
-print(f"circle: {drawn.success.sum()} of 400 poses, {drawn.iterations[1:].mean():.1f} iterations each, steps up to {steps:.4f} rad")
+count = drawn.iterations[1:].mean()
+print(f"circle: {drawn.success.sum()} of 400 poses, {count:.1f} iterations each, steps up to {steps:.4f} rad")
 assert drawn.success.all()
 assert steps < 0.05
 
@@ -56,7 +58,9 @@ for k in range(200):
     target = circle[0] + [0, 0.1 * np.sin(k * dt), 0.05 * k * dt]
     T = sixd.pose(arm, q, "tool")
     velocity = 5 * (target - T[:3, 3]) + [0, 0.1 * np.cos(k * dt), 0.05]
-    servo = sixd.differential_ik(arm, q, {"tool": velocity}, expressed_in="aligned", posture=middle, posture_weight=1e-3)
+    servo = sixd.differential_ik(
+        arm, q, {"tool": velocity}, expressed_in="aligned", posture=middle, posture_weight=1e-3
+    )
     assert (np.abs(servo.qd) <= arm.velocity_limit + 1e-9).all()
     q = arm.integrate(q, dt * servo.qd)
     errors.append(np.linalg.norm(target - T[:3, 3]))

@@ -31,8 +31,8 @@ def measure(session: Session) -> None:
     report.heading("Inverse kinematics, one thread")
     report.paragraph(
         f"{ROWS:,} poses of random configurations within the limits: of the ur5's tool, the panda's hand, the left "
-        f"gripper of talos with its arm alone, the foot of a floating anymal with all joints. All stop at {TOLERANCE:g} "
-        f"(m and rad); microseconds per pose. The loops are in Python, on Pinocchio's model, for "
+        f"gripper of talos with its arm alone, the foot of a floating anymal with all joints. All stop at "
+        f"{TOLERANCE:g} (m and rad); microseconds per pose. The loops are in Python, on Pinocchio's model, for "
         f"{_LOOPED['Pinocchio loop']} of the poses, with as many restarts; 'found' is the part within the limits. pink "
         f"(pin-pink), for {_LOOPED['pink loop']} poses, is measured where it is installed."
     )
@@ -81,7 +81,11 @@ def _row(session: Session, robot: Robot) -> list[str]:
     for name in _LOOPED:
         other = timings.get(name)
         there = _percent(parts[name]) if name in parts else cell(None)
-        cells += [_micro(other.median) if other else cell(None), there, ratio(other.median if other else None, own.median)]
+        cells += [
+            _micro(other.median) if other else cell(None),
+            there,
+            ratio(other.median if other else None, own.median),
+        ]
     return [robot.title, *cells]
 
 

@@ -42,6 +42,7 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ),
     ),
     ("frames", "Frames", ("sixd.api.frames",)),
+    ("kinematics", "Inverse kinematics", ("sixd.kinematic_tasks",)),
     ("constraints", "Constraints", ("sixd.constraints", "sixd.model.constraint", "sixd.api", "sixd.algorithms")),
     ("equations", "Equations", ("sixd.symbolic",)),
     (

@@ -34,7 +34,10 @@ def test_bounds():
     posture, weights, dt = (arm.lower + arm.upper) / 2, (2.0, 0.5), 0.05
     found = dik(arm, q, {"tool": v}, posture=posture, posture_gain=2.0, posture_weight=0.3, weights=weights, dt=dt)
     assert found.success.all()
-    low, high = np.maximum((arm.lower - q) / dt, -arm.velocity_limit), np.minimum((arm.upper - q) / dt, arm.velocity_limit)
+    low, high = (
+        np.maximum((arm.lower - q) / dt, -arm.velocity_limit),
+        np.minimum((arm.upper - q) / dt, arm.velocity_limit),
+    )
     assert (found.qd >= low - 1e-9).all()
     assert (found.qd <= high + 1e-9).all()
     J, w = sixd.jacobian(arm, q, "tool"), np.array([0.5] * 3 + [2.0] * 3)

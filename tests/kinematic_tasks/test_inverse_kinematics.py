@@ -25,7 +25,9 @@ def planar_2r():
     """Two links of 0.7 and 0.5 m in the xy-plane."""
     builder = sixd.ModelBuilder("2R")
     builder.add_body("upper", "world", sixd.Revolute("z"), inertia=sixd.rod(0.7, mass=1.0))
-    builder.add_body("lower", "upper", sixd.Revolute("z"), placement=sixd.placement([0.7, 0, 0]), inertia=sixd.rod(0.5, mass=1.0))
+    builder.add_body(
+        "lower", "upper", sixd.Revolute("z"), placement=sixd.placement([0.7, 0, 0]), inertia=sixd.rod(0.5, mass=1.0)
+    )
     builder.add_frame("tip", "lower", sixd.placement([0.5, 0, 0]))
     return builder.build()
 
@@ -173,7 +175,9 @@ def test_targets_out_of_reach(name):
     assert (found.gradient <= 1e-6).all()
     assert within(model, found.q)
     for k in range(0, 60, 6):
-        assert np.abs(projected_gradient(model, frame, T[k], found.q[k])).max() < 3e-6  # differences: 1e-9 / 1e-5 and h²
+        assert (
+            np.abs(projected_gradient(model, frame, T[k], found.q[k])).max() < 3e-6
+        )  # differences: 1e-9 / 1e-5 and h²
     for k in range(3):  # a minimum, not only a stationary point: no step within the limits is better
         near = found.q[k] + np.random.default_rng(k).normal(scale=1e-2, size=(200, model.nv))
         again = ik(model, frame, T[k], q0=np.clip(near, model.lower, model.upper), restarts=0)
@@ -276,7 +280,7 @@ def test_closed_loops_stay_closed():
     assert found.success.all()
     assert np.abs(sixd.constraint_error(model, found.q)).max() < 1e-10
     assert np.abs(sixd.pose(model, found.q, "coupler_end")[:, :3, 3] - targets).max() < 1e-6
-    away = ik(model, "coupler_end", targets + [1.0, 2.0, 0.0])
+    away = ik(model, "coupler_end", targets + np.array([1.0, 2.0, 0.0]))
     assert not away.success.any()
     assert np.abs(sixd.constraint_error(model, away.q)).max() < 1e-10
     assert (away.gradient <= 1e-6).all()
@@ -352,7 +356,7 @@ def test_other_targets():
     """Directions, points to look at, the centre of mass, one hand relative to the other."""
     arm = sixd.zoo.panda_arm()
     rng = np.random.default_rng(0)
-    along, point = rng.normal(size=(30, 3)), rng.uniform(-1, 1, (30, 3)) + [0, 0, 1]
+    along, point = rng.normal(size=(30, 3)), rng.uniform(-1, 1, (30, 3)) + np.array([0, 0, 1])
     found = ik(arm, {"tool": [sixd.Direction(along, "x")]})
     assert found.success.all()
     x = sixd.pose(arm, found.q, "tool")[:, :3, 0]

@@ -65,13 +65,17 @@ def test_gradients(model, task):
     np.testing.assert_allclose(J, slope(plain, model, q), atol=1e-6)
 
 
-def test_posture_error():
+@pytest.mark.parametrize("model", trees(), ids=lambda m: m.name)
+def test_posture_error(model):
     """The way to a posture is the gradient of half its square, for every joint type."""
     rng = np.random.default_rng(1)
-    for model in trees():
-        q, wanted = model.random_configuration(rng), model.random_configuration(rng)
-        found = slope(lambda x: np.array(posture_error(model, x, wanted) @ posture_error(model, x, wanted) / 2), model, q)  # noqa: B023
-        np.testing.assert_allclose(posture_error(model, q, wanted), found, atol=1e-7)
+    q, wanted = model.random_configuration(rng), model.random_configuration(rng)
+
+    def half_square(x):
+        away = posture_error(model, x, wanted)
+        return np.array(away @ away / 2)
+
+    np.testing.assert_allclose(posture_error(model, q, wanted), slope(half_square, model, q), atol=1e-7)
 
 
 def test_values():

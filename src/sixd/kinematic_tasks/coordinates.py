@@ -76,8 +76,8 @@ class Coordinates:
                 lower, upper = np.full(system.nq, -np.inf), np.full(system.nq, np.inf)
             return np.asarray(lower, float), np.asarray(upper, float)
         lower, upper = given_pair(where, "limits", limits, self.model.nq)
-        if self.lifted:
-            changed = dataclasses.replace(self.model, lower=lower, upper=upper)  # type: ignore[type-var]
+        if self.lifted and isinstance(self.model, Model):
+            changed = dataclasses.replace(self.model, lower=lower, upper=upper)
             lower, upper = narrowed_limits(changed, system.steps, system.space)
         if not (lower <= upper).all():
             k = int(np.argmax(lower > upper))

@@ -161,9 +161,7 @@ def differential_ik(
     )
 
 
-def _read_rates(
-    where: str, model: System, targets: Any, expressed_in: str
-) -> tuple[tuple[_Rate, ...], list[Argument]]:
+def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> tuple[tuple[_Rate, ...], list[Argument]]:
     """The velocities that are wanted, and their arrays."""
     if not isinstance(targets, Mapping) or not targets:
         raise ScalarTypeError(f"{where}: targets are {targets!r}, expected a mapping {{frame: twist}}, not empty.")

@@ -118,7 +118,7 @@ def inverse_kinematics(
     problem = Problem(space.system, wanted.tasks, freedoms, dtype=dtype)
     search = Search(problem, first, wanted.weights, lower, upper, tolerance, near)
     if not rows.size:
-        return _result(space, nothing(rows.count, space.system.nq), rows.batch, dtype)
+        return _result(space, nothing(rows.rows, space.system.nq), rows.batch, dtype)
     moving = np.isin(np.arange(space.system.nq), search.code.moving)
     attempts = restarts + (start is None and near is None)
     starts = known_starts(space.system, wanted.tasks, wanted.weights, (lower, upper), moving, base, attempts, seed)
@@ -144,7 +144,7 @@ class _RowsGiven(NamedTuple):
     q0: Array | None
     posture: Array | None
     batch: tuple[int, ...]
-    count: int
+    rows: int
     dtype: str
 
     @property

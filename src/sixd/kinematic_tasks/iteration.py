@@ -42,9 +42,9 @@ _SLOW, _PATIENCE = 0.7, 4  # an attempt ends after so many iterations that leave
 class Problem:
     """What is solved for: tasks, freedoms that may not move, and one of the modes.
 
-    "search" gives an attempt up early; "finish" does not; "exact" has second derivatives in H, too, which is better near
-    a minimum that does not reach the targets, and may be worse elsewhere; "posture" looks for the solution nearest to a
-    configuration.
+    "search" gives an attempt up early; "finish" does not; "exact" has second derivatives in H, too, which is better
+    near a minimum that does not reach the targets, and may be worse elsewhere; "posture" looks for the solution
+    nearest to a configuration.
     """
 
     system: System
@@ -132,13 +132,16 @@ class Problem:
     @cached_property
     def pattern(self) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
         """Freedoms that move, and the entries (i, j), i ≥ j, of H among them that are not zero by structure."""
-        system, found = self.system, {}
+        system = self.system
+        found: dict[str, Any] = {}
 
         def entries(q: Array, y: Array, *arrays: Any) -> Any:
             _, gradient, H, _, _ = self.evaluate(q, y, dict(zip(self.shapes, arrays, strict=True)))
             moving = [i for i in range(system.nv) if _is_there(gradient[i]) and i not in self.locked]
             found["freedoms"] = tuple(moving)
-            found["entries"] = tuple((i, j) for i in moving for j in moving if j <= i and (i == j or _is_there(H[i, j])))
+            found["entries"] = tuple(
+                (i, j) for i in moving for j in moving if j <= i and (i == j or _is_there(H[i, j]))
+            )
             return np.zeros(1)
 
         trace(entries, {"q": (system.nq,), "y": (self.constraints,), **self.shapes}, self.dtype)
@@ -186,8 +189,8 @@ class Iteration:
         nq, n, h = problem.system.nq, len(self.freedoms), problem.constraints
         self.changing: dict[str, tuple[int, ...]] = {
             "q": (nq,), "trial": (nq,), "merit": (), "g": (n,), "H": (len(self.entries),), "expected": (),
-            "damping": (), "growth": (), "y": (h,), "phi": (h,), "branch": (), "square": (), "slope": (), "slow": (), "count": (),
-            "closed": (), "status": (), "ended": (),
+            "damping": (), "growth": (), "y": (h,), "phi": (h,), "branch": (), "square": (), "slope": (), "slow": (),
+            "count": (), "closed": (), "status": (), "ended": (),
         }  # fmt: skip
 
     @cached_property
@@ -199,7 +202,7 @@ class Iteration:
         names = (*self.changing, *self.problem.shapes)
         old = dict(zip(names, arrays, strict=True))
         problem, new = self.problem, dict(old)
-        n, y = len(self.freedoms), old["y"]
+        y = old["y"]
 
         # the trial is taken if the merit decreases
         merit, gradient, H, square, phi = problem.evaluate(old["trial"], y, old)
@@ -208,7 +211,7 @@ class Iteration:
         rounding = old["merit"] * _ROUNDING[problem.dtype]
         better = merit < where(first, np.inf, old["merit"] + rounding)
         found = {
-            "q": old["trial"], "merit": merit, "g": gradient[list(self.freedoms)] if n else gradient[:0],
+            "q": old["trial"], "merit": merit, "g": gradient[list(self.freedoms)],
             "H": np.array([H[e] for e in self.entries]), "square": square, "phi": phi,
             "branch": problem.branch(old["trial"]),
         }  # fmt: skip
@@ -259,9 +262,9 @@ class Iteration:
         before = old["ended"] > 0
         new["status"], new["ended"] = status, where(status > 0.5, 1, 0)
         kept = [where(before, old[name], new[name]) if np.size(new[name]) else new[name] for name in self.changing]
-        return tuple(kept[:-1]) + (where(before, 1, new["ended"]),)
+        return (*kept[:-1], where(before, 1, new["ended"]))
 
-    def _bounded_step(self, at: dict[str, Any], given: dict[str, Any]) -> tuple[list[Any], Scalar, Scalar]:
+    def _bounded_step(self, at: dict[str, Any], given: dict[str, Any]) -> tuple[Array, Scalar, Scalar]:
         """The step of the freedoms within the bounds, the size of the projected gradient, and the decrease expected.
 
         Freedoms on a bound to which the gradient pushes stay; those that would cross one stop there, and the others are
@@ -273,7 +276,7 @@ class Iteration:
         for (i, j), x in zip(self.entries, at["H"], strict=True):
             H[place[i], place[j]] = H[place[j], place[i]] = x
         more = at["damping"] * at["merit"]
-        W = H + np.diag([more + _RIDGE[self.problem.dtype]] * n) if n else H
+        W = H + np.diag([more + _RIDGE[self.problem.dtype]] * n)
         low: list[Any] = [None] * n
         high: list[Any] = [None] * n
         free: list[Any] = [True] * n
@@ -283,23 +286,22 @@ class Iteration:
                 slope = maximum(slope, absolute(g[k]))
                 continue
             i = boxed[freedom]
-            x, low[k], high[k] = at["q"][i], given["lower"][i] - at["q"][i], given["upper"][i] - at["q"][i]
+            low[k], high[k] = given["lower"][i] - at["q"][i], given["upper"][i] - at["q"][i]
             free[k] = where(g[k] > 0, low[k], -high[k]) < 0
             slope = maximum(slope, absolute(minimum(maximum(-g[k], low[k]), high[k])))
-        d = solve_free(W, -g, free) if n else []
-        held, stays = [0] * n, list(free)
-        for k in range(n):
-            if low[k] is not None:
-                held[k] = where(d[k] < low[k], low[k], where(d[k] > high[k], high[k], 0))
-                stays[k] = free[k] & (d[k] >= low[k]) & (d[k] <= high[k])
-                held[k] = where(free[k], held[k], 0)
-        if any(x is not None for x in low):
-            held = np.array(held)
-            d = held + solve_free(W, -g - W @ held, stays)
-            d = [x if low[k] is None else minimum(maximum(x, low[k]), high[k]) for k, x in enumerate(d)]
-        d = np.array(d)
-        expected = -(g @ d) - (d @ (H @ d)) / 2 if n else 0
-        return d, slope, expected
+        d = solve_free(W, -g, free)
+        held: list[Any] = [0] * n
+        stays = list(free)
+        bounded = [k for k in range(n) if low[k] is not None]
+        for k in bounded:
+            crossed = where(d[k] < low[k], low[k], where(d[k] > high[k], high[k], 0))
+            held[k] = where(free[k], crossed, 0)
+            stays[k] = free[k] & (d[k] >= low[k]) & (d[k] <= high[k])
+        if bounded:
+            stop = np.array(held)
+            d = stop + solve_free(W, -g - W @ stop, stays)
+            d = np.array([minimum(maximum(x, low[k]), high[k]) if k in bounded else x for k, x in enumerate(d)])
+        return d, slope, -(g @ d) - (d @ (H @ d)) / 2
 
     def _moved(self, q: Array, d: Any, given: dict[str, Any]) -> Array:
         """The configuration (nq,) after a step of the freedoms, exactly within the bounds."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,12 @@ def compiled(problem: Problem, *, path: bool = False) -> Code:
             recipe = make_path_recipe(iteration, _ALONG) if path else make_recipe(iteration, CHUNK)
             form = "path" if path else problem.mode
             rollout = make_rollout(
-                recipe, recipe_key(recipe, problem.dtype), "inverse_kinematics", form, problem.system.name, problem.dtype
+                recipe,
+                recipe_key(recipe, problem.dtype),
+                "inverse_kinematics",
+                form,
+                problem.system.name,
+                problem.dtype,
             )
             return Code(rollout, problem.constraints, iteration.moving)
 
@@ -111,10 +116,10 @@ class Search:
     def run(
         self, q: Array, starts: Starts | None = None, restarts: int = 0, first: int = 0, longest: int = _LONGEST
     ) -> Found:
-        """The best end of each row's attempts: from q (n, nq), then from up to ``restarts`` starts, the ``first`` on.
-        """
+        """The best end of a row's attempts: from q (n, nq), then from ``restarts`` starts, from number ``first`` on."""
         n = len(q)
-        best = Found(np.array(q), *(np.full(n, np.nan) for _ in range(3)), np.zeros(n, bool), np.zeros(n, int))
+        nan = [np.full(n, np.nan) for _ in range(3)]
+        best = Found(np.array(q), nan[0], nan[1], nan[2], np.zeros(n, bool), np.zeros(n, int))
         merit = np.full(n, np.inf)
         attempt = np.zeros(n, int)
         rows, state, targets, posture = np.arange(n), self._state(q), self.targets, self.posture
@@ -154,8 +159,8 @@ class Search:
         for k in np.unique(attempt):
             these = attempt == k
             fresh[these] = starts.nearest(int(k), [x[at[these]] for x in targets])
-        moving = list(self.code.moving)
-        state["q"][np.ix_(at, moving)] = fresh[:, moving]
+        moving = np.array(self.code.moving)
+        state["q"][at[:, None], moving] = fresh[:, moving]
         state["damping"][at] = _DAMPING
         for name in STATE:
             if name not in ("q", "damping"):
@@ -228,7 +233,7 @@ class Search:
 
 def nothing(n: int, nq: int) -> Found:
     """The results of no rows."""
-    return Found(np.zeros((n, 0, nq)), *(np.zeros(0) for _ in range(3)), np.zeros(0, bool), np.zeros(0, int))
+    return Found(np.zeros((n, 0, nq)), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
 
 
 def _take(found: Found, rows: Array, new: Found, taken: Array) -> None:

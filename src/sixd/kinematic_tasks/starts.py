@@ -2,8 +2,8 @@
 
 The same configurations serve every row, so that a row's result does not depend on its place or its batch. Attempt k has
 a block of its own, of 128 configurations at first and half as many each time: near starts find most solutions, and
-rows for which these fail go on with any. Of 10,000 poses of a panda the first attempt finds 64 % (37 % from a start that
-is not chosen), of a ur5 57 % (31 %).
+rows for which these fail go on with any. Of 10,000 poses of a panda the first attempt finds 64 % (37 % from a start
+that is not chosen), of a ur5 57 % (31 %).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Orientation(Target):
 @final
 @dataclass(frozen=True, eq=False)
 class Direction(Target):
-    """An ``axis`` of the frame ("x", "y", "z" or three numbers, in the frame) points along ``along`` (…, 3), world axes.
+    """An ``axis`` of the frame ("x", "y", "z" or three numbers in it) points along ``along`` (…, 3), in world axes.
 
     The error is the angle [rad] between both; a turn about the axis does not count.
     """
@@ -92,11 +92,15 @@ def read_targets(where: str, system: System, frame: Any, target: Any, weights: A
         if not frame:
             raise ShapeError(f"{where}: frame is an empty mapping, expected at least one {{frame: target}}.")
         if target is not None:
-            raise ScalarTypeError(f"{where}: frame is a mapping and target is given too, expected targets in one place.")
+            raise ScalarTypeError(
+                f"{where}: frame is a mapping and target is given too, expected targets in one place."
+            )
         wanted = dict(frame)
     else:
         if target is None:
-            raise ScalarTypeError(f"{where}: target is None, expected a pose (…, 4, 4), a position (…, 3), or a target.")
+            raise ScalarTypeError(
+                f"{where}: target is None, expected a pose (…, 4, 4), a position (…, 3), or a target."
+            )
         wanted = {WORLD if isinstance(target, CenterOfMass) and frame is None else frame: target}
     tasks: list[Task] = []
     arguments: list[Argument] = []
