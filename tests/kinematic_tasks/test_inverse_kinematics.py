@@ -6,7 +6,7 @@ import pytest
 import sixd
 from peers import pin
 from robots import FIVE, ByName, pinocchio_model, quiet_load
-from samples import KINDS, constrained, single_joint, trees
+from samples import KINDS, Parabola, constrained, single_joint, trees
 
 ik = sixd.inverse_kinematics
 
@@ -286,6 +286,61 @@ def test_closed_loops_stay_closed():
     assert (away.gradient <= 1e-6).all()
 
 
+def test_redundant_loops():
+    """Bricard's mechanism, whose equations are redundant: points of its rods go where they can, the loop stays closed."""
+    model = sixd.zoo.bricard()
+    q = sixd.assemble(model, model.neutral())
+    for frame in ("rod3", "P5"):
+        place = sixd.pose(model, q, frame)[:3, 3]
+        there = ik(model, frame, place)
+        assert there.success
+        away = ik(model, frame, place + 0.1)
+        assert not away.success
+        assert away.gradient <= 1e-6
+        assert np.abs(sixd.constraint_error(model, np.stack([there.q, away.q]))).max() < 1e-10
+
+
+def test_couplings_hold():
+    chain = sixd.zoo.planar(3)
+    names = chain.joint_names
+    model = constrained(chain, sixd.Coupling(names[2], names[1], lambda y: sixd.spatial.sin(y) * 0.5))
+    q = model.reduce().lift(np.random.default_rng(0).uniform(-1, 1, (5, 2)))
+    found = ik(model, "tip", sixd.pose(model, q, "tip")[:, :3, 3])
+    assert found.success.all()
+    np.testing.assert_allclose(found.q[:, 2], 0.5 * np.sin(found.q[:, 1]), atol=1e-14)
+    reduced = ik(model.reduce(), "tip", sixd.pose(model, q, "tip")[:, :3, 3])
+    assert reduced.q.shape == (5, 2)
+    assert reduced.success.all()
+
+
+def test_a_joint_of_ones_own():
+    builder = sixd.ModelBuilder("own")
+    builder.add_body("a", "world", Parabola(), inertia=sixd.sphere(0.1, mass=1.0))
+    builder.add_body(
+        "b", "a", sixd.Revolute("z"), placement=sixd.placement([0.1, 0, 0]), inertia=sixd.sphere(0.1, mass=1.0)
+    )
+    builder.add_frame("t", "b", sixd.placement([0.3, 0, 0]))
+    model = builder.build()
+    q = np.random.default_rng(0).uniform(-1, 1, (10, 2))
+    assert ik(model, "t", sixd.pose(model, q, "t")[:, :3, 3]).success.all()
+
+
+def test_threads_and_targets_that_are_not_finite():
+    arm = sixd.zoo.panda_arm()
+    T = sixd.pose(arm, arm.random_configuration(0, size=2000), "tool").copy()
+    T[5, 0, 3], T[6, 1, 3] = np.inf, 1e300
+    count = sixd.get_num_threads()
+    try:
+        sixd.set_num_threads(1)
+        one = ik(arm, "tool", T)
+        sixd.set_num_threads(2)
+        two = ik(arm, "tool", T)
+    finally:
+        sixd.set_num_threads(count)
+    assert np.array_equal(one.q, two.q, equal_nan=True)
+    assert np.isnan(one.q).any(axis=1).tolist() == [k in (5, 6) for k in range(2000)]
+
+
 def test_loops_of_rotations_do_not_close_after_half_a_turn():
     """Sines vanish there too, but the weld is upside down: not a solution."""
     builder = sixd.ModelBuilder("weld")
@@ -460,5 +515,15 @@ def test_errors_of_models():
     arm = sixd.zoo.panda_arm()
     with pytest.raises(sixd.ModelError, match="no joint of .* that is not locked"):
         ik(arm, "tool", np.eye(4), locked=arm.joint_names)
+    floating = sixd.zoo.random_tree(0, kinds=("free", "revolute"))
+    with pytest.raises(sixd.ModelError, match="zero quaternion"):
+        ik(floating, floating.body_names[-1], np.eye(4), q0=np.zeros(floating.nq))
+    loops = sixd.ModelBuilder("apart")
+    for name in "ab":
+        loops.add_body(name, "world", sixd.Revolute("z"), inertia=sixd.rod(1.0, mass=1.0))
+        loops.add_frame(f"end_{name}", name, sixd.placement([1.0 if name == "a" else 2.0, 0, 0]))
+    loops.add_constraint(sixd.Loop("end_a", "end_b", "point"))
+    with pytest.warns(sixd.SimulationWarning, match="constraints of 'apart' do not hold in 1 of 1 rows"):
+        assert not ik(loops.build(), "a", sixd.Direction([0, 1, 0], "x"), restarts=2).success
     with pytest.raises(sixd.ScalarTypeError, match="expected a sixd.Model"):
         ik("panda", "tool", np.eye(4))

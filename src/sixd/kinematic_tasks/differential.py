@@ -9,35 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.jacobian import jacobian
-from sixd.algorithms.momentum import centroidal_matrix
-from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
 from sixd.kinematic_tasks.coordinates import Coordinates
 from sixd.kinematic_tasks.targets import WORLD, CenterOfMass, read_weights
-from sixd.kinematic_tasks.task_rows import joint_slices, posture_error, squared, total_mass
-from sixd.model.joints import Joint
-from sixd.model.memo import remember
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, prepare
-from sixd.runtime.routine import Rollout
-from sixd.simulation.impulses.active_set import ActiveSet, Bounds
-from sixd.simulation.impulses.responses import DenseResponse
 from sixd.simulation.setup import positive
-from sixd.spatial.scalar import Array, maximum, minimum, sqrt
-from sixd.trace.program import Program, trace
-from sixd.trace.stages import Recipe, Stages, trace_stages
-from sixd.waiting import watched
+from sixd.spatial.scalar import Array
 
 UNLIMITED = 1e3  # rad/s or m/s: of joints without a limit of velocity
-_PENALTY, _UPDATES = 1e4, 3  # of constraints: multipliers gain four digits in each
 _FRAMES = ("body", "aligned", "world")
-_NUMBERS = ("damping", "posture weight", "gain", "dt")
 
 
 class DifferentialIK(NamedTuple):
@@ -51,25 +36,6 @@ class DifferentialIK(NamedTuple):
     qd: Array
     residual: Array
     success: Array
-
-
-@dataclass(frozen=True)
-class _Rate:
-    """The velocity that is wanted of a frame: "twist" (6,), "velocity" of its origin (3,), or of the centre of mass."""
-
-    kind: str
-    frame: str
-    expressed_in: str
-
-    @property
-    def size(self) -> int:
-        return 6 if self.kind == "twist" else 3
-
-    def jacobian(self, system: System, q: Array) -> Array:
-        if self.kind == "center of mass":
-            return system.apply("centroidal_matrix", centroidal_matrix, q)[3:] / total_mass(system)
-        J = system.apply("jacobian", jacobian, q, frame=self.frame, expressed_in=self.expressed_in)
-        return J if self.kind == "twist" else J[3:]
 
 
 def differential_ik(
@@ -120,6 +86,9 @@ def differential_ik(
     >>> (sixd.jacobian(arm, q, "tool", expressed_in="aligned") @ found.qd).round(4) + 0.0
     array([0. , 0. , 0. , 0.1, 0. , 0. ])
     """
+    # imported when it is needed: with all that it imports, as long as the rest of this folder
+    from sixd.kinematic_tasks.velocity_problem import compiled_velocities
+
     where = "differential_ik"
     require_system(where, model)
     space = Coordinates(where, model)
@@ -147,11 +116,13 @@ def differential_ik(
         return np.ascontiguousarray(np.broadcast_to(array, batch + argument.core), dtype).reshape(n, *argument.core)
 
     rows = [flat(x, a) for x, a in zip(arrays, arguments, strict=True)]
+    for name, x in zip(("q", "posture"), rows[len(rates) :], strict=False):
+        space.require_quaternions(name, x)
     goals, configurations = rows[: len(rates)], [space.inner(x) for x in rows[len(rates) :]]
     lower, upper = space.limits(limits)
     fastest = _velocity_bounds(space, velocity_limits, freedoms)
     shared = [*weights.values(), lower, upper, fastest, *(np.array(x) for x in numbers.values())]
-    code = _compiled(space.system, rates, posture is not None, dtype)
+    code = compiled_velocities(space.system, rates, posture is not None, dtype)
     empty = [np.zeros((n, space.system.nv), dtype), np.zeros(n, dtype), np.zeros(n, dtype)]
     given = [*empty, *configurations, *goals, *(np.asarray(x, dtype)[None] for x in shared)]
     qd, residual, solved = code(np.ones(1), given) if n else empty
@@ -161,17 +132,19 @@ def differential_ik(
     )
 
 
-def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> tuple[tuple[_Rate, ...], list[Argument]]:
+def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> tuple[Any, list[Argument]]:
     """The velocities that are wanted, and their arrays."""
+    from sixd.kinematic_tasks.velocity_problem import Rate
+
     if not isinstance(targets, Mapping) or not targets:
         raise ScalarTypeError(f"{where}: targets are {targets!r}, expected a mapping {{frame: twist}}, not empty.")
-    rates: list[_Rate] = []
+    rates: list[Rate] = []
     arguments: list[Argument] = []
     for name, value in targets.items():
         if isinstance(value, CenterOfMass):
             if name != WORLD:
                 raise ModelError(f"{where}: a CenterOfMass is the target of {name!r}, expected that of {WORLD!r}.")
-            rate, array = _Rate("center of mass", WORLD, "world"), value.position
+            rate, array = Rate("center of mass", WORLD, "world"), value.position
         else:
             if model.frame(name, where).body == 0:
                 raise ModelError(f"{where}: frame {name!r} is fixed to the world, expected one that moves.")
@@ -181,7 +154,7 @@ def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> t
                     f"{where}: the target of {name!r} has shape {np.shape(value)}, expected a twist (…, 6) or the "
                     f"velocity (…, 3) of the frame's origin."
                 )
-            rate, array = _Rate("twist" if last == (6,) else "velocity", name, expressed_in), value
+            rate, array = Rate("twist" if last == (6,) else "velocity", name, expressed_in), value
         rates.append(rate)
         arguments.append(Argument(f"the target of {name!r}", array, (rate.size,)))
     return tuple(rates), arguments
@@ -204,88 +177,3 @@ def _velocity_bounds(space: Coordinates, given: Any, locked: tuple[int, ...]) ->
     fastest = np.minimum(space.inner_velocity(whole), UNLIMITED).copy()
     fastest[list(locked)] = 0
     return fastest
-
-
-# the problem of one row -------------------------------------------------------------------------
-
-
-def _compiled(system: System, rates: tuple[_Rate, ...], posture: bool, dtype: str) -> Rollout:
-    """The code, kept with the system."""
-
-    def make() -> Rollout:
-        with watched(f"compiling differential_ik for {system.name!r}"):
-            recipe = _recipe(system, rates, posture, dtype)
-            return make_rollout(recipe, recipe_key(recipe, dtype), "differential_ik", "", system.name, dtype)
-
-    return remember(system, ("differential inverse kinematics", rates, posture, dtype), make)
-
-
-def _recipe(system: System, rates: tuple[_Rate, ...], posture: bool, dtype: str) -> Recipe:
-    nq, nv = system.nq, system.nv
-    shapes: dict[str, tuple[int, ...]] = {"q": (nq,), **({"posture": (nq,)} if posture else {})}
-    shapes |= {f"goal {k}": (rate.size,) for k, rate in enumerate(rates)}
-    shapes |= {f"weights {k}": (2,) for k in range(len(rates))}
-    shapes |= {"lower": (nq,), "upper": (nq,), "fastest": (nv,), **dict.fromkeys(_NUMBERS, ())}
-    response = DenseResponse(nv, nv)
-    solver = ActiveSet(response, nv, False, dtype)
-    make, judge = _programs(system, rates, shapes, dtype)
-
-    def step(stages: Stages, qd: Array, residual: Any, solved: Any, *arrays: Any) -> Any:
-        W, b, low, high, A = stages(make, *arrays)
-        k = A.shape[0]
-        y: Any = np.zeros(k)
-        found = None
-        for _ in range(_UPDATES + 1 if k else 1):
-            gradient = b + A.T @ y if k else b
-            state = np.zeros(nv) if found is None else found.state
-            found = solver(stages, [W, np.zeros((1, nv), dtype=int)], gradient, Bounds(low, high), state)
-            y = y + (A @ found.impulse) * _PENALTY if k else y
-        assert found is not None
-        return found.impulse, stages(judge, found.impulse, *arrays), found.done
-
-    state: dict[str, tuple[int, ...]] = {"qd": (nv,), "residual": (), "solved": ()}
-    return replace(trace_stages(step, state, shapes, dtype), recorded=())
-
-
-def _programs(
-    system: Any, rates: tuple[_Rate, ...], shapes: dict[str, tuple[int, ...]], dtype: str
-) -> tuple[Program, Program]:
-    """The programs of the problem (W, gradient at rest, bounds, A) and of the error that a velocity leaves."""
-    nv = system.nv
-
-    def rows(given: dict[str, Any]) -> tuple[Array, Array]:
-        J, goal = [], []
-        for k, rate in enumerate(rates):
-            metres, radians = given[f"weights {k}"]
-            share = [radians] * 3 + [metres] * 3 if rate.kind == "twist" else [metres] * 3
-            J.append(np.array([row * w for row, w in zip(rate.jacobian(system, given["q"]), share, strict=True)]))
-            goal.append(given[f"goal {k}"] * np.array(share))
-        return np.concatenate(J), np.concatenate(goal)
-
-    def make(*arrays: Any) -> Any:
-        given = dict(zip(shapes, arrays, strict=True))
-        q, (J, goal) = given["q"], rows(given)
-        W, b = J.T @ J, -(J.T @ goal)
-        ridge = given["damping"] * given["damping"]
-        if "posture" in given:
-            share = given["posture weight"] * given["posture weight"]
-            ridge = ridge + share
-            b = b + posture_error(system, q, given["posture"]) * (share * given["gain"])
-        W = W + np.diag([ridge] * nv)
-        A = np.concatenate([np.zeros((0, nv), dtype=int), *(c.jacobian(system, q) for c in system.constraints)])
-        W = W + A.T @ A * _PENALTY if len(A) else W
-        low, high, v = list(-given["fastest"]), list(given["fastest"]), 0
-        for joint, i in joint_slices(system):
-            for k in range(joint.nv if type(joint).integrate is Joint.integrate else 0):
-                x, most = q[i][k], given["fastest"][v + k]
-                low[v + k] = minimum(maximum((given["lower"][i][k] - x) / given["dt"], -most), most)
-                high[v + k] = maximum(minimum((given["upper"][i][k] - x) / given["dt"], most), -most)
-            v += joint.nv
-        triangle = np.array([W[i, j] for i in range(nv) for j in range(i + 1)])
-        return triangle, b, np.array(low), np.array(high), A
-
-    def judge(qd: Array, *arrays: Any) -> Any:
-        J, goal = rows(dict(zip(shapes, arrays, strict=True)))
-        return sqrt(squared(J @ qd - goal))
-
-    return trace(make, shapes, dtype), trace(judge, {"qd": (nv,), **shapes}, dtype)

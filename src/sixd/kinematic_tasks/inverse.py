@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, ShapeError
+from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning
 from sixd.kinematic_tasks.coordinates import Coordinates
-from sixd.kinematic_tasks.iteration import Problem
-from sixd.kinematic_tasks.search import Found, Search, nothing
-from sixd.kinematic_tasks.starts import known_starts
 from sixd.kinematic_tasks.targets import Wanted, read_targets
 from sixd.model.manifold import draw_arguments
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import prepare
 from sixd.simulation.setup import positive, whole
 from sixd.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from sixd.kinematic_tasks.iteration import Problem
+    from sixd.kinematic_tasks.search import Found
 
 TOLERANCE = {"float64": 1e-6, "float32": 1e-4}
 RESTARTS = 30
@@ -94,6 +96,11 @@ def inverse_kinematics(
     >>> bool(found.success), bool(np.abs(sixd.pose(arm, found.q, "tool") - T).max() < 1e-6)
     (True, True)
     """
+    # imported when it is needed: it takes as long as the rest of this folder
+    from sixd.kinematic_tasks.iteration import Problem
+    from sixd.kinematic_tasks.search import Search, nothing
+    from sixd.kinematic_tasks.starts import known_starts
+
     where = "inverse_kinematics"
     require_system(where, model)
     space = Coordinates(where, model)
@@ -180,6 +187,7 @@ def _read_rows(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture:
     for name, x in zip(given, arrays[len(tasks) :], strict=True):
         whole = flat(x, (space.model.nq,))
         others[name] = whole[:, 0] if path and batch[-1] else whole.reshape(-1, space.model.nq)[:n]
+        space.require_quaternions(name, others[name])
     return _RowsGiven(targets, others.get("q0"), others.get("posture"), batch, n, dtype)
 
 
@@ -204,6 +212,16 @@ def _clipped(problem: Problem, q: Array, lower: Array, upper: Array) -> Array:
 
 
 def _result(space: Coordinates, found: Found, batch: tuple[int, ...], dtype: str) -> InverseKinematics:
+    from sixd.kinematic_tasks.iteration import CLOSED
+
+    apart = ~found.success & (found.closed > CLOSED[dtype])
+    if apart.any():
+        warnings.warn(
+            f"{space.where}: constraints of {space.model.name!r} do not hold in {int(apart.sum())} of {apart.size} rows, "
+            f"by up to {found.closed[apart].max():.1e}; their success is False. Start elsewhere: q0, or more restarts.",
+            SimulationWarning,
+            stacklevel=3,
+        )
     q = np.array(found.q, dtype)
     q[np.isnan(found.residual)] = np.nan
     numbers = (found.residual.astype(dtype), found.success, found.iterations, found.slope.astype(dtype))

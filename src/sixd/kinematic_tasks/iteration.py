@@ -30,7 +30,7 @@ from sixd.trace.stages import Recipe, Stages, trace_stages
 
 RUNNING, FOUND, STALLED, STATIONARY = 0, 1, 2, 3  # status of a row
 _PENALTY = {"float64": 1e4, "float32": 1e2}  # ρ: multipliers gain four digits in each update
-_CLOSED = {"float64": 1e-10, "float32": 1e-5}  # constraints hold
+CLOSED = {"float64": 1e-10, "float32": 1e-5}  # constraints hold
 _MOST_DAMPED = 1e12
 _ROUNDING = {"float64": 1e-15, "float32": 5e-7}  # of F
 _RIDGE = {"float64": 1e-12, "float32": 1e-6}  # of H, for freedoms that change nothing
@@ -243,7 +243,7 @@ class Iteration:
         if len(phi):
             loops = new["phi"][len(phi) - problem.loops :]
             new["closed"] = reduce(maximum, [absolute(x) for x in loops], 0)
-            closed = new["closed"] <= _CLOSED[problem.dtype] if len(loops) else tolerance > 0
+            closed = new["closed"] <= CLOSED[problem.dtype] if len(loops) else tolerance > 0
             closed = closed & (new["branch"] > 0)
             reached = reached & closed
             hold = reached if problem.posture else closed
@@ -330,7 +330,7 @@ _LARGEST = 1e30
 PATH_DAMPING = 1e-3  # a pose of a path is near the one before
 
 
-STATE = ("q", "damping", "y", "merit", "square", "slope", "closed", "slow", "count", "status")
+STATE = ("q", "damping", "y", "merit", "square", "slope", "closed", "branch", "slow", "count", "status")
 
 
 def make_recipe(iteration: Iteration, most: int) -> Recipe:

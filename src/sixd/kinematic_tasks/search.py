@@ -14,7 +14,16 @@ import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.errors import ModelError
-from sixd.kinematic_tasks.iteration import FOUND, RUNNING, STATE, Iteration, Problem, make_path_recipe, make_recipe
+from sixd.kinematic_tasks.iteration import (
+    CLOSED,
+    FOUND,
+    RUNNING,
+    STATE,
+    Iteration,
+    Problem,
+    make_path_recipe,
+    make_recipe,
+)
 from sixd.kinematic_tasks.starts import Starts
 from sixd.model.memo import remember
 from sixd.runtime.routine import Rollout
@@ -27,6 +36,7 @@ _POLISH = 300  # iterations to the minimum of a target that is not reached, or t
 _ALONG = 40  # iterations of a pose of a path
 _FEW, _TURNS = 256, 4  # with fewer rows than that, so many chunks at once
 _DAMPING = 0.1
+_ASTRAY = 1e6  # added to the merit of rows whose loops are closed the wrong way
 
 
 class Code(NamedTuple):
@@ -132,7 +142,7 @@ class Search:
             own = rows[ended]
             success = state["status"][ended] == FOUND
             best.iterations[own] += state["count"][ended].astype(int)
-            value = np.where(success, -1.0, state["merit"][ended])
+            value = np.where(success, -1.0, state["merit"][ended] + _ASTRAY * (state["branch"][ended] <= 0))
             better = value < merit[own]
             to, at = own[better], ended[better]
             merit[to] = value[better]
@@ -178,7 +188,8 @@ class Search:
         found = plain.run(q, starts, restarts, first)
         lost = ~found.success & np.isfinite(found.residual)
         for mode in ("exact", "finish", "exact"):
-            rows = np.flatnonzero(lost & ~found.success & ~(found.slope <= self.tolerance))
+            good = (found.slope <= self.tolerance) & (found.closed <= CLOSED[self.problem.dtype])
+            rows = np.flatnonzero(lost & ~found.success & ~good)
             if len(rows):
                 new = plain.part(rows, mode).run(found.q[rows], longest=_POLISH)
                 _take(found, rows, new, np.isfinite(new.residual))

@@ -55,7 +55,8 @@ class Starts:
             wanted = np.hstack([self._target_features(k, targets[k][part]) for k in self.near])
             # a single row would be multiplied by other code, which rounds otherwise
             padded = np.vstack([wanted, np.zeros((-len(wanted) % 16, wanted.shape[1]))])
-            chosen[part] = (padded @ self.features[block].T)[: len(wanted)].argmin(axis=1)
+            with np.errstate(all="ignore"):  # targets that are not finite
+                chosen[part] = (padded @ self.features[block].T)[: len(wanted)].argmin(axis=1)
         return self.table[block][chosen]
 
     # features whose product is w²‖p - p*‖² + 2 w²(3 - tr RᵀR*), less what is the same for all starts ---------------
