@@ -14,7 +14,7 @@ CASES = [(MODELS[0], "body"), (MODELS[0], "aligned"), (MODELS[0], "world")]
 CASES += [pytest.param(model, "body", marks=pytest.mark.long) for model in MODELS[1:]]
 
 
-@pytest.mark.parametrize(("model", "expressed_in"), CASES, ids=str)
+@pytest.mark.parametrize(("model", "expressed_in"), CASES, ids=lambda x: getattr(x, "name", x))
 def test_without_bounds_it_is_damped_least_squares(model, expressed_in):
     rng = np.random.default_rng(0)
     q, v = model.random_configuration(rng, size=10), rng.normal(size=(10, 6))

@@ -126,7 +126,8 @@ def inverse_kinematics(
     search = Search(problem, first, wanted.weights, lower, upper, tolerance, near)
     if not rows.size:
         return _result(space, nothing(rows.rows, space.system.nq), rows.batch, dtype)
-    moving = np.isin(np.arange(space.system.nq), search.code.moving)
+    moving = np.zeros(space.system.nq, bool)
+    moving[list(search.code.moving)] = True
     attempts = restarts + (start is None and near is None)
     starts = known_starts(space.system, wanted.tasks, wanted.weights, (lower, upper), moving, base, attempts, seed)
     # the first attempt
@@ -205,9 +206,8 @@ def _with(q: Array, held: dict[int, float]) -> Array:
 def _clipped(problem: Problem, q: Array, lower: Array, upper: Array) -> Array:
     """Configurations within the bounds of coordinates on the real line; locked ones stay."""
     q = np.array(q)
-    for freedom, i in problem.boxed.items():
-        if freedom not in problem.locked:
-            q[:, i] = np.clip(q[:, i], lower[i], upper[i])
+    places = [i for freedom, i in problem.boxed.items() if freedom not in problem.locked]
+    q[:, places] = np.clip(q[:, places], lower[places], upper[places])
     return q
 
 
@@ -217,8 +217,8 @@ def _result(space: Coordinates, found: Found, batch: tuple[int, ...], dtype: str
     apart = ~found.success & (found.closed > CLOSED[dtype])
     if apart.any():
         warnings.warn(
-            f"{space.where}: constraints of {space.model.name!r} do not hold in {int(apart.sum())} of {apart.size} rows, "
-            f"by up to {found.closed[apart].max():.1e}; their success is False. Start elsewhere: q0, or more restarts.",
+            f"{space.where}: constraints of {space.model.name!r} do not hold in {int(apart.sum())} of {apart.size} "
+            f"rows, by up to {found.closed[apart].max():.1e}; their success is False. Start elsewhere: q0, or more restarts.",
             SimulationWarning,
             stacklevel=3,
         )
