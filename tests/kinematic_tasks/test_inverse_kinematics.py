@@ -217,6 +217,13 @@ def test_rows_do_not_depend_on_their_batch():
         one = ik(arm, frame, T[k], seed=5)
         assert np.array_equal(one.q, whole.q[k])
         assert one.iterations == whole.iterations[k]
+    far = sixd.pose(arm, arm.random_configuration(4, size=400), frame).copy()
+    far[::10, :3, 3] *= 2.0
+    many = ik(arm, frame, far)
+    hard = np.argsort(many.iterations)[-20:]  # those with many restarts, and those out of reach
+    few = ik(arm, frame, far[hard])
+    assert np.array_equal(few.q, many.q[hard])
+    assert np.array_equal(few.iterations, many.iterations[hard])
     backwards = ik(arm, frame, T[::-1], seed=5)
     assert np.array_equal(backwards.q[::-1], whole.q)
     assert not np.array_equal(whole.q, ik(arm, frame, T, seed=6).q)

@@ -138,8 +138,8 @@ def inverse_kinematics(
         start = np.where(moving, starts.nearest(0, first), base)
     start = _clipped(problem, start, lower, upper)
     if path:
-        tries = restarts if q0 is None else 0
-        found = search.along(start, rows.targets, starts, tries, int(chosen))
+        tries = restarts if q0 is None else 0  # a path from q0 stays the one from q0
+        found = search.along(start, rows.targets, starts, restarts, tries, int(chosen))
     else:
         found = search.all(start, starts, restarts, int(chosen))
     return _result(space, found, rows.batch, dtype)
@@ -216,9 +216,10 @@ def _result(space: Coordinates, found: Found, batch: tuple[int, ...], dtype: str
 
     apart = ~found.success & (found.closed > CLOSED[dtype])
     if apart.any():
+        count = f"{int(apart.sum())} of {apart.size} rows"
         warnings.warn(
-            f"{space.where}: constraints of {space.model.name!r} do not hold in {int(apart.sum())} of {apart.size} "
-            f"rows, by up to {found.closed[apart].max():.1e}; their success is False. Start elsewhere: q0, or more restarts.",
+            f"{space.where}: constraints of {space.model.name!r} do not hold in {count}, by up to "
+            f"{found.closed[apart].max():.1e}; their success is False. Start elsewhere: q0, or more restarts.",
             SimulationWarning,
             stacklevel=3,
         )

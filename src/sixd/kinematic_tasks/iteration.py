@@ -34,6 +34,7 @@ CLOSED = {"float64": 1e-10, "float32": 1e-5}  # constraints hold
 _MOST_DAMPED = 1e12
 _ROUNDING = {"float64": 1e-15, "float32": 5e-7}  # of F
 _RIDGE = {"float64": 1e-12, "float32": 1e-6}  # of H, for freedoms that change nothing
+_LONGEST, _LONGER = 60, 300  # iterations of an attempt; to a minimum of a target out of reach, or to a posture
 _NEAR = 1e-6  # m² and rad²: nearer than that it goes on
 _SLOW, _PATIENCE = 0.7, 4  # an attempt ends after so many iterations that leave more than this part of F
 
@@ -237,7 +238,7 @@ class Iteration:
         # near singular solutions the gradient is small before the error is
         limit = tolerance * minimum(sqrt(new["square"]), 1) if searching else tolerance
         still = new["slope"] <= limit
-        stuck = damping > _MOST_DAMPED
+        stuck = (damping > _MOST_DAMPED) | (new["count"] >= (_LONGEST if searching else _LONGER))
         if searching:
             stuck = stuck | (new["slow"] > _PATIENCE)
         if len(phi):

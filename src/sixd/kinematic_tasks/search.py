@@ -31,8 +31,6 @@ from sixd.spatial.scalar import Array
 from sixd.waiting import watched
 
 CHUNK = 6  # iterations a turn
-_LONGEST = 60  # iterations of an attempt
-_POLISH = 300  # iterations to the minimum of a target that is not reached, or to a posture
 _ALONG = 40  # iterations of a pose of a path
 _FEW, _TURNS = 256, 4  # with fewer rows than that, so many chunks at once
 _DAMPING = 0.1
@@ -123,9 +121,7 @@ class Search:
         found = self.code.rollout(turns, [*state.values(), *targets, *self._shared(), *more])
         return dict(zip(STATE, found, strict=True))
 
-    def run(
-        self, q: Array, starts: Starts | None = None, restarts: int = 0, first: int = 0, longest: int = _LONGEST
-    ) -> Found:
+    def run(self, q: Array, starts: Starts | None = None, restarts: int = 0, first: int = 0) -> Found:
         """The best end of a row's attempts: from q (n, nq), then from ``restarts`` starts, from number ``first`` on."""
         n = len(q)
         nan = [np.full(n, np.nan) for _ in range(3)]
@@ -136,7 +132,7 @@ class Search:
         left = np.ones(n, bool)  # rows of the state that are not finished
         while len(rows):
             state = self._iterate(state, targets, posture)
-            ended = np.flatnonzero(left & ((state["status"] != RUNNING) | (state["count"] >= longest)))
+            ended = np.flatnonzero(left & (state["status"] != RUNNING))
             if not len(ended):
                 continue
             own = rows[ended]
@@ -191,7 +187,7 @@ class Search:
             good = (found.slope <= self.tolerance) & (found.closed <= CLOSED[self.problem.dtype])
             rows = np.flatnonzero(lost & ~found.success & ~good)
             if len(rows):
-                new = plain.part(rows, mode).run(found.q[rows], longest=_POLISH)
+                new = plain.part(rows, mode).run(found.q[rows])
                 _take(found, rows, new, np.isfinite(new.residual))
         if self.posture is not None and found.success.any():
             self._to_posture(plain, found)
@@ -201,7 +197,7 @@ class Search:
         """Move solutions along the others to the one nearest to the posture; where it is singular, to one near it."""
         assert self.posture is not None
         rows = np.flatnonzero(found.success)
-        new = self.part(rows, "posture").run(found.q[rows], longest=_POLISH)
+        new = self.part(rows, "posture").run(found.q[rows])
         short = np.flatnonzero(~new.success & np.isfinite(new.residual))
         if len(short):
             again = plain.part(rows[short]).run(new.q[short])
@@ -210,13 +206,13 @@ class Search:
         away = [np.linalg.norm(system.difference(posture, x), axis=1) for x in (found.q[rows], new.q)]
         _take(found, rows, new, new.success & (away[1] <= away[0]))
 
-    def along(self, q: Array, targets: list[Array], starts: Starts, tries: int, first: int) -> Found:
+    def along(self, q: Array, targets: list[Array], starts: Starts, restarts: int, tries: int, first: int) -> Found:
         """The solutions of paths, targets (n, length, …): each pose from the solution of the one before.
 
         Where a path is lost, for another solution of its first pose may lead to its end, it is tried again from up to
         ``tries`` starts; the one that goes farthest is kept.
         """
-        best = self._one_path(self.all(q, starts, tries, first), targets)
+        best = self._one_path(self.all(q, starts, restarts, first), targets)
         for k in range(first, tries + first):
             lost = np.flatnonzero(~best.success.all(axis=1) & np.isfinite(best.residual).all(axis=1))
             if not len(lost):
