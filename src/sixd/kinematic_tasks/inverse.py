@@ -11,7 +11,6 @@ import numpy as np
 from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning
 from sixd.kinematic_tasks.coordinates import Coordinates
 from sixd.kinematic_tasks.targets import Wanted, read_targets
-from sixd.model.manifold import draw_arguments
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import prepare
 from sixd.simulation.setup import positive, whole
@@ -112,17 +111,16 @@ def inverse_kinematics(
         raise ScalarTypeError(f"{where}: path is {path!r}, expected True or False.")
     if path and posture is not None:
         raise ScalarTypeError(f"{where}: posture and path are given, expected one. A path may start at q0 instead.")
-    generator, _ = draw_arguments(seed, None)
-    seed = seed if isinstance(seed, (int, np.integer)) else generator
+    seed = _seed(where, seed)
     rows = _read_rows(where, space, wanted, q0, posture, path)
     dtype = rows.dtype
     tolerance = TOLERANCE[dtype] if tol is None else positive(where, "tol", tol, "m and rad", zero=False)
 
-    base = space.inner(_with(np.clip(model.neutral(), *_box(model)) if limits is not False else model.neutral(), held))
     start = None if rows.q0 is None else space.inner(_with(rows.q0, held))
     near = None if rows.posture is None else space.inner(_with(rows.posture, held))
     first = [x[:, 0] for x in rows.targets] if path and rows.size else rows.targets
     problem = Problem(space.system, wanted.tasks, freedoms, dtype=dtype)
+    base = _neutral(space, list(problem.boxed.values()), lower, upper, held)
     search = Search(problem, first, wanted.weights, lower, upper, tolerance, near)
     if not rows.size:
         return _result(space, nothing(rows.rows, space.system.nq), rows.batch, dtype)
@@ -192,8 +190,25 @@ def _read_rows(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture:
     return _RowsGiven(targets, others.get("q0"), others.get("posture"), batch, n, dtype)
 
 
-def _box(model: Any) -> tuple[Array, Array]:
-    return np.asarray(model.lower, float), np.asarray(model.upper, float)
+def _seed(where: str, seed: Any) -> Any:
+    """A whole number as it is, else a generator; raise if it is neither."""
+    if isinstance(seed, (int, np.integer)) and seed >= 0:
+        return seed
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(
+            f"{where}: seed is {seed!r}, expected a whole number of at least 0, or a numpy.random.Generator."
+        ) from None
+
+
+def _neutral(space: Coordinates, boxed: list[int], lower: Array, upper: Array, held: dict[int, float]) -> Array:
+    """The neutral configuration (nq,) of the system within the bounds, with locked coordinates at their values."""
+    neutral = space.model.neutral()
+    base = space.inner(neutral).copy()
+    base[boxed] = np.clip(base[boxed], lower[boxed], upper[boxed])
+    is_held = space.inner(_with(0 * neutral, dict.fromkeys(held, 1.0))) > 0
+    return np.where(is_held, space.inner(_with(neutral, held)), base)
 
 
 def _with(q: Array, held: dict[int, float]) -> Array:

@@ -16,6 +16,7 @@ from sixd.kinematic_tasks.task_rows import Task, total_mass
 from sixd.model.joints.base import parse_axis
 from sixd.model.system import System
 from sixd.runtime.batch import Argument, require_unmasked
+from sixd.runtime.foreign import require_processor
 from sixd.spatial.scalar import Array, is_number
 
 WORLD = "world"
@@ -165,6 +166,7 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
 def _checked(where: str, label: str, task: Task, value: Any) -> Array:
     """The array of a target; raise if it has no rotations, or directions of no length. Rows with NaN pass."""
     require_unmasked(where, label, value)
+    require_processor(where, **{label: value})
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or array.shape[array.ndim - len(task.shape) :] != task.shape:
         return value  # refused with the other arguments
