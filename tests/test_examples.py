@@ -78,6 +78,7 @@ def test_snippets_that_need_no_gpu():
         ("friction_stiffness_contact", 10),
         ("derivatives", 1),
         ("inverse_kinematics", 10),
+        ("robot_files", 7),
     ],
 )
 def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):

@@ -5,6 +5,8 @@ from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
 from sixd.api.bodies import joint_reactions
 from sixd.api.check_model import check
+from sixd.api.compare_models import compare
+from sixd.api.comparison import Comparison, Difference
 from sixd.api.constraints import (
     assemble,
     constrained_dynamics,
@@ -87,7 +89,7 @@ from sixd.forces.joint_limits import JointLimits
 from sixd.forces.rigid_ground import RigidGround
 from sixd.forces.rigid_limits import RigidLimits
 from sixd.forces.spring_damper import SpringDamper
-from sixd.io import from_dh, load, to_urdf
+from sixd.io import from_dh, load, to_mjcf, to_urdf
 from sixd.kinematic_tasks.differential import DifferentialIK, differential_ik
 from sixd.kinematic_tasks.inverse import InverseKinematics, inverse_kinematics
 from sixd.kinematic_tasks.targets import CenterOfMass, Direction, LookAt, Orientation, RelativeTo
@@ -151,6 +153,7 @@ __all__ = [
     "AssemblyError",
     "CacheWarning",
     "CenterOfMass",
+    "Comparison",
     "CompileWarning",
     "Constraint",
     "Coupling",
@@ -160,6 +163,7 @@ __all__ = [
     "DeviceTrajectory",
     "DifferentialIK",
     "Direction",
+    "Difference",
     "Distance",
     "Drawing",
     "Equations",
@@ -234,6 +238,7 @@ __all__ = [
     "check",
     "christoffel",
     "clear_cache",
+    "compare",
     "compile",
     "composite_inertia",
     "cone",
@@ -305,6 +310,7 @@ __all__ = [
     "sphere",
     "step",
     "step_derivatives",
+    "to_mjcf",
     "to_urdf",
     "tube",
     "velocity",
