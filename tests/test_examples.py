@@ -78,6 +78,7 @@ def test_snippets_that_need_no_gpu():
         ("control", 10),
         ("friction_stiffness_contact", 10),
         ("derivatives", 1),
+        ("inverse_kinematics", 10),
         ("robot_files", 7),
     ],
 )

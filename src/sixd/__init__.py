@@ -93,6 +93,9 @@ from sixd.forces.rigid_ground import RigidGround
 from sixd.forces.rigid_limits import RigidLimits
 from sixd.forces.spring_damper import SpringDamper
 from sixd.io import from_dh, load, to_mjcf, to_urdf
+from sixd.kinematic_tasks.differential import DifferentialIK, differential_ik
+from sixd.kinematic_tasks.inverse import InverseKinematics, inverse_kinematics
+from sixd.kinematic_tasks.targets import CenterOfMass, Direction, LookAt, Orientation, RelativeTo
 from sixd.model import (
     Constraint,
     Cylindrical,
@@ -152,6 +155,7 @@ __all__ = [
     "Applied",
     "AssemblyError",
     "CacheWarning",
+    "CenterOfMass",
     "Comparison",
     "CompileWarning",
     "Constraint",
@@ -161,6 +165,8 @@ __all__ = [
     "DeviceKernel",
     "DeviceTrajectory",
     "Difference",
+    "DifferentialIK",
+    "Direction",
     "Distance",
     "Drawing",
     "Equations",
@@ -173,12 +179,14 @@ __all__ = [
     "Holonomic",
     "Inertia",
     "Integrability",
+    "InverseKinematics",
     "Joint",
     "JointLimits",
     "Kernel",
     "KnifeEdge",
     "Linearization",
     "LoadError",
+    "LookAt",
     "Loop",
     "Mimic",
     "MissingPackageError",
@@ -188,11 +196,13 @@ __all__ = [
     "ModelWarning",
     "Motor",
     "NewtonEuler",
+    "Orientation",
     "OutOfRangeError",
     "Pfaffian",
     "Planar",
     "Prismatic",
     "RackAndPinion",
+    "RelativeTo",
     "Revolute",
     "RigidGround",
     "RigidLimits",
@@ -247,6 +257,7 @@ __all__ = [
     "cuda",
     "cylinder",
     "derivative_pattern",
+    "differential_ik",
     "draw",
     "dynamically_consistent_inverse",
     "ellipsoid",
@@ -268,6 +279,7 @@ __all__ = [
     "interop",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_kinematics",
     "inverse_mass_matrix",
     "inverse_operational_inertia",
     "is_holonomic",

@@ -339,6 +339,10 @@ class Lifted(Constraint):
         """b(t) (k,), None if it is zero."""
         return self.constraint.target(t)
 
+    def branch(self, system: Any, q: Array) -> Any:
+        """A scalar above 0 where the position vanishes as wanted."""
+        return self.constraint.branch(system.model, system.coordinates(q))
+
     def closure(self, system: Any, q: Array) -> tuple[Array, Array]:
         """Residual (h,) and its rows of A G (h, nv), for assembly."""
         error, rows = self.constraint.closure(system.model, system.coordinates(q))
