@@ -37,6 +37,7 @@ def drafts(folder):
     return {name for name in os.listdir(folder) if name.endswith(".tmp")}
 
 
+@pytest.mark.long
 @posix
 def test_the_next_to_write_removes_what_the_killed_left(tmp_path):
     """But not what a living process writes, nor what is of another file."""

@@ -70,6 +70,7 @@ def test_equations_of_motion_hold(name, rng):
         close(lam, multipliers, tolerance=1e-9)
 
 
+@pytest.mark.long
 @plainly
 @each_set
 def test_redundant_equations(name, rng):
@@ -392,6 +393,7 @@ def hinged(model):
 # scalars and targets -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_symbols(rng):
     """The four-bar on SymPy symbols, numbers put in afterwards; redundant equations are refused."""
     model = sixd.zoo.four_bar()

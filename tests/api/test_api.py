@@ -47,6 +47,7 @@ def as_tuple(result):
     return result if isinstance(result, tuple) else (result,)
 
 
+@pytest.mark.many
 @each_call
 def test_batches_are_rows(name, rng):
     """Leading dimensions are rows: each equals the unbatched call, to the last bit."""
@@ -78,6 +79,7 @@ def test_broadcasting_strides_and_empty_batches(name, rng):
         assert b.shape == (0, *a.shape[1:])
 
 
+@pytest.mark.many
 @each_call
 def test_out_and_dtypes(name, rng):
     """``out=`` is filled and returned; float32 in gives float32 out; whole numbers and lists are taken."""

@@ -21,6 +21,7 @@ def central(function, h=1e-5):
     return (8 * (function(h) - function(-h)) - (function(2 * h) - function(-2 * h))) / (12 * h)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_trees_by_differences(kind, rng):
     """Without constraints, for every joint type: A x and B u are the slopes of how the motion beside it goes on."""

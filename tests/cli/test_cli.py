@@ -179,6 +179,7 @@ def test_a_closed_pipe_is_no_matter(arguments, status):
     assert done.returncode == status
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("stream", "robot", "status"), [("stdout", "robot.urdf", 0), ("stderr", "x" * 100_000, 1)])
 def test_a_pipe_that_is_closed_in_the_middle(tmp_path, stream, robot, status):
     """More is written than a pipe holds (64 KiB), and its reader leaves after the first letter."""

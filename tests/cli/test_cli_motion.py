@@ -22,6 +22,7 @@ def _call(capsys, tmp_path, monkeypatch):
     return caller(capsys, tmp_path, monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["simulate", "view", "bench", "cache", "demo"])
 def test_examples_run(call, name, monkeypatch, tmp_path):
     monkeypatch.setattr("sixd.cli.commands.bench.TURN", 1e-3)
@@ -72,6 +73,7 @@ def test_motions_are_saved(call, tmp_path, ending):
     assert "--force" in fails(call("simulate", "pendulum", "-o", file))
 
 
+@pytest.mark.long
 def test_pages_and_plots(call, tmp_path):
     pytest.importorskip("matplotlib")
     status, _, err = call(
@@ -381,6 +383,7 @@ def test_view_refused(call, tmp_path):
 # demo ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_demo(call, tmp_path, monkeypatch):
     monkeypatch.setattr("sixd.cli.commands.bench.TURN", 1e-3)
     page = tmp_path / "sixd_demo.html"

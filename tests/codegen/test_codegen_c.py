@@ -72,6 +72,7 @@ def traced(model, algorithm):
     return trace(lambda *arrays: function(model, *arrays), sizes)
 
 
+@pytest.mark.long
 @needs_cc
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_algorithms_on_every_joint(algorithm, rng, tmp_path):
@@ -205,6 +206,7 @@ def test_scalars_empty_arrays_and_unused_inputs(language, tmp_path, cut):
     assert_array_equal(AT, A.T)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("inputs", [{}, {"x": (2,)}, {"x": (0,)}])
 def test_functions_of_nothing_and_to_nothing(inputs, language, tmp_path, cut):
@@ -217,6 +219,7 @@ def test_functions_of_nothing_and_to_nothing(inputs, language, tmp_path, cut):
     assert_array_equal(call(build(emit(constant, "constant"), tmp_path, language), constant, *arrays)[0], [1, -2])
 
 
+@pytest.mark.many
 @needs_cc
 @pytest.mark.parametrize("shift", range(-3, 4))
 def test_outputs_may_overlap_inputs(shift, tmp_path, cut):

@@ -28,6 +28,7 @@ def agrees(function, shapes, arrays, dtype):
     return batch.dtype == dtype and batch[~nan].tobytes() == rows[~nan].tobytes()
 
 
+@pytest.mark.many
 @each_dtype
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33])
 def test_any_number_of_angles(count, dtype, rng):

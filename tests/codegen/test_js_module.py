@@ -59,6 +59,7 @@ def test_methods(method):
     agrees(sixd.zoo.ur_arm(), [0.3, -0.3, -0.4, -0.6, 0.9, 0.0], np.zeros(6), method=method)
 
 
+@pytest.mark.long
 def test_every_joint_type(rng):
     """A random tree; its quaternions move on the group."""
     model = sixd.zoo.random_tree(4)

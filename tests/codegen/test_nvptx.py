@@ -72,6 +72,7 @@ ALLOWED = re.compile(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["forward_dynamics", "integrate", "difference"])
 def test_every_result_is_rounded_once(name, dtype):
@@ -126,8 +127,9 @@ def test_reciprocals_are_rounded_to_nearest(dtype, rng):
 # the assembler ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", [name for name in LIBRARY if LIBRARY[name].check is None])
+@pytest.mark.parametrize("name", list(LIBRARY))
 def test_every_function_assembles(name, dtype, tmp_path):
     """A tree on a free joint with a spherical one, and a loop for functions of constraints."""
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "spherical"))
@@ -146,6 +148,7 @@ def traced_for(name, model, dtype):
         FRAMED["frame"] = "body2"
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_joint_assembles(kind, tmp_path):
     model = single_joint(kind)
@@ -153,6 +156,7 @@ def test_every_joint_assembles(kind, tmp_path):
         assemble(make_ptx(emit_kernel(traced(name, model, dtype), dtype, LIMIT, layout), "sm_80"), "sm_80", tmp_path)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_architecture_assembles(arch, tmp_path):
     program = traced("mass_matrix", sixd.zoo.random_tree(7, kinds=("free", "revolute")), "float64")
@@ -162,6 +166,7 @@ def test_every_architecture_assembles(arch, tmp_path):
     assemble(ptx, arch, tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rolled_programs_assemble(dtype, monkeypatch, tmp_path):
     monkeypatch.setattr(rolled, "WHEN", "always")
@@ -172,6 +177,7 @@ def test_rolled_programs_assemble(dtype, monkeypatch, tmp_path):
 # the same code on the processor -----------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("layout", ["rows", "strided"])
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -189,6 +195,7 @@ def test_kernels_have_the_bits_of_vector_code(kind, dtype, layout, rng):
         assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True)), name
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 100])
@@ -219,6 +226,7 @@ def test_one_row_for_all(dtype, rng):
     assert np.array_equal(found[0], sixd.inverse_dynamics(model, q, qd[0], qdd, f_ext=f_ext[0]))
 
 
+@pytest.mark.long
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rolled_kernels_have_the_same_bits(dtype, monkeypatch, rng):

@@ -79,6 +79,7 @@ def compare(setup, method, counts=(3, 2), h=1e-3):
 # the same bits ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", METHODS)
@@ -90,6 +91,7 @@ def test_every_method_has_the_bits_of_the_processor(method, dtype, gpu, rng):
     assert len(gpu.launches) == 1
 
 
+@pytest.mark.long
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", ["rk4", "midpoint"])
@@ -101,6 +103,7 @@ def test_dry_friction_and_limits(method, dtype, gpu, rng):
     compare(setup, method, (9,), h=5e-3)
 
 
+@pytest.mark.long
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", [sixd.Ground, sixd.RigidGround])
@@ -112,6 +115,7 @@ def test_a_box_on_ground(kind, dtype, gpu, rng):
     compare(setup, "euler", (5, 4), h=2e-3)
 
 
+@pytest.mark.long
 @fused
 @pytest.mark.parametrize("rows", [1, 31, 64, 200])
 def test_parameters_forces_and_numbers_of_rows(rows, gpu, rng):
@@ -131,6 +135,7 @@ def test_constraints(gpu, rng):
     compare(setup_of(model, rng, q=np.stack([q] * 3), qd=np.zeros((3, model.nv))), "rk4", (5,))
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", METHODS)
@@ -222,6 +227,7 @@ def test_a_step_leaves_rows_that_it_cannot_do(gpu, rng):
 # arguments --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize(
     "counts", [[], [4], [0, 3], [2, 2, 2, 2], [5, 2, 2, 1], [1, 2, 3, 4, 5, 5, 5, 1], [3, 3, 0, 0, 7]]
@@ -299,6 +305,7 @@ ALLOWED = re.compile(
 )
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", METHODS)
 def test_kernels_assemble(method, dtype, tmp_path, rng):

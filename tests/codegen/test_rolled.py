@@ -83,6 +83,7 @@ def _result(kernel, arrays):
         return f"{type(error).__name__}: {error}"
 
 
+@pytest.mark.many
 @both_widths
 @pytest.mark.parametrize("name", [n for n in LIBRARY if n not in (*CONSTRAINED, "integrate", "difference")])
 def test_every_function(name, dtype, monkeypatch, rng):
@@ -91,6 +92,7 @@ def test_every_function(name, dtype, monkeypatch, rng):
     compare(monkeypatch, sixd.zoo.random_tree(2, kinds=kinds), name, rng, dtype, **static)
 
 
+@pytest.mark.many
 @both_widths
 @pytest.mark.parametrize("name", MAIN)
 @pytest.mark.parametrize("kind", KINDS)
@@ -106,6 +108,7 @@ def test_own_joints(dtype, monkeypatch, rng):
         compare(monkeypatch, builder.build(), name, rng, dtype)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MAIN)
 @pytest.mark.parametrize("longest", [5, 50])
 def test_short_parts(longest, name, monkeypatch, rng):
@@ -152,6 +155,7 @@ def test_conditions_constants_and_inputs_as_results(monkeypatch, rng):
     assert_same_bits(*(tuple(map(np.asarray, found)) for found in two_ways(monkeypatch, make)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_sines_of_one_row_in_vectors(dtype, monkeypatch, rng):
     """Many angles, some huge, and sines that are results themselves: those of NaN and infinity are suspect."""
@@ -170,11 +174,13 @@ def test_sines_of_one_row_in_vectors(dtype, monkeypatch, rng):
     assert_same_bits(*(tuple(found) for found in two_ways(monkeypatch, make)))
 
 
+@pytest.mark.long
 def test_many_zeros_in_outputs(monkeypatch, rng):
     """Long runs of zeros are filled by a loop, groups of zeros are not read."""
     compare(monkeypatch, sixd.zoo.random_tree(1, kinds=("revolute",) * 17), "christoffel", rng)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
 def test_rollouts(method, dtype, monkeypatch, rng):
@@ -200,6 +206,7 @@ def test_rollouts_of_constrained_systems(monkeypatch):
     assert_same_bits(*two_ways(monkeypatch, make))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("has_fma", [True, False])
 def test_work_memory_from_the_heap(has_fma, monkeypatch, rng):
     """More than fits on the stack of a small thread; also in code for processors without fused products."""

@@ -57,6 +57,7 @@ def test_which_outputs_are_wide():
 CASES = [(*case, "never") for case in LENGTHS] + [(*case, "always") for case in LENGTHS[:9]]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("large", [True, False], ids=["past the cache", "cached"])
 @pytest.mark.parametrize(("dtype", "length", "when"), CASES)
 def test_rows_of_any_length_at_any_address(dtype, length, when, large, monkeypatch, rng):

@@ -38,6 +38,7 @@ def close(x, y, tolerance=1e-12):
     assert_allclose(x, y, rtol=0, atol=tolerance * max(1.0, np.abs(y).max(initial=0.0)))
 
 
+@pytest.mark.many
 @each_kind
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_are_rates_of_positions(kind, seed, rng):
@@ -52,6 +53,7 @@ def test_rows_are_rates_of_positions(kind, seed, rng):
         close(A, Constraint.jacobian(c, model, q))
 
 
+@pytest.mark.long
 def test_public_functions_stack_the_rows(rng, target):
     """The library's functions on a model with one constraint of each kind, batches included."""
     model = constrained(TREES[1], *KINDS.values())

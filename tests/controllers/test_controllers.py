@@ -66,6 +66,7 @@ def every_controller(model, rng):
 # laws on every joint type -----------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_controllers_are_the_same_as_compiled_code_and_after_pickling(kind, rng):
     model = samples.single_joint(kind)

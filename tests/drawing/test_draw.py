@@ -50,11 +50,13 @@ def check(drawing):
     assert box[2:] == [drawing.width, drawing.height]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", sixd.zoo.names())
 def test_every_model_of_the_zoo(name):
     check(sixd.draw(sixd.zoo.get(name)))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("view", [None, "front", "top", "side", "iso", (1, 2, -0.5), (0, 0, -1)])
 @pytest.mark.parametrize("joint", JOINTS, ids=lambda j: type(j).__name__)
 def test_every_joint_from_every_side(joint, view):

@@ -13,6 +13,7 @@ PROBE = """() => {
 }"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("paper", "ink"), [("rgb(255, 255, 255)", "rgb(20, 20, 20)"), ("rgb(19, 20, 22)", "rgb(220, 220, 220)")]
 )
@@ -33,6 +34,7 @@ def test_figures_have_the_colours_of_the_page(tmp_path, paper, ink):
         assert watched.requests == [page.as_uri()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_files_follow_the_readers_choice(tmp_path, scheme):
     path = sixd.draw(sixd.zoo.two_link_arm()).save(tmp_path / "arm.svg")

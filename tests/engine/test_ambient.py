@@ -28,6 +28,7 @@ def sample(name, model, rng):
     return request, x
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_slopes_are_by_entries(name, kind, rng):

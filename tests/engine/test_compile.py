@@ -85,6 +85,7 @@ def test_every_function_of_the_library(name, dtype, rng):
             assert all(x.dtype == dtype for x in as_tuple(expected))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", [n for n, f in LIBRARY.items() if f.force])
 def test_external_forces(name, rng):
     """f_ext acts as in the public function: batched, broadcast, in float32, and with zeros as if it were not there."""
@@ -455,6 +456,7 @@ CHANGES = [((name,), "float64") for name in PARAMETERS] + [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("names", "dtype"), CHANGES, ids=lambda x: x if isinstance(x, str) else "+".join(x))
 def test_parameters(names, dtype, rng):
     """A kernel with parameters is that of a model built with their values: one set for all rows, or one for each."""

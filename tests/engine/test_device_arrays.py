@@ -62,6 +62,7 @@ def arguments(model, function, rng, dtype):
             yield rng.uniform(-1, 1, (ROWS, *function.core(model, name))).astype(dtype)
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", sorted(LIBRARY))

@@ -54,6 +54,7 @@ def by_duals(function, model, x, dx, **choices):
 # dual numbers, differences, adjoints ----------------------------------------------------------------
 
 
+@pytest.mark.many
 @each
 @both
 def test_dual_numbers_and_adjoint(name, way, rng):
@@ -74,6 +75,7 @@ def test_dual_numbers_and_adjoint(name, way, rng):
         assert abs(inner([w], [dy]) - inner(gradients, dx)) < 1e-12 * size
 
 
+@pytest.mark.many
 @each
 @both
 def test_differences(name, way, rng):
@@ -100,6 +102,7 @@ OTHERS = {
 }  # fmt: skip
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("function", OTHERS, ids=lambda f: f.__name__)
 def test_functions_of_the_library(function, rng):
     model = MODELS["free"]
@@ -285,6 +288,7 @@ def test_kernels_of_kernels(rng):
 # second order ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", KINDS)
 @both
 def test_second_order(name, way, rng):
@@ -303,6 +307,7 @@ def test_second_order(name, way, rng):
     assert error(flat(found), flat(expected)) < 1e-7
 
 
+@pytest.mark.long
 @both
 def test_hessian(way, rng):
     """Columns are products of hvp, and the full second derivatives sum up to it; symmetric without quaternions."""

@@ -22,6 +22,7 @@ def inner(a, b):
 # hybrid dynamics ------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("given", [0, 1])
 def test_hybrid_dynamics(kind, given, rng):
@@ -79,6 +80,7 @@ def weights(kernel, rng):
     return [rng.normal(size=kernel._function.core(kernel.model, n)) for n in kernel.inputs[-2:]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_constrained_dynamics(name, rng):
     """The gradients are those of the analytic derivatives, along changes that satisfy the constraints, and by tau."""
@@ -98,6 +100,7 @@ def test_constrained_dynamics(name, rng):
     assert abs(inner((w, v), dy) - inner(g, dx)) < 1e-12 * sum(map(np.linalg.norm, g))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_second_order_of_constrained_dynamics(name, rng):
     """Differences of gradients along the constraints; truncation and rounding leave 1e-8."""
@@ -138,6 +141,7 @@ def test_prescribed_rates(rng):
 # cost -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_operations():
     """A gradient of hybrid dynamics takes 1.3 to 2.1 times its operations, by differentiation of its steps 2.6 to 2.9;
     of constrained dynamics 1.9 to 2.3, against 2.6 to 2.9."""

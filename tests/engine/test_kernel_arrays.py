@@ -724,6 +724,7 @@ def test_a_million_rows(dtype, rng):
     assert np.array_equal(out, whole)
 
 
+@pytest.mark.long
 @each_dtype
 @pytest.mark.parametrize("threads", [1, 2])
 def test_wide_outputs_of_large_batches(threads, dtype, monkeypatch, rng):

@@ -146,6 +146,7 @@ class Failing:
         return self.function(*args, **options)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("form", ["one row", "batch"])
 @pytest.mark.parametrize("way", ["public", "kernel"])
 @pytest.mark.parametrize(
@@ -236,6 +237,7 @@ INTERRUPT = """
 """
 
 
+@pytest.mark.long
 @posix
 def test_interruptions_at_any_moment():
     """Ctrl-C somewhere in a compilation, two dozen times, told by calls and not by time: the next call works."""
@@ -289,6 +291,7 @@ FORKS = """
 """
 
 
+@pytest.mark.long
 @posix
 def test_forks_while_other_threads_compile():
     """A dozen children, and their own, compile and end: a fork waits while another thread is in LLVM, or imports."""
@@ -336,6 +339,7 @@ USE = """
 LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))"
 
 
+@pytest.mark.long
 @posix
 @pytest.mark.parametrize("case", ["a file", "full", "no home", "shared", "read-only"])
 def test_a_cache_that_cannot_be_used(case, tmp_path):
@@ -392,6 +396,7 @@ WARM = """
 """
 
 
+@pytest.mark.long
 def test_a_warm_start_needs_neither_traces_nor_llvm(home):
     """Code from the disk gives the bits of the process that made it; only a user's function is traced to find it."""
     cold, first = python(WARM)[0].splitlines()
@@ -463,6 +468,7 @@ def test_a_function_that_changed(home, compilations):
     assert len(compilations) == 4
 
 
+@pytest.mark.long
 def test_a_function_that_changed_between_processes(tmp_path, home):
     """The same file and name, another body: the new one runs."""
     code = """
@@ -567,7 +573,7 @@ def test_choices_are_part_of_the_key(home, compilations):
 def test_equal_models_share_code_on_disk_but_not_each_other(home, compilations, traces):
     """A second model like the first needs no trace; both go on when one is gone."""
     first, second = arm(), arm()
-    names = [name for name, f in LIBRARY.items() if f.arrays == ("q",) and not f.choices and not f.check]
+    names = [name for name, f in LIBRARY.items() if f.arrays == ("q",) and not f.choices]
     expected = {name: getattr(sixd, name)(first, ROWS[0]) for name in names}
     made = len(compilations)
     assert made == len(traces) == len(names)

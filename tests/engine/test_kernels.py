@@ -152,6 +152,7 @@ def program_of(name):
     return sixd.compile(getattr(sixd, name), MODEL).program
 
 
+@pytest.mark.many
 @each_dtype
 @pytest.mark.parametrize("cpu", MACHINES)
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "energy"])
@@ -227,6 +228,7 @@ AWKWARD = np.array(
 )  # fmt: skip
 
 
+@pytest.mark.many
 @each_dtype
 @pytest.mark.parametrize("op", OPERATIONS, ids=lambda op: op.word)
 def test_every_operation_in_both_forms(op, dtype):
@@ -298,6 +300,7 @@ ODD = {
 }
 
 
+@pytest.mark.many
 @each_dtype
 @pytest.mark.parametrize("name", ODD)
 def test_programs_of_odd_form(name, dtype, rng):
@@ -642,6 +645,7 @@ def public_call(name, model, arrays):
     return getattr(sixd, name)(model, **arrays, **{k: fixed[k] for k in LIBRARY[name].choices if k in fixed})
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", LIBRARY)
 def test_public_functions_run_on_compiled_code(name, rng, compilations):
     """The first call traces, on traced scalars alone; later calls of any form run no algorithm of the library."""
@@ -745,6 +749,7 @@ def executable_pages():
     return sum("x" in line[1] and (len(line) == 5 or line[5] == "/dev/zero") for line in lines)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="Linux tells what is mapped")
 def test_a_kernel_that_dies_leaves_nothing(rng):
     """Its code and its model go with it, whatever it was used for."""
@@ -872,6 +877,7 @@ COPIES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", COPIES)
 def test_copies_of_models_work(way, rng):
     """A model that was used, copied: the copy gives the same bits, and outlives the original. Deep copies, as those of

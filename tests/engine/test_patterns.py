@@ -12,6 +12,7 @@ def tree():
     return sixd.zoo.random_tree(4, kinds=("revolute", "universal", "spherical", "prismatic", "helical"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("function", PACKABLE, ids=lambda f: f.__name__)
 def test_packed_entries_are_those_of_the_pattern(function, force, rng):

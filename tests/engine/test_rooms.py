@@ -62,6 +62,7 @@ def rooms(title):
     return [re.findall(r"`([\w/]+\.py)`", line) for line in part.splitlines() if re.match(r"\d+\. ", line)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("title", ["inverse_dynamics, first call", "simulate", "equations"])
 def test_the_page_names_the_rooms_in_the_order_of_the_walk(title, walks):
     """Every file that is passed is named, once, and nothing else; rooms are entered in the order of the page."""

@@ -76,6 +76,7 @@ def state(model, rng, *shape):
 # Pinocchio ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("by_name", [False, True])
 @pytest.mark.parametrize(("name", "floating"), CASES)
 def test_pinocchio_dynamics(name, floating, by_name, rng):

@@ -158,12 +158,14 @@ HEADS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", CASES)
 def test_cases(case, rng):
     """Each way to hang bodies gives MuJoCo's numbers."""
     agree(document(CASES[case], CLASSES), rng)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("head", HEADS)
 def test_options(head, rng):
     """Compiler settings, defaults and options act as in MuJoCo."""

@@ -13,6 +13,7 @@ from samples import states
 pytestmark = pytest.mark.targets("plain")  # compiling for each model would take minutes and show no more
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "floating"), [(n, False) for n in FIVE] + [("anymal", True), ("talos", True)])
 def test_round_trip(name, floating, rng, tmp_path):
     """Dynamics, frames, limits, mimics and visuals survive a round trip through a file."""

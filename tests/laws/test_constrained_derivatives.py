@@ -62,6 +62,7 @@ def changes(model, q, qd, tau, rng):
         yield linear.dq @ x, linear.dqd @ x
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES[:3])
 def test_dual_numbers(name, rng):
     """Of accelerations and multipliers, along changes that satisfy the constraints; and by tau."""
@@ -84,6 +85,7 @@ def test_dual_numbers(name, rng):
     assert error(found.lam_tau @ u, y) < TIGHT
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_differences_along_the_constraints(name, rng):
     """Neighbouring states are assembled; four-point differences leave 1e-9."""

@@ -87,6 +87,7 @@ def brackets(model):
 # laws -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @each
 def test_velocity_forces(name, rng):
     """C qd is the bias force less gravity."""
@@ -96,6 +97,7 @@ def test_velocity_forces(name, rng):
         close(C @ qd, sixd.bias_force(model, q, qd) - sixd.gravity_force(model, q))
 
 
+@pytest.mark.many
 @each
 def test_rate_of_the_mass_matrix(name, rng):
     """dM/dt = C + Cᵀ along the motion, and so dM/dt - 2 C is skew; with C at another velocity it is not."""
@@ -136,6 +138,7 @@ def test_passive_forces_and_armature_add_nothing(kind, rng):
     close(sixd.coriolis_matrix(model, q, qd), sixd.coriolis_matrix(BARE[kind], q, qd))
 
 
+@pytest.mark.many
 @each
 def test_christoffel_symbols_are_the_slopes_of_c(name, rng):
     """Γ qd = C, and Γ[:, :, k] = C(e_k)."""
@@ -147,6 +150,7 @@ def test_christoffel_symbols_are_the_slopes_of_c(name, rng):
         close(Gamma, np.stack(columns, axis=-1))
 
 
+@pytest.mark.many
 @each
 def test_christoffels_and_koszuls_formula(name, rng):
     """Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik - ∂_i M_jk), plus the brackets of freedoms that are no rates of coordinates."""
@@ -189,6 +193,7 @@ def test_zeros_between_branches(rng):
     assert not sixd.christoffel(model, q)[~together].any()
 
 
+@pytest.mark.long
 def test_batches_and_float32(rng):
     """Rows of a batch are the single calls; float32 in gives float32 out; ``out`` is filled."""
     model = BARE["free"]

@@ -43,6 +43,7 @@ def error(x, y):
     return np.linalg.norm(np.ravel(x - y)) / max(1.0, np.linalg.norm(np.ravel(y)))
 
 
+@pytest.mark.many
 @each
 @on_both
 def test_batches_out_and_nan(name, model, rng):
@@ -71,6 +72,7 @@ def type_of(like, values):
     return type(like)(*values) if isinstance(like, tuple) else values[0]
 
 
+@pytest.mark.many
 @each
 @on_both
 def test_float32(name, model, rng):
@@ -97,6 +99,7 @@ def test_threads(name, model, rng):
         sixd.set_num_threads(None)
 
 
+@pytest.mark.many
 @needs_cc
 @each
 @on_both

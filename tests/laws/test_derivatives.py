@@ -69,6 +69,7 @@ def by_differences(function, model, q, qd, x, f_ext, step):
 # against dual numbers and differences ---------------------------------------------------------------
 
 
+@pytest.mark.many
 @each
 @both
 @pytest.mark.parametrize("force", [False, True], ids=["", "f_ext"])
@@ -82,6 +83,7 @@ def test_dual_numbers(name, way, force, rng):
         assert max(map(error, found, expected)) < TIGHT
 
 
+@pytest.mark.many
 @each
 @both
 def test_differences(name, way, rng):
@@ -115,6 +117,7 @@ ROBOTS = [("ur5", False), ("panda", False), ("anymal", True), ("talos", True)]
 PLAIN = ("ur5", "anymal")  # by the plain algorithms, which take a second for a humanoid
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("name", "floating"), ROBOTS)
 def test_pinocchio(name, floating, rng, target):
     """Its derivatives are in the tangent space, too; columns in the order of ``sixd.interop``."""
@@ -144,6 +147,7 @@ def test_pinocchio(name, floating, rng, target):
 # arrays ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @both
 def test_batches_and_out(way, rng):
     model, (function, _, _) = MODELS["tree0"], FUNCTIONS[way]
@@ -293,6 +297,7 @@ class Bow(sixd.Joint):
         return np.stack([first, np.zeros(6, dtype=int)], axis=1)
 
 
+@pytest.mark.many
 @both
 @pytest.mark.parametrize("joint", [Parabola(), ByBias(), Ball(), Bow()], ids=lambda joint: type(joint).__name__)
 def test_own_joints(joint, way, rng):

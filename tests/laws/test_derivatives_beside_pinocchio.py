@@ -36,6 +36,7 @@ def pair(request, rng):
     return model, theirs, state, sixd.interop.to_pinocchio(model, *state, pinocchio_model=theirs), order, frame
 
 
+@pytest.mark.long
 def test_frames(pair):
     """Of LOCAL and WORLD. Pinocchio's derivative by q in LOCAL_WORLD_ALIGNED is that of WORLD about the frame's origin:
     it leaves out that the origin moves."""
@@ -57,6 +58,7 @@ def test_frames(pair):
         assert max(error(x, y[ANGULAR_FIRST][:, order]) for x, y in zip(acceleration, expected, strict=True)) < EQUAL
 
 
+@pytest.mark.long
 def test_momentum_mass_and_energy(pair):
     """Its momentum is about the centre of mass c: k_O = k_G + c × p."""
     model, theirs, (q, qd, _), (p, v, a), order, _ = pair

@@ -39,6 +39,7 @@ def frame_of(model):
     return f"frame{model.nb}"
 
 
+@pytest.mark.many
 @each
 @pytest.mark.parametrize("expressed_in", COORDINATES)
 def test_velocity(name, expressed_in, rng):
@@ -52,6 +53,7 @@ def test_velocity(name, expressed_in, rng):
         assert error(found.qd, sixd.jacobian(model, q, frame, expressed_in=expressed_in)) < TIGHT
 
 
+@pytest.mark.many
 @each
 @pytest.mark.parametrize("kind", ["spatial", "classical"])
 @pytest.mark.parametrize("expressed_in", COORDINATES)
@@ -64,6 +66,7 @@ def test_acceleration(name, expressed_in, kind, rng):
     assert max(map(error, found, expected)) < TIGHT
 
 
+@pytest.mark.many
 @each
 def test_momentum_mass_and_energy(name, rng):
     model = MODELS[name]
@@ -81,6 +84,7 @@ def test_momentum_mass_and_energy(name, rng):
         assert error(slopes.kinetic_qd, sixd.mass_matrix(model, q) @ qd) < TIGHT
 
 
+@pytest.mark.many
 @each
 @pytest.mark.parametrize("per", ["body", "subtree"])
 def test_bodies_and_subtrees(name, per, rng):

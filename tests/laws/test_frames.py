@@ -21,6 +21,7 @@ def derivative(function, step=1e-3):
     return (function(-2 * step) - 8 * function(-step) + 8 * function(step) - function(2 * step)) / (12 * step)
 
 
+@pytest.mark.many
 @each_coordinates
 @each_tree
 def test_velocity_is_jacobian_times_qd(model, expressed_in, rng):

@@ -51,6 +51,7 @@ def test_mass_matrix_is_jacobian_sum(model, rng):
         close(sixd.mass_matrix(model, q), total)
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_sparse_factors_have_the_pattern_of_m(model, rng):
     """LᵀL = M and LᵀDL = M, nothing fills in, and solves with M agree with dense ones."""
@@ -83,6 +84,7 @@ def test_power_balance(model, rng):
         close(sixd.inverse_dynamics(model, q, qd, qdd) @ qd, rate + lost, tolerance=1e-7)
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_energy_is_the_quadratic_form_and_gravity_its_slope(model, rng):
     """Kinetic energy is ½ qdᵀM qd; gravity and springs are the potential's gradient."""
@@ -111,6 +113,7 @@ def test_hybrid_dynamics_completes_either(model, rng):
         close(out[1], tau)
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_external_force_is_jacobian_transpose(model, rng):
     """tau = M qdd + h - Jᵀf for a wrench in any of the three frames, at any frame."""

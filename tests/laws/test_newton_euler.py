@@ -30,6 +30,7 @@ def centers(model):
     return [np.array([getattr(i, name) for i in inertias]) for name in ("mass", "com", "about_com")]
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_forces_and_moments_of_every_body_balance(model, rng):
     """In world coordinates: joint's force + weight + f_ext - joint forces of the children = rate of momentum."""
@@ -63,6 +64,7 @@ def test_joint_forces_are_the_part_along_the_joint(model, rng):
         close(r.tau, sixd.inverse_dynamics(model, q, qd, qdd, f_ext=f_ext), 1e-12)
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_motion_is_that_of_the_bodies_frames(model, rng):
     """Spatial and classical, in every choice of coordinates; F = m c̈ and N = I_C ω̇ + ω×I_C ω."""
@@ -181,6 +183,7 @@ def test_ten_robots_beside_pinocchio(name, floating, rng):
 # forward dynamics and constraints -------------------------------------------------------------------
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_reactions_are_those_of_the_resulting_motion(model, rng):
     for q, qd, tau in states(model, rng, count=2):
@@ -272,6 +275,7 @@ ON_BODIES = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", ON_BODIES)
 def test_wrenches_of_constraints_are_their_generalised_forces(kind, rng):
     """Σ JᵀW over the bodies is ``constraint_forces``: the wrench on one body, its opposite on the other."""
@@ -310,6 +314,7 @@ class Above(sixd.Constraint):
         return two - one
 
 
+@pytest.mark.long
 def test_wrenches_of_a_users_constraint(rng):
     """Of one that gives only its position, and holds the bodies against the world's axes: a wrench on each body."""
     model = sixd.zoo.random_tree(5, kinds=("free", "spherical"), passive=False).with_constraints(Above())
@@ -339,6 +344,7 @@ def test_gears_act_along_joints(rng):
 # energy and momentum of bodies ----------------------------------------------------------------------
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_energy_and_momentum_of_bodies_and_subtrees(model, rng):
     """They add up to the model's; a subtree's is its body's and its children's."""

@@ -57,6 +57,7 @@ def compare(model, pinocchio, rng, states=3):
     return worst, largest_cond
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("name", "floating"), FIVE_CASES)
 def test_five_robots(name, floating, rng):
     """Ur5, panda, anymal, talos and simple_humanoid; anymal and talos also with a floating base."""

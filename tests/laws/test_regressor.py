@@ -29,18 +29,21 @@ def difference(model, q, qd, qdd):
     return np.abs(found - tau).max(initial=0.0) / max(np.abs(tau).max(initial=0.0), 1e-300)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("model", [*trees(), *map(single_joint, KINDS)], ids=lambda m: m.name)
 def test_it_gives_inverse_dynamics(model, rng):
     for q, qd, qdd in states(model, rng):
         assert difference(model, q, qd, qdd) < 1e-12
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", sixd.zoo.names())
 def test_it_gives_inverse_dynamics_of_the_zoo(name, rng):
     model = sixd.zoo.get(name)
     assert difference(model, model.random_configuration(rng), *rng.uniform(-2, 2, (2, model.nv))) < 1e-12
 
 
+@pytest.mark.many
 @pytest.mark.targets("plain")
 @pytest.mark.parametrize("path", all_urdfs(), ids=lambda p: p.stem)
 def test_it_gives_inverse_dynamics_of_every_robot_file(path, rng):

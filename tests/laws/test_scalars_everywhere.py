@@ -51,6 +51,7 @@ def sample(model, rng):
     return q, qd, x, rng.uniform(-2, 2, (model.nb, 6))
 
 
+@pytest.mark.many
 @each_kind
 @pytest.mark.parametrize("call", CALLS)
 def test_opaque_scalars(kind, call, rng):
@@ -70,6 +71,7 @@ def test_opaque_scalar_refuses_to_be_looked_at():
             look(x)
 
 
+@pytest.mark.many
 @each_kind
 def test_sympy_symbols(kind, rng):
     """Inverse dynamics, M and pose on symbols, then numbers put in, equal those on floats."""

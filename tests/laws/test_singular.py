@@ -189,6 +189,7 @@ def exact_solution(model, q, b):
     return x, np.linalg.norm(np.array(scaled, float), 2) * np.linalg.norm(np.array(inverse, float), 2), size
 
 
+@pytest.mark.many
 @both_targets
 @pytest.mark.parametrize("name", NEAR)
 def test_accurate_or_refused(name, target, rng):

@@ -60,6 +60,7 @@ def test_methods_agree_numerically(joint):
     verify_joint(joint, samples=10)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("joint", EXACT, ids=repr)
 def test_methods_agree_exactly(joint):
     """By SymPy: dX/dt = −(S q̇)× X, S° = dS/dt and cJ = S° q̇, identically and without floats."""

@@ -105,6 +105,7 @@ def awkward(x):
 # bits ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @each_dtype
 @each_way
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -357,6 +358,7 @@ def test_arrays_of_other_kinds(odd, place, way):
 # references ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_no_reference_is_lost():
     """10,000 calls of each kind leave all reference counts as they were."""
     model = sixd.zoo.planar(2)
@@ -415,6 +417,7 @@ def test_a_kernel_is_freed_with_its_code():
 # systems and choices ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_many_systems_at_once(direct):
     """More systems than slots: each has its own numbers, found at once or not."""
     length = np.linspace(0.5, 2, 700)
@@ -429,6 +432,7 @@ def test_many_systems_at_once(direct):
     assert all(same(sixd.gravity_force(m, q), e) for m, e in zip(kept, expected[::7], strict=True))
 
 
+@pytest.mark.long
 def test_a_system_that_takes_the_address_of_another():
     """The table forgets a system when it goes: one at the same address has numbers of its own."""
     q, seen = np.array([0.3]), set()
@@ -552,6 +556,7 @@ def test_threads_at_once(way):
     assert not wrong
 
 
+@pytest.mark.long
 def test_the_memo_is_cleared_while_threads_call():
     """Code in use stays, even if it is forgotten and made again meanwhile."""
     model = sixd.zoo.planar(2)

@@ -165,6 +165,7 @@ def in_shares(monkeypatch, size, count, compute):
     return [np.concatenate(x) for x in zip(*parts, strict=True)]
 
 
+@pytest.mark.long
 @fused
 @pytest.mark.parametrize("size", [2, 5])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -132,6 +132,7 @@ print(sixd.__file__, float(sixd.inverse_dynamics(arm, [0.0], [0.0], [1.0])[0]), 
 """
 
 
+@pytest.mark.long
 def test_two_builds_share_a_cache(tmp_path):
     """Whole copies of sixd, equal in sizes and times: each computes by its own source."""
     values = []

@@ -61,6 +61,7 @@ def gauss_seidel(W, v, bound, sweeps):
     return l
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_robots(name, rng):
     """Residuals of 1e-10, at most 8 iterations in nearly all states, dense and sparse."""

@@ -305,6 +305,7 @@ def pressed(way, number, monkeypatch):
     return {}, hook
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("rows", [None, 3])
 @pytest.mark.parametrize("way", WAYS)
 def test_interruption(way, rows, monkeypatch):

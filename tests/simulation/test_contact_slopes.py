@@ -69,6 +69,7 @@ def box(friction=0.5):
     return model, sixd.RigidGround({"box": corners}, friction=friction), q
 
 
+@pytest.mark.long
 def test_a_sphere_slides(exact):
     """Its friction turns with its velocity."""
     model, ground, q = sphere()
@@ -85,6 +86,7 @@ def test_a_sphere_rolls(exact):
     require_slopes(model, q, [0, 0, 0, 1.0, 0.2, 0], 400, forces=ground)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["rk4", "implicit", "euler", "midpoint"])
 def test_a_box_slides(exact, method):
     model, ground, q = box()
@@ -97,6 +99,7 @@ def test_a_box_rests(exact):
     assert_allclose(A[6:, 6:], 0, atol=1e-6)  # it stops whatever its velocity was; of 1e-8, how soft laws are
 
 
+@pytest.mark.long
 def test_a_ball_bounces(exact):
     model, _, q = sphere()
     ground = sixd.RigidGround({"ball": (0, 0, 0, 0.1)}, friction=0.3, restitution=0.5)
@@ -113,6 +116,7 @@ def cart(friction):
     return builder.build()
 
 
+@pytest.mark.long
 def test_joints_with_friction_and_limits_beside_the_ground(exact):
     """The mass is dragged over the ground; then the lift strikes its limit within the step, and the mass the ground.
 
@@ -125,6 +129,7 @@ def test_joints_with_friction_and_limits_beside_the_ground(exact):
     require_slopes(cart(0.0), [0.0, -0.0995, 0.0], [0.5, -1.0, 0.0], 0, forces=forces)
 
 
+@pytest.mark.long
 def test_many_points(exact):
     """Twelve points on two bodies, of which two at each touch the ground."""
     feet = np.array([(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.02, 0.0, 0.02)])
@@ -147,6 +152,7 @@ def test_many_points(exact):
     require_slopes(model, q, [0, 0, 0, 0.3, 0, 0, 0, 0], 10, forces=ground)
 
 
+@pytest.mark.long
 def test_a_go2_stands(exact):
     model = robots.quiet_load(GO2, floating_base=True)
     q = nonsmooth.go2_stance(model)

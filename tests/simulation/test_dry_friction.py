@@ -36,6 +36,7 @@ def rubbing(kind, friction=2.0):
 # joints -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", samples.KINDS)
 def test_every_joint_comes_to_rest_and_stays(kind, method, rng):
@@ -61,6 +62,7 @@ def test_part_of_a_joint_may_slide(kind, rng):
     assert (motion.q[-1] != motion.q[-2]).any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_a_force_below_friction_moves_nothing(method):
     arm = dataclasses.replace(sixd.zoo.panda_arm(), friction=np.full(7, 100.0))
@@ -80,6 +82,7 @@ def falling_arm(rng, rows=5):
     return arm, rng.uniform(-1, 1, (rows, 7)), rng.normal(size=(rows, 7))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_do_not_depend_on_each_other(method, dtype, rng):
@@ -212,6 +215,7 @@ def test_friction_in_an_ensemble():
 # responses ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_both_responses_give_the_same_motion(rng, monkeypatch):
     """Dense W, by recursions or factors, and the sparse mass matrix."""
     tree = sixd.zoo.random_tree(3, passive=True).with_gravity([0, 0, -9.81])

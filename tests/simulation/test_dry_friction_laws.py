@@ -34,6 +34,7 @@ def rubbing_panda():
 # stopping -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("speed", [5.0, 4.0, 7.7])
 @pytest.mark.parametrize("method", METHODS)
@@ -113,6 +114,7 @@ def test_panda_with_friction_converges(rng):
 # energy -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_friction_adds_no_energy(method, rng):
     """No step of 256 pandas gains more than twice what the method gains or loses from the same states without it."""
@@ -153,6 +155,7 @@ def test_every_robot_file(path, rng):
 # an independent program ---------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "most"), [("xarm7", 5e-5), ("z1", 2e-3)])
 def test_beside_mujoco(name, most):
     """MuJoCo's frictionloss with hard settings and Euler's method comes closer as its steps become shorter."""

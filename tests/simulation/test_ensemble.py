@@ -146,6 +146,7 @@ def constrained():
     return model, {"q": sixd.assemble(model, model.neutral())}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", [*SAMPLES, "equations", "constraints", "reduced"])
 def test_what_travels(name):
     """Models, equations, controllers and force elements give the same bits after a journey as bytes."""
@@ -372,6 +373,7 @@ def iter_of(function):
     yield function()
 
 
+@pytest.mark.long
 def test_errors_inside_workers():
     """Errors of the work are raised at once, as they are; lost chunks are tried again, then reported."""
     run = {"dt": 1e-3, "sample_time": 1e-3, "count": 4, "processes": 2, "chunk": 2}
@@ -428,6 +430,7 @@ def script(text, path=None, **options):
 CALL = "sixd.ensemble(sixd.zoo.pendulum(), lambda rng: rng.normal(size=1), None, 0.1, count=4, chunk=2, processes=2{})"
 
 
+@pytest.mark.long
 def test_scripts_need_no_guard(tmp_path):
     """A script's own code is not run again in the workers, unless a function of it is needed there."""
     text = f"import sixd\nprint('begins')\nprint({CALL.format('')}.q.shape)"

@@ -82,6 +82,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("name", OPTIONS)
 def test_options(name, gpus, arm):
@@ -89,6 +90,7 @@ def test_options(name, gpus, arm):
     assert len(gpus.buffers) == 1
 
 
+@pytest.mark.long
 @fused
 def test_friction_ground_and_quaternions(gpus):
     """Repeated works, states of force elements, and q with more entries than qd."""

@@ -66,6 +66,7 @@ def both(model, q, qd, duration, **options):
 # simulate ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
@@ -134,6 +135,7 @@ def test_symbols(gpu, rng):
     assert_same(found.q, sixd.simulate(model, q, qd, 0.01, parameters={"m": 1.5}).q)
 
 
+@pytest.mark.long
 @fused
 def test_friction_and_contact(gpu, rng):
     """Joints that stick, compliant and rigid ground, limits."""
@@ -226,6 +228,7 @@ def test_wrong_arguments(gpu, rng):
 # step -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
@@ -258,6 +261,7 @@ def test_functions_are_traced_once(gpu, rng):
     assert len(counts) == 1
 
 
+@pytest.mark.long
 @fused
 @pytest.mark.parametrize("shape", [(), (4,), (2, 3), (0,)])
 def test_steps_are_repeated(gpu, rng, shape):
@@ -307,6 +311,7 @@ def assert_same_gradients(found, true):
         assert_same(found.parameters[name], x)
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("pieces", [False, True])
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
@@ -330,6 +335,7 @@ def test_gradients_by_parameters(gpu, rng):
     assert np.array_equal(found.facts["unsolved"].data, true.facts["unsolved"])
 
 
+@pytest.mark.long
 @fused
 def test_gradients_on_a_free_joint(gpu, rng):
     """By q in the tangent space, which the processor computes without fused multiply-add: up to rounding."""

@@ -120,6 +120,7 @@ def test_order_against_an_exact_solution():
 # all joints and forces ----------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", samples.KINDS)
 def test_second_order_with_dampers_and_springs_in_every_joint(kind, rng):
     model = passive(samples.single_joint(kind), rng)
@@ -127,6 +128,7 @@ def test_second_order_with_dampers_and_springs_in_every_joint(kind, rng):
     assert_allclose(found, 2, atol=0.1)
 
 
+@pytest.mark.long
 def test_second_order_of_a_tree_under_a_controller(rng):
     model = passive(samples.trees()[1], rng)
     law = sixd.controllers.PD(model.random_configuration(rng), 5.0, 1.0, model=model, gravity=True)
@@ -134,6 +136,7 @@ def test_second_order_of_a_tree_under_a_controller(rng):
     assert_allclose(found, 2, atol=0.1)
 
 
+@pytest.mark.long
 def test_second_order_with_forces_on_bodies(rng):
     """f_ext as a function, a spring and damper between frames, and a state of an element."""
     builder = sixd.ModelBuilder("box")
@@ -288,6 +291,7 @@ def test_slopes_are_the_derivatives_of_the_forces(rng):
         assert_allclose(K[:, k], -by_q, atol=1e-7)
 
 
+@pytest.mark.long
 def test_forces_held_and_a_known_start(rng):
     """A held force acts as a constant one does, and a start whose acceleration is known gives the same step."""
     model = passive(samples.trees()[1], rng)
@@ -315,6 +319,7 @@ def test_forces_held_and_a_known_start(rng):
 # runs ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ARMS)
 def test_arms_under_high_gains(name):
     """kp = 100, kd = 20 at 1 ms, where RK4 diverges on most: within 5e-6 of the stiff method, of second order."""
@@ -334,6 +339,7 @@ def test_arms_under_high_gains(name):
     assert np.log2(errors[0] / errors[2]) > 3.5  # twice the order; arms with hard wrists gain more at first
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["ur5", "talos"])
 def test_robots_under_high_gains_stay_finite(name):
     model = robots.quiet_load(robots.FIVE[name])
@@ -345,6 +351,7 @@ def test_robots_under_high_gains_stay_finite(name):
     assert np.abs(motion.qd[-1]).max() < 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_row_does_not_depend_on_its_neighbours(dtype, rng):
     arm = sixd.zoo.ur_arm()

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 
 import nonsmooth
 import sixd
@@ -19,6 +20,7 @@ def box_on_twelve_points():
     return box, np.array(sorted(points)), q
 
 
+@pytest.mark.long
 def test_a_box_slides_to_rest_and_stays():
     box, points, q = box_on_twelve_points()
     assert len(points) >= 9
@@ -36,6 +38,7 @@ def nonsmooth_weight(model):
     return float(sum(inertia[5, 5] for inertia in model.inertia[1:])) * G
 
 
+@pytest.mark.long
 def test_a_box_slides_down_a_slope():
     box, points, _ = box_on_twelve_points()
     angle = np.arctan(1.001 * 0.5)
@@ -62,6 +65,7 @@ def test_tumbling_rows_are_solved_and_do_not_depend_on_their_batch(rng):
     np.testing.assert_array_equal(alone.q, motion.q[3])
 
 
+@pytest.mark.long
 def test_a_row_does_not_depend_on_others():
     """Rows with two points of each body on the ground and such with six, in one vector."""
     model, ground, q = nonsmooth.sledge()

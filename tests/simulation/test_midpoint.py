@@ -130,6 +130,7 @@ def test_a_step_of_the_double_pendulum_is_symplectic(z):
     assert np.abs(J - np.eye(4)).max() > 1e-2
 
 
+@pytest.mark.long
 def test_spatial_momentum_of_a_free_tree_is_kept(rng):
     """Linear and angular momentum about the world's origin over 3000 steps, some turns of each body."""
     model = free_tree(rng)

@@ -40,6 +40,7 @@ def world_velocity(motion):
 # laws ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("restitution", [0.0, 0.6])
 @pytest.mark.parametrize("friction", [0.0, 0.4])
 def test_a_tumbling_box_obeys_the_laws(restitution, friction, rng):
@@ -61,6 +62,7 @@ def test_a_tumbling_box_obeys_the_laws(restitution, friction, rng):
     assert motion.facts["unsolved"] <= 3
 
 
+@pytest.mark.long
 def test_impacts_take_energy(rng):
     """No step gains more than RK4's own error and what it takes to lie flat, 1e-5 J of some 10 J."""
     for e in (0.0, 0.5):
@@ -79,6 +81,7 @@ def test_an_elastic_ball_keeps_its_energy():
     assert close < 1e-12
 
 
+@pytest.mark.long
 def test_a_slope_is_a_turned_world():
     """A plane with another normal under turned gravity gives the turned motion."""
     angle = 0.3
@@ -129,6 +132,7 @@ def test_friction_turns_with_the_sliding_point():
 # systems ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
 def test_every_method_of_fixed_steps(method):
     """A box dropped flat lies still, at its height."""
@@ -139,6 +143,7 @@ def test_every_method_of_fixed_steps(method):
     np.testing.assert_allclose(motion.contacts()[0][2][-1].sum(axis=0), [0, 0, 1.5 * G], atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_all_joint_types(seed, rng):
     """A random tree with points on every body: finite, above the ground, forces within the cone."""
@@ -243,6 +248,7 @@ def test_single_precision(rng):
     assert np.abs(motion.q[:, 6] - q[6]).max() < 1e-5
 
 
+@pytest.mark.long
 def test_a_step_is_the_first_of_a_simulation(rng):
     """To the bit, for one row and for a batch; the second begins without a guess."""
     ground = RigidGround({"box": CORNERS}, restitution=0.3, friction=0.5)
@@ -310,6 +316,7 @@ def test_several_grounds():
         assert abs(np.linalg.norm(forces[-1, 0]) - G / (2 * np.cos(a))) < 1e-5
 
 
+@pytest.mark.long
 def test_without_gravity():
     """In space: a box pressed onto a wall by a force stays there, one that strikes it bounces."""
     space = BOX.with_gravity((0, 0, 0))
@@ -365,6 +372,7 @@ def test_a_spring_between_two_branches(stiffness, dt):
     assert motion.facts["unsolved"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])
 @pytest.mark.parametrize("stiffness", [10.0, 1000.0])
 def test_a_box_that_sticks_does_not_creep_by_implicit_steps(stiffness, dt):

@@ -83,6 +83,7 @@ def dropped(h, duration=1.0, above=0.05):
     return model, q, sixd.simulate(model, q, None, duration, dt=h, record_every=every, controller=law, forces=ground)
 
 
+@pytest.mark.long
 def test_a_quadruped_lands():
     """A go2 dropped by 5 cm under PD control: steps of 1 ms against steps of 0.1 ms."""
     model, _, motion = dropped(1e-3, 2.0)
@@ -100,6 +101,7 @@ def test_a_quadruped_beside_mujoco():
     assert np.abs(motion.q - found).max() <= 5e-4
 
 
+@pytest.mark.long
 def test_a_passive_fall_gains_no_energy():
     """A go2 without control folds up, on its feet and its trunk; no step gains 1e-5 J."""
     model = robots.quiet_load(GO2, floating_base=True)
@@ -127,6 +129,7 @@ def test_a_loop_with_friction_comes_to_rest_on_the_ground(restitution):
     assert motion.constraint_error.max() < 1e-12
 
 
+@pytest.mark.long
 def test_falls_with_limits_and_friction_stay_finite(rng):
     """A go2 without control, thrown; joints with friction strike their limits while feet and trunk strike the ground."""
     model = robots.quiet_load(GO2, floating_base=True)

@@ -28,6 +28,7 @@ def elbow(friction=0.0):
     return dataclasses.replace(model, **limits, friction=np.full(2, friction))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("method", METHODS)
 def test_it_falls_and_rests(method, dtype):
@@ -67,6 +68,7 @@ def test_friction_and_limit_of_one_joint(method):
     assert_allclose(motion.q[-1, 0], 0.5 * 0.1 * 0.1**2, rtol=0.03 if method == "euler" else 1e-6)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 @pytest.mark.parametrize("method", METHODS)
 def test_an_elbow_stays_within_its_limits(method, friction):

@@ -102,6 +102,7 @@ def motion(name):
 LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("quadruped on ground", "panda with friction")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["pendulum", "ur5", "acrobot", *LONG])
 def test_a_thousand_steps(name):
     """The adjoint is the transpose of the tangent to 1e-11, and agrees with differences: to 1e-6 in smooth motions (and
@@ -159,6 +160,7 @@ def test_closed_loops(method):
     assert abs(there / slope(found, *along) - 1) < 1e-6  # of differences
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_parameters(method):
     """Gradients by inertias, gravity, damping and friction."""
@@ -222,6 +224,7 @@ def test_users_own_forces(method):
     assert abs(there / slope(found, *along) - 1) < 1e-6  # of differences
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_dry_friction(method):
     """Joints that stick keep their velocity of zero: forces below their friction change nothing.

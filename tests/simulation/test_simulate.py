@@ -45,6 +45,7 @@ def start(model, rng, rows=None, speed=1.0):
 # orders -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", samples.KINDS)
 def test_orders_on_every_joint(kind, rng):
     """Halving the step divides what is left by 2 to the order, with damping, springs and armature."""
@@ -196,6 +197,7 @@ def test_how_often_is_recorded_changes_no_bit(every, monkeypatch):
         assert_array_equal(x, y[chosen] if name == "t" else y[:, chosen])
 
 
+@pytest.mark.long
 @rubbing
 def test_steps_are_those_of_a_simulation(rng):
     """sixd.step, again and again, ends in the same bits; quaternions are made unit at each call, to a rounding."""
@@ -229,6 +231,7 @@ def test_steps_are_those_of_a_simulation(rng):
 # what acts ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @rubbing
 def test_rows_of_parameters_are_models_of_their_own(rng):
     """Inertia and gravity per row give what models with those numbers give, bit for bit."""
@@ -261,6 +264,7 @@ def _parameters(model):
     return np.array([row(I) for I in model.inertia[1:]])
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", ["rk4", "midpoint", "implicit"])
 @pytest.mark.parametrize("name", ["m", "h", "p", "t", "steps"])
 def test_symbols_per_row_whatever_they_are_called(name, method):
@@ -290,6 +294,7 @@ def test_symbols_of_a_model_with_quaternions(rng):
     assert_allclose(motion.q[1], alone.q, atol=1e-13)
 
 
+@pytest.mark.long
 @rubbing
 def test_external_forces_as_arrays_and_as_functions(rng):
     model = samples.single_joint("planar")

@@ -73,6 +73,7 @@ def state(system, rng, dtype=float):
 # bits -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", samples.KINDS)
 def test_every_joint_and_method(kind, method, rng, general_calls):
@@ -83,6 +84,7 @@ def test_every_joint_and_method(kind, method, rng, general_calls):
         require_same(model, q * 1.001, qd, method=method, t=0.3)  # quaternions are made unit
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["revolute", "free"])
 def test_float32(kind, method, rng, general_calls):
@@ -97,6 +99,7 @@ def test_float32(kind, method, rng, general_calls):
     require_same(model, q, qd, method=method, controller=tau.astype(float))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_forces_times_and_lengths_are_arguments(method, rng, general_calls):
     """None of them makes new code."""
@@ -114,6 +117,7 @@ def test_forces_times_and_lengths_are_arguments(method, rng, general_calls):
         assert len(general_calls) == k + 1
 
 
+@pytest.mark.long
 def test_rows_of_a_batch(rng):
     """A row has the same bits alone and in a batch of any shape, with forces for all rows or for each."""
     model = samples.single_joint("free")
@@ -156,6 +160,7 @@ def controllers(model):
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", controllers(ARM))
 def test_every_controller(name, rng, general_calls):
     controller = controllers(ARM)[name]
@@ -168,6 +173,7 @@ def test_every_controller(name, rng, general_calls):
     require_same(ARM, q, qd, method="euler", controller=controller, f_ext=rng.uniform(-1, 1, (ARM.nb, 6)))
 
 
+@pytest.mark.long
 def test_tables_of_forces(rng):
     """A Sequence on a floating base by the midpoint rule, with tables for rows, and of the wrong size."""
     model = samples.single_joint("free")
@@ -230,6 +236,7 @@ def test_constraints(method, rng, general_calls):
     require_same(model, q + 1e-8, qd, method=method)
 
 
+@pytest.mark.long
 def test_reduced_models_equations_and_trees(rng, general_calls):
     still = sixd.zoo.random_tree(1)
     tree = dataclasses.replace(still, friction=np.zeros(still.nv))
@@ -316,6 +323,7 @@ def use(gains, t, q, qd):
     return gains(t, q, qd) * 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "take", [lambda c: c, lambda c: c.law, lambda c: partial(use, c)], ids=["object", "method", "partial"]
 )
@@ -448,6 +456,7 @@ def law_of(model):
     return lambda t, q, qd: -sixd.gravity_force(model, q) * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "make",
     [

@@ -72,6 +72,7 @@ JOINTS = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", ["rk4", "implicit"])
 @pytest.mark.parametrize("joint", JOINTS, ids=lambda joint: type(joint).__name__)
 def test_every_joint(joint, method):
@@ -81,6 +82,7 @@ def test_every_joint(joint, method):
     assert_allclose(matrices(model, q, qd, tau, method=method), wanted, rtol=0, atol=CLOSE * np.abs(wanted).max())
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["pendulum", "planar", "spinning_top"])
 def test_methods(name, method):
@@ -137,6 +139,7 @@ def test_a_controller_beside_parameters():
     assert_allclose(found.B, numbers.B, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_a_controller_closes_the_loop():
     model = sixd.zoo.planar(2)
     q, qd, tau = start(model)

@@ -32,6 +32,7 @@ def state(model, rows=3):
     return model.random_configuration(rng, size=rows), *rng.uniform(-1, 1, (2, rows, model.nv))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", ["euler", "rk4", "implicit"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_function_is_the_step(kind, method):
@@ -101,6 +102,7 @@ def test_hostile_settings():
         step_request("robot", Setting("step"), "float64")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("friction", [False, True])
 def test_weights_of_all_states(friction):
     """The gradient of Σ w·q + v·qd over all steps is that of the same cost in ``rollout_gradient``."""

@@ -25,6 +25,7 @@ CLOSED = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("region", "expected"), CLOSED.values(), ids=CLOSED)
 def test_uniform_density_exactly(region, expected):
     found = Inertia.from_density(rho, region)

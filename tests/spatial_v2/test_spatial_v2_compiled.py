@@ -105,6 +105,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_in_place_changes_the_result(change):
     model = copy.deepcopy(mixed())

@@ -181,6 +181,7 @@ def test_errors_of_limits():
 # constrained equations -----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_constrained_equations_of_the_sleigh():
     """(10.16), (10.17) and (10.20) hold for the accelerations and multipliers that are solved for."""
     system = sleigh()

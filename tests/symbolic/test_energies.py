@@ -73,6 +73,7 @@ def test_rotation():
 # ---------------------------------------------------------------------------- laws
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_every_sequence_is_a_rotation_with_that_velocity(sequence):
     q = (q1, q2, q3)

@@ -192,6 +192,7 @@ def random_form(rng, q):
     return [int(rng.integers(-2, 3)) * monomials[k] for k in pick]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(8))
 def test_agrees_with_the_exterior_form(seed):
     """The result by brackets is that of dω_i ∧ ω_1 ∧ … ∧ ω_k = 0, for random constraints of both kinds."""

@@ -33,6 +33,7 @@ def symbols_of(model):
     return q, u, a, e.reshape(model.nb, 6)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_symbols_then_numbers_equal_numbers(kind, rng):
     """On every joint type, with passive forces and f_ext, in every choice of coordinates."""
@@ -171,6 +172,7 @@ def test_steps_of_numbers(rng):
     assert "e−1" not in str(noise)  # 6e-17 is written as 0
 
 
+@pytest.mark.long
 def test_batches(rng):
     model = sixd.zoo.random_tree(1)
     q, (qd, qdd) = model.random_configuration(rng, size=(2, 3)), rng.uniform(-1, 1, (2, 3, model.nv))

@@ -428,6 +428,7 @@ def at(ring, array, table):
     return np.reshape(found, array.shape)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", samples.KINDS)
 def test_dynamics_of_every_joint_in_the_ring(kind, rng):
     model = samples.single_joint(kind, passive=False)

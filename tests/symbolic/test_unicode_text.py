@@ -94,6 +94,7 @@ def test_velocities_of_the_users_names():
     assert str(system).startswith("system: M q̈ + C q̇ + g + b = τ, b for damping and friction, in θ")
 
 
+@pytest.mark.long
 def test_a_bicycle_prints():
     """Its rolling wheels have long rows with roots, which stay as they are."""
     assert "A[6,9]" in str(sixd.equations(sixd.zoo.bicycle()))

@@ -92,6 +92,7 @@ def check(program, rng, **options):
 # results --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_joint_type(kind, name, rng):

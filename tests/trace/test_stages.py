@@ -215,6 +215,7 @@ def problems():
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(problems()))
 def test_reference_and_compiled_code_agree(name, rng):
     """``Recipe.evaluate`` is NumPy's arithmetic in the recipe's order, the code has fused and reordered sums."""

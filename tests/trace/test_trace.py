@@ -107,6 +107,7 @@ def program_of(function, names, model) -> Program:
     return trace(lambda *arrays: function(model, *arrays), shapes)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize("model", [*trees()[:2], *map(single_joint, KINDS)], ids=["tree0", "tree1", *KINDS])
 def test_algorithms_trace_to_what_they_compute(name, model, rng):

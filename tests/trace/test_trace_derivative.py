@@ -55,6 +55,7 @@ def test_closed_form_and_structure():
         assert_allclose(evaluate(v, J, at)[1], [at[2] / r2, 0, -at[0] / r2], rtol=1e-14)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_inverse_dynamics_of_every_joint(kind, rng):
     """Forward and reverse agree on RNEA; ∂tau/∂qdd is the mass matrix; jvp and vjp are its products."""

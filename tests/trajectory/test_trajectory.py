@@ -112,6 +112,7 @@ def test_failed_rows():
     assert "1 row failed" in repr(one)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("error")
 def test_energies_that_overflow():
     """Finite states of infinite energy are a result, printed without a warning; they do not count as failed."""
@@ -603,6 +604,7 @@ def _write_zeros(archive, name, count):
             member.write(bytes(2**20))
 
 
+@pytest.mark.long
 def test_members_that_are_too_large_are_refused(tmp_path):
     """By their sizes in the archive, before they are read."""
     traj, good, bad = swing(5), tmp_path / "good.npz", tmp_path / "bad.npz"
@@ -729,6 +731,7 @@ def test_pandas(monkeypatch):
         traj.to_pandas()
 
 
+@pytest.mark.long
 def test_plot(tmp_path):
     pytest.importorskip("matplotlib")
     traj = moving(sixd.zoo.random_tree(0), np.linspace(0, 1, 9))

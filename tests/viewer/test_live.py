@@ -320,6 +320,7 @@ def test_names_stay_text(live):
     assert page.complaints == []
 
 
+@pytest.mark.long
 def test_large_pages_are_small():
     """Beside meshes a page takes at most 2 MB: near the largest number of operations, too."""
     with sixd.view(sixd.zoo.autotree(70), live=True, open_browser=False) as viewer:
