@@ -1,0 +1,3 @@
+"""Identification."""
+
+from sixd.identification.base import BaseParameters, base_parameters

@@ -1,0 +1,193 @@
+"""Which combinations of parameters joint torques depend on, by a recursion over the bodies.
+
+Torques do not change with a change of parameters if kinetic energy does not, and potential energy only by a constant.
+A change e of body i has the effect of the change A(q) e of its parent, where A moves parameters through the joint, if
+its own joint does not notice it:
+
+    Sᵀ I(e) S = 0,   Sᵀ I(e) X v = 0,   k (A(q) - A(q₀)) e = 0,   u (A(q) - A(q₀)) e = 0     for all q of the joint
+
+for all velocities v of the parent, all rows k with k θ = v·I(θ) v, and all rows u with u θ its potential energy. Then
+it is added to that of the parent, A(q₀) e. So the rows that a joint notices, applied to the parameters of its body and
+of all that it carries at q₀, are the base parameters. Of velocities and rows only what they span matters: each is a
+matrix whose rows are a basis. The recursion is exact; ``Arithmetic`` says what the numbers are and how bases are found.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.algorithms.regressor import momentum_regressor
+from sixd.model.joints import Joint
+from sixd.model.model import Model
+from sixd.spatial.inertia import Inertia, first_moment
+from sixd.spatial.scalar import Array
+
+_BASIS = np.array([np.rint(Inertia.from_parameters(row).matrix) for row in np.eye(10)]).astype(int)  # (10, 6, 6)
+_SAMPLES = 24  # configurations of a joint: each finds a new row of at most 10 + 2 · 6, if there is one
+_TINY = 1e-11  # rows that are so small beside the largest are rounding
+
+
+class Motion(NamedTuple):
+    """A joint at one configuration: X_ip (6, 6), S (6, nv), and how far it is from the reference, (nv,)."""
+
+    X: Array
+    S: Array
+    moved: Array
+
+
+class Arithmetic(ABC):
+    """Numbers of one kind: joints at configurations that show all that matters, and bases of rows."""
+
+    zero: Any = 0
+
+    @abstractmethod
+    def reference(self, i: int) -> Array:
+        """X_ip (6, 6) of joint i at its reference configuration."""
+
+    @abstractmethod
+    def motions(self, i: int) -> Iterator[Motion]:
+        """Joint i at configurations that are enough."""
+
+    @abstractmethod
+    def basis(self, rows: Array) -> Array:
+        """Independent rows that span the same space, at all configurations."""
+
+
+def observable(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> Array:
+    """Rows (r, 10 nb + nv for each kind) that torques depend on, independent; of the order of ``Columns``."""
+    nb, nv, basis = model.nb, model.nv, arithmetic.basis
+    nothing = np.zeros((0, 10), dtype=int)
+    # of each body: what its velocities span, their squares, and its potential energy: one row, and how it can differ
+    linear, squares = [np.zeros((0, 6), dtype=int)], [nothing]
+    potential, varying = [np.concatenate([[0], -model.gravity, [0] * 6])[None]], [nothing]
+    noticed = []
+    for i in model.bodies:
+        p, n = model.parent[i], model.joints[i].nv
+        A0 = transport(arithmetic.reference(i))
+        seen, carried, spanned, heights = [], [], [], []
+        for X, S, moved in arithmetic.motions(i):
+            A = transport(X)
+            own, cross = _forms(S.T, S.T), _forms(S.T, linear[p] @ X.T)
+            upper = np.triu_indices(n)
+            diagonal = np.eye(n, dtype=int)[upper[0]] * (upper[0] == upper[1])[:, None]
+            seen.append(_widened(own[upper], n, armature=diagonal))
+            rest = [cross.reshape(-1, 10), squares[p] @ (A - A0), varying[p] @ (A - A0)]
+            seen.append(_widened(np.concatenate(rest), n))
+            seen.append(_widened(potential[p] @ (A - A0), n, offset=np.asarray(moved)[None]))
+            carried += [own[upper], cross.reshape(-1, 10), squares[p] @ A]
+            heights += [varying[p] @ A, potential[p] @ (A - A0)]
+            spanned += [S.T, linear[p] @ X.T]
+        squares.append(basis(np.concatenate(carried)))
+        linear.append(basis(np.concatenate(spanned)))
+        varying.append(basis(np.concatenate(heights)))
+        potential.append(potential[p] @ A0)
+        columns = [np.arange(10), *(_of(kind, n, kinds) for kind in ("armature", "offset"))]
+        noticed.append(basis(np.concatenate([*seen, _apart(model.joints[i])])[:, np.concatenate(columns)]))
+
+    # the rows of each joint on the parameters of all that it carries
+    whole = [np.zeros((10, 10 * nb), dtype=int)] * (nb + 1)
+    total = []
+    for i in reversed(model.bodies):
+        whole[i] = whole[i] + np.eye(10, 10 * nb, 10 * (i - 1), dtype=int)
+        rows, n, own = noticed[i - 1], model.joints[i].nv, model.iv[i]
+        parts = [rows[:, :10] @ whole[i]]
+        left = rows[:, 10:]
+        passive = {"armature": left[:, :n], "offset": left[:, n if "armature" in kinds else 0 :]}
+        for kind in kinds:
+            block = np.full((len(rows), nv), arithmetic.zero)
+            if kind in passive:
+                block[:, own] = passive[kind]
+            parts.append(block)
+        total.append(np.concatenate(parts, axis=1))
+        p = model.parent[i]
+        whole[p] = whole[p] + transport(arithmetic.reference(i)) @ whole[i]
+    # friction takes energy away, as nothing else does
+    every = np.eye(10 * nb + nv * len(kinds), dtype=int)
+    for k, kind in enumerate(kinds):
+        if kind in ("viscous", "coulomb"):
+            total.append(every[10 * nb + nv * k : 10 * nb + nv * (k + 1)])
+    return np.concatenate([np.zeros((0, every.shape[1]), dtype=int), *reversed(total)])
+
+
+def transport(X: Array) -> Array:
+    """A (10, 10): parameters A θ in the parent of a body with parameters θ, for X_ip."""
+    I = X.T @ _BASIS @ X
+    six = [I[:, 0, 0], I[:, 1, 1], I[:, 2, 2], I[:, 1, 2], I[:, 0, 2], I[:, 0, 1]]
+    return np.array([I[:, 5, 5], *first_moment(np.moveaxis(I, 0, -1)), *six])
+
+
+def _forms(V: Array, W: Array) -> Array:
+    """Rows (n, m, 10) with row · θ = v·I(θ) w, for rows v of V (n, 6) and w of W (m, 6)."""
+    rows = [V @ momentum_regressor(w) for w in W]
+    return np.stack(rows, axis=1) if rows else np.zeros((len(V), 0, 10), dtype=int)
+
+
+def _widened(rows: Array, n: int, armature: Array | None = None, offset: Array | None = None) -> Array:
+    """Rows (k, 10) with columns for the armature and the offset of a joint's n freedoms."""
+    none = np.zeros((len(rows), n), dtype=int)
+    return np.concatenate([rows, none if armature is None else armature, none if offset is None else offset], axis=1)
+
+
+def _of(kind: str, n: int, kinds: tuple[str, ...]) -> Array:
+    """The numbers of the columns of a kind in widened rows, none if it is not estimated."""
+    start = 10 if kind == "armature" else 10 + n
+    return np.arange(start, start + n if kind in kinds else start)
+
+
+def _apart(joint: Joint) -> Array:
+    """Rows (k, 10 + 2 nv) that show the armature and the offsets of a joint whose velocities are not rates of q.
+
+    A constant force along body axes has no potential, so that nothing else is like it. Armature adds Ia qdd without
+    ad*(Ia qd), which a body with the same kinetic energy would add: only a change for which that is zero can be hidden.
+    """
+    n = joint.nv
+    if type(joint).integrate is Joint.integrate:
+        return np.zeros((0, 10 + 2 * n), dtype=int)
+    q, rows = joint.neutral(), [np.eye(n, 10 + 2 * n, 10 + n, dtype=int)]
+    for qd in (*np.eye(n, dtype=int), np.arange(1, n + 1), np.arange(n, 0, -1) ** 2):
+        gyroscopic = np.array([joint.coadjoint(q, qd, part) for part in np.diag(qd)])
+        rows.append(_widened(np.zeros((n, 10), dtype=int), n, armature=gyroscopic.T))
+    return np.concatenate(rows)
+
+
+class Floats(Arithmetic):
+    """Floating-point numbers: joints at random configurations, ranks by singular values above ``tolerance``."""
+
+    zero = 0.0
+
+    def __init__(self, model: Model, tolerance: float) -> None:
+        self.model, self.tolerance = model, tolerance
+        self._rng = np.random.default_rng(0)
+        length = np.abs(model.placement[:, :3, 3]).max(initial=0.0) or 1.0
+        self._scale = np.concatenate([[length**-2], [1 / length] * 3, np.ones(6)])
+
+    def reference(self, i: int) -> Array:
+        """X_ip at the neutral configuration."""
+        joint = self.model.joints[i]
+        return np.asarray(joint.transform(joint.neutral()) @ self.model.X_tree[i], dtype=float)
+
+    def motions(self, i: int) -> Iterator[Motion]:
+        """The joint at random configurations, whatever its limits are."""
+        joint, q0 = self.model.joints[i], self.model.joints[i].neutral()
+        free = np.full(joint.nq, np.inf)
+        for q in joint.random_rows(self._rng, -free, free, _SAMPLES):
+            X = np.asarray(joint.transform(q) @ self.model.X_tree[i], dtype=float)
+            yield Motion(X, np.asarray(joint.subspace(q), dtype=float), np.asarray(joint.difference(q0, q)))
+
+    def basis(self, rows: Array) -> Array:
+        """Orthonormal rows, lengths measured in units of the model's size."""
+        scale = np.ones(rows.shape[1])
+        if len(scale) >= 10:
+            scale[:10] = self._scale
+        scaled = rows * scale
+        size = np.linalg.norm(scaled, axis=1)
+        scaled = scaled[size > _TINY * size.max(initial=0.0)]
+        if not len(scaled):
+            return np.zeros((0, rows.shape[1]))
+        scaled /= np.linalg.norm(scaled, axis=1)[:, None]
+        _, values, directions = np.linalg.svd(scaled, full_matrices=False)
+        return directions[values > self.tolerance * values[0]] / scale
