@@ -1,0 +1,224 @@
+"""Measured motions: from arrays or files to q, qd, qdd and tau, filtered and differentiated without phase."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
+from sixd.identification.tables import read_table
+from sixd.model.joints import Joint
+from sixd.model.model import Model, require_model
+from sixd.spatial.scalar import Array, is_number, require_scalars
+
+METHODS = ("filter", "spectral")
+_ORDER = 4  # of the filter, which runs forwards and backwards
+_LEAST = 16  # samples
+_UNEVEN = 0.02  # parts of a step by which times may be off
+_GAP = 5.0  # steps: a longer one is a gap
+_EDGE = 1.0  # parts of 1/cutoff at both ends that are dropped: the filter does not know what was before and after
+_PER_CUTOFF = 2.5  # samples that are kept in 1/cutoff: more of them would have the same noise
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recording:
+    """Samples of a motion: t (n,) [s], q (n, nq), qd, qdd and tau (n, nv); made by ``sixd.identification.record``."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        return f"<Recording: {len(self)} samples, {self.t[-1] - self.t[0]:.4g} s, nv = {self.tau.shape[-1]}>"
+
+
+def measured(where: str, q: Any, qd: Any, qdd: Any, tau: Any) -> tuple[Any, Any, Any, Any]:
+    """The arrays of a call: those of a Recording in place of q, or as given."""
+    if isinstance(q, Recording):
+        if qd is not None or qdd is not None or tau is not None:
+            raise ScalarTypeError(f"{where}: got arrays beside a Recording, expected the recording alone.")
+        return q.q, q.qd, q.qdd, q.tau
+    lost = [name for name, x in (("qd", qd), ("qdd", qdd), ("tau", tau)) if x is None]
+    if lost:
+        raise ScalarTypeError(
+            f"{where}: {' and '.join(lost)} is missing, expected q, qd, qdd and tau, or a Recording. "
+            f"sixd.identification.record differentiates measured q."
+        )
+    return q, qd, qdd, tau
+
+
+def record(
+    model: Model,
+    source: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    t: Any = None,
+    q: Any = None,
+    tau: Any = None,
+    cutoff: float | None = None,
+    method: str = "filter",
+    columns: Mapping[str, Any] | None = None,
+) -> Recording:
+    """Measured joint positions and torques, filtered and differentiated without phase: what ``fit`` needs.
+
+    Parameters
+    ----------
+    source : a file, .csv or .npz, or a mapping with t, q and tau; instead of the three arrays.
+    t : (n,) times [s], increasing. Uneven times are interpolated to even ones by cubic splines.
+    q, tau : (n, nq), (n, nv) measured positions and torques. Velocities are always computed from q.
+    cutoff : [Hz] beyond which nothing is kept of q and tau. About the tenth harmonic of a motion is usual. None: no
+        filter, for data without noise.
+    method : "filter" is a Butterworth filter of order 4 forwards and backwards, then central differences of order 4;
+        at each end 1/cutoff is dropped. "spectral" is Fourier's series, for whole periods of a periodic motion.
+    columns : of a .csv file, {"t": name, "q": [names], "tau": [names]}, if its header has not t, q.JOINT, tau.JOINT
+        (or t, q1 …, tau1 …).
+
+    Returns
+    -------
+    Recording : ``.t .q .qd .qdd .tau``. With a cutoff, samples are thinned to 2.5 in 1/cutoff: of filtered data more
+        would have the same noise again, and confidence intervals would be too small.
+    """
+    require_model("record", model)
+    _require_plain(model)
+    require_known("record: method", "method", method, METHODS)
+    given = _given(model, source, t, q, tau, columns)
+    t, q, tau = _checked(model, given)
+    step = float(np.median(np.diff(t)))
+    t, (q, tau) = _even(t, step, [q, tau])
+    rate = 1 / step
+    if cutoff is not None and not (is_number(cutoff) and 0 < float(cutoff) < rate / 2):
+        raise ScalarTypeError(
+            f"record: cutoff is {cutoff!r}, expected a frequency below {rate / 2:.4g} Hz, half the rate of the samples."
+        )
+    if method == "spectral":
+        q, qd, qdd = _spectral(q, step, cutoff, 2)
+        tau = _spectral(tau, step, cutoff, 0)[0]
+        edge = 0
+    else:
+        q, tau = (_filtered(x, rate, cutoff) for x in (q, tau))
+        qd, qdd = _differences(q, step)
+        edge = 2 if cutoff is None else max(2, round(_EDGE * rate / cutoff))
+    thin = 1 if cutoff is None else max(1, int(rate / (_PER_CUTOFF * cutoff)))
+    kept = slice(edge, len(t) - edge, thin)
+    if len(t[kept]) < _LEAST:
+        raise ShapeError(
+            f"record: {len(t)} samples in {t[-1] - t[0]:.4g} s leave {len(t[kept])} after the filter, expected at least "
+            f"{_LEAST}. Measure longer, or raise the cutoff."
+        )
+    return Recording(*(x[kept] for x in (t, q, qd, qdd, tau)))
+
+
+def _require_plain(model: Model) -> None:
+    for name in model.joint_names:
+        joint = model.joint(name).joint
+        if type(joint).integrate is not Joint.integrate:
+            raise ModelError(
+                f"record: joint {name!r} is {type(joint).__name__}, whose velocity is not the rate of its coordinates, "
+                f"expected other joints. Give fit your own q, qd, qdd and tau."
+            )
+
+
+def _given(model: Model, source: Any, t: Any, q: Any, tau: Any, columns: Any) -> dict[str, Any]:
+    arrays = {"t": t, "q": q, "tau": tau}
+    if source is None:
+        if columns is not None:
+            raise ScalarTypeError("record: got columns without a file, expected the path of a .csv file as well.")
+        found = arrays
+    else:
+        if any(x is not None for x in arrays.values()):
+            raise ScalarTypeError("record: got a source and arrays, expected one of the two.")
+        found = dict(source) if isinstance(source, Mapping) else read_table(source, model, columns)
+    lost = [name for name in arrays if found.get(name) is None]
+    if lost:
+        raise ScalarTypeError(f"record: {', '.join(lost)} is missing, expected t, q and tau: arrays, or a file.")
+    return found
+
+
+def _checked(model: Model, given: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    shapes = {"t": (), "q": (model.nq,), "tau": (model.nv,)}
+    found = []
+    for name, core in shapes.items():
+        require_scalars(f"record: {name}", given[name])
+        x = np.asarray(given[name])
+        if x.dtype == object or x.shape[1:] != core or x.ndim == 0 or len(x) != len(np.asarray(given["t"])):
+            wanted = ", ".join(("n", *map(str, core)))
+            raise ShapeError(
+                f"record: {name} has shape {x.shape}, expected ({wanted}{',' if not core else ''}) with n times."
+            )
+        x = x.astype(float)
+        bad = np.flatnonzero(~np.isfinite(x).reshape(len(x), -1).all(axis=1))
+        if len(bad):
+            raise ScalarTypeError(
+                f"record: {name} is not finite in {len(bad)} of {len(x)} samples, first in sample {bad[0]}. Remove "
+                f"these samples from all arrays."
+            )
+        found.append(x)
+    t = found[0]
+    if len(t) < _LEAST:
+        raise ShapeError(f"record: got {len(t)} samples, expected at least {_LEAST}.")
+    back = np.flatnonzero(np.diff(t) <= 0)
+    if len(back):
+        raise ScalarTypeError(
+            f"record: t does not increase after sample {back[0]} ({t[back[0]]:.9g} s, then {t[back[0] + 1]:.9g} s), "
+            f"expected increasing times. Sort the samples, and remove repeated ones."
+        )
+    return t, found[1], found[2]
+
+
+def _even(t: Array, step: float, arrays: list[Array]) -> tuple[Array, list[Array]]:
+    """Even times, and the arrays at these times."""
+    longest = int(np.argmax(np.diff(t)))
+    if t[longest + 1] - t[longest] > _GAP * step:
+        raise ScalarTypeError(
+            f"record: there is a gap from {t[longest]:.6g} s to {t[longest + 1]:.6g} s, expected steps of about "
+            f"{step:.4g} s. Make a recording of each part, and pass their arrays to fit, one after the other."
+        )
+    mean = (t[-1] - t[0]) / (len(t) - 1)
+    even = t[0] + mean * np.arange(len(t))
+    if np.abs(t - even).max() <= _UNEVEN * mean:
+        return even, arrays
+    from scipy.interpolate import CubicSpline
+
+    even = np.arange(t[0], t[-1] + step / 2, step)
+    even = even[even <= t[-1]]
+    return even, [CubicSpline(t, x)(even) for x in arrays]
+
+
+def _filtered(x: Array, rate: float, cutoff: float | None) -> Array:
+    if cutoff is None:
+        return x
+    from scipy.signal import butter, sosfiltfilt
+
+    sections = butter(_ORDER, cutoff, fs=rate, output="sos")
+    # past the ends the signal goes on as its mirror image: for as long as the filter remembers
+    padding = min(len(x) - 1, int(3 * rate / cutoff))
+    return sosfiltfilt(sections, x, axis=0, padlen=padding)
+
+
+def _differences(q: Array, step: float) -> tuple[Array, Array]:
+    """First and second derivatives by central differences of order 4; two samples at each end are of lower order."""
+    qd, qdd = np.gradient(q, step, axis=0), np.gradient(np.gradient(q, step, axis=0), step, axis=0)
+    a, b, c, d, e = q[:-4], q[1:-3], q[2:-2], q[3:-1], q[4:]
+    qd[2:-2] = (a - 8 * b + 8 * d - e) / (12 * step)
+    qdd[2:-2] = (-a + 16 * b - 30 * c + 16 * d - e) / (12 * step**2)
+    return qd, qdd
+
+
+def _spectral(x: Array, step: float, cutoff: float | None, order: int) -> list[Array]:
+    """The signal without what is beyond the cutoff, and its derivatives, as a periodic function."""
+    count = len(x)
+    frequency = np.fft.rfftfreq(count, step)
+    waves = np.fft.rfft(x, axis=0)
+    waves[frequency > (np.inf if cutoff is None else cutoff)] = 0
+    slope = 2j * np.pi * frequency[:, None]
+    if count % 2 == 0:
+        slope[-1] = 0  # the sign of the fastest wave is not known
+    return [np.fft.irfft(waves * slope**k, n=count, axis=0) for k in range(order + 1)]
