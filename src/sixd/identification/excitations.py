@@ -23,6 +23,7 @@ from sixd.identification.fourier import Basis, FourierSeries, rest_basis
 from sixd.identification.least_squares import checked_noise, whitener
 from sixd.identification.limits import Limits, make_limits
 from sixd.model.joints import Joint
+from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, is_number
 from sixd.trajectory.labels import labels_of
@@ -31,6 +32,7 @@ from sixd.trajectory.paths import checked_path, open_whole
 _SHARPNESS = 12.0  # s of the norms: the bound is above log κ by at most 2 log(r) / s, 0.6 for 43 parameters
 _PER_WAVE = 8  # samples of the shortest wave in the optimization
 _FINE = 5  # times as many samples in the check of the limits
+_SHORT = 4  # a start is tried with this part of the steps
 _PENALTIES = (1e2, 1e4, 1e6)  # weights of the excess over limits, one after the other
 
 
@@ -101,7 +103,7 @@ def excitation(
     effort: Any = None,
     margin: float = 0.05,
     starts: int = 3,
-    iterations: int = 200,
+    iterations: int = 100,
     seed: int | np.random.Generator = 0,
 ) -> Excitation:
     """A periodic motion, from rest to rest, whose measurement determines the base parameters well.
@@ -115,8 +117,8 @@ def excitation(
     lower, upper, velocity, acceleration, effort : limits, a number or (nv,) each; by default those of the model, which
         has none for accelerations. Torques are those of the model.
     margin : part of each limit that is kept free.
-    starts : random motions that the optimization begins with; the best result is returned.
-    iterations : most steps of each of its three rounds.
+    starts : random motions that the optimization begins with; it goes on with the best after a few steps.
+    iterations : most steps of each of its three rounds; 0 returns the best random motion.
     seed : of the random motions.
 
     Returns
@@ -151,8 +153,7 @@ def excitation(
     search = _Search(base, limits, whitener(weights), float(period), int(harmonics))
     rng = np.random.default_rng(seed)
     first = [search.random(rng) for _ in range(starts)]
-    found = [search.improve(x, int(iterations)) for x in first]
-    best = min(found, key=search.condition)
+    best = search.best(first, int(iterations))
     series = search.series(best)
     t = np.arange(max(2, round(float(period) * float(rate)))) / float(rate)
     q, qd, qdd = series(t)
@@ -177,7 +178,8 @@ class _Search:
         self.coarse = rest_basis(self.t, period, harmonics)
         fine = _FINE * count
         self.fine = rest_basis(np.arange(fine) * period / fine, period, harmonics)
-        self.adjoint: Kernel = vjp(joint_torque_regressor, base.model)
+        # tracing takes a second for seven joints
+        self.adjoint: Kernel = remember(base.model, "excitation", lambda: vjp(joint_torque_regressor, base.model))
         self.torque_slopes = limits.torque_slopes()
 
     def split(self, x: Array) -> tuple[Array, Array]:
@@ -242,18 +244,24 @@ class _Search:
             low, high = (middle, high) if keeps(middle) else (low, middle)
         return scaled(low) if low > 0 else None
 
-    def improve(self, x: Array, iterations: int) -> Array:
-        """A motion within the limits that has a smaller condition number, or x itself."""
+    def best(self, starts: list[Array], iterations: int) -> Array:
+        """The best motion within the limits that is found from these, or the best of them."""
+        tried = list(starts)
+        if iterations:
+            short = [self.descend(x, _PENALTIES[0], max(1, iterations // _SHORT)) for x in starts]
+            x = min(short, key=lambda x: self.cost(x, _PENALTIES[0])[0])
+            for weight in _PENALTIES:
+                x = self.descend(x, weight, iterations)
+                inside = self.within(x)
+                tried += [inside] if inside is not None else []
+        return min(tried, key=self.condition)
+
+    def descend(self, x: Array, weight: float, iterations: int) -> Array:
+        """A motion with a smaller cost."""
         from scipy.optimize import minimize
 
-        best = x
-        for weight in _PENALTIES if iterations else ():
-            found = minimize(self.cost, x, args=(weight,), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
-            x = found.x
-            inside = self.within(x)
-            if inside is not None and self.condition(inside) < self.condition(best):
-                best = inside
-        return best
+        found = minimize(self.cost, x, args=(weight,), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
+        return np.asarray(found.x)
 
     def cost(self, x: Array, weight: float) -> tuple[float, Array]:
         """The smooth bound of the logarithm of the condition number with the penalty of limits, and its gradient."""

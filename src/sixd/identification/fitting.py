@@ -161,9 +161,9 @@ def fit(
     q, qd, qdd, tau = measured("fit", q, qd, qdd, tau)
     samples = checked_samples("fit", model, q, qd, qdd, tau)
     given = checked_noise("fit", noise, model.nv)
-    base = base_parameters(model, friction=columns.kinds and [k for k in columns.kinds if k != "armature"], armature=armature)
-    bare = samples._replace(tau=samples.tau - columns.known(*samples[:3]))
-    factor, found = least_squares("fit", base.regressor, bare, given, base.labels)
+    base = base_parameters(model, friction=[k for k in columns.kinds if k != "armature"], armature=armature)
+    known = columns.known(*samples[:3])
+    factor, found = least_squares("fit", base.regressor, samples, known, given, base.labels)
     values, covariance = factor.solve(), factor.covariance()
     theta = _standard(columns, base, factor, values, method)
     return Identification(

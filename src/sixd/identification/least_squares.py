@@ -125,30 +125,35 @@ def factorize(regressor: Regressor, samples: Samples, noise: Array) -> Factor:
     return Factor(R[:-1, :-1], R[:-1, -1], abs(float(R[-1, -1])))
 
 
+def _least_noise(tau: Array) -> Array:
+    """(nv,): of data without noise only rounding is left, and weights of infinity would be of no use."""
+    largest = np.abs(tau).max(axis=0)
+    return 1e-9 * np.maximum(largest, 1e-3 * largest.max() or 1.0)
+
+
 def _estimated_noise(regressor: Regressor, samples: Samples, factor: Factor, noise: Array) -> Array:
     """Standard deviations (nv,): those of the residuals, less the freedoms that the fit has taken from each torque."""
     x, inverse = factor.solve(), np.linalg.inv(factor.R)
-    squares, taken, largest = (np.zeros(samples.tau.shape[1]) for _ in range(3))
+    squares, taken = np.zeros((2, samples.tau.shape[1]))
     for block in samples.blocks():
         W = regressor(*block[:3])
         squares += ((block.tau - W @ x) ** 2).sum(axis=0)
         taken += ((W @ inverse) ** 2).sum(axis=(0, 2)) / noise**2
-        largest = np.maximum(largest, np.abs(block.tau).max(axis=0))
-    # of data without noise only rounding is left; weights of infinity would be of no use
-    floor = 1e-9 * np.maximum(largest, largest.max() * 1e-3) + 1e-300
-    return np.maximum(np.sqrt(squares / np.maximum(len(samples.tau) - taken, 1.0)), floor)
+    return np.sqrt(squares / np.maximum(len(samples.tau) - taken, 1.0))
 
 
 def least_squares(
     where: str,
     regressor: Regressor,
     samples: Samples,
+    known: Array,
     noise: Array | None,
     labels: Sequence[str],
     ridge: Array | None = None,
 ) -> tuple[Factor, Array]:
     """The factor, and the noise: as given, or estimated from the residuals of each freedom in a few passes.
 
+    ``known`` (n, nv) is the part of the torques that is not estimated.
     ``ridge`` (r,) adds a prior: deviations 1/ridge from zero. Without it SingularError is raised, with names of
     ``labels``, if the motion does not excite all parameters.
     """
@@ -158,6 +163,8 @@ def least_squares(
             f"{where}: got {count} samples of {nv} torques, expected more than {-(-len(labels) // nv)} for "
             f"{len(labels)} parameters. Measure longer, or estimate fewer parameters."
         )
+    least = _least_noise(samples.tau)
+    samples = samples._replace(tau=samples.tau - known)
 
     def factor_for(noise: Array) -> Factor:
         found = factorize(regressor, samples, noise)
@@ -169,9 +176,9 @@ def least_squares(
     if noise is not None:
         return factor_for(noise), noise
     spread = np.sqrt((samples.tau**2).mean(axis=0))
-    noise = np.where(spread > 0, spread, spread.max() or 1.0)
+    noise = np.maximum(spread, least)
     for _ in range(_PASSES):
-        new = _estimated_noise(regressor, samples, factor_for(noise), noise)
+        new = np.maximum(_estimated_noise(regressor, samples, factor_for(noise), noise), least)
         done = np.allclose(new, noise, rtol=1e-3)
         noise = new
         if done:

@@ -149,9 +149,10 @@ def payload(
             return body
         return np.concatenate([body, np.broadcast_to(np.diag(scale[10:]), (len(q), model.nv, model.nv))], axis=-1)
 
-    bare = samples._replace(tau=samples.tau - inverse_dynamics(model, *samples[:3]))
+    known = inverse_dynamics(model, *samples[:3])
     labels = (*INERTIAL, *(columns.names[10 * model.nb :]))
-    factor, found = least_squares("payload", regressor, bare, given, labels, ridge=np.full(len(labels), 1 / WIDTH))
+    ridge = np.full(len(labels), 1 / WIDTH)
+    factor, found = least_squares("payload", regressor, samples, known, given, labels, ridge)
     x, covariance = factor.solve(), factor.covariance()
     if covariance[0, 0] > (_UNKNOWN * WIDTH) ** 2:
         raise SingularError(
@@ -160,7 +161,7 @@ def payload(
         )
     body = x
     if method:
-        data = factorize(regressor, bare, found)
+        data = factorize(regressor, samples._replace(tau=samples.tau - known), found)
         problem = Problem(data.R, data.z, np.zeros(len(x)), 1, np.zeros(0, dtype=int))
         body = realisable("payload", problem, str(method))
     inertia = Inertia.from_parameters((body * scale)[:10])

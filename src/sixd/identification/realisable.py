@@ -26,6 +26,8 @@ WIDTH = 10.0  # of the prior, in units of mass and size
 WEIGHT = 1.0  # of the divergence, where ½ ‖…‖² is in units of the noise
 _FLOOR = 1e-3  # smallest eigenvalue of P₀ in the divergence, in the same units
 _NEWTON = 200  # most steps of Newton's method
+_TOLERANCE = 1e-10  # of Clarabel
+_LARGEST = 1e5  # norm of a column of H beyond which units are larger
 _ROOT = np.sqrt(2.0)
 
 
@@ -48,6 +50,12 @@ class Problem(NamedTuple):
     prior: Array
     bodies: int
     positive: Array  # numbers of variables
+    unit: float = 1.0  # of H and z, in units of the noise
+
+    @property
+    def width(self) -> float:
+        """Of the prior, in the same unit."""
+        return WIDTH * self.unit
 
     def pseudo(self, x: Array) -> Array:
         """P (bodies, 4, 4)."""
@@ -79,13 +87,16 @@ def model_scale(columns: Columns) -> Array:
 
 def realisable(where: str, problem: Problem, method: str) -> Array:
     """x of the realisable parameters nearest to the data."""
+    # in units of the noise a solver's tolerance means little; data almost without noise need larger units
+    unit = max(float(np.linalg.norm(problem.H, axis=0).max()) / _LARGEST, 1.0)
+    problem = problem._replace(H=problem.H / unit, z=problem.z / unit, unit=unit)
     if method == "log-det":
-        return _by_newton(problem)
+        return _inside(problem, _by_newton(problem))
     # without constraints first: often the solution is realisable
-    rows = np.concatenate([problem.H, np.eye(len(problem.prior)) / WIDTH])
-    x = np.linalg.lstsq(rows, np.concatenate([problem.z, problem.prior / WIDTH]), rcond=None)[0]
+    rows = np.concatenate([problem.H, np.eye(len(problem.prior)) / problem.width])
+    x = np.linalg.lstsq(rows, np.concatenate([problem.z, problem.prior / problem.width]), rcond=None)[0]
     if problem.slack(x) < MARGIN or (x[problem.positive] < 0).any():
-        x = _by_clarabel(where, problem, rows)
+        x = _by_clarabel(where, problem)
     return _inside(problem, x)
 
 
@@ -93,13 +104,13 @@ def _inside(problem: Problem, x: Array) -> Array:
     """The point moved, by as little as it takes, to where it is realisable: a solver stops near the boundary."""
     x = x.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 0)
-    if problem.slack(x) > 0:
+    if problem.slack(x) > MARGIN / 2:
         return x
     middle = x.copy()
     ball = Inertia(1.0, (0, 0, 0), [0.4] * 3).parameters
     middle[: 10 * problem.bodies] = np.tile(ball, problem.bodies)
     part = 1e-12
-    while problem.slack((1 - part) * x + part * middle) <= 0:
+    while problem.slack((1 - part) * x + part * middle) <= MARGIN / 2:
         part *= 4
     return (1 - part) * x + part * middle
 
@@ -107,7 +118,7 @@ def _inside(problem: Problem, x: Array) -> Array:
 # semidefinite program ---------------------------------------------------------------------------
 
 
-def _by_clarabel(where: str, problem: Problem, rows: Array) -> Array:
+def _by_clarabel(where: str, problem: Problem) -> Array:
     """Clarabel on: minimize ½ ‖y‖² + ½ ‖(x - x₀)/width‖², y = H x - z, P(x) ≥ margin, x[positive] ≥ 0."""
     try:
         import clarabel
@@ -118,14 +129,11 @@ def _by_clarabel(where: str, problem: Problem, rows: Array) -> Array:
         ) from None
     from scipy import sparse
 
-    H, z, n = problem.H, problem.z, len(problem.prior)
-    # rows of H in units of 1/scale of the data, so that the largest are about 1: it converges in fewer steps
-    size = max(float(np.linalg.norm(H, axis=0).max()), 1e-300)
-    k = len(H)
-    quadratic = np.concatenate([np.full(n, (1 / (WIDTH * size)) ** 2), np.ones(k)])
-    linear = np.concatenate([-problem.prior / (WIDTH * size) ** 2, np.zeros(k)])
-    blocks = [np.concatenate([H / size, -np.eye(k)], axis=1)]
-    right = [z / size]
+    n, k = len(problem.prior), len(problem.H)
+    quadratic = np.concatenate([np.full(n, problem.width**-2), np.ones(k)])
+    linear = np.concatenate([-problem.prior / problem.width**2, np.zeros(k)])
+    blocks = [np.concatenate([problem.H, -np.eye(k)], axis=1)]
+    right = [problem.z]
     cones: list[Any] = [clarabel.ZeroConeT(k)]
     if len(problem.positive):
         chosen = np.zeros((len(problem.positive), n + k))
@@ -146,6 +154,7 @@ def _by_clarabel(where: str, problem: Problem, rows: Array) -> Array:
         cones.append(clarabel.PSDTriangleConeT(4))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _TOLERANCE
     solver = clarabel.DefaultSolver(
         sparse.diags(quadratic, format="csc"), linear, sparse.csc_matrix(np.concatenate(blocks)),
         np.concatenate(right), cones, settings,
@@ -164,7 +173,7 @@ def _by_clarabel(where: str, problem: Problem, rows: Array) -> Array:
 
 def _by_newton(problem: Problem) -> Array:
     """Newton's method with backtracking, from the prior; the objective is self-concordant."""
-    n, nb = len(problem.prior), problem.bodies
+    n, nb, weight = len(problem.prior), problem.bodies, WEIGHT / problem.unit**2
     start = problem.prior.copy()
     values, vectors = np.linalg.eigh(problem.pseudo(start))
     floor = np.maximum(values, _FLOOR)
@@ -173,10 +182,10 @@ def _by_newton(problem: Problem) -> Array:
     start[: 10 * nb] = _parameters(P0).ravel()
     start[problem.positive] = np.maximum(start[problem.positive], _FLOOR)
     x0 = start[problem.positive]
-    gram, pulled = problem.H.T @ problem.H, problem.H.T @ problem.z
-    loose = np.setdiff1d(np.arange(10 * nb, n), problem.positive)
-    gram[loose, loose] += WIDTH**-2
-    pulled[loose] += problem.prior[loose] / WIDTH**2
+    # of offsets the prior is that of the other method
+    loose = np.eye(n)[np.setdiff1d(np.arange(10 * nb, n), problem.positive)] / problem.width
+    H, z = np.concatenate([problem.H, loose]), np.concatenate([problem.z, loose @ problem.prior])
+    gram = H.T @ H
 
     def value(x: Array) -> float:
         signs, logs = np.linalg.slogdet(problem.pseudo(x))
@@ -184,22 +193,22 @@ def _by_newton(problem: Problem) -> Array:
         if (signs <= 0).any() or (own <= 0).any() or not _is_definite(problem.pseudo(x)):
             return np.inf
         divergence = np.einsum("bij,bij->", inverse0, problem.pseudo(x)) - logs.sum()
-        return float(x @ (gram @ x) / 2 - pulled @ x + WEIGHT * (divergence + (own / x0 - np.log(own)).sum()))
+        return float(((H @ x - z) ** 2).sum() / 2 + weight * (divergence + (own / x0 - np.log(own)).sum()))
 
     x = start
     for _ in range(_NEWTON):
         inverse = np.linalg.inv(problem.pseudo(x))
-        gradient, hessian = gram @ x - pulled, gram.copy()
+        gradient, hessian = H.T @ (H @ x - z), gram.copy()
         slopes = np.einsum("bij,kij->bk", inverse0 - inverse, BASIS)
         moved = np.einsum("bij,kjl->bkil", inverse, BASIS)
         curves = np.einsum("bkil,bmli->bkm", moved, moved)
-        gradient[: 10 * nb] += WEIGHT * slopes.ravel()
+        gradient[: 10 * nb] += weight * slopes.ravel()
         for b in range(nb):
             own = slice(10 * b, 10 * b + 10)
-            hessian[own, own] += WEIGHT * curves[b]
+            hessian[own, own] += weight * curves[b]
         p = problem.positive
-        gradient[p] += WEIGHT * (1 / x0 - 1 / x[p])
-        hessian[p, p] += WEIGHT / x[p] ** 2
+        gradient[p] += weight * (1 / x0 - 1 / x[p])
+        hessian[p, p] += weight / x[p] ** 2
         step = np.linalg.solve(hessian, -gradient)
         decrease = -float(gradient @ step)
         length, here = 1.0, value(x)
@@ -208,7 +217,7 @@ def _by_newton(problem: Problem) -> Array:
         if length <= 1e-12:
             break
         x = x + length * step
-        if decrease < 1e-12 * (1 + abs(here)):
+        if decrease < 1e-9 * weight:
             break
     return x
 
