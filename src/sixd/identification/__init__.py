@@ -5,13 +5,13 @@
 ``report`` writes it down. ``sixd.identification`` is imported when it is first used.
 """
 
-from sixd.identification.base import BaseParameters, base_parameters
 from sixd.identification.excitations import Excitation, excitation
 from sixd.identification.fitting import Identification, fit
 from sixd.identification.fourier import FourierSeries
 from sixd.identification.payloads import Payload, payload
 from sixd.identification.recordings import Recording, record
 from sixd.identification.reports import report
+from sixd.identification.structure.base import BaseParameters, base_parameters
 
 __all__ = [
     "BaseParameters",

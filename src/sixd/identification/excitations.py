@@ -17,11 +17,11 @@ from sixd.api.dynamics import inverse_dynamics, joint_torque_regressor
 from sixd.engine.differentiation import vjp
 from sixd.engine.kernel import Kernel
 from sixd.errors import ModelError, ScalarTypeError
-from sixd.identification.base import BaseParameters, base_parameters
-from sixd.identification.columns import make_columns
 from sixd.identification.fourier import Basis, FourierSeries, rest_basis
 from sixd.identification.least_squares import checked_noise, whitener
 from sixd.identification.limits import Limits, make_limits
+from sixd.identification.structure.base import BaseParameters, base_parameters
+from sixd.identification.structure.columns import make_columns
 from sixd.model.joints import Joint
 from sixd.model.memo import remember
 from sixd.model.model import Model
@@ -125,9 +125,8 @@ def excitation(
     -------
     Excitation : ``.t .q .qd .qdd .tau``, ``.condition``, ``.random_condition``, ``.series``, ``.plot()``, ``.save()``.
 
-    The limits hold at all samples of a grid of 40 in the shortest wave, and at those of the result. Gradients are exact:
-    they come from the adjoints of the regressor and of inverse dynamics. Coulomb friction counts as constant between
-    reversals.
+    The limits hold at the samples of a grid of 40 in the shortest wave. Gradients are exact, by the adjoints of the
+    regressor and of inverse dynamics. Coulomb friction counts as constant between reversals.
     """
     columns = make_columns("excitation", model, friction, armature)
     for name in model.joint_names:
@@ -137,7 +136,8 @@ def excitation(
                 f"excitation: joint {name!r} is {type(joint).__name__}, expected joints whose velocities are the rates "
                 f"of their coordinates. Lock it."
             )
-    _require_positive("period", period), _require_positive("rate", rate)
+    _require_positive("period", period)
+    _require_positive("rate", rate)
     for name, x, least in (("harmonics", harmonics, 2), ("starts", starts, 1), ("iterations", iterations, 0)):
         if not isinstance(x, (int, np.integer)) or isinstance(x, bool) or x < least:
             raise ScalarTypeError(f"excitation: {name} is {x!r}, expected a whole number, at least {least}.")

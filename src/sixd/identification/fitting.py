@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, require_known
-from sixd.identification.base import BaseParameters, base_parameters
-from sixd.identification.columns import Columns, make_columns
 from sixd.identification.least_squares import Factor, Samples, checked_noise, checked_samples, least_squares
 from sixd.identification.realisable import METHODS, Problem, model_scale, realisable
 from sixd.identification.recordings import measured
+from sixd.identification.structure.base import BaseParameters, base_parameters
+from sixd.identification.structure.columns import Columns, make_columns
 from sixd.io.urdf.writer import to_urdf
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, is_number
@@ -87,7 +87,7 @@ class Identification:
         return self._passive("offset")
 
     def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The identified model as URDF text; with ``path`` also write it there. URDF has neither armature nor offsets."""
+        """The identified model as URDF text, which has no armature and no offsets; with ``path`` also write it."""
         model, lost = self.model, []
         if model.armature.any():
             model, lost = dataclasses.replace(model, armature=np.zeros(model.nv)), ["armature"]
@@ -196,7 +196,9 @@ def _standard(columns: Columns, base: BaseParameters, factor: Factor, values: Ar
         # the smallest change of the prior, in units of each parameter
         change = np.linalg.lstsq(base.matrix * scale, values - base.matrix @ prior, rcond=None)[0]
         return prior + change * scale
-    kinds = [k for kind in columns.kinds if kind != "offset" for k in range(*columns.slice(kind).indices(columns.count))]
+    kinds = [
+        k for kind in columns.kinds if kind != "offset" for k in range(*columns.slice(kind).indices(columns.count))
+    ]
     H = factor.R @ base.matrix * scale
     problem = Problem(H, factor.z, prior / scale, columns.model.nb, np.array(kinds, dtype=int))
     return realisable("fit", problem, str(method)) * scale

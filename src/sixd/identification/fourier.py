@@ -30,8 +30,11 @@ def rest_basis(t: Array, period: float, harmonics: int) -> Basis:
     to_series = np.zeros((2 * harmonics, 2 * harmonics - 2))
     for start, condition in ((0, numbers), (1, numbers**2)):
         null = np.linalg.svd(condition[None].astype(float))[2][1:].T  # (harmonics, harmonics - 1)
-        to_series[start * harmonics : (start + 1) * harmonics, start * (harmonics - 1) : (start + 1) * (harmonics - 1)] = null
-    return Basis(*(waves @ to_series for waves in series_waves(t, period, harmonics)), to_series)
+        to_series[
+            start * harmonics : (start + 1) * harmonics, start * (harmonics - 1) : (start + 1) * (harmonics - 1)
+        ] = null
+    value, rate, curve = (waves @ to_series for waves in series_waves(t, period, harmonics))
+    return Basis(value, rate, curve, to_series)
 
 
 def series_waves(t: Array, period: float, harmonics: int) -> tuple[Array, Array, Array]:

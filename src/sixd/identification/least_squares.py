@@ -49,7 +49,7 @@ class Factor(NamedTuple):
     def with_prior(self, ridge: Array) -> Factor:
         """The factor of the same rows and of ridge · x = 0."""
         rows = np.concatenate([np.column_stack([self.R, self.z]), np.column_stack([np.diag(ridge), 0 * ridge])])
-        R = np.linalg.qr(rows, mode="r")
+        R = _triangle(rows)
         return Factor(R[:-1, :-1], R[:-1, -1], self.rest)
 
     def covariance(self) -> Array:
@@ -58,8 +58,13 @@ class Factor(NamedTuple):
         return inverse @ inverse.T
 
 
+def _triangle(rows: Array) -> Array:
+    """R of the rows' factors Q R."""
+    return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
 def checked_samples(where: str, model: Model, q: Any, qd: Any, qdd: Any, tau: Any) -> Samples:
-    """The arrays as rows; leading dimensions are flattened. Raises for shapes and numbers that are not those of data."""
+    """The arrays as rows, leading dimensions flattened; raises for other shapes and numbers that are not finite."""
     found = []
     for name, x, width in (("q", q, model.nq), ("qd", qd, model.nv), ("qdd", qdd, model.nv), ("tau", tau, model.nv)):
         require_scalars(f"{where}: {name}", x)
@@ -120,7 +125,7 @@ def factorize(regressor: Regressor, samples: Samples, noise: Array) -> Factor:
     for block in samples.blocks():
         rows = V @ np.concatenate([regressor(*block[:3]), block.tau[..., None]], axis=-1)
         rows = rows.reshape(-1, rows.shape[-1])
-        R = np.linalg.qr(rows if R is None else np.concatenate([R, rows]), mode="r")
+        R = _triangle(rows if R is None else np.concatenate([R, rows]))
     assert R is not None
     return Factor(R[:-1, :-1], R[:-1, -1], abs(float(R[-1, -1])))
 

@@ -17,7 +17,7 @@ from sixd.spatial.scalar import Array, require_scalars
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """lower ≤ q ≤ upper, |qd| ≤ velocity, |qdd| ≤ acceleration, |tau| ≤ effort, (nv,) each; infinite ones do not count."""
+    """lower ≤ q ≤ upper, |qd| ≤ velocity, |qdd| ≤ acceleration, |tau| ≤ effort, (nv,) each, some of them infinite."""
 
     model: Model
     lower: Array
@@ -87,7 +87,9 @@ def make_limits(model: Model, margin: float, given: dict[str, Any]) -> Limits:
         if np.isnan(array).any() or (name not in ("lower", "upper") and not (array > 0).all()):
             raise ScalarTypeError(f"excitation: {name} is {array.tolist()}, expected limits above zero.")
         values[name] = np.broadcast_to(array, (model.nv,))
-    half = np.concatenate([np.full(j.nq, np.pi) if j.half_range is None else np.array(j.half_range) for j in model.joints])
+    half = np.concatenate(
+        [np.full(j.nq, np.pi) if j.half_range is None else np.array(j.half_range) for j in model.joints]
+    )
     lower, upper = values["lower"], values["upper"]
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * half, -half))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * half, half))

@@ -10,12 +10,12 @@ import numpy as np
 
 from sixd.api.dynamics import inverse_dynamics, joint_torque_regressor
 from sixd.errors import ModelError, SingularError
-from sixd.identification.columns import INERTIAL, make_columns
 from sixd.identification.fitting import checked_method, student_interval
 from sixd.identification.least_squares import Samples, checked_noise, checked_samples, factorize, least_squares
-from sixd.identification.observable import transport
 from sixd.identification.realisable import WIDTH, Problem, body_scale, realisable
 from sixd.identification.recordings import measured
+from sixd.identification.structure.columns import INERTIAL, make_columns
+from sixd.identification.structure.observable import transport
 from sixd.model.model import Model
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
@@ -156,8 +156,8 @@ def payload(
     x, covariance = factor.solve(), factor.covariance()
     if covariance[0, 0] > (_UNKNOWN * WIDTH) ** 2:
         raise SingularError(
-            f"payload: the data do not determine the mass at frame {frame!r}. Move joints that lift it, or that "
-            f"accelerate it, with torques above the noise of {np.sqrt(np.diag(found) if found.ndim == 2 else found**2)} N m."
+            f"payload: the data do not determine the mass at frame {frame!r}. Move joints that lift or accelerate it, "
+            f"so that its torques are above their noise."
         )
     body = x
     if method:

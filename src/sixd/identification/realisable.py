@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.errors import MissingPackageError, SixdError
-from sixd.identification.columns import Columns
+from sixd.identification.structure.columns import Columns
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
 
@@ -162,8 +162,8 @@ def _by_clarabel(where: str, problem: Problem) -> Array:
     found = solver.solve()
     if str(found.status) not in ("Solved", "AlmostSolved"):
         raise SixdError(
-            f"{where}: Clarabel ended with {found.status}, expected a solution. Use consistent='log-det', and check the "
-            f"scale of the data: torques in N m, angles in rad."
+            f"{where}: Clarabel ended with {found.status}, expected a solution. Check the units of the data, or "
+            f"use consistent='log-det'."
         )
     return np.array(found.x)[:n]
 

@@ -110,8 +110,8 @@ def record(
     kept = slice(edge, len(t) - edge, thin)
     if len(t[kept]) < _LEAST:
         raise ShapeError(
-            f"record: {len(t)} samples in {t[-1] - t[0]:.4g} s leave {len(t[kept])} after the filter, expected at least "
-            f"{_LEAST}. Measure longer, or raise the cutoff."
+            f"record: {len(t)} samples in {t[-1] - t[0]:.4g} s leave {len(t[kept])} after the filter, expected at "
+            f"least {_LEAST}. Measure longer, or raise the cutoff."
         )
     return Recording(*(x[kept] for x in (t, q, qd, qdd, tau)))
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from sixd.atomic import write_together
 from sixd.errors import ScalarTypeError
-from sixd.identification.columns import INERTIAL, UNITS
 from sixd.identification.figures import interval_figure, svg_text, torque_figure
 from sixd.identification.fitting import Identification
 from sixd.identification.payloads import Payload
+from sixd.identification.structure.columns import INERTIAL, UNITS
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of
 from sixd.trajectory.paths import checked_path
@@ -22,8 +21,11 @@ from sixd.trajectory.paths import checked_path
 _SUFFIXES = (".html", ".md")
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#222;background:#fff}"
-    "table{border-collapse:collapse;margin:1em 0}td,th{padding:.15em .8em;border-bottom:1px solid #ddd;text-align:right}"
-    "td:first-child,th:first-child{text-align:left}.poor td{color:#b3261e}svg{max-width:100%;height:auto}"
+    "table{border-collapse:collapse;margin:1em 0}"
+    "td,th{padding:.15em .8em;border-bottom:1px solid #ddd;text-align:right}"
+    "td{white-space:nowrap}td:last-child{white-space:normal}"
+    "td:first-child,th:first-child,td:last-child,th:last-child{text-align:left}"
+    ".poor td{color:#b3261e}svg{max-width:100%;height:auto}"
     "code{font-size:13px}"
 )
 
@@ -45,8 +47,8 @@ def report(result: Identification | Payload, path: str | os.PathLike[str], *, le
             f"report: got a {type(result).__name__}, expected the result of sixd.identification.fit or payload."
         )
     target, suffix = checked_path("report", path, _SUFFIXES)
-    contents = _of_fit if isinstance(result, Identification) else _of_payload
-    title, facts, tables, shown = contents(result, level)
+    contents = _of_fit(result, level) if isinstance(result, Identification) else _of_payload(result, level)
+    title, facts, tables, shown = contents
     figures = {
         "torques": svg_text(torque_figure(result.model, result.samples.tau, result.predicted)),
         "parameters": svg_text(interval_figure(*shown)),
@@ -113,7 +115,8 @@ def _of_payload(result: Payload, level: float) -> Contents:
             rows,
         ),
     }
-    return f"Payload of {result.model.name} at {result.frame}", facts, tables, (list(INERTIAL), values, deviation, intervals)
+    shown = list(INERTIAL), values, deviation, intervals
+    return f"Payload of {result.model.name} at {result.frame}", facts, tables, shown
 
 
 def _torque_table(result: Identification | Payload) -> Table:

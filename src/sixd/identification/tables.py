@@ -48,8 +48,8 @@ def _arrays(data: bytes, file: str) -> dict[str, Array]:
     lost = [name for name in _NEEDED if name not in found]
     if lost:
         raise LoadError(
-            f"record: {file} has the arrays {', '.join(names[:12]) or 'none'}, expected t, q and tau; {', '.join(lost)} "
-            f"is missing."
+            f"record: {file} has the arrays {', '.join(names[:12]) or 'none'}, expected t, q and tau: "
+            f"{', '.join(lost)} is missing."
         )
     return found
 

@@ -87,7 +87,7 @@ class Columns:
         return out
 
     def known(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """(n, nv): the passive forces and the armature of the model that are not estimated; springs are always known."""
+        """(n, nv): the forces of the model's springs, and of its friction and armature that are not estimated."""
         still = self._still
         return np.zeros_like(qd) if still is None else inverse_dynamics(still, q, qd, qdd)
 
@@ -95,7 +95,7 @@ class Columns:
     def _still(self) -> Model | None:
         """The model without inertia and without what is estimated; None if no force is left."""
         model = self.model
-        fields = {_FIELDS[kind]: np.zeros(model.nv) for kind in self.kinds if kind in _FIELDS}
+        fields: dict[str, Any] = {_FIELDS[kind]: np.zeros(model.nv) for kind in self.kinds if kind in _FIELDS}
         left = dataclasses.replace(model, inertia=np.zeros_like(model.inertia), **fields)
         parts = (left.damping, left.friction, left.armature, left.stiffness)
         return left if any(part.any() for part in parts) else None
@@ -104,7 +104,7 @@ class Columns:
         """The model with these parameters (p,) for its own; it has no offsets."""
         rows = np.reshape(values[: 10 * self.model.nb], (-1, 10))
         inertia = np.array([self.model.inertia[0], *(Inertia.from_parameters(row).matrix for row in rows)])
-        fields = {_FIELDS[kind]: values[self.slice(kind)] for kind in self.kinds if kind in _FIELDS}
+        fields: dict[str, Any] = {_FIELDS[kind]: values[self.slice(kind)] for kind in self.kinds if kind in _FIELDS}
         return dataclasses.replace(self.model, inertia=inertia, **fields)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.identification.observable import Arithmetic, Motion
+from sixd.identification.structure.observable import Arithmetic, Motion
 from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, object_array
@@ -91,7 +91,9 @@ def eliminate(rows: Sequence[Sequence[Any]], order: Sequence[int]) -> tuple[list
     Row k has 1 in column ``pivots[k]``, where the others have 0; a column has a pivot if it is independent of those
     before it.
     """
-    left, done, pivots = [list(row) for row in rows], [], []
+    left = [list(row) for row in rows]
+    done: list[list[Any]] = []
+    pivots: list[int] = []
     exact = all(_is_rational(row) for row in left)
 
     def combined(row: list[Any], pivot: list[Any], factor: Any) -> list[Any]:

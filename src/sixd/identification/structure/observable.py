@@ -28,7 +28,6 @@ from sixd.spatial.scalar import Array
 
 _BASIS = np.array([np.rint(Inertia.from_parameters(row).matrix) for row in np.eye(10)]).astype(int)  # (10, 6, 6)
 _SAMPLES = 24  # configurations of a joint: each finds a new row of at most 10 + 2 · 6, if there is one
-_TINY = 1e-11  # rows that are so small beside the largest are rounding
 
 
 class Motion(NamedTuple):
@@ -59,26 +58,48 @@ class Arithmetic(ABC):
 
 def observable(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> Array:
     """Rows (r, 10 nb + nv for each kind) that torques depend on, independent; of the order of ``Columns``."""
-    nb, nv, basis = model.nb, model.nv, arithmetic.basis
-    nothing = np.zeros((0, 10), dtype=int)
+    nb, nv = model.nb, model.nv
+    # the rows of each joint on the parameters of all that it carries
+    whole = [np.zeros((10, 10 * nb), dtype=int)] * (nb + 1)
+    total = []
+    for i, rows in zip(reversed(model.bodies), reversed(_noticed(model, kinds, arithmetic)), strict=True):
+        whole[i] = whole[i] + np.eye(10, 10 * nb, 10 * (i - 1), dtype=int)
+        p, n = model.parent[i], model.joints[i].nv
+        whole[p] = whole[p] + transport(arithmetic.reference(i)) @ whole[i]
+        passive = {"armature": rows[:, 10 : 10 + n], "offset": rows[:, rows.shape[1] - n :]}
+        parts = [rows[:, :10] @ whole[i]]
+        for kind in kinds:
+            parts.append(np.full((len(rows), nv), arithmetic.zero))
+            if kind in passive:
+                parts[-1][:, model.iv[i]] = passive[kind]
+        total.append(np.concatenate(parts, axis=1))
+    # friction takes energy away, as nothing else does
+    every = np.eye(10 * nb + nv * len(kinds), dtype=int)
+    for k, kind in enumerate(kinds):
+        if kind in ("viscous", "coulomb"):
+            total.insert(0, every[10 * nb + nv * k : 10 * nb + nv * (k + 1)])
+    return np.concatenate([every[:0], *reversed(total)])
+
+
+def _noticed(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> list[Array]:
+    """Of each joint, the rows that it notices, in columns of its body (10), its armature and its offsets."""
+    nothing, basis = np.zeros((0, 10), dtype=int), arithmetic.basis
     # of each body: what its velocities span, their squares, and its potential energy: one row, and how it can differ
     linear, squares = [np.zeros((0, 6), dtype=int)], [nothing]
     potential, varying = [np.concatenate([[0], -model.gravity, [0] * 6])[None]], [nothing]
     noticed = []
     for i in model.bodies:
         p, n = model.parent[i], model.joints[i].nv
-        A0 = transport(arithmetic.reference(i))
-        seen, carried, spanned, heights = [], [], [], []
+        A0, upper = transport(arithmetic.reference(i)), np.triu_indices(n)
+        diagonal = np.eye(n, dtype=int)[upper[0]] * (upper[0] == upper[1])[:, None]
+        seen, carried, spanned, heights = [_apart(model.joints[i])], [], [], []
         for X, S, moved in arithmetic.motions(i):
             A = transport(X)
-            own, cross = _forms(S.T, S.T), _forms(S.T, linear[p] @ X.T)
-            upper = np.triu_indices(n)
-            diagonal = np.eye(n, dtype=int)[upper[0]] * (upper[0] == upper[1])[:, None]
-            seen.append(_widened(own[upper], n, armature=diagonal))
-            rest = [cross.reshape(-1, 10), squares[p] @ (A - A0), varying[p] @ (A - A0)]
-            seen.append(_widened(np.concatenate(rest), n))
+            own, cross = _forms(S.T, S.T)[upper], _forms(S.T, linear[p] @ X.T).reshape(-1, 10)
+            seen.append(_widened(own, n, armature=diagonal))
+            seen.append(_widened(np.concatenate([cross, squares[p] @ (A - A0), varying[p] @ (A - A0)]), n))
             seen.append(_widened(potential[p] @ (A - A0), n, offset=np.asarray(moved)[None]))
-            carried += [own[upper], cross.reshape(-1, 10), squares[p] @ A]
+            carried += [own, cross, squares[p] @ A]
             heights += [varying[p] @ A, potential[p] @ (A - A0)]
             spanned += [S.T, linear[p] @ X.T]
         squares.append(basis(np.concatenate(carried)))
@@ -86,31 +107,8 @@ def observable(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> 
         varying.append(basis(np.concatenate(heights)))
         potential.append(potential[p] @ A0)
         columns = [np.arange(10), *(_of(kind, n, kinds) for kind in ("armature", "offset"))]
-        noticed.append(basis(np.concatenate([*seen, _apart(model.joints[i])])[:, np.concatenate(columns)]))
-
-    # the rows of each joint on the parameters of all that it carries
-    whole = [np.zeros((10, 10 * nb), dtype=int)] * (nb + 1)
-    total = []
-    for i in reversed(model.bodies):
-        whole[i] = whole[i] + np.eye(10, 10 * nb, 10 * (i - 1), dtype=int)
-        rows, n, own = noticed[i - 1], model.joints[i].nv, model.iv[i]
-        parts = [rows[:, :10] @ whole[i]]
-        left = rows[:, 10:]
-        passive = {"armature": left[:, :n], "offset": left[:, n if "armature" in kinds else 0 :]}
-        for kind in kinds:
-            block = np.full((len(rows), nv), arithmetic.zero)
-            if kind in passive:
-                block[:, own] = passive[kind]
-            parts.append(block)
-        total.append(np.concatenate(parts, axis=1))
-        p = model.parent[i]
-        whole[p] = whole[p] + transport(arithmetic.reference(i)) @ whole[i]
-    # friction takes energy away, as nothing else does
-    every = np.eye(10 * nb + nv * len(kinds), dtype=int)
-    for k, kind in enumerate(kinds):
-        if kind in ("viscous", "coulomb"):
-            total.append(every[10 * nb + nv * k : 10 * nb + nv * (k + 1)])
-    return np.concatenate([np.zeros((0, every.shape[1]), dtype=int), *reversed(total)])
+        noticed.append(basis(np.concatenate(seen)[:, np.concatenate(columns)]))
+    return noticed
 
 
 def transport(X: Array) -> Array:
@@ -183,11 +181,5 @@ class Floats(Arithmetic):
         scale = np.ones(rows.shape[1])
         if len(scale) >= 10:
             scale[:10] = self._scale
-        scaled = rows * scale
-        size = np.linalg.norm(scaled, axis=1)
-        scaled = scaled[size > _TINY * size.max(initial=0.0)]
-        if not len(scaled):
-            return np.zeros((0, rows.shape[1]))
-        scaled /= np.linalg.norm(scaled, axis=1)[:, None]
-        _, values, directions = np.linalg.svd(scaled, full_matrices=False)
-        return directions[values > self.tolerance * values[0]] / scale
+        _, values, directions = np.linalg.svd(rows * scale, full_matrices=False)
+        return directions[values > self.tolerance * values.max(initial=0.0)] / scale

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, require_known
-from sixd.identification.columns import INERTIAL, Columns, make_columns
-from sixd.identification.exact import Elements, eliminate
-from sixd.identification.observable import Floats, observable
+from sixd.identification.structure.columns import INERTIAL, Columns, make_columns
+from sixd.identification.structure.exact import Elements, eliminate
+from sixd.identification.structure.observable import Floats, observable
+from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, is_number, object_array
 from sixd.symbolic.equations.snap import snap_model
@@ -27,7 +28,7 @@ METHODS = ("numeric", "ring")
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Base parameters β = ``matrix`` θ of the standard parameters θ: torques depend on β alone, τ = W[:, independent] β.
+    """Base parameters β = ``matrix`` θ of standard parameters θ: torques depend on β alone, τ = W[:, independent] β.
 
     matrix : (r, p), the identity in the columns ``independent``; floats, or exact SymPy numbers and expressions.
     names : names of the standard parameters (p): m1, hx1, …, Ixy1 of body 1 and so on, then those of the freedoms.
@@ -107,7 +108,7 @@ def base_parameters(
     friction: Any = (),
     armature: bool = False,
     method: str | None = None,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
 ) -> BaseParameters:
     """The base parameters of a model: which sums of its standard parameters joint torques depend on.
 
@@ -128,22 +129,27 @@ def base_parameters(
     >>> import sixd
     >>> len(sixd.identification.base_parameters(sixd.zoo.panda_arm()))
     43
-    >>> print(sixd.identification.base_parameters(sixd.zoo.pendulum(1)))
-    3 base parameters of pendulum, of 10 standard ones
-      hx1
-      hy1
-      Izz1
+    >>> print(sixd.identification.base_parameters(sixd.zoo.planar(2)))
+    4 base parameters of planar2, of 20 standard ones
+      Izz1 + m2
+      hx2
+      hy2
+      Izz2
     """
     columns = make_columns("base_parameters", model, friction, armature, symbols=True)
     method = method or ("ring" if model.symbols else "numeric")
     require_known("base_parameters: method", "method", method, METHODS)
     if not is_number(tolerance) or not 0 < float(tolerance) < 0.1:
-        raise ScalarTypeError(f"base_parameters: tolerance is {tolerance!r}, expected a small number such as 1e-6.")
+        raise ScalarTypeError(f"base_parameters: tolerance is {tolerance!r}, expected a small number such as 1e-5.")
     if method == "ring":
         return _in_closed_form(columns, float(tolerance))
     model.require_numeric("base_parameters")
-    rows = observable(model, columns.kinds, Floats(model, float(tolerance)))
-    return BaseParameters(columns, *_reduced(rows, _order(columns), float(tolerance)))
+    return remember(model, ("base parameters", columns.kinds, float(tolerance)), lambda: _in_floats(columns, tolerance))
+
+
+def _in_floats(columns: Columns, tolerance: float) -> BaseParameters:
+    rows = observable(columns.model, columns.kinds, Floats(columns.model, tolerance))
+    return BaseParameters(columns, *_reduced(rows, _order(columns), tolerance))
 
 
 def _in_closed_form(columns: Columns, tolerance: float) -> BaseParameters:
@@ -180,8 +186,8 @@ def _reduced(rows: Array, order: Sequence[int], tolerance: float) -> tuple[Array
     for j in order:
         column = rows[:, j] - basis @ (basis.T @ rows[:, j])
         column -= basis @ (basis.T @ column)  # again, for rounding
-        length = np.linalg.norm(column)
-        if length > tolerance * max(np.linalg.norm(rows[:, j]), 1e-3) and len(independent) < len(rows):
+        length = float(np.linalg.norm(column))
+        if length > tolerance * max(float(np.linalg.norm(rows[:, j])), 1e-3) and len(independent) < len(rows):
             basis = np.column_stack([basis, column / length])
             independent.append(j)
     independent.sort()
@@ -198,7 +204,7 @@ def _as_sympy(x: Any) -> Any:
 
 
 def _shown(x: Any) -> Any:
-    """A coefficient as formulas show it: whole numbers without a point, fractions with large denominators as decimals."""
+    """A coefficient as formulas show it: whole numbers, small fractions, decimals, expressions."""
     import sympy
 
     if is_number(x):
