@@ -148,8 +148,10 @@ def base_parameters(
 
 
 def _in_floats(columns: Columns, tolerance: float) -> BaseParameters:
-    rows = observable(columns.model, columns.kinds, Floats(columns.model, tolerance))
-    return BaseParameters(columns, *_reduced(rows, _order(columns), tolerance))
+    floats = Floats(columns.model, tolerance)
+    rows = observable(columns.model, columns.kinds, floats)
+    scale = np.concatenate([np.tile(floats.scale, columns.model.nb), np.ones(columns.count - 10 * columns.model.nb)])
+    return BaseParameters(columns, *_reduced(rows, _order(columns), scale, tolerance))
 
 
 def _in_closed_form(columns: Columns, tolerance: float) -> BaseParameters:
@@ -176,22 +178,23 @@ def _order(columns: Columns) -> list[int]:
     return [*bodies, *range(10 * columns.model.nb, columns.count)]
 
 
-def _reduced(rows: Array, order: Sequence[int], tolerance: float) -> tuple[Array, tuple[int, ...]]:
-    """The rows (r, p) combined so that they are the identity in the first independent columns of ``order``."""
-    size = np.linalg.norm(rows, axis=0)
-    size = np.where(size > _CLEAN * size.max(initial=0.0), size, 0)
-    rows = np.linalg.qr((rows * np.where(size > 0, 1 / np.where(size > 0, size, 1), 0)).T)[0].T
+def _reduced(rows: Array, order: Sequence[int], scale: Array, tolerance: float) -> tuple[Array, tuple[int, ...]]:
+    """The rows (r, p) combined so that they are the identity in the first independent columns of ``order``.
+
+    ``scale`` (p,) makes the columns comparable; parts of the length ``tolerance`` count as zero.
+    """
+    rows = np.linalg.qr((rows * scale).T)[0].T
     independent: list[int] = []
-    basis = np.zeros((len(rows), 0))
-    for j in order:
-        column = rows[:, j] - basis @ (basis.T @ rows[:, j])
-        column -= basis @ (basis.T @ column)  # again, for rounding
-        length = float(np.linalg.norm(column))
-        if length > tolerance * max(float(np.linalg.norm(rows[:, j])), 1e-3) and len(independent) < len(rows):
-            basis = np.column_stack([basis, column / length])
-            independent.append(j)
+    left = rows.copy()  # the columns, less their parts along those that are kept
+    for least in (tolerance, 0.0):
+        for j in order:
+            length = float(np.linalg.norm(left[:, j]))
+            if length > least and j not in independent and len(independent) < len(rows):
+                direction = left[:, j] / length
+                left -= np.outer(direction, direction @ left)
+                independent.append(j)
     independent.sort()
-    matrix = np.linalg.solve(rows[:, independent], rows) * size / size[independent][:, None]
+    matrix = np.linalg.solve(rows[:, independent], rows) * scale[independent][:, None] / scale
     near = np.rint(matrix)
     return np.where(np.abs(matrix - near) < _CLEAN, near, matrix), tuple(independent)
 

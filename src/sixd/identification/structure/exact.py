@@ -49,7 +49,11 @@ class Elements(Arithmetic):
         moved = q - self.ring.array(joint.neutral()) if rates else np.zeros(joint.nv, dtype=int)
         yield Motion(self.ring.array(joint.transform(q)) @ self._X_tree[i], self.ring.array(joint.subspace(q)), moved)
 
-    def basis(self, rows: Array) -> Array:
+    def unit(self, row: Array) -> Any:
+        """1: nothing is small."""
+        return 1
+
+    def basis(self, rows: Array, size: float = 0.0) -> Array:
         """Rows in echelon form, without denominators."""
         found, _ = eliminate(self.coefficients(rows), range(rows.shape[1]))
         whole = [row if _is_rational(row) else cleared(row) for row in found]

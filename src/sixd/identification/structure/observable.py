@@ -52,8 +52,12 @@ class Arithmetic(ABC):
         """Joint i at configurations that are enough."""
 
     @abstractmethod
-    def basis(self, rows: Array) -> Array:
-        """Independent rows that span the same space, at all configurations."""
+    def unit(self, row: Array) -> Any:
+        """A number by which the row (10,) can be divided to have about the size of others."""
+
+    @abstractmethod
+    def basis(self, rows: Array, size: float = 0.0) -> Array:
+        """Independent rows that span the same space, at all configurations; ``size`` is that of other rows."""
 
 
 def observable(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> Array:
@@ -86,7 +90,9 @@ def _noticed(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> li
     nothing, basis = np.zeros((0, 10), dtype=int), arithmetic.basis
     # of each body: what its velocities span, their squares, and its potential energy: one row, and how it can differ
     linear, squares = [np.zeros((0, 6), dtype=int)], [nothing]
-    potential, varying = [np.concatenate([[0], -model.gravity, [0] * 6])[None]], [nothing]
+    height = np.concatenate([[0], -model.gravity, [0] * 6])
+    unit = arithmetic.unit(height)
+    potential, varying = [height[None] / unit], [nothing]
     noticed = []
     for i in model.bodies:
         p, n = model.parent[i], model.joints[i].nv
@@ -98,13 +104,13 @@ def _noticed(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> li
             own, cross = _forms(S.T, S.T)[upper], _forms(S.T, linear[p] @ X.T).reshape(-1, 10)
             seen.append(_widened(own, n, armature=diagonal))
             seen.append(_widened(np.concatenate([cross, squares[p] @ (A - A0), varying[p] @ (A - A0)]), n))
-            seen.append(_widened(potential[p] @ (A - A0), n, offset=np.asarray(moved)[None]))
+            seen.append(_widened(potential[p] @ (A - A0), n, offset=np.asarray(moved)[None] / unit))
             carried += [own, cross, squares[p] @ A]
             heights += [varying[p] @ A, potential[p] @ (A - A0)]
             spanned += [S.T, linear[p] @ X.T]
         squares.append(basis(np.concatenate(carried)))
         linear.append(basis(np.concatenate(spanned)))
-        varying.append(basis(np.concatenate(heights)))
+        varying.append(basis(np.concatenate(heights), 1.0))
         potential.append(potential[p] @ A0)
         columns = [np.arange(10), *(_of(kind, n, kinds) for kind in ("armature", "offset"))]
         noticed.append(basis(np.concatenate(seen)[:, np.concatenate(columns)]))
@@ -161,7 +167,7 @@ class Floats(Arithmetic):
         self.model, self.tolerance = model, tolerance
         self._rng = np.random.default_rng(0)
         length = np.abs(model.placement[:, :3, 3]).max(initial=0.0) or 1.0
-        self._scale = np.concatenate([[length**-2], [1 / length] * 3, np.ones(6)])
+        self.scale = np.concatenate([[length**-2], [1 / length] * 3, np.ones(6)])
 
     def reference(self, i: int) -> Array:
         """X_ip at the neutral configuration."""
@@ -176,10 +182,14 @@ class Floats(Arithmetic):
             X = np.asarray(joint.transform(q) @ self.model.X_tree[i], dtype=float)
             yield Motion(X, np.asarray(joint.subspace(q), dtype=float), np.asarray(joint.difference(q0, q)))
 
-    def basis(self, rows: Array) -> Array:
-        """Orthonormal rows, lengths measured in units of the model's size."""
+    def unit(self, row: Array) -> Any:
+        """The length of the row, lengths of the model measured in units of its size."""
+        return float(np.linalg.norm(row * self.scale)) or 1.0
+
+    def basis(self, rows: Array, size: float = 0.0) -> Array:
+        """Orthonormal rows, in the same units."""
         scale = np.ones(rows.shape[1])
         if len(scale) >= 10:
-            scale[:10] = self._scale
+            scale[:10] = self.scale
         _, values, directions = np.linalg.svd(rows * scale, full_matrices=False)
-        return directions[values > self.tolerance * values.max(initial=0.0)] / scale
+        return directions[values > self.tolerance * values.max(initial=size)] / scale
