@@ -5,10 +5,6 @@ import importlib.util
 import os
 import tempfile
 
-# before NumPy is imported: threads of BLAS wait for each other where several workers share the cores. A factorization of
-# 1000 rows took 370 ms instead of 1
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import numpy as np
 import pytest
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,11 +82,11 @@ def interval_figure(labels: list[str], values: Array, deviation: Array, interval
 
 
 def svg_text(figure: Any) -> str:
-    """A figure as SVG text to stand in a page: without the lines before <svg>, and the same for the same figure."""
+    """A figure as SVG text to stand in a page: without what is before <svg> and without metadata."""
     import matplotlib
 
     file = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "sixd", "svg.fonttype": "none"}):
         figure.savefig(file, format="svg", metadata={"Date": None})
-    text = file.getvalue()
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
     return text[text.index("<svg") :]

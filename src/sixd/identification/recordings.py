@@ -154,7 +154,7 @@ def _checked(model: Model, given: Mapping[str, Any]) -> tuple[Array, Array, Arra
                 f"record: {name} has shape {x.shape}, expected ({wanted}{',' if not core else ''}) with n times."
             )
         x = x.astype(float)
-        bad = np.flatnonzero(~np.isfinite(x).reshape(len(x), -1).all(axis=1))
+        bad = np.flatnonzero(~np.isfinite(x).all(axis=tuple(range(1, x.ndim))))
         if len(bad):
             raise ScalarTypeError(
                 f"record: {name} is not finite in {len(bad)} of {len(x)} samples, first in sample {bad[0]}. Remove "
