@@ -29,7 +29,7 @@ class Identification:
     base : the base parameters as sums of standard ones: ``base.formulas``, ``base.labels``.
     base_values, base_covariance : (r,), (r, r): the least-squares estimate, and its covariance.
     parameters : (p,) standard parameters, in the order of ``base.names``; realisable, unless ``consistent`` was False.
-    noise : (nv,) standard deviations of tau, or their covariance (nv, nv), as given or as estimated.
+    noise : (nv,) standard deviations of tau after the filter of a recording, or their covariance (nv, nv).
     samples : the measured q, qd, qdd and tau (n, …).
     model : the model with the identified parameters.
     """
@@ -57,7 +57,7 @@ class Identification:
     @property
     def degrees(self) -> int:
         """Degrees of freedom: measured torques less base parameters."""
-        return int(self.samples.tau.size - len(self.base))
+        return int(self.samples.torques.size - len(self.base))
 
     def intervals(self, level: float = 0.95) -> Array:
         """(r, 2): the confidence interval of each base parameter, by Student's distribution."""
@@ -65,17 +65,17 @@ class Identification:
 
     @cached_property
     def predicted(self) -> Array:
-        """(n, nv): the torques that the base parameters give for the measured motion."""
-        found = [
-            self.base.columns.known(*block[:3]) + self.base.regressor(*block[:3]) @ self.base_values
-            for block in self.samples.blocks()
-        ]
-        return np.concatenate(found)
+        """(m, nv): torques of the measured motion by the base parameters, after the filter of a recording."""
+
+        def torques(q: Array, qd: Array, qdd: Array) -> Array:
+            return self.columns.known(q, qd, qdd) + self.base.regressor(q, qd, qdd) @ self.base_values
+
+        return np.concatenate([tau for _, tau in self.samples.through(torques)])
 
     @cached_property
     def residuals(self) -> Array:
-        """(n, nv): measured less predicted torques."""
-        return self.samples.tau - self.predicted
+        """(m, nv): measured less predicted torques, after the filter of a recording."""
+        return self.samples.torques - self.predicted
 
     def _passive(self, kind: str) -> Array:
         kinds = self.columns.kinds
@@ -109,7 +109,7 @@ class Identification:
     def __repr__(self) -> str:
         return (
             f"<Identification of {self.model.name!r}: {len(self.base)} base parameters from "
-            f"{len(self.samples.tau)} samples>"
+            f"{len(self.samples.torques)} samples>"
         )
 
 
@@ -146,7 +146,8 @@ def fit(
         (all standard ones, realisable), ``.model``, ``.to_urdf()``, ``.predicted``, ``.residuals``, ``.noise``,
         ``.condition`` of the weighted regressor.
 
-    The noise of q, qd and qdd is not modelled: filter measurements by ``sixd.identification.record``. Raises
+    The noise of q, qd and qdd is not modelled: filter measurements by ``sixd.identification.record``. The filter of a
+    recording is applied to the torques and to each column of the regressor alike, so that it causes no bias. Raises
     SingularError, with names of parameters, if the motion does not excite all of them.
 
     >>> import numpy as np, sixd
@@ -158,8 +159,7 @@ def fit(
     """
     columns = make_columns("fit", model, friction, armature)
     method = checked_method("fit", consistent)
-    q, qd, qdd, tau = measured("fit", q, qd, qdd, tau)
-    samples = checked_samples("fit", model, q, qd, qdd, tau)
+    samples = checked_samples("fit", model, *measured("fit", q, qd, qdd, tau))
     given = checked_noise("fit", noise, model.nv)
     base = base_parameters(model, friction=[k for k in columns.kinds if k != "armature"], armature=armature)
     known = columns.known(*samples[:3])

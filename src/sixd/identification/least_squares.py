@@ -18,21 +18,38 @@ _BLOCK = 2000  # samples of which rows are held at a time: 2000 · 7 · 98 numbe
 _WORST = 1e9  # condition of the normalized columns beyond which parameters are taken as not excited
 _PASSES = 4  # of an estimate of the noise from residuals
 
-Regressor = Callable[..., Array]
+Regressor = Callable[[Array, Array, Array], Array]
+
+
+class Reduction(NamedTuple):
+    """A filter: ``apply`` takes signals (n, …) to fewer samples (m, …), and white noise to ``gain`` times as much."""
+
+    apply: Callable[[Array], Array]
+    gain: float
 
 
 class Samples(NamedTuple):
-    """Measured rows q (n, nq), qd, qdd and tau (n, nv)."""
+    """Measured rows q (n, nq), qd, qdd and tau (n, nv); torques and regressors pass through the same filter, if any."""
 
     q: Array
     qd: Array
     qdd: Array
     tau: Array
+    reduction: Reduction | None = None
 
-    def blocks(self) -> Iterator[Samples]:
-        """The rows in blocks."""
-        for k in range(0, len(self.tau), _BLOCK):
-            yield Samples(*(x[k : k + _BLOCK] for x in self))
+    @property
+    def torques(self) -> Array:
+        """(m, nv): the measured torques after the filter."""
+        return self.tau if self.reduction is None else self.reduction.apply(self.tau)
+
+    def through(self, function: Regressor) -> Iterator[tuple[slice, Array]]:
+        """Which of the torques, and function(q, qd, qdd) for them, in blocks; after the filter all at once."""
+        blocks = [slice(k, k + _BLOCK) for k in range(0, len(self.tau), _BLOCK)]
+        found = (function(self.q[block], self.qd[block], self.qdd[block]) for block in blocks)
+        if self.reduction is None:
+            yield from zip(blocks, found, strict=True)
+        else:
+            yield slice(None), self.reduction.apply(np.concatenate(list(found)))
 
 
 class Factor(NamedTuple):
@@ -63,7 +80,9 @@ def _triangle(rows: Array) -> Array:
     return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
-def checked_samples(where: str, model: Model, q: Any, qd: Any, qdd: Any, tau: Any) -> Samples:
+def checked_samples(
+    where: str, model: Model, q: Any, qd: Any, qdd: Any, tau: Any, reduction: Reduction | None = None
+) -> Samples:
     """The arrays as rows, leading dimensions flattened; raises for other shapes and numbers that are not finite."""
     found = []
     for name, x, width in (("q", q, model.nq), ("qd", qd, model.nv), ("qdd", qdd, model.nv), ("tau", tau, model.nv)):
@@ -81,15 +100,15 @@ def checked_samples(where: str, model: Model, q: Any, qd: Any, qdd: Any, tau: An
     if len(shapes) > 1:
         sizes = ", ".join(f"{n} {x.shape}" for n, x in zip(("q", "qd", "qdd", "tau"), found, strict=True))
         raise ShapeError(f"{where}: got {sizes}, expected as many samples of each.")
-    rows = Samples(*(x.reshape(-1, x.shape[-1]) for x in found))
-    for name, x in zip(rows._fields, rows, strict=True):
+    q, qd, qdd, tau = (x.reshape(-1, x.shape[-1]) for x in found)
+    for name, x in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
         bad = np.flatnonzero(~np.isfinite(x).all(axis=1))
         if len(bad):
             raise ScalarTypeError(
                 f"{where}: {name} is not finite in {len(bad)} of {len(x)} samples, first in sample {bad[0]}. Remove "
                 f"these samples from all arrays."
             )
-    return rows
+    return Samples(q, qd, qdd, tau, reduction)
 
 
 def checked_noise(where: str, noise: Any, nv: int) -> Array | None:
@@ -122,8 +141,9 @@ def factorize(regressor: Regressor, samples: Samples, noise: Array) -> Factor:
     """The factor of whitened rows; ``regressor(q, qd, qdd)`` is (n, nv, r)."""
     V = whitener(noise)
     R: Array | None = None
-    for block in samples.blocks():
-        rows = V @ np.concatenate([regressor(*block[:3]), block.tau[..., None]], axis=-1)
+    tau = samples.torques
+    for block, W in samples.through(regressor):
+        rows = V @ np.concatenate([W, tau[block][..., None]], axis=-1)
         rows = rows.reshape(-1, rows.shape[-1])
         R = _triangle(rows if R is None else np.concatenate([R, rows]))
     assert R is not None
@@ -140,11 +160,11 @@ def _estimated_noise(regressor: Regressor, samples: Samples, factor: Factor, noi
     """Standard deviations (nv,): those of the residuals, less the freedoms that the fit has taken from each torque."""
     x, inverse = factor.solve(), np.linalg.inv(factor.R)
     squares, taken = np.zeros((2, samples.tau.shape[1]))
-    for block in samples.blocks():
-        W = regressor(*block[:3])
-        squares += ((block.tau - W @ x) ** 2).sum(axis=0)
+    tau = samples.torques
+    for block, W in samples.through(regressor):
+        squares += ((tau[block] - W @ x) ** 2).sum(axis=0)
         taken += ((W @ inverse) ** 2).sum(axis=(0, 2)) / noise**2
-    return np.sqrt(squares / np.maximum(len(samples.tau) - taken, 1.0))
+    return np.sqrt(squares / np.maximum(len(tau) - taken, 1.0))
 
 
 def least_squares(
@@ -162,7 +182,7 @@ def least_squares(
     ``ridge`` (r,) adds a prior: deviations 1/ridge from zero. Without it SingularError is raised, with names of
     ``labels``, if the motion does not excite all parameters.
     """
-    count, nv = samples.tau.shape
+    count, nv = samples.torques.shape
     if count * nv <= len(labels):
         raise ShapeError(
             f"{where}: got {count} samples of {nv} torques, expected more than {-(-len(labels) // nv)} for "
@@ -179,8 +199,10 @@ def least_squares(
         return found
 
     if noise is not None:
+        if samples.reduction is not None:
+            noise = noise * samples.reduction.gain**noise.ndim  # deviations, or a covariance
         return factor_for(noise), noise
-    spread = np.sqrt((samples.tau**2).mean(axis=0))
+    spread = np.sqrt((samples.torques**2).mean(axis=0))
     noise = np.maximum(spread, least)
     for _ in range(_PASSES):
         new = np.maximum(_estimated_noise(regressor, samples, factor_for(noise), noise), least)

@@ -35,7 +35,7 @@ class Payload:
     parameters, covariance : (10,), (10, 10): m, hx hy hz, Ixx Iyy Izz Iyz Ixz Ixy about the frame's origin, of the
         least-squares estimate with a weak prior; the deviation of what the motion did not show is that of the prior.
     offset : (nv,) constant torques; zero if they were not estimated.
-    noise : (nv,) standard deviations of tau, or their covariance (nv, nv).
+    noise : (nv,) standard deviations of tau after the filter of a recording, or their covariance (nv, nv).
     model : the robot with the payload.
     """
 
@@ -76,18 +76,22 @@ class Payload:
 
     def intervals(self, level: float = 0.95) -> Array:
         """(10, 2): the confidence interval of each parameter."""
-        degrees = int(self.samples.tau.size) - len(self.parameters)
+        degrees = int(self.samples.torques.size) - len(self.parameters)
         return student_interval("intervals", self.parameters, self.deviation, degrees, level)
 
     @cached_property
     def predicted(self) -> Array:
-        """(n, nv): the torques of the robot with its payload."""
-        return inverse_dynamics(self.model, *self.samples[:3]) + self.offset
+        """(m, nv): the torques of the robot with its payload, after the filter of a recording."""
+
+        def torques(q: Array, qd: Array, qdd: Array) -> Array:
+            return inverse_dynamics(self.model, q, qd, qdd) + self.offset
+
+        return np.concatenate([tau for _, tau in self.samples.through(torques)])
 
     @cached_property
     def residuals(self) -> Array:
-        """(n, nv): measured less predicted torques."""
-        return self.samples.tau - self.predicted
+        """(m, nv): measured less predicted torques, after the filter of a recording."""
+        return self.samples.torques - self.predicted
 
     def __repr__(self) -> str:
         com = ", ".join(f"{x:.4g}" for x in self.com)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
+from sixd.identification.least_squares import Reduction
 from sixd.identification.tables import read_table
 from sixd.model.joints import Joint
 from sixd.model.model import Model, require_model
@@ -26,13 +27,18 @@ _PER_CUTOFF = 2.5  # samples that are kept in 1/cutoff: more of them would have 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recording:
-    """Samples of a motion: t (n,) [s], q (n, nq), qd, qdd and tau (n, nv); made by ``sixd.identification.record``."""
+    """Samples of a motion: t (n,) [s], q (n, nq), qd, qdd and tau (n, nv); made by ``sixd.identification.record``.
+
+    q, qd and qdd are filtered; tau is as measured. ``reduction`` is the filter for tau and for the columns of a
+    regressor, which also thins them; None without a cutoff.
+    """
 
     t: Array
     q: Array
     qd: Array
     qdd: Array
     tau: Array
+    reduction: Reduction | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -41,19 +47,19 @@ class Recording:
         return f"<Recording: {len(self)} samples, {self.t[-1] - self.t[0]:.4g} s, nv = {self.tau.shape[-1]}>"
 
 
-def measured(where: str, q: Any, qd: Any, qdd: Any, tau: Any) -> tuple[Any, Any, Any, Any]:
-    """The arrays of a call: those of a Recording in place of q, or as given."""
+def measured(where: str, q: Any, qd: Any, qdd: Any, tau: Any) -> tuple[Any, Any, Any, Any, Reduction | None]:
+    """The arrays of a call, and their filter: those of a Recording in place of q, or as given."""
     if isinstance(q, Recording):
         if qd is not None or qdd is not None or tau is not None:
             raise ScalarTypeError(f"{where}: got arrays beside a Recording, expected the recording alone.")
-        return q.q, q.qd, q.qdd, q.tau
+        return q.q, q.qd, q.qdd, q.tau, q.reduction
     lost = [name for name, x in (("qd", qd), ("qdd", qdd), ("tau", tau)) if x is None]
     if lost:
         raise ScalarTypeError(
             f"{where}: {' and '.join(lost)} is missing, expected q, qd, qdd and tau, or a Recording. "
             f"sixd.identification.record differentiates measured q."
         )
-    return q, qd, qdd, tau
+    return q, qd, qdd, tau, None
 
 
 def record(
@@ -74,8 +80,8 @@ def record(
     source : a file, .csv or .npz, or a mapping with t, q and tau; instead of the three arrays.
     t : (n,) times [s], increasing. Uneven times are interpolated to even ones by cubic splines.
     q, tau : (n, nq), (n, nv) measured positions and torques. Velocities are always computed from q.
-    cutoff : [Hz] beyond which nothing is kept of q and tau. About the tenth harmonic of a motion is usual. None: no
-        filter, for data without noise.
+    cutoff : [Hz] beyond which nothing is kept of q and, when parameters are fitted, of tau. About ten times the highest
+        frequency of the motion is usual. None: no filter, for data without noise.
     method : "filter" is a Butterworth filter of order 4 forwards and backwards, then central differences of order 4;
         at each end 1/cutoff is dropped. "spectral" is Fourier's series, for whole periods of a periodic motion.
     columns : of a .csv file, {"t": name, "q": [names], "tau": [names]}, if its header has not t, q.JOINT, tau.JOINT
@@ -83,8 +89,9 @@ def record(
 
     Returns
     -------
-    Recording : ``.t .q .qd .qdd .tau``. With a cutoff, samples are thinned to 2.5 in 1/cutoff: of filtered data more
-        would have the same noise again, and confidence intervals would be too small.
+    Recording : ``.t .q .qd .qdd .tau``, of which ``fit`` and ``payload`` filter the torques and the columns of the
+        regressor alike: friction that jumps is then rounded on both sides. They thin them to 2.5 samples in 1/cutoff:
+        more would have the same noise again, and confidence intervals would be too small.
     """
     require_model("record", model)
     _require_plain(model)
@@ -98,22 +105,38 @@ def record(
         raise ScalarTypeError(
             f"record: cutoff is {cutoff!r}, expected a frequency below {rate / 2:.4g} Hz, half the rate of the samples."
         )
+    if cutoff is None:
+        qd, qdd = _spectral(q, step, None, 2)[1:] if method == "spectral" else _differences(q, step)
+        inner = slice(None) if method == "spectral" else slice(2, -2)  # where differences are of full order
+        return Recording(t[inner], q[inner], qd[inner], qdd[inner], tau[inner])
+    reduction = _reduction(len(t), rate, float(cutoff), method)
     if method == "spectral":
-        q, qd, qdd = _spectral(q, step, cutoff, 2)
-        tau = _spectral(tau, step, cutoff, 0)[0]
-        edge = 0
+        q, qd, qdd = _spectral(q, step, float(cutoff), 2)
     else:
-        q, tau = (_filtered(x, rate, cutoff) for x in (q, tau))
+        q = _filtered(q, _sections(rate, float(cutoff)), rate / float(cutoff))
         qd, qdd = _differences(q, step)
-        edge = 2 if cutoff is None else max(2, round(_EDGE * rate / cutoff))
-    thin = 1 if cutoff is None else max(1, int(rate / (_PER_CUTOFF * cutoff)))
-    kept = slice(edge, len(t) - edge, thin)
-    if len(t[kept]) < _LEAST:
+    left = len(reduction.apply(t))
+    if left < _LEAST:
         raise ShapeError(
-            f"record: {len(t)} samples in {t[-1] - t[0]:.4g} s leave {len(t[kept])} after the filter, expected at "
-            f"least {_LEAST}. Measure longer, or raise the cutoff."
+            f"record: {len(t)} samples in {t[-1] - t[0]:.4g} s leave {left} after the filter, expected at least "
+            f"{_LEAST}. Measure longer, or raise the cutoff."
         )
-    return Recording(*(x[kept] for x in (t, q, qd, qdd, tau)))
+    return Recording(t, q, qd, qdd, tau, reduction)
+
+
+def _reduction(count: int, rate: float, cutoff: float, method: str) -> Reduction:
+    """The filter for torques and regressors of that many samples."""
+    thin = max(1, int(rate / (_PER_CUTOFF * cutoff)))
+    if method == "spectral":
+        kept = 2 * int(cutoff * count / rate) + 1  # sines, cosines and the mean
+        return Reduction(lambda x: _spectral(x, 1 / rate, cutoff, 0)[0][::thin], float(np.sqrt(kept / count)))
+    from scipy.signal import freqz_sos
+
+    sections = _sections(rate, cutoff)
+    edge = max(2, round(_EDGE * rate / cutoff))
+    gain = np.sqrt((np.abs(freqz_sos(sections, 4096)[1]) ** 4).mean())
+    inner = slice(edge, -edge, thin)
+    return Reduction(lambda x: _filtered(x, sections, rate / cutoff)[inner], float(gain))
 
 
 def _require_plain(model: Model) -> None:
@@ -192,15 +215,18 @@ def _even(t: Array, step: float, arrays: list[Array]) -> tuple[Array, list[Array
     return even, [CubicSpline(t, x)(even) for x in arrays]
 
 
-def _filtered(x: Array, rate: float, cutoff: float | None) -> Array:
-    if cutoff is None:
-        return x
-    from scipy.signal import butter, sosfiltfilt
+def _sections(rate: float, cutoff: float) -> Array:
+    """Butterworth's filter."""
+    from scipy.signal import butter
 
-    sections = butter(_ORDER, cutoff, fs=rate, output="sos")
-    # past the ends the signal goes on as its mirror image: for as long as the filter remembers
-    padding = min(len(x) - 1, int(3 * rate / cutoff))
-    return sosfiltfilt(sections, x, axis=0, padlen=padding)
+    return np.asarray(butter(_ORDER, cutoff, fs=rate, output="sos"))
+
+
+def _filtered(x: Array, sections: Array, memory: float) -> Array:
+    """The signals (n, …) filtered forwards and backwards; past their ends they go on as their mirror images."""
+    from scipy.signal import sosfiltfilt
+
+    return np.asarray(sosfiltfilt(sections, x, axis=0, padlen=min(len(x) - 1, int(3 * memory))))
 
 
 def _differences(q: Array, step: float) -> tuple[Array, Array]:
@@ -218,7 +244,7 @@ def _spectral(x: Array, step: float, cutoff: float | None, order: int) -> list[A
     frequency = np.fft.rfftfreq(count, step)
     waves = np.fft.rfft(x, axis=0)
     waves[frequency > (np.inf if cutoff is None else cutoff)] = 0
-    slope = 2j * np.pi * frequency[:, None]
+    slope = 2j * np.pi * frequency.reshape(-1, *[1] * (x.ndim - 1))
     if count % 2 == 0:
         slope[-1] = 0  # the sign of the fastest wave is not known
     return [np.fft.irfft(waves * slope**k, n=count, axis=0) for k in range(order + 1)]

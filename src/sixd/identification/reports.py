@@ -50,7 +50,7 @@ def report(result: Identification | Payload, path: str | os.PathLike[str], *, le
     contents = _of_fit(result, level) if isinstance(result, Identification) else _of_payload(result, level)
     title, facts, tables, shown = contents
     figures = {
-        "torques": svg_text(torque_figure(result.model, result.samples.tau, result.predicted)),
+        "torques": svg_text(torque_figure(result.model, result.samples.torques, result.predicted)),
         "parameters": svg_text(interval_figure(*shown)),
     }
     failure = f"report: cannot write {str(path)!r}"
@@ -78,7 +78,7 @@ def _of_fit(result: Identification, level: float) -> Contents:
                 zip(columns.names, result.parameters, columns.values, columns.units, strict=True)]  # fmt: skip
     how = {"lmi": "realisable, by a semidefinite program", "log-det": "realisable, by log-det divergence"}
     facts = [
-        f"{len(result.samples.tau)} samples of {result.model.nv} torques",
+        f"{len(result.samples.torques)} samples of {result.model.nv} torques",
         f"{len(result.base)} base parameters of {len(columns.names)} standard ones",
         f"condition number of the weighted regressor: {result.condition:.4g}",
         f"standard parameters: {how.get(str(result.consistent), 'nearest to the prior, not made realisable')}",
@@ -104,7 +104,7 @@ def _of_payload(result: Payload, level: float) -> Contents:
     ]
     com = ", ".join(f"{x:.5g} ± {2 * s:.2g}" for x, s in zip(result.com, result.com_deviation, strict=True))
     facts = [
-        f"{len(result.samples.tau)} samples of {result.model.nv} torques",
+        f"{len(result.samples.torques)} samples of {result.model.nv} torques",
         f"mass: {result.mass:.5g} ± {2 * result.mass_deviation:.2g} kg",
         f"centre of mass in {result.frame}: ({com}) m",
     ]
@@ -121,7 +121,7 @@ def _of_payload(result: Payload, level: float) -> Contents:
 
 def _torque_table(result: Identification | Payload) -> Table:
     noise = result.noise if result.noise.ndim == 1 else np.sqrt(np.diag(result.noise))
-    tau, left = (np.sqrt((x**2).mean(axis=0)) for x in (result.samples.tau, result.residuals))
+    tau, left = (np.sqrt((x**2).mean(axis=0)) for x in (result.samples.torques, result.residuals))
     lines = [
         [label.name, _number(a), _number(b), _percent(b, a), _number(s), label.unit]
         for label, a, b, s in zip(labels_of(result.model).tau, tau, left, noise, strict=True)
