@@ -166,7 +166,7 @@ def _launches(report: Report, model: sixd.Model) -> None:
     try:
         import torch
 
-        import sixd.torch
+        from sixd import torch as operators
     except ImportError:
         report.paragraph("PyTorch is not installed.")
     else:
@@ -174,7 +174,7 @@ def _launches(report: Report, model: sixd.Model) -> None:
         target = torch.empty((64, model.nv), dtype=torch.float64, device="cuda")
         table += [
             ["PyTorch, out=", lambda: sixd.inverse_dynamics(model, *tensors, out=target)],
-            ["sixd.torch (torch.library)", lambda: sixd.torch.inverse_dynamics(model, *tensors)],
+            ["sixd.torch (torch.library)", lambda: operators.inverse_dynamics(model, *tensors)],
             ["PyTorch's own: a + b, out=", lambda: torch.add(tensors[1], tensors[2], out=target)],
         ]
     report.table(["call", "us"], [[title, f"{_host_seconds(work) * 1e6:.1f}"] for title, work in table])

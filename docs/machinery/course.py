@@ -63,6 +63,7 @@ def shortcomings(page: Page) -> list[str]:
         "a drawing (sixd.draw)": "sixd.draw(" not in source,
         "an assert in a cell": not asserts,
         "an exercise": not exercises,
+        "a motion (sixd.view)": "sixd.view(" not in source,
         "the rows it works (cases: […] in its metadata)": not page.listed("cases"),
     }
     return [what for what, is_missing in missing.items() if is_missing]

@@ -179,7 +179,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def _scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Scripts only where they are used: that of exercises, and that of frames."""
+    """Scripts only where they are used: those of exercises, of frames, and of formulas within a line."""
     if tree is None:
         return
     # sphinx marks words that were searched for, in titles of drawings too, and asks for their extent: they have none
@@ -188,3 +188,5 @@ def _scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], tre
         app.add_js_file("exercise.js", loading_method="defer")
     if any("<iframe" in node.astext() for node in tree.findall(nodes.raw)):
         app.add_js_file("frames.js", loading_method="defer")
+    if any(tree.findall(nodes.math)):
+        app.add_js_file("formulas.js", loading_method="defer")

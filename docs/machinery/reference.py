@@ -18,7 +18,15 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "models",
         "Models and files",
-        ("sixd.model.model", "sixd.model.builder", "sixd.model.parts", "sixd.io", "sixd.api.check_model"),
+        (
+            "sixd.model.model",
+            "sixd.model.builder",
+            "sixd.model.parts",
+            "sixd.io",
+            "sixd.api.check_model",
+            "sixd.api.compare_models",
+            "sixd.api.comparison",
+        ),
     ),
     (
         "bodies",

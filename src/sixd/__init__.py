@@ -8,6 +8,8 @@ from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
 from sixd.api.bodies import joint_reactions
 from sixd.api.check_model import check
+from sixd.api.compare_models import compare
+from sixd.api.comparison import Comparison, Difference
 from sixd.api.constraints import (
     assemble,
     constrained_dynamics,
@@ -90,7 +92,7 @@ from sixd.forces.joint_limits import JointLimits
 from sixd.forces.rigid_ground import RigidGround
 from sixd.forces.rigid_limits import RigidLimits
 from sixd.forces.spring_damper import SpringDamper
-from sixd.io import from_dh, load, to_urdf
+from sixd.io import from_dh, load, to_mjcf, to_urdf
 from sixd.model import (
     Constraint,
     Cylindrical,
@@ -150,6 +152,7 @@ __all__ = [
     "Applied",
     "AssemblyError",
     "CacheWarning",
+    "Comparison",
     "CompileWarning",
     "Constraint",
     "Coupling",
@@ -157,6 +160,7 @@ __all__ = [
     "DeviceError",
     "DeviceKernel",
     "DeviceTrajectory",
+    "Difference",
     "Distance",
     "Drawing",
     "Equations",
@@ -227,6 +231,7 @@ __all__ = [
     "check",
     "christoffel",
     "clear_cache",
+    "compare",
     "compile",
     "composite_inertia",
     "cone",
@@ -297,6 +302,7 @@ __all__ = [
     "sphere",
     "step",
     "step_derivatives",
+    "to_mjcf",
     "to_urdf",
     "tube",
     "velocity",

@@ -77,7 +77,7 @@ def test_a_cuda_graph():
     out, stream = torch.empty_like(tau), torch.cuda.Stream()
 
     def work():
-        st.forward_dynamics(model, q, qd, tau, out=out)
+        st.inverse_dynamics(model, q, qd, tau, out=out)
         return st.rollout(model, q, qd, out[:, None].expand(-1, 3, -1), DT).q
 
     stream.wait_stream(torch.cuda.current_stream())

@@ -405,7 +405,8 @@ def test_a_kernel_is_freed_with_its_code():
     kernels = [sixd.compile(sixd.mass_matrix, sixd.zoo.planar(2)) for _ in range(3)]
     for x in kernels:
         x(np.zeros(2))
-    watched = [weakref.ref(x) for x in kernels] + [weakref.ref(x._routines[False]) for x in kernels]
+    watched = [weakref.ref(x) for kernel in kernels for x in (kernel, *kernel._routines.values())]
+    assert len(watched) == 6
     del kernels, x
     gc.collect()
     assert not any(reference() for reference in watched)

@@ -238,6 +238,8 @@ def test_index_sets_agree_with_each_other(seed):
 def test_index_sets_refuse_what_is_not_a_parent_array():
     with pytest.raises(sixd.ModelError, match=r"kappa: lambda\(2\) is 2, expected 0 to 1"):
         sv.kappa([0, 2])
+    with pytest.raises(sixd.ShapeError, match="mu: lambda is .*, expected a vector of numbers"):
+        sv.mu([0, [1]])
     with pytest.raises(sixd.ModelError, match=r"mu: lambda\(1\) is -1"):
         sv.mu([-1])
     with pytest.raises(sixd.ScalarTypeError, match="depth: lambda"):

@@ -21,6 +21,7 @@ from sixd.viewer.bodies.meshes import (
     split_creases,
     weld,
 )
+from sixd.viewer.bodies.sticks import joint_pieces
 from sixd.viewer.scene import motions
 from sixd.viewer.scene.motions import thinned
 from sixd.viewer.scene.plots import Bins
@@ -685,3 +686,21 @@ def test_a_camera_is_given_in_world_axes():
     assert np.allclose(camera["position"], [0, -5, 1])
     assert np.allclose(camera["up"], [0, 0, 1])
     assert camera["target"] == [0, 0, 0]
+
+
+def test_a_camera_that_only_follows_a_body():
+    """The page then chooses where it stands."""
+    camera = make_scene(P, camera={"track": "rod1"})["camera"]
+    assert camera["track"] == "rod1"
+    assert camera["position"] is None
+
+
+def test_a_pinion_without_a_shape_shows_its_turn():
+    """Of a plain disc one could not see that it turns: a spoke goes with it, wider than the disc."""
+    builder = sixd.ModelBuilder("pinion")
+    builder.add_body(
+        "pinion", "world", sixd.RackAndPinion(0.3), inertia=sixd.Inertia(1.0, (0, 0, -0.1), (0.02, 0.01, 0.01))
+    )
+    model = builder.build()
+    kinds = [piece.kind for piece in joint_pieces(model, 1, 0.01, 1.0) if piece.body == 1]
+    assert kinds == ["cylinder", "box"]

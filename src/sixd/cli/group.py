@@ -17,6 +17,8 @@ COMMANDS = {
     "demo": "A tour: a robot, its equations, its speed, its motion, and a page to look at.",
     "info": "What a robot consists of: its tree, limits, masses, frames, constraints.",
     "check": "What is wrong or doubtful in a robot file, and how to fix it.",
+    "convert": "Write a robot as a file of another format: URDF or MJCF.",
+    "compare": "Where two descriptions of a robot differ, in their parts and in their dynamics.",
     "simulate": "Simulate a robot, report how well energy was conserved, save the motion.",
     "view": "Look at a robot, or at a motion of it, in the browser.",
     "equations": "The equations of motion in closed form.",
@@ -110,8 +112,8 @@ def make_group(version: str) -> Group:
     return click.version_option(version, prog_name="sixd")(group)
 
 
-_HELP = """Robot dynamics from the command line: look into a robot file, find its faults, simulate it, see it move,
-print its equations, export its functions as C.
+_HELP = """Robot dynamics from the command line: look into a robot file, find its faults, convert it, simulate it,
+see it move, print its equations, export its functions as C.
 
 A ROBOT is a file (URDF, MJCF, or a spatial_v2 model in .mat), a name of the zoo (`sixd info` lists them; `zoo:NAME` if
 a file has the same name), or - for a file from standard input. `sixd COMMAND --help` explains each command, with

@@ -75,6 +75,12 @@ def _reordered(order: list[int], A: Array) -> Rule:
     return Rule(len(order), to_q, lambda q: q[..., back], lambda q: A)
 
 
+def permuted(order: list[int]) -> Rule:
+    """Return the rule where the other's entry k is sixd's entry ``order[k]``, of q and of qd alike."""
+    back, A = np.argsort(order), np.eye(len(order), dtype=int)[order]
+    return Rule(len(order), lambda q: q[..., order], lambda q: q[..., back], lambda q: A)
+
+
 def _planar_rule() -> Rule:
     """Return the rule from (θ, x, y) and its rate to (x, y, cos θ, sin θ) and (vx, vy, ω) along the body's axes."""
 

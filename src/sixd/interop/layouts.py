@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.interop.joints import (
     CONTINUOUS,
@@ -18,8 +20,10 @@ from sixd.interop.joints import (
     SPHERICAL_XYZW,
     Rule,
     mujoco_free,
+    permuted,
 )
 from sixd.io.mjcf.compiled import BALL, FREE, HINGE, SLIDE, complete_names
+from sixd.io.mjcf.parts import SLIDES_AND_BALL, Part, parts_of
 from sixd.model import Free, Model, Planar, Prismatic, Revolute, Spherical
 from sixd.model.model import require_model
 
@@ -31,7 +35,6 @@ _PINOCCHIO: dict[type, tuple[str, Rule]] = {
     Free: ("JointModelFreeFlyer", FREE_FLYER),
     Planar: ("JointModelPlanar", PLANAR),
 }
-_MUJOCO: dict[type, int] = {Revolute: HINGE, Prismatic: SLIDE, Spherical: BALL, Free: FREE}
 _MUJOCO_NAMES = {FREE: "free", BALL: "ball", SLIDE: "slide", HINGE: "hinge"}
 
 
@@ -117,29 +120,47 @@ def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> Rule:
 def mujoco_layout(where: str, model: Model, other: Any) -> Layout:
     """Return the layout of a ``mujoco.MjModel``, or of one with the model's own order."""
     require_model(where, model)
-    rules = [(i, _mujoco_rule(where, model, i)) for i in model.bodies]
     if other is None:
-        return _in_sequence(model, rules)
+        alone = {i: parts[:1] if len(parts) == 1 else () for i, parts in enumerate(map(parts_of, model.joints))}
+        return _in_sequence(model, [(i, _mujoco_rule(where, model, i, alone[i])) for i in model.bodies])
     if not hasattr(other, "jnt_type"):
         raise ScalarTypeError(f"{where}: mujoco_model is a {type(other).__name__}, expected a mujoco.MjModel.")
     numbers = {name: k for k, name in enumerate(complete_names(other, "jnt", "joint"))}
+    found = {i: _mujoco_parts(model, i, numbers) for i in model.bodies}
+    rules = {i: _mujoco_rule(where, model, i, parts) for i, parts in found.items()}
+    # a joint of several parts counts as the first of them
+    for i, parts in found.items():
+        several = [numbers.pop(part.name(model.joint_names[i - 1]), None) for part in parts if part.suffix]
+        if several and several[0] is not None:
+            numbers[model.joint_names[i - 1]] = several[0]
     _match_names(where, model, "the MuJoCo model", numbers)
     entries = []
-    for i, rule in rules:
-        k = numbers[model.joint_names[i - 1]]
-        kind = int(other.jnt_type[k])
-        if kind != _MUJOCO[type(model.joints[i])]:
-            raise _different(where, model, i, f"a {_MUJOCO_NAMES.get(kind, kind)} joint of MuJoCo's")
-        entries.append(_entry(model, i, rule, int(other.jnt_qposadr[k]), int(other.jnt_dofadr[k])))
+    for i, parts in found.items():
+        first = numbers[model.joint_names[i - 1]]
+        for k, part in enumerate(parts, start=first):
+            kind = _MUJOCO_NAMES.get(int(other.jnt_type[k])) if k < len(other.jnt_type) else None
+            if kind != part.kind:
+                raise _different(where, model, i, f"a {kind} joint of MuJoCo's")
+        entries.append(_entry(model, i, rules[i], int(other.jnt_qposadr[first]), int(other.jnt_dofadr[first])))
     return Layout(entries, other.nq, other.nv)
 
 
-def _mujoco_rule(where: str, model: Model, i: int) -> Rule:
+def _mujoco_parts(model: Model, i: int, theirs: Mapping[str, int]) -> tuple[Part, ...]:
+    """Return the parts of joint i in MuJoCo's model, as ``to_mjcf`` names them; a free joint may be one or four."""
+    name = model.joint_names[i - 1]
+    if isinstance(model.joints[i], Free) and name not in theirs and SLIDES_AND_BALL[0].name(name) in theirs:
+        return SLIDES_AND_BALL
+    return parts_of(model.joints[i])
+
+
+def _mujoco_rule(where: str, model: Model, i: int, parts: tuple[Part, ...]) -> Rule:
     joint = model.joints[i]
-    if type(joint) not in _MUJOCO:
+    if not parts or any(part.multiplier is not None for part in parts):
         raise _lacking(where, model, i, "MuJoCo")
+    if parts is SLIDES_AND_BALL:
+        return mujoco_free(np.eye(4))  # in the frame of the joint
     if not isinstance(joint, Free):
-        return SAME_BALL if isinstance(joint, Spherical) else SAME
+        return SAME_BALL if isinstance(joint, Spherical) else permuted([part.q.start for part in parts])
     if model.parent[i] != 0:
         raise ModelError(
             f"{where}: the free joint {model.joint_names[i - 1]!r} is on body "

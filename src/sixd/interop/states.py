@@ -61,7 +61,8 @@ def to_mujoco(
     ----------
     q : (…, nq); qd, qdd, tau : (…, nv) or None, in sixd's conventions.
     mujoco_model : the ``mujoco.MjModel``; joints are matched by name (an unnamed one as ``sixd.load`` calls it, such as
-        ``joint7``). Without it the order is sixd's own, which is MuJoCo's for a model read from MJCF.
+        ``joint7``), those of several freedoms by the names that ``sixd.to_mjcf`` gives their parts. Without it the
+        order is sixd's own, which is MuJoCo's for a model read from MJCF.
 
     Returns
     -------

@@ -2,4 +2,5 @@
 
 from sixd.io.dh import from_dh
 from sixd.io.loading import load
+from sixd.io.mjcf.writer import to_mjcf
 from sixd.io.urdf.writer import to_urdf

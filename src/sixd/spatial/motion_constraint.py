@@ -45,7 +45,8 @@ class ConstrainedBody:
 
     def alpha_rate(self, f: Any) -> Array:
         """α̇ (nf,) with H α̇ + C = Sᵀf."""
-        return _tidy(_solved(self.H, self.S.T @ _vector("ConstrainedBody.alpha_rate", "f", f, 6) - self.C))
+        where = "ConstrainedBody.alpha_rate"
+        return _tidy(_solved(where, self.H, self.S.T @ _vector(where, "f", f, 6) - self.C))
 
     def constraint_force(self, f: Any) -> Array:
         """f_c (6,) = I a + v×*I v - f: the force of the constraint, in the span of T."""
@@ -83,21 +84,21 @@ def constrained_body(inertia: Any, S: Any, alpha: Any = None, *, S_rate: Any = N
         raise ShapeError(f"{where}: S_rate has shape {rate.shape}, expected {S.shape}, that of S.")
     if is_object(I, S, alpha, rate):
         I, S, alpha, rate = (exact(x) for x in (I, S, alpha, rate))
-    T = force_subspace(S)
+    T = force_subspace(S, where=where)
     v, c = S @ alpha, rate @ alpha
     net = I @ c + crf(v) @ (I @ v)
     H, C = S.T @ I @ S, S.T @ net
-    Phi = S @ _solved(H, S.T)
+    Phi = S @ _solved(where, H, S.T)
     v, c, H, C, Phi, b = (_tidy(x) for x in (v, c, H, C, Phi, c - Phi @ net))
     return ConstrainedBody(I, S, alpha, v, c, H, C, Phi, b, T)
 
 
-def force_subspace(S: Any) -> Array:
+def force_subspace(S: Any, *, where: str = "force_subspace") -> Array:
     """T (6, 6 - nf) with SᵀT = 0 for a motion subspace S (6, nf): the forces that do no work on S.
 
     By elimination: columns are unit vectors where S has single entries. Of symbols, denominators are cleared.
     """
-    S = _subspace("force_subspace", S)
+    S = _subspace(where, S)
     rows, left = [list(r) for r in S.T], list(range(S.shape[1]))
     pivots: list[tuple[int, int]] = []
     symbolic = is_object(S)
@@ -109,7 +110,7 @@ def force_subspace(S: Any) -> Array:
         )
         if _weight(rows[i][j], symbolic) <= _RANK * largest:
             raise SingularError(
-                f"force_subspace: S has rank {len(pivots)}, expected {S.shape[1]}, the number of its columns. Leave "
+                f"{where}: S has rank {len(pivots)}, expected {S.shape[1]}, the number of its columns. Leave "
                 f"out columns that depend on others."
             )
         rows[i] = [_short(x / rows[i][j]) for x in rows[i]]
@@ -140,7 +141,7 @@ def relative_inertia(A: Any, B: Any) -> Array:
     A, B = _matrix("relative_inertia", "A", A), _matrix("relative_inertia", "B", B)
     if is_object(A, B):
         A, B = exact(A), exact(B)
-        return _tidy(A @ _solved(A + B, B))
+        return _tidy(A @ _solved("relative_inertia", A + B, B))
     total = A + B
     if not np.isfinite(total).all():
         raise ModelError("relative_inertia: A or B has entries that are not finite, expected finite numbers.")
@@ -182,22 +183,22 @@ def _vector(where: str, what: str, x: Any, n: int) -> Array:
     return x
 
 
-def _solved(A: Array, B: Array) -> Array:
+def _solved(where: str, A: Array, B: Array) -> Array:
     """A⁻¹ B; SymPy's for symbols."""
     if not is_object(A, B):
         try:
             return np.linalg.solve(A.astype(float), B.astype(float))
         except np.linalg.LinAlgError:
             raise SingularError(
-                f"the matrix {A.tolist()} is singular, expected an inertia along every freedom. Give the body a "
-                f"mass, or extent."
+                f"{where}: the matrix {A.tolist()} is singular, expected an inertia along every freedom. Give the body "
+                f"a mass, or extent."
             ) from None
     import sympy
 
     M = sympy.Matrix(A)
     det = _short(M.det(method="berkowitz"))
     if det == 0:
-        raise SingularError(f"the matrix {M.tolist()} is singular, expected an inertia along every freedom.")
+        raise SingularError(f"{where}: the matrix {M.tolist()} is singular, expected an inertia along every freedom.")
     found = M.adjugate() * sympy.Matrix(B) / det
     return _tidy(np.array(found.tolist(), dtype=object).reshape(B.shape))
 

@@ -154,8 +154,8 @@ def view(
     block : True waits in this call until Ctrl-C or ``close``; False never waits. None waits at the end of a script, but
         not if it ends with a traceback, if ``open_browser`` is False, without a terminal, in notebooks and other
         interactive sessions, and in tests.
-    camera : "position", "target", "up" (3,) in world axes and "track", a body to follow; the page chooses a view if
-        omitted.
+    camera : "position", "target", "up" (3,) in world axes and "track", a body to follow; without a position, the page
+        chooses the view.
     title : title of the page; the model's name if omitted.
     live : whether the page simulates. The arguments below are for live pages alone; q is then the start.
     qd : (nv,) the velocity at the start; None: at rest.

@@ -57,7 +57,7 @@ def robot_argument(*, required: bool = True) -> Callable[[Callable[..., Any]], C
     """Return a decorator that adds ROBOT and its options, which the function gets as one ``source``, or None."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @click.argument("robot", required=required, shell_complete=_complete)
+        @click.argument("robot", required=required, shell_complete=complete)
         @click.option("--floating-base", is_flag=True, help="Let the root link of a URDF move freely in space.")
         @click.option("--package-dir", "package_dirs", multiple=True, metavar="FOLDER", help=_PACKAGE_DIR)
         @functools.wraps(function)
@@ -122,7 +122,7 @@ def _files(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir() if p.suffix.lower() in _ENDINGS)
 
 
-def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """Return completions for the shell: names of the zoo, then files."""
     from click.shell_completion import CompletionItem
 

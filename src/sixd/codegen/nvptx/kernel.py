@@ -23,9 +23,11 @@ FLAG = Type("i1")
 # operations of a program that is rolled. NVIDIA's assembler takes 3.7 s for 10,500 operations that are not, in float64,
 # of a humanoid's forward dynamics, and 1.7 s if they are
 FROM = 12_000
-# angles that are tested together for huge ones, in float64, with all of them in registers: ABA of a nine-joint arm
-# 2.95e9 rows a second on an H200 instead of 2.5e9, but RNEA of a humanoid with 32 joints 1.08e9 instead of 1.28e9. In
-# float32 they are better tested one by one: RNEA of a six-joint arm 3.4e10 instead of 3.0e10
+# angles of a program whose rare functions are written into the code: with more they are called. On an H200, written and
+# called: ABA of a six-joint arm in float32 1.7e10 and 1.36e10 rows a second, but RNEA of a humanoid with 32 joints in
+# float64 6.0e8 and 1.30e9, its mass matrix in float32 3.9e8 and 7.8e8. In float64 so few angles are tested together for
+# huge ones, with all of them in registers: ABA of a nine-joint arm 2.95e9 instead of 2.5e9, but RNEA of the humanoid
+# 1.08e9 instead of 1.28e9. In float32 they are better tested one by one: RNEA of a six-joint arm 3.4e10, not 3.0e10
 MOST_ANGLES = 16
 
 
@@ -34,7 +36,8 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
 
     Rows are suspect where the sum of squares of the outputs is above ``limit`` or NaN.
     """
-    module = Module(on_gpu=True, reciprocal=reciprocal, calls_rare=False)
+    few = len(angles_of(program)) <= MOST_ANGLES
+    module = Module(on_gpu=True, reciprocal=reciprocal, calls_rare=not few)
     code, type = Code(module), Type(KINDS[dtype])
     assert layout == "rows" or can_be_strided(program)
     shared = shared_bytes(program, dtype, layout)
@@ -45,7 +48,7 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
         memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program)
         memory.begin()
         body = Body(program, code, type, memory, order_of(program, memory))
-        if dtype == "float64" and len(angles_of(program)) <= MOST_ANGLES:
+        if dtype == "float64" and few:
             body.test_angles()
         found = body.write(limit)
         memory.finish()

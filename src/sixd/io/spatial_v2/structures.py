@@ -178,7 +178,10 @@ def cells(field: Any) -> int:
 
 def parents(where: str, name: str, value: Any, n: int | None = None) -> tuple[int, ...]:
     """Return a parent array λ, checked: 0 ≤ λ(i) < i, counting from 1."""
-    x = np.asarray(value)
+    try:
+        x = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        raise ShapeError(f"{where}: {name} is {value!r}, expected a vector of numbers.") from None
     array = vector(where, name, x, x.size if n is None else n)
     for i, p in enumerate(array.tolist(), start=1):
         if not 0 <= p < i or p != int(p):

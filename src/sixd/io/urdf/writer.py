@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 
-from sixd.atomic import write_together
 from sixd.errors import ModelError, ModelWarning
+from sixd.io.writing import base_frame, numbers, quoteattr, require_writable, write_text
 from sixd.model import Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
-from sixd.model.model import require_model
 from sixd.model.parts import SHAPE_SIZES
 from sixd.spatial.rotation import rotation_to_rpy
 from sixd.spatial.scalar import Array
@@ -28,11 +26,7 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     cannot hold: cones, ellipsoids, planes, lines, and meshes without a file. Where a body's named frame is not on its
     joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
     """
-    require_model("to_urdf", model)
-    model.require_numeric("to_urdf")
-    for name in (model.name, *model.frames, *model.joint_names):
-        if not all(c.isprintable() for c in name):
-            raise ModelError(f"to_urdf: the name {name!r} has a control character, which XML cannot hold. Rename it.")
+    require_writable("to_urdf", model)
     if not np.array_equal(model.gravity, [0, 0, -9.81]):
         message = (
             f"to_urdf: gravity {model.gravity.tolist()} is not in the file; use model.with_gravity after reading it."
@@ -44,17 +38,14 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
         warnings.warn(message, ModelWarning, stacklevel=2)
     mimics = _mimics(model)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]
-    base = _base_frame(model)
+    base = base_frame(model)
     for i, name in enumerate(("world", *model.body_names)):
         inertial = [] if base and i == 0 else _inertial(model, name)
         lines += _link(name, inertial, [v for v in model.visuals if v.body == i])
     for name in model.joint_names:
         lines += _joint(model, model.joint(name), mimics.get(name))
     lines += _fixed_frames(model, base)
-    text = "\n".join([*lines, "</robot>", ""])
-    if path is not None:
-        write_together({Path(path): text}, f"cannot write {str(path)!r}")
-    return text
+    return write_text("\n".join([*lines, "</robot>", ""]), path)
 
 
 def _mimics(model: Model) -> dict[str, Mimic]:
@@ -68,18 +59,11 @@ def _mimics(model: Model) -> dict[str, Mimic]:
 
 def _numbers(values: object) -> str:
     """Return numbers as a quoted attribute; infinity, which other readers refuse, becomes the largest float."""
-    finite = np.clip(np.atleast_1d(np.asarray(values, dtype=float)), -sys.float_info.max, sys.float_info.max)
-    return quoteattr(" ".join(repr(float(x)) for x in finite))
+    return numbers(np.clip(np.asarray(values, dtype=float), -sys.float_info.max, sys.float_info.max))
 
 
 def _origin(pose: Array) -> str:
     return f"<origin xyz={_numbers(pose[:3, 3])} rpy={_numbers(rotation_to_rpy(pose[:3, :3]))}/>"
-
-
-def _base_frame(model: Model) -> str | None:
-    """Return the first frame on the world: its link gets the inertia fixed there, as other readers drop the world's."""
-    on_world = (name for name, f in model.frames.items() if not f.body and not name.startswith("joint:"))
-    return next((name for name in on_world if name != "world"), None)
 
 
 def _inertial(model: Model, body: str, frame: Array | None = None) -> list[str]:
@@ -202,9 +186,3 @@ def _fixed_frames(model: Model, base: str | None) -> list[str]:
         message = f"to_urdf: the frames {', '.join(moved)} are not on their joints and are written as NAME_frame."
         warnings.warn(message, ModelWarning, stacklevel=3)
     return lines
-
-
-def quoteattr(text: str) -> str:
-    """Return ``text`` as a quoted XML attribute. (Importing ``xml.sax.saxutils`` would load an HTTP client.)"""
-    escapes = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
-    return '"' + "".join(escapes.get(c, c) for c in text) + '"'

@@ -250,11 +250,13 @@ def joint_pieces(model: Model, i: int, r: float, size: float) -> list[Piece]:
     if isinstance(joint, RackAndPinion):
         radius = max(abs(float(joint.radius)), r)
         pinion = Piece(i, "cylinder", (radius, 2 * r), _rotated(turned_to((1, 0, 0))), color)
+        # a bar across the disc, thicker than it, shows its turn
+        spoke = Piece(i, "box", (2.4 * r, 0.3 * radius, 1.7 * radius), np.eye(4), (*body_color(i), 1.0))
         # the rack, on the parent body, below the pinion; its upper side is the pitch line
         low = make_pose(np.eye(3), np.array([0, 0, -float(joint.radius) - r]))
         length = 2 * max(0.6 * size, 4 * radius)
         T = np.asarray(model.placement[i], dtype=float) @ low
-        return [pinion, Piece(model.parent[i], "box", (2 * r, length, 2 * r), T, (*GROUND, 1.0))]
+        return [pinion, spoke, Piece(model.parent[i], "box", (2 * r, length, 2 * r), T, (*GROUND, 1.0))]
     if isinstance(joint, Planar):
         return [Piece(i, "box", (5 * r, 5 * r, 1.2 * r), _rotated(joint.plane), color)]
     return []

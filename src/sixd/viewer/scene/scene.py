@@ -235,6 +235,6 @@ def _camera(model: Model, camera: Mapping[str, Any], turn: Array) -> dict[str, A
         if point.shape != (3,) or point.dtype.kind not in "fiu" or not np.isfinite(point).all():
             raise ShapeError(f"view: the camera's {name} is {value!r}, expected three finite numbers.")
         found[name] = flat_list(turn[:3, :3] @ point)
-    if found["position"] is None:
+    if found["position"] is None and any(camera.get(name) is not None for name in ("target", "up")):
         raise ModelError("view: the camera has no position, expected three numbers [m].")
     return found

@@ -1,0 +1,89 @@
+"""``sixd convert``: a robot as a file of another format."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import warnings
+from pathlib import Path
+
+import click
+
+import sixd
+from sixd.cli.arguments.files import FilePath, free_path
+from sixd.cli.arguments.robot import RobotSource, robot_argument
+from sixd.cli.group import command
+from sixd.cli.output import count, print_json, printable
+from sixd.cli.usage import wrong_call
+from sixd.errors import FileError
+from sixd.io.writing import write_text
+
+FORMATS = {"urdf": sixd.to_urdf, "mjcf": sixd.to_mjcf}
+_ENDINGS = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf"}
+
+
+@command(
+    "convert",
+    examples=[
+        ("sixd convert panda_arm panda.xml", "A robot of the zoo for MuJoCo; the path of a URDF file works as well."),
+        ("sixd convert panda_arm panda.urdf", "As URDF, for the programs that read it."),
+        ("sixd convert two_link_arm - --to mjcf --no-shapes", "To standard output, masses and joints alone."),
+    ],
+)
+@robot_argument()
+@click.argument("out", type=FilePath(allow_dash=True))
+@click.option("--to", "form", type=click.Choice(list(FORMATS)), help="The format.  [default: by the ending of OUT]")
+@click.option("--no-shapes", is_flag=True, help="Leave out shapes and meshes.")
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def convert(source: RobotSource, out: Path, form: str | None, no_shapes: bool, force: bool, as_json: bool) -> None:
+    """Write a robot to OUT as URDF (.urdf) or as MJCF for MuJoCo (.xml, .mjcf); - writes to standard output.
+
+    The file has the same dynamics: what the format cannot hold, such as a spring in URDF, is an error, and a warning
+    lists what matters less and was left out. It is written whole or not at all. `sixd compare ROBOT OUT` shows what
+    has changed.
+    """
+    chosen = form or _by_ending(out)
+    shown = str(out) == "-"
+    if shown and as_json:
+        raise wrong_call("--json and - both write to standard output, expected one of them. Give OUT a name.")
+    if not shown:
+        _require_other(source.robot, out)
+        free_path(out, force)
+    model = source.load()
+    if no_shapes:
+        model = dataclasses.replace(model, visuals=())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", sixd.ModelWarning)
+        text = FORMATS[chosen](model)
+    notes = [str(w.message).partition(": ")[2] for w in caught]
+    if shown:
+        click.echo(text, nl=False)
+    else:
+        write_text(text, out)
+    for note in notes:
+        warnings.warn(note, sixd.ModelWarning, stacklevel=2)
+    if as_json:
+        print_json({"robot": model.name, "file": out, "format": chosen, "bodies": model.nb, "warnings": notes})
+    elif not shown:
+        click.echo(printable(f"{out}  ({chosen.upper()}, {count(model.nb, 'body', 'bodies')})"))
+
+
+def _by_ending(out: Path) -> str:
+    if str(out) == "-":
+        raise wrong_call("standard output has no ending, expected --to urdf or --to mjcf.")
+    ending = out.suffix.lower()
+    if ending not in _ENDINGS:
+        known = ", ".join(_ENDINGS)
+        raise wrong_call(f"OUT is {str(out)!r}, expected a name that ends in one of {known}; or give --to.")
+    return _ENDINGS[ending]
+
+
+def _require_other(robot: str, out: Path) -> None:
+    """Raise if OUT is the file that is read, by whatever name."""
+    try:
+        same = os.path.samefile(Path(robot).expanduser(), out)
+    except (OSError, ValueError):
+        return
+    if same:
+        raise FileError(f"{str(out)!r} is the file that is read, expected another one. Give OUT another name.")

@@ -1,0 +1,84 @@
+"""The constraints of a model as equalities of MJCF.
+
+Relations between two joints are exact, and so are loops closed by a ball joint (connect), by a hinge (two of them on
+its axis) or rigidly (weld). MuJoCo enforces all of them softly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb
+
+from sixd.constraints.functions import Coupling, Polynomial
+from sixd.constraints.loop import WORDS, Loop
+from sixd.errors import ModelError
+from sixd.io.mjcf.constraints import Constant
+from sixd.io.writing import numbers, quoteattr
+from sixd.model import Constraint, Mimic, Model
+from sixd.spatial.transform import placement
+
+_MOST_COEFFICIENTS = 5  # of the polynomial of an equality
+_ALONG_AXIS = 1.0  # m between the two points that hold a hinge
+
+Site = Callable[..., str]  # the name of a site at a frame, moved by a pose if one is given
+
+
+def equality_elements(model: Model, joints: dict[str, str], site: Site) -> list[str]:
+    """Return the constraints as elements; ``joints`` are the names in the file of joints with one coordinate."""
+    found: list[str] = []
+    for c in model.constraints:
+        if isinstance(c, Mimic):
+            found.append(_relation(joints[c.joint], joints[c.source], (float(c.offset), float(c.multiplier))))
+        elif isinstance(c, Loop) and set(c.directions) == set(WORDS["weld"]):
+            found.append(_between("weld", site(c.frame_a), site(c.frame_b)))
+        elif isinstance(c, Loop) and set(c.directions) == set(WORDS["point"]):
+            found.append(_between("connect", site(c.frame_a), site(c.frame_b)))
+        elif isinstance(c, Loop) and set(c.directions) == set(WORDS["axis"]):
+            found.append(_between("connect", site(c.frame_a), site(c.frame_b)))
+            along = placement((0, 0, _ALONG_AXIS))
+            found.append(_between("connect", site(c.frame_a, along), site(c.frame_b, along)))
+        else:
+            found.append(_coupling(model, c, joints))
+    return found
+
+
+def _coupling(model: Model, c: Constraint, joints: dict[str, str]) -> str:
+    """Return a coupling of two joints by a polynomial, or one that holds a joint still."""
+    if isinstance(c, Coupling) and len(c.dependent) == 1 and all(name in joints for name in c.joints):
+        if isinstance(c.function, Constant) and not c.independent:
+            return _relation(joints[c.dependent[0]], None, (c.function.value,))
+        if isinstance(c.function, Polynomial) and len(c.independent) == 1:
+            coefficients = _about_zero(c.function)
+            if len(coefficients) <= _MOST_COEFFICIENTS:
+                return _relation(joints[c.dependent[0]], joints[c.independent[0]], coefficients)
+    hint = ""
+    if isinstance(c, Loop):
+        hint = "It has loops in directions 'point', 'axis' and 'weld': in a planar mechanism 'point' does the same. "
+    raise ModelError(f"to_mjcf: MJCF cannot hold the constraint {c.label}. {hint}Write the model without it.")
+
+
+def _about_zero(function: Polynomial) -> tuple[float, ...]:
+    """Return the coefficients of the polynomial in y itself instead of y - center."""
+    terms = [float(x) for x in function.coefficients]
+    while len(terms) > 1 and not terms[-1]:
+        terms.pop()
+    shift = -float(function.center)
+    return tuple(
+        sum(a * comb(n, k) * shift ** (n - k) for n, a in enumerate(terms) if n >= k) for k in range(len(terms))
+    )
+
+
+def follower_element(follower: str, joint: str, multiplier: float) -> str:
+    """Return the equality that makes the slide of a screw, or of a rack, follow its hinge."""
+    return _relation(follower, joint, (0.0, multiplier))
+
+
+def _relation(joint: str, source: str | None, coefficients: tuple[float, ...]) -> str:
+    """Return q[joint] = Σ coefficients[k] q[source]^k."""
+    second = "" if source is None else f" joint2={quoteattr(source)}"
+    polynomial = [*coefficients, *[0.0] * (_MOST_COEFFICIENTS - len(coefficients))]
+    return f"<joint joint1={quoteattr(joint)}{second} polycoef={numbers(polynomial)}/>"
+
+
+def _between(kind: str, first: str, second: str) -> str:
+    return f"<{kind} site1={quoteattr(first)} site2={quoteattr(second)}/>"

@@ -1,0 +1,98 @@
+"""The bodies of a model as bodies of an MJCF file: which joints each has, and where it is.
+
+A body's frame in the file is its named frame, wherever that is on the body. A chain of massless bodies that ends with
+a body, as the reader makes it of several joints on one body, becomes that body with its joints again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sixd.io.mjcf.elements import chosen_parts
+from sixd.io.mjcf.parts import Part
+from sixd.model import Model
+from sixd.spatial.rotation import EYE3
+from sixd.spatial.scalar import Array
+from sixd.spatial.transform import inverse_pose
+
+_MOST_FREEDOMS = 6  # of a body in MuJoCo
+
+
+class Member(NamedTuple):
+    """A joint of a link: the body of the model that it moves, its parts, and its frame (4, 4) in the link's."""
+
+    body: int
+    parts: tuple[Part, ...]
+    in_link: Array
+
+
+class Link(NamedTuple):
+    """A body of the file, at ``pose`` in the frame of ``parent``, a body of the model that is a link as well."""
+
+    body: int
+    parent: int
+    pose: Array  # (4, 4) in the parent link's frame, with the joints in their neutral positions
+    frame: Array  # (4, 4) of the link in the model's body
+    joints: tuple[Member, ...]  # the outermost first
+
+
+def links_of(model: Model) -> dict[int, Link]:
+    """Return the links by the number of their body in the model, parents first."""
+    parts = [(), *(chosen_parts(model, i) for i in model.bodies)]
+    frame = [np.eye(4), *(_frame(model, i, parts[i]) for i in model.bodies)]
+    # of each body: the one that ends its chain, and the pose of that link's frame in its own
+    end, ahead = list(range(model.nb + 1)), list(frame)
+    freedoms = [joint.nv for joint in model.joints]  # of the chain from each body on
+    used = _used_bodies(model)
+    for i in reversed(model.bodies):
+        below = model.tree.children(i)
+        if len(below) != 1 or i in used or model.inertia[i].any():
+            continue
+        c = below[0]
+        pose = model.placement[c] @ ahead[c]
+        kinds = {part.kind for k in (i, c) for part in parts[k]}
+        turned = "ball" in {part.kind for part in parts[i]} and not np.array_equal(pose[:3, :3], EYE3)
+        named = model.body_names[i - 1].startswith(f"{model.body_names[end[c] - 1]}:{model.joint_names[i - 1]}")
+        if named and "free" not in kinds and not turned and freedoms[i] + freedoms[c] <= _MOST_FREEDOMS:
+            end[i], ahead[i], freedoms[i] = end[c], pose, freedoms[i] + freedoms[c]
+    links: dict[int, Link] = {}
+    chain: list[int] = []
+    for i in _by_chain(model, end):
+        chain.append(i)
+        if end[i] == i:
+            first = chain[0]
+            parent = model.parent[first]
+            pose = inverse_pose(frame[parent]) @ model.placement[first] @ ahead[first]
+            members = tuple(Member(k, parts[k], inverse_pose(ahead[k])) for k in chain)
+            links[i] = Link(i, parent, pose, frame[i], members)
+            chain = []
+    return links
+
+
+def _by_chain(model: Model, end: list[int]) -> list[int]:
+    """Return the bodies, parents first, those of a chain one after another."""
+    order: list[int] = []
+    for i in model.bodies:
+        if end[model.parent[i]] != end[i]:  # the first of its chain
+            order.append(i)
+            while order[-1] != end[i]:
+                order.append(model.tree.children(order[-1])[0])
+    return order
+
+
+def _frame(model: Model, i: int, parts: tuple[Part, ...]) -> Array:
+    """Return the pose of the link's frame in body i: that of the named frame, if the joint's coordinates stay."""
+    named = model.frames[model.body_names[i - 1]].pose
+    kinds = {part.kind for part in parts}
+    stays = "free" not in kinds and ("ball" not in kinds or np.array_equal(named[:3, :3], EYE3))
+    return named if stays else np.eye(4)
+
+
+def _used_bodies(model: Model) -> set[int]:
+    """Return the bodies with shapes, or with frames beside their own."""
+    own = {*model.body_names, *(f"joint:{name}" for name in model.joint_names)}
+    loops = {frame for c in model.constraints for frame in c.frames}
+    framed = {f.body for name, f in model.frames.items() if name not in own or name in loops}
+    return framed | {visual.body for visual in model.visuals}

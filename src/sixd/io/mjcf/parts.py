@@ -1,0 +1,80 @@
+"""The joints of a model as MJCF has them: hinges, slides, balls and free joints.
+
+A joint of several freedoms is a sequence of them on one body, with the same coordinates; each moves in the frame that
+those before it have moved. A screw and a rack with its pinion are a hinge and a slide, coupled by an equality.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sixd.model import (
+    Cylindrical,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    RackAndPinion,
+    Revolute,
+    Spherical,
+    Universal,
+)
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+class Part(NamedTuple):
+    """A joint of MJCF that is a part of a model's joint, or all of it."""
+
+    suffix: str  # its name is JOINT:SUFFIX, or the joint's own if empty
+    kind: str  # "hinge", "slide", "ball" or "free"
+    axis: Any  # (3,) in the joint's frame
+    q: slice  # its coordinates and freedoms among those of the joint
+    v: slice
+    multiplier: float | None = None  # of a slide that is not free: this times the joint's coordinate
+
+    def name(self, joint: str) -> str:
+        """Return its name, for the name of the joint."""
+        return f"{joint}:{self.suffix}" if self.suffix else joint
+
+
+def _scalar(suffix: str, kind: str, axis: Any, k: int) -> Part:
+    return Part(suffix, kind, axis, slice(k, k + 1), slice(k, k + 1))
+
+
+# a free joint that is on another body, or whose damping differs between directions
+SLIDES_AND_BALL = (
+    *(Part(name, "slide", axis, slice(4 + k, 5 + k), slice(3 + k, 4 + k))
+      for k, (name, axis) in enumerate({"x": X, "y": Y, "z": Z}.items())),
+    Part("ball", "ball", Z, slice(0, 4), slice(0, 3)),
+)  # fmt: skip
+
+
+def parts_of(joint: Joint) -> tuple[Part, ...]:
+    """Return the parts in their order, () for a joint that MJCF cannot hold."""
+    if type(joint) is Revolute:
+        return (_scalar("", "hinge", joint.axis, 0),)
+    if type(joint) is Prismatic:
+        return (_scalar("", "slide", joint.axis, 0),)
+    if type(joint) is Spherical:
+        return (Part("", "ball", Z, slice(0, 4), slice(0, 3)),)
+    if type(joint) is Free:
+        return (Part("", "free", Z, slice(0, 7), slice(0, 6)),)
+    if type(joint) is Universal:
+        return _scalar("x", "hinge", X, 0), _scalar("y", "hinge", Y, 1)
+    if type(joint) is Cylindrical:
+        return _scalar("turn", "hinge", joint.axis, 0), _scalar("slide", "slide", joint.axis, 1)
+    if type(joint) is Planar:
+        along_x, along_y, normal = joint.plane.T
+        slides = _scalar("x", "slide", along_x, 1), _scalar("y", "slide", along_y, 2)
+        return (*slides, _scalar("turn", "hinge", normal, 0))
+    if type(joint) is Helical:
+        return _scalar("turn", "hinge", joint.axis, 0), _follower(joint.axis, joint.pitch)
+    if type(joint) is RackAndPinion:  # the rack is fixed in the parent: the slide comes first
+        return _follower(Y, -joint.radius), _scalar("turn", "hinge", X, 0)
+    return ()
+
+
+def _follower(axis: Any, multiplier: Any) -> Part:
+    return _scalar("slide", "slide", axis, 0)._replace(multiplier=float(multiplier))
