@@ -1,7 +1,7 @@
 """A Puma 560 is identified: which parameters matter, a motion that shows them, what is found, what it then holds.
 
 Measurements are simulated: positions and torques at 200 Hz, encoders with a noise of 20 µrad, torques with one of 1 %
-of their RMS. The robot that is measured has links that are up to 60 % heavier than the drawing says, and other friction.
+of their RMS. The robot that is measured has links up to 60 % heavier than the drawing says, and other friction.
 
     python 74_identify_a_robot.py              # prints what is found
     python 74_identify_a_robot.py report.html  # writes a report with figures as well; needs matplotlib

@@ -77,6 +77,7 @@ def test_snippets_that_need_no_gpu():
         ("simulation", 20),
         ("friction_stiffness_contact", 10),
         ("derivatives", 1),
+        ("identification", 15),
     ],
 )
 def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):
