@@ -1,6 +1,9 @@
 """Identified parameters: exact without noise, as precise as can be with it, realisable always."""
 
 import dataclasses
+import gc
+import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -317,3 +320,36 @@ def test_massless_prior():
         assert is_realisable(found.model)
         again = sixd.inverse_dynamics(found.model, *motion)
         assert np.sqrt(((again - tau) ** 2).mean() / (tau**2).mean()) < 0.02
+
+
+def test_numbers_of_other_sizes_and_types(data):
+    model, arrays = data
+    truth = fit(model, *arrays, friction=False).base_values
+    for change in (lambda x: x.tolist(), lambda x: x.astype("float32")):
+        assert_allclose(fit(model, *map(change, arrays), friction=False).base_values, truth, atol=1e-5)  # float32
+    *motion, tau = arrays
+    for bad in (1e300 * tau, tau > 0, tau + 1j, tau.astype(str), np.array([[sixd]] * 50)):
+        with pytest.raises(sixd.ScalarTypeError, match="fit: tau"):
+            fit(model, *motion, bad)
+    assert np.isfinite(fit(model, *motion, 1e-200 * tau, consistent="log-det").parameters).all()
+    nothing = fit(model, *motion, 0 * tau, consistent="log-det", friction=False)
+    assert np.abs(nothing.base_values).max() < 1e-12
+    assert is_realisable(nothing.model)
+
+
+def test_models_are_not_kept_alive():
+    model = sixd.zoo.planar(2)
+    motion = waves(2, 50)
+    fit(model, *motion, sixd.inverse_dynamics(model, *motion))
+    sixd.identification.excitation(model, iterations=1)
+    alive = weakref.ref(model)
+    del model
+    gc.collect()
+    assert alive() is None
+
+
+def test_recordings_can_be_sent_to_other_processes(data):
+    model, (q, _, _, tau) = data
+    found = sixd.identification.record(model, t=np.arange(50) / 5, q=q, tau=tau, cutoff=1.5)
+    again = pickle.loads(pickle.dumps(found))
+    assert_allclose(again.reduction.apply(tau), found.reduction.apply(tau), atol=0)

@@ -21,9 +21,7 @@ from sixd.identification.fourier import Basis, FourierSeries, rest_basis
 from sixd.identification.least_squares import checked_noise, whitener
 from sixd.identification.limits import Limits, make_limits
 from sixd.identification.structure.base import BaseParameters, base_parameters
-from sixd.identification.structure.columns import make_columns
-from sixd.model.joints import Joint
-from sixd.model.memo import remember
+from sixd.identification.structure.columns import make_columns, require_rates
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, is_number
 from sixd.trajectory.labels import labels_of
@@ -129,13 +127,7 @@ def excitation(
     regressor and of inverse dynamics. Coulomb friction counts as constant between reversals.
     """
     columns = make_columns("excitation", model, friction, armature)
-    for name in model.joint_names:
-        joint = model.joint(name).joint
-        if type(joint).integrate is not Joint.integrate:
-            raise ModelError(
-                f"excitation: joint {name!r} is {type(joint).__name__}, expected joints whose velocities are the rates "
-                f"of their coordinates. Lock it."
-            )
+    require_rates("excitation", model)
     _require_positive("period", period)
     _require_positive("rate", rate)
     for name, x, least in (("harmonics", harmonics, 2), ("starts", starts, 1), ("iterations", iterations, 0)):
@@ -178,8 +170,7 @@ class _Search:
         self.coarse = rest_basis(self.t, period, harmonics)
         fine = _FINE * count
         self.fine = rest_basis(np.arange(fine) * period / fine, period, harmonics)
-        # tracing takes a second for seven joints
-        self.adjoint: Kernel = remember(base.model, "excitation", lambda: vjp(joint_torque_regressor, base.model))
+        self.adjoint: Kernel = vjp(joint_torque_regressor, base.model)
         self.torque_slopes = limits.torque_slopes()
 
     def split(self, x: Array) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from sixd.spatial.scalar import Array, require_scalars
 
 _BLOCK = 2000  # samples of which rows are held at a time: 2000 · 7 · 98 numbers are 11 MB
 _WORST = 1e9  # condition of the normalized columns beyond which parameters are taken as not excited
+_LARGEST, _LEAST = 1e50, 1e-30  # of measured numbers, and of their noise
 _PASSES = 4  # of an estimate of the noise from residuals
 
 Regressor = Callable[[Array, Array, Array], Array]
@@ -108,6 +109,8 @@ def checked_samples(
                 f"{where}: {name} is not finite in {len(bad)} of {len(x)} samples, first in sample {bad[0]}. Remove "
                 f"these samples from all arrays."
             )
+        if np.abs(x).max(initial=0.0) > _LARGEST:
+            raise ScalarTypeError(f"{where}: {name} has numbers beyond {_LARGEST:g}, expected SI units.")
     return Samples(q, qd, qdd, tau, reduction)
 
 
@@ -127,7 +130,7 @@ def checked_noise(where: str, noise: Any, nv: int) -> Array | None:
         if not symmetric or np.linalg.eigvalsh(array)[0] <= 0:
             raise ScalarTypeError(f"{where}: noise is not a covariance, expected a positive definite matrix.")
         return array
-    if not (np.isfinite(array) & (array > 0)).all():
+    if not (np.isfinite(array) & (array > _LEAST)).all():
         raise ScalarTypeError(f"{where}: noise is {array.tolist()}, expected positive standard deviations of tau.")
     return np.broadcast_to(array, (nv,)).copy()
 
@@ -153,7 +156,7 @@ def factorize(regressor: Regressor, samples: Samples, noise: Array) -> Factor:
 def _least_noise(tau: Array) -> Array:
     """(nv,): of data without noise only rounding is left, and weights of infinity would be of no use."""
     largest = np.abs(tau).max(axis=0)
-    return 1e-9 * np.maximum(largest, 1e-3 * largest.max() or 1.0)
+    return np.maximum(1e-9 * np.maximum(largest, 1e-3 * largest.max() or 1.0), 2 * _LEAST)
 
 
 def _estimated_noise(regressor: Regressor, samples: Samples, factor: Factor, noise: Array) -> Array:

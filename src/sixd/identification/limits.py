@@ -87,12 +87,11 @@ def make_limits(model: Model, margin: float, given: dict[str, Any]) -> Limits:
         if np.isnan(array).any() or (name not in ("lower", "upper") and not (array > 0).all()):
             raise ScalarTypeError(f"excitation: {name} is {array.tolist()}, expected limits above zero.")
         values[name] = np.broadcast_to(array, (model.nv,))
-    half = np.concatenate(
-        [np.full(j.nq, np.pi) if j.half_range is None else np.array(j.half_range) for j in model.joints]
+    joints = list(zip(model.joints, model.iq, strict=True))
+    low, high = (
+        np.concatenate([j.between(np.full(j.nq, u), values["lower"][k], values["upper"][k]) for j, k in joints])
+        for u in (0.0, 1.0)
     )
-    lower, upper = values["lower"], values["upper"]
-    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * half, -half))
-    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * half, half))
     stuck = [name for name, a, b in zip(model.joint_names, low, high, strict=False) if not a < b]
     if stuck:
         raise ModelError(f"excitation: joint {stuck[0]!r} has no range to move in, expected lower < upper. Lock it.")

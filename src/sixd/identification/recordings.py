@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
+from sixd.errors import ScalarTypeError, ShapeError, require_known
 from sixd.identification.least_squares import Reduction
+from sixd.identification.structure.columns import require_rates
 from sixd.identification.tables import read_table
-from sixd.model.joints import Joint
 from sixd.model.model import Model, require_model
 from sixd.spatial.scalar import Array, is_number, require_scalars
 
@@ -94,7 +95,7 @@ def record(
         more would have the same noise again, and confidence intervals would be too small.
     """
     require_model("record", model)
-    _require_plain(model)
+    require_rates("record", model)
     require_known("record: method", "method", method, METHODS)
     given = _given(model, source, t, q, tau, columns)
     t, q, tau = _checked(model, given)
@@ -129,24 +130,21 @@ def _reduction(count: int, rate: float, cutoff: float, method: str) -> Reduction
     thin = max(1, int(rate / (_PER_CUTOFF * cutoff)))
     if method == "spectral":
         kept = 2 * int(cutoff * count / rate) + 1  # sines, cosines and the mean
-        return Reduction(lambda x: _spectral(x, 1 / rate, cutoff, 0)[0][::thin], float(np.sqrt(kept / count)))
+        return Reduction(partial(_thinned_waves, rate, cutoff, thin), float(np.sqrt(kept / count)))
     from scipy.signal import freqz_sos
 
     sections = _sections(rate, cutoff)
     edge = max(2, round(_EDGE * rate / cutoff))
     gain = np.sqrt((np.abs(freqz_sos(sections, 4096)[1]) ** 4).mean())
-    inner = slice(edge, -edge, thin)
-    return Reduction(lambda x: _filtered(x, sections, rate / cutoff)[inner], float(gain))
+    return Reduction(partial(_thinned, sections, rate / cutoff, slice(edge, -edge, thin)), float(gain))
 
 
-def _require_plain(model: Model) -> None:
-    for name in model.joint_names:
-        joint = model.joint(name).joint
-        if type(joint).integrate is not Joint.integrate:
-            raise ModelError(
-                f"record: joint {name!r} is {type(joint).__name__}, whose velocity is not the rate of its coordinates, "
-                f"expected other joints. Give fit your own q, qd, qdd and tau."
-            )
+def _thinned_waves(rate: float, cutoff: float, thin: int, x: Array) -> Array:
+    return _spectral(x, 1 / rate, cutoff, 0)[0][::thin]
+
+
+def _thinned(sections: Array, memory: float, inner: slice, x: Array) -> Array:
+    return _filtered(x, sections, memory)[inner]
 
 
 def _given(model: Model, source: Any, t: Any, q: Any, tau: Any, columns: Any) -> dict[str, Any]:

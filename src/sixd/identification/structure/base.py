@@ -144,14 +144,17 @@ def base_parameters(
     if method == "ring":
         return _in_closed_form(columns, float(tolerance))
     model.require_numeric("base_parameters")
-    return remember(model, ("base parameters", columns.kinds, float(tolerance)), lambda: _in_floats(columns, tolerance))
+    found = remember(
+        model, ("base parameters", columns.kinds, float(tolerance)), lambda: _in_floats(columns, tolerance)
+    )
+    return BaseParameters(columns, *found)
 
 
-def _in_floats(columns: Columns, tolerance: float) -> BaseParameters:
+def _in_floats(columns: Columns, tolerance: float) -> tuple[Array, tuple[int, ...]]:
     floats = Floats(columns.model, tolerance)
     rows = observable(columns.model, columns.kinds, floats)
     scale = np.concatenate([np.tile(floats.scale, columns.model.nb), np.ones(columns.count - 10 * columns.model.nb)])
-    return BaseParameters(columns, *_reduced(rows, _order(columns), scale, tolerance))
+    return _reduced(rows, _order(columns), scale, tolerance)
 
 
 def _in_closed_form(columns: Columns, tolerance: float) -> BaseParameters:

@@ -18,6 +18,7 @@ import numpy as np
 
 from sixd.api.dynamics import inverse_dynamics, joint_torque_regressor
 from sixd.errors import ModelError, ScalarTypeError, require_known
+from sixd.model.joints import Joint
 from sixd.model.model import Model, require_model
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
@@ -106,6 +107,17 @@ class Columns:
         inertia = np.array([self.model.inertia[0], *(Inertia.from_parameters(row).matrix for row in rows)])
         fields: dict[str, Any] = {_FIELDS[kind]: values[self.slice(kind)] for kind in self.kinds if kind in _FIELDS}
         return dataclasses.replace(self.model, inertia=inertia, **fields)
+
+
+def require_rates(where: str, model: Model) -> None:
+    """Raise if the velocity of a joint is not the rate of its coordinates, as that of a free joint."""
+    for name in model.joint_names:
+        joint = model.joint(name).joint
+        if type(joint).integrate is not Joint.integrate:
+            raise ModelError(
+                f"{where}: joint {name!r} is {type(joint).__name__}, expected joints whose velocities are the rates of "
+                f"their coordinates. Lock it, or give fit your own q, qd, qdd and tau."
+            )
 
 
 def make_columns(where: str, model: Any, friction: Any, armature: Any, *, symbols: bool = False) -> Columns:
