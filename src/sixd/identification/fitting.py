@@ -153,7 +153,8 @@ def fit(
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.planar(2)
     >>> q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 50, 2))
-    >>> found = sixd.identification.fit(arm, q, qd, qdd, sixd.inverse_dynamics(arm, q, qd, qdd), friction=False)
+    >>> tau = sixd.inverse_dynamics(arm, q, qd, qdd)
+    >>> found = sixd.identification.fit(arm, q, qd, qdd, tau, friction=False, consistent="log-det")
     >>> np.allclose(found.base_values, found.base.of(arm))
     True
     """
