@@ -44,6 +44,7 @@ LAYERS = [
     "trajectory",
     "identification",
     "simulation",
+    "kinematic_tasks",
     "controllers",
     "viewer",
     "drawing",
