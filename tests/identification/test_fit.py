@@ -55,10 +55,12 @@ def test_without_noise_it_is_exact(name):
 
 
 @pytest.mark.parametrize(("name", "count"), [("panda_arm", 43), ("puma560", 36 + 22)])
-def test_the_variance_is_cramer_and_rao_s(name, count):
-    """200 draws of noise: the variance of each base parameter is the bound within 15 % in the mean of all parameters.
+@pytest.mark.parametrize(("times", "most"), [(200, 0.40), pytest.param(2000, 0.15, marks=pytest.mark.long)])
+def test_the_variance_is_cramer_and_rao_s(name, count, times, most):
+    """The variance of the base parameters over draws of noise is the bound, within 5 % in their mean.
 
-    A single variance of 200 draws has itself a deviation of √(2/199) = 10 %, so that of 58 the largest may be 35 % off.
+    A single variance of 200 draws has itself a deviation of √(2/199) = 10 %, so that of 58 the largest may be 35 % off;
+    of 2000 draws, 3 %: each is within 15 %.
     """
     model = sixd.zoo.get(name)
     friction = name == "puma560"
@@ -67,7 +69,7 @@ def test_the_variance_is_cramer_and_rao_s(name, count):
     noise = 0.02 * np.sqrt((tau**2).mean(axis=0))
     rng = np.random.default_rng(3)
     options = {"noise": noise, "friction": friction, "armature": friction, "consistent": False}
-    draws = [fit(model, *motion, tau + noise * rng.normal(size=tau.shape), **options) for _ in range(200)]
+    draws = [fit(model, *motion, tau + noise * rng.normal(size=tau.shape), **options) for _ in range(times)]
     base = draws[0].base
     assert len(base) == count
     values = np.array([found.base_values for found in draws])
@@ -78,7 +80,7 @@ def test_the_variance_is_cramer_and_rao_s(name, count):
     bound = np.diag(np.linalg.inv(W.T @ W))
     ratio = values.var(axis=0, ddof=1) / bound
     assert abs(ratio.mean() - 1) < 0.05
-    assert np.abs(ratio - 1).max() < 0.40
+    assert np.abs(ratio - 1).max() < most
     assert_allclose(draws[0].base_deviation, np.sqrt(bound), rtol=1e-6)
     # the whole covariance: the squared distances have the mean of χ²
     away = values - base.of(model)
