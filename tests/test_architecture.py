@@ -42,6 +42,7 @@ LAYERS = [
     "actuation",
     "forces",
     "trajectory",
+    "identification",
     "simulation",
     "kinematic_tasks",
     "controllers",
@@ -166,7 +167,7 @@ def test_no_test_file_imports_another():
 
 def test_import_is_light():
     """``import sixd`` imports neither SymPy nor SciPy nor any optional package."""
-    heavy = ("sympy", "scipy", "mujoco", "trimesh", "pinocchio", "torch", "jax")
+    heavy = ("sympy", "scipy", "mujoco", "trimesh", "pinocchio", "torch", "jax", "clarabel", "sixd.identification")
     code = f"import sixd, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -80,6 +80,7 @@ def test_snippets_that_need_no_gpu():
         ("derivatives", 1),
         ("inverse_kinematics", 10),
         ("robot_files", 7),
+        ("identification", 15),
     ],
 )
 def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):

@@ -60,12 +60,16 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("pictures", "Pages and drawings", ("sixd.viewer", "sixd.drawing")),
     ("compiled", "Compiled code, errors and warnings", ("sixd.engine", "sixd.runtime", "sixd.errors", "sixd.cuda")),
     ("spatial", "sixd.spatial: the algebra", ("sixd.spatial",)),
-    ("ready", "sixd.zoo, sixd.interop: ready models, states of other programs", ("sixd.zoo", "sixd.interop")),
+    (
+        "ready",
+        "sixd.zoo, sixd.interop, sixd.identification: ready models, other programs' states, measured parameters",
+        ("sixd.zoo", "sixd.interop", "sixd.identification"),
+    ),
     ("spatial_v2", "sixd.spatial_v2: the original toolbox's names", ("sixd.spatial_v2",)),
 )
 MODULES = {
     "spatial": ("spatial",),
-    "ready": ("zoo", "interop"),
+    "ready": ("zoo", "interop", "identification"),
     "spatial_v2": ("spatial_v2",),
     "simulation": ("controllers",),
     "compiled": ("cuda",),

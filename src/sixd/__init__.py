@@ -1,5 +1,8 @@
 """sixd: robot dynamics written once. Read it as the textbook, run it at speed, print it as equations."""
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from sixd import controllers, cuda, interop, spatial, spatial_v2, zoo
 from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
@@ -276,6 +279,7 @@ __all__ = [
     "hessian",
     "hvp",
     "hybrid_dynamics",
+    "identification",
     "interop",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
@@ -326,6 +330,12 @@ __all__ = [
     "where",
     "zoo",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "identification":  # imported when it is first used: a tenth of the time that the others take
+        return _importlib.import_module("sixd.identification")
+    raise AttributeError(f"module 'sixd' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -54,7 +54,7 @@ def plot(
     if not math.prod(traj.q.shape[:-1]):
         raise ScalarTypeError(f"plot: there is nothing to draw in {traj!r}, expected at least one record of one row.")
     shell = None if show is False else kernel()
-    figure_of = _matplotlib(bool(show) and shell is None)
+    figure_of = figure_maker(bool(show) and shell is None)
     chosen = [what] if isinstance(what, str) else list(what)
     for name in chosen:
         if name not in WHAT:
@@ -82,7 +82,7 @@ def plot(
     name = "trajectory" if traj.system is None else traj.system.name
     figure.suptitle(f"{name}{note}", fontsize=11)
     if path is not None:
-        _save(figure, path)
+        save_figure(figure, path)
     if shell is not None:
         figure._ipython_display_ = InNotebook(figure)
         figure._ipython_display_()
@@ -111,8 +111,8 @@ class InNotebook:
         display(Image(data=file.getvalue(), width=int(72 * self.figure.get_size_inches()[0])))
 
 
-def _matplotlib(with_window: bool) -> Callable[..., Any]:
-    """The function that makes a figure."""
+def figure_maker(with_window: bool = False) -> Callable[..., Any]:
+    """The function that makes a figure, with matplotlib's object interface unless it is to have a window."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -180,7 +180,7 @@ def _draw(axes: Any, traj: Trajectory, panel: Panel) -> None:
     axes.set_title(
         f"{panel.title} [{panel.unit}]" if panel.unit not in ("", QUATERNION) else panel.title, fontsize=9, loc="left"
     )
-    _format(axes, legend=panel.named or len(panel.lines) > 1)
+    format_axes(axes, legend=panel.named or len(panel.lines) > 1)
 
 
 def _dashes(panel: Panel) -> list[int]:
@@ -191,7 +191,8 @@ def _dashes(panel: Panel) -> list[int]:
     return [k // 10 + (covered[k] if k < len(covered) else 0) for k in range(len(panel.lines))]
 
 
-def _format(axes: Any, legend: bool) -> None:
+def format_axes(axes: Any, legend: bool) -> None:
+    """Small ticks, a faint grid, and the legend beside the axes."""
     axes.tick_params(labelsize=8, which="both")
     # a common factor or offset of the ticks is written at the right, away from the title
     axes.yaxis.set_offset_position("right")
@@ -202,7 +203,8 @@ def _format(axes: Any, legend: bool) -> None:
         axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, handlelength=1.5)
 
 
-def _save(figure: Any, path: str | os.PathLike[str]) -> None:
+def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file, whole or not at all; the suffix gives the format."""
     target, suffix = checked_path("plot", path, [f".{x}" for x in sorted(figure.canvas.get_supported_filetypes())])
     with open_whole("plot", path, target) as file:
         figure.savefig(file, format=suffix[1:], dpi=150)

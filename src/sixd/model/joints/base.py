@@ -116,7 +116,7 @@ class Joint(ABC):
 
     def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
         """Draw a configuration (nq,) uniformly within the limits; unlimited coordinates within ``half_range``."""
-        return self._between(rng.uniform(size=self.nq), lower, upper)
+        return self.between(rng.uniform(size=self.nq), lower, upper)
 
     def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
         """Draw ``count`` configurations (count, nq), all at once unless the joint has its own ``random``.
@@ -124,10 +124,10 @@ class Joint(ABC):
         10⁵ states of a tree with every joint type take 0.4 s, one by one 60 s.
         """
         if type(self).random is Joint.random:
-            return self._between(rng.uniform(size=(count, self.nq)), lower, upper)
+            return self.between(rng.uniform(size=(count, self.nq)), lower, upper)
         return np.array([self.random(rng, lower, upper) for _ in range(count)]).reshape(count, self.nq)
 
-    def _between(self, u: Array, lower: Array, upper: Array) -> Array:
+    def between(self, u: Array, lower: Array, upper: Array) -> Array:
         """Map u (…, nq) from [0, 1] to the limits, or to ``half_range`` where there are none."""
         half = np.full(self.nq, np.pi) if self.half_range is None else np.array(self.half_range)
         low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * half, -half))

@@ -161,7 +161,7 @@ class Free(Joint):
 
     def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
         """Draw ``count`` configurations as :meth:`random` does."""
-        position = self._between(rng.uniform(size=(count, 7)), lower, upper)[:, 4:]
+        position = self.between(rng.uniform(size=(count, 7)), lower, upper)[:, 4:]
         return np.hstack([_random_quaternions(rng, count), position])
 
 

@@ -1,0 +1,1 @@
+"""Standard parameters, and which sums of them matter."""
