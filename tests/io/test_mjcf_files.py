@@ -208,6 +208,15 @@ def test_errors_name_file_and_body(tmp_path):
         assert str(caught.value).startswith(expected)
 
 
+@pytest.mark.parametrize(("pos", "size"), [("nan 0 0", "1"), ("0 0 0", "1e200")])
+def test_numbers_that_mujoco_takes_name_the_body(tmp_path, pos, size):
+    file = tmp_path / "arm.xml"
+    body = f"<body name='forearm' pos='{pos}'><joint/><geom size='{size}'/></body>"
+    file.write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    with pytest.raises(sixd.LoadError, match=r"^arm\.xml: body 'forearm': .* expected finite numbers"):
+        sixd.load(file)
+
+
 def test_files_behind_links(tmp_path):
     """What a file includes is found beside the file, even if only a link to it was named."""
     (tmp_path / "real").mkdir()

@@ -50,6 +50,19 @@ def test_states_of_a_name_in_several_groups():
     assert model.configuration_names == ("arm/home", "hand/home")
 
 
+def test_what_a_group_gives_twice_is_reported():
+    states = """<robot name="r">
+      <group_state name="up" group="arm"><joint name="elbow" value="0.1"/></group_state>
+      <group_state name="up" group="arm"><joint name="elbow" value="0.2"/><joint name="elbow" value="0.3"/></group_state>
+    </robot>"""
+    with pytest.warns(
+        sixd.ModelWarning, match=r"line 3: its group has a second state.*line 3: state 'up' has it twice"
+    ):
+        model = sixd.load(ARM, srdf=states)
+    assert model.configuration_names == ("up",)
+    assert model.configuration("up")[model.q_slice("elbow")] == 0.3
+
+
 def test_a_file_or_bytes_or_text(tmp_path):
     text = srdf(state("home", "arm", elbow=0.5))
     (tmp_path / "r.srdf").write_text(text)

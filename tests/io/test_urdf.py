@@ -26,6 +26,16 @@ def test_sources(tmp_path):
         assert model.frame_names == ("world", "base", "joint:j1", "a", "joint:j2", "b")
 
 
+def test_paths_that_no_system_opens():
+    with pytest.raises(sixd.LoadError, match=r"^load: cannot read 'a+…': .*\. \S") as caught:
+        sixd.load("a" * 5000)
+    assert len(str(caught.value)) < 1000
+    with pytest.raises(sixd.LoadError, match="cannot read '~no_such_user_here/arm.urdf'"):
+        sixd.load("~no_such_user_here/arm.urdf")
+    with pytest.raises(sixd.ScalarTypeError, match="package_dirs is 3, expected a folder or a list"):
+        sixd.load(robot(link("a")), package_dirs=3)
+
+
 def test_depth_first_children_in_file_order():
     """Numbering goes depth first, children in the order of their joints in the file."""
     text = robot(

@@ -115,7 +115,7 @@ def make_group(version: str) -> Group:
 _HELP = """Robot dynamics from the command line: look into a robot file, find its faults, convert it, simulate it,
 see it move, print its equations, export its functions as C.
 
-A ROBOT is a file (URDF, MJCF, or a spatial_v2 model in .mat), a name of the zoo (`sixd info` lists them; `zoo:NAME` if
-a file has the same name), or - for a file from standard input. `sixd COMMAND --help` explains each command, with
-examples. Begin with `sixd demo`.
+A ROBOT is a file (URDF, SDF, MJCF, xacro, or a spatial_v2 model in .mat), a name of the zoo (`sixd info` lists them;
+`zoo:NAME` if a file has the same name), `robot_descriptions:NAME`, or - for a file from standard input. `sixd COMMAND
+--help` explains each command, with examples. Begin with `sixd demo`.
 """

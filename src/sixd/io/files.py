@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple
 
 from sixd.errors import LoadError, ScalarTypeError
 
+_LONGEST_NAME = 200  # of a path, in a message
 LARGEST = 256 * 1024 * 1024  # bytes; the largest known robot files, MJCF with inline meshes, have some 50 million
 _KINDS = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 _OF_SHELLS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")  # pipes that a shell makes for <(command)
@@ -67,16 +68,18 @@ def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
     if isinstance(source, str) and "<" in source:
         return Source(source.encode(), "<text>", None, "utf-8")
     if isinstance(source, (str, os.PathLike)):
-        path = Path(source).expanduser()
+        path = Path(source)
         try:
+            path = path.expanduser()
             _require_file(path)
             with open(path, "rb") as file:
                 return Source(read_limited(file, path.name), path.name, path.absolute().parent, None)
         except LoadError:
             raise
-        except (OSError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
+            name = str(source) if len(str(source)) <= _LONGEST_NAME else f"{str(source)[:_LONGEST_NAME]}…"
             raise LoadError(
-                f"load: cannot read {str(source)!r}: {getattr(error, 'strerror', None) or error}. {_hint(path)}"
+                f"load: cannot read {name!r}: {getattr(error, 'strerror', None) or error}. {_hint(path)}"
             ) from None
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "<file>"))
@@ -110,9 +113,9 @@ def _require_file(path: Path) -> None:
 
 
 def _hint(path: Path) -> str:
-    if path.is_dir():
-        return "Name the file in that folder."
     try:
+        if path.is_dir():
+            return "Name the file in that folder."
         near = [p.name for p in path.parent.iterdir() if p.suffix in (".urdf", ".sdf", ".xacro", ".xml", ".mat")][:5]
     except OSError:
         near = []

@@ -69,6 +69,8 @@ def load(
         raise ScalarTypeError(f"load: floating_base is {floating_base!r}, expected True or False.")
     if package_dirs is None or isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = [package_dirs] if package_dirs else []
+    if not isinstance(package_dirs, Iterable):
+        raise ScalarTypeError(f"load: package_dirs is {package_dirs!r}, expected a folder or a list of folders.")
     options = _Options(floating_base, list(package_dirs), arguments)
     if isinstance(source, str) and source.startswith(PREFIX):
         description = find_description(source)

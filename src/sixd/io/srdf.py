@@ -30,11 +30,16 @@ def add_srdf(model: Model, root: Element) -> Model:
         raise root.error("the file has <link> elements: it is a URDF, expected an SRDF. Exchange the two files?")
     builder = ModelBuilder.from_model(model)
     states = root.find_all("group_state")
-    count = Counter(state.text("name") for state in states)
+    count = Counter(name for name, _ in {(state.text("name"), state.attributes.get("group")) for state in states})
+    seen: set[str] = set()
     for state in states:
         name = state.text("name")
         if count[name] > 1:
             name = f"{state.text('group')}/{name}"
+        if name in seen:
+            message = f"{state.location}: its group has a second state of this name, which is taken; rename one"
+            builder.notes.append(Finding("group-state", name, message))
+        seen.add(name)
         values = _values(model, state, builder.notes)
         try:
             builder.add_configuration(name, _with_followers(model, values))
@@ -64,6 +69,9 @@ def _values(model: Model, state: Element, notes: list[Finding]) -> dict[str, Arr
                 hint = str(unknown_name(f"state {state.text('name')!r}", "joint", name, model.joint_names))
                 notes.append(Finding("group-state", name, f"{element.location}: {hint} It is left out."))
             continue
+        if name in values:
+            message = f"{element.location}: state {state.text('name')!r} has it twice, the last is taken; delete one"
+            notes.append(Finding("group-state", name, message))
         joint = model.joint(name).joint
         numbers = np.array(element.numbers("value", joint.nq))
         values[name] = numbers[_ORDERS[type(joint)]] if type(joint) in _ORDERS else numbers

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError
+from sixd.errors import LoadError, ModelError
 from sixd.io.files import Source, unused_name
 from sixd.io.mjcf.compiled import BALL, FREE, SLIDE, compile_mjcf, complete_names, given_names, import_mujoco
 from sixd.io.mjcf.constraints import Equalities
@@ -40,7 +40,10 @@ def read_mjcf(source: Source, root: Element) -> Model:
     builder.notes.extend(Finding("not-carried", builder.name, text) for text in not_carried(compiled))
     builder.notes.extend(Finding("not-carried", builder.name, text, True) for text in not_acting(compiled))
     for body in range(1, compiled.nbody):
-        reader.add_body(body)
+        try:
+            reader.add_body(body)
+        except ModelError as error:
+            raise LoadError(f"{source.name}: body {reader.body_names[body]!r}: {error}") from None
     reader.add_sites()
     reader.add_equalities()
     add_keyframes(builder, compiled, reader.joint_names)
