@@ -53,6 +53,7 @@ WRONG = """<robot name="wrong">
 
 def test_help_names_every_command(call):
     status, out, err = call("--help")
+    assert all(kind in out for kind in ("URDF", "SDF", "MJCF", "xacro", "robot_descriptions:NAME"))
     assert (status, err) == (0, "")
     for name, line in group.COMMANDS.items():
         assert name in out

@@ -86,6 +86,8 @@ def test_no_file_is_lost(call, tmp_path):
     (tmp_path / "link.urdf").symlink_to(tmp_path / "arm.urdf")
     for out in ("arm.urdf", "./arm.urdf", "link.urdf"):
         assert "is the file that is read" in fails(call("convert", "arm.urdf", out, "--force"))
+        assert "is the file that is read" in fails(call("equations", "arm.urdf", "-o", out, "--force"))
+    assert (tmp_path / "arm.urdf").read_text() == text
     (tmp_path / "old.xml").write_text("old")
     assert "'old.xml' exists already" in fails(call("convert", "arm.urdf", "old.xml"))
     assert (tmp_path / "old.xml").read_text() == "old"

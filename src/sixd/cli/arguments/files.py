@@ -42,6 +42,16 @@ def free_path(path: Path, force: bool) -> Path:
     return path
 
 
+def require_other(robot: str, out: Path) -> None:
+    """Raise if a file to be written is the robot's, which is read, by whatever name."""
+    try:
+        same = os.path.samefile(Path(robot).expanduser(), out)
+    except (OSError, RuntimeError, ValueError):
+        return
+    if same:
+        raise FileError(f"{str(out)!r} is the file that is read, expected another one. Give another name.")
+
+
 def require_ending(option: str, path: Path) -> None:
     """Raise unless the ending of the file name is one of a format that can be written."""
     if path.suffix.lower() not in _ENDINGS[option]:

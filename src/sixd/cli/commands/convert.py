@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import warnings
 from pathlib import Path
 
 import click
 
 import sixd
-from sixd.cli.arguments.files import FilePath, free_path
+from sixd.cli.arguments.files import FilePath, free_path, require_other
 from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import count, print_json, printable
 from sixd.cli.usage import wrong_call
-from sixd.errors import FileError
 from sixd.io.writing import write_text
 
 FORMATS = {"urdf": sixd.to_urdf, "mjcf": sixd.to_mjcf}
@@ -48,7 +46,7 @@ def convert(source: RobotSource, out: Path, form: str | None, no_shapes: bool, f
     if shown and as_json:
         raise wrong_call("--json and - both write to standard output, expected one of them. Give OUT a name.")
     if not shown:
-        _require_other(source.robot, out)
+        require_other(source.robot, out)
         free_path(out, force)
     model = source.load()
     if no_shapes:
@@ -77,13 +75,3 @@ def _by_ending(out: Path) -> str:
         known = ", ".join(_ENDINGS)
         raise wrong_call(f"OUT is {str(out)!r}, expected a name that ends in one of {known}; or give --to.")
     return _ENDINGS[ending]
-
-
-def _require_other(robot: str, out: Path) -> None:
-    """Raise if OUT is the file that is read, by whatever name."""
-    try:
-        same = os.path.samefile(Path(robot).expanduser(), out)
-    except (OSError, ValueError):
-        return
-    if same:
-        raise FileError(f"{str(out)!r} is the file that is read, expected another one. Give OUT another name.")

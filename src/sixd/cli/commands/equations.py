@@ -11,7 +11,7 @@ import numpy as np
 
 import sixd
 from sixd.atomic import write_together
-from sixd.cli.arguments.files import FilePath, free_path
+from sixd.cli.arguments.files import FilePath, free_path, require_other
 from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, dump, print_notes
@@ -60,6 +60,7 @@ def equations(source: RobotSource, form: str, what: str | None, reduce: bool, ou
     """
     fields = _fields(what, form)
     if output is not None:
+        require_other(source.robot, output)
         free_path(output, force)
     model = source.load()
     if not force:
