@@ -14,7 +14,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 PICTURES = Path(__file__).parents[1] / "docs"
 SECTIONS = (
     "batch", "sizes", "single", "steps", "constrained", "rollouts", "nonsmooth", "threads", "start", "operations",
-    "growth", "equations", "derivatives", "gradients",
+    "growth", "equations", "derivatives", "gradients", "kinematics",
 )  # fmt: skip
 FUNCTIONS = ("rnea", "aba", "crba", "jacobian")
 SIZES = (1, 16, 256, 4096, 100_000)
@@ -60,6 +60,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         derivatives,
         gradients,
         growth,
+        inverse_kinematics,
         nonsmooth,
         operations,
         rollouts,
@@ -97,6 +98,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         "operations": operations.measure, "growth": growth.measure,
         "start": startup.measure, "equations": closed_form.measure,
         "derivatives": derivatives.measure, "gradients": gradients.measure,
+        "kinematics": inverse_kinematics.measure,
     }  # fmt: skip
     for name, measure in measures.items():
         if name in sections:

@@ -31,6 +31,8 @@ _DERIVATIVES = {
 _CODE_OF_DERIVATIVES = (0.3, 0.4, 0.5, 1.4, 1.8)  # of ∂RNEA: time to make the code of batches [s]
 _GRADIENTS = {"RNEA": 2.7, "ABA": 2.1, "Euler step": 2.1}  # operations of a vjp over those of the function
 _ROLLOUT_GRADIENT = 4.0  # over the rollout
+_KINEMATICS = (0.995, 20.0)  # part of reachable poses that is found; times a loop on Pinocchio's model
+_KINEMATIC_ROBOTS = ("ur5", "panda", "talos", "anymal, floating")
 _START = (
     ("cold RNEA of an arm", 0.5, [("rnea", "ur5", "cold"), ("rnea", "panda", "cold")]),
     ("cold ABA of talos", 3.0, [("aba", "talos", "cold")]),
@@ -54,7 +56,7 @@ def show(session: Session) -> bool:
     """Add the table of targets; return whether all were measured and reached."""
     targets = [*_batches(session), *_singles(session), *_starts(session), *_growth(session), *_threads(session)]
     targets += [*_operations(session), *_constrained(session), *_rollouts(session), *_nonsmooth(session)]
-    targets += [*_equations(session), *_derivatives(session), *_gradients(session)]
+    targets += [*_equations(session), *_derivatives(session), *_gradients(session), *_kinematics(session)]
     session.report.heading("Targets")
     if session.quick:
         session.report.paragraph(f"Only {session.rounds} rounds: a trial, whose verdicts mean little.")
@@ -227,6 +229,17 @@ def _gradients(session: Session) -> list[Target]:
             found.append(
                 _at_most(f"gradient of a rollout over the rollout, {robot}, {method}", _ROLLOUT_GRADIENT, value)
             )
+    return found
+
+
+def _kinematics(session: Session) -> list[Target]:
+    """Inverse kinematics."""
+    found, (part, times) = [], _KINEMATICS
+    for robot in _KINEMATIC_ROBOTS:
+        key = ("inverse kinematics", robot)
+        found.append(_at_least(f"reachable poses of {robot} found, part", part, session.measured.get((*key, "found"))))
+        value = _quotient(session, key, "Pinocchio loop", "sixd")
+        found.append(_at_least(f"inverse kinematics of {robot}, times a loop on Pinocchio's model", times, value))
     return found
 
 

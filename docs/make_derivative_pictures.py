@@ -21,9 +21,9 @@ SECONDS = (0, 1, 2, 3)
 Names = dict[str, Any]
 
 
-def page() -> Names:
-    """The names that the page's Python defines."""
-    text = (HERE / "derivatives.md").read_text(encoding="utf-8")
+def page(name: str = "derivatives") -> Names:
+    """The names that a page's Python defines."""
+    text = (HERE / f"{name}.md").read_text(encoding="utf-8")
     names: Names = {}
     with contextlib.redirect_stdout(io.StringIO()):
         for block in re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE):

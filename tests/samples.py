@@ -40,6 +40,8 @@ def _awkward(model, rng, near):
 
 
 KINDS = JOINT_KINDS
+# functions of a frame that can move in all directions
+OPERATIONAL = ("operational_inertia", "operational_bias", "dynamically_consistent_inverse", "null_space_projector")
 
 
 class Parabola(sixd.Joint):

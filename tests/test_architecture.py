@@ -43,6 +43,7 @@ LAYERS = [
     "forces",
     "trajectory",
     "simulation",
+    "kinematic_tasks",
     "controllers",
     "viewer",
     "drawing",

@@ -75,8 +75,11 @@ def test_snippets_that_need_no_gpu():
         ("equations", 12),
         ("constraints", 10),
         ("simulation", 20),
+        ("control", 10),
         ("friction_stiffness_contact", 10),
         ("derivatives", 1),
+        ("inverse_kinematics", 10),
+        ("robot_files", 7),
     ],
 )
 def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The pictures of docs/friction_stiffness_contact.md: well-formed, small, and drawn as their script draws."""
+"""The pictures of docs/friction_stiffness_contact.md and docs/control.md: well-formed, small, and drawn as their script draws."""
 
 import importlib.util
 import xml.etree.ElementTree as ET
@@ -19,14 +19,17 @@ def script():
     return module
 
 
-@pytest.mark.parametrize("name", ["friction", "stiffness", "contact"])
+PAGES = {**dict.fromkeys(("friction", "stiffness", "contact"), "friction_stiffness_contact"), "control": "control"}
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_pictures(name):
     text = (DOCS / f"{name}.svg").read_text(encoding="utf-8")
     assert len(text.encode()) < 20_000
     picture = ET.fromstring(text)
     titles = [t.text for t in picture.iter(f"{SVG}text") if t.get("font-size") == "15"]
     assert len(titles) == 3
-    assert f"({name}.svg)" in (DOCS / "friction_stiffness_contact.md").read_text(encoding="utf-8")
+    assert f"({name}.svg)" in (DOCS / f"{PAGES[name]}.md").read_text(encoding="utf-8")
 
 
 def test_curves_keep_their_shape():

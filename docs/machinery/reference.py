@@ -49,7 +49,7 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "sixd.simulation.gradients",
         ),
     ),
-    ("frames", "Frames", ("sixd.api.frames",)),
+    ("frames", "Frames, inverse kinematics", ("sixd.api.frames", "sixd.kinematic_tasks")),
     ("constraints", "Constraints", ("sixd.constraints", "sixd.model.constraint", "sixd.api", "sixd.algorithms")),
     ("equations", "Equations", ("sixd.symbolic",)),
     (

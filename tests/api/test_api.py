@@ -274,11 +274,17 @@ def test_operational_inertia_row_by_row(rng):
     q = np.array([1.0, 0, 0, 0, 1000, 0, 0])
     inertia = sixd.operational_inertia(drone, q, "drone", expressed_in="world")
     assert_allclose(inertia, sixd.composite_inertia(drone, q), rtol=1e-9)
-    arm = ARM.lock({"joint3": 0.1, "joint7": 0.2})
-    rows = rng.standard_normal((3, 5))
+    arm = sixd.zoo.puma560()
+    rows, tool = rng.uniform(0.3, 0.6, (3, 6)), arm.body_names[-1]
     rows[0] = np.nan
+    rows[1, 4] = 0.0  # the wrist is stretched
     with pytest.raises(sixd.SingularError, match=r"cannot move in all six directions there in row \(1,\)"):
-        sixd.operational_inertia(arm, rows, "tool")
+        sixd.operational_inertia(arm, rows, tool)
+    good = sixd.operational_inertia(arm, rows[::2], tool)
+    assert np.isnan(good[0]).all()
+    assert np.isfinite(good[1]).all()
+    with pytest.raises(sixd.SingularError, match="cannot move in all six directions in any configuration"):
+        sixd.operational_inertia(arm.lock({arm.joint_names[0]: 0.2}), rows[:, :5], tool)
 
 
 # names ----------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 
 import sixd
 from commands import caller, fails, find
+from sdf_text import joint, link, model, sdf
 from sixd.cli import entry_point, group, output
 from sixd.cli.commands.bench import measure
 from sixd.cli.commands.check import advice
@@ -726,3 +727,27 @@ def test_the_guide_is_true(call):
                 status, out, err = call(*line.split()[1:])
                 assert (status, err) == (0, "")
     assert all(f"`sixd {name}" in text for name in COMMANDS)
+
+
+# options of robot files -----------------------------------------------------------------------------
+
+
+def test_bases_of_sdf(call, tmp_path):
+    path = tmp_path / "m.sdf"
+    path.write_text(sdf(model(link("a") + link("b") + joint())))
+    assert [json.loads(call("info", path, *words, "--json")[1])["nv"] for words in ([], ["--fixed-base"])] == [7, 1]
+    assert call("compare", path, path)[0] == 0
+
+
+def test_arguments_and_srdf(call, tmp_path):
+    err = fails(call("info", urdf(tmp_path), "--argument", "prefix=left_"))
+    assert "arguments are given, but robot.urdf is not xacro" in err
+    assert "expected NAME=VALUE" in fails(call("info", urdf(tmp_path), "--argument", "prefix"))
+    (tmp_path / "robot.srdf").write_text("<robot name='r'><group_state name='home' group='arm'/></robot>")
+    assert call("info", urdf(tmp_path), "--srdf", tmp_path / "robot.srdf")[0] == 0
+    assert "cannot read" in fails(call("info", urdf(tmp_path), "--srdf", tmp_path / "none.srdf"))
+    assert "takes no --srdf" in fails(call("info", "panda_arm", "--srdf", "x.srdf"))
+    assert "takes no --argument" in fails(call("info", "panda_arm", "--argument", "a=1"))
+    options = ("--fixed-base", "--srdf", tmp_path / "robot.srdf")
+    _, _, err = call("equations", urdf(tmp_path, WRONG), *options, "--what", "g")
+    assert "--fixed-base --srdf" in err

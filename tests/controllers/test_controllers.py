@@ -365,7 +365,7 @@ BALL = samples.single_joint("spherical")
         (lambda: controllers.GravityCompensation(3), "GravityCompensation: model is a int, expected a sixd.Model"),
         (lambda: controllers.GravityCompensation(sixd.zoo.double_elbow().reduce(), saturate=True), "has no effort limits, expected a sixd.Model"),
         (lambda: controllers.TaskSpacePD(ARM, "top", np.eye(4), 1.0), "TaskSpacePD: model 'planar2': no frame named 'top'. Did you mean 'tip'"),
-        (lambda: controllers.TaskSpacePD(ARM, "tip", np.eye(3), 1.0), r"TaskSpacePD: target has shape \(3, 3\), expected a pose \(4, 4\)"),
+        (lambda: controllers.TaskSpacePD(ARM, "tip", np.eye(2), 1.0), r"TaskSpacePD: target has shape \(2, 2\), expected a pose \(4, 4\)"),
         (lambda: controllers.TaskSpacePD(ARM, "tip", 2 * np.eye(4), 1.0), "TaskSpacePD: target is not a rigid pose"),
         (lambda: controllers.TaskSpacePD(ARM, "tip", np.full(3, np.nan), 1.0), "TaskSpacePD: target is .* expected finite numbers"),
         (lambda: controllers.TaskSpacePD(ARM, "tip", np.zeros(3), np.ones(6)), r"TaskSpacePD: kp has shape \(6,\), expected a number or \(3,\)"),
@@ -388,7 +388,7 @@ def test_errors_when_made(make, message):
         (controllers.PD(lambda t: np.zeros(3), 1.0, model=ARM), r"PD: target\(t\) has shape \(3,\), expected \(2,\)"),
         (controllers.PD(lambda t: [float(t), 0], 1.0), "PD: target.t. cannot be differentiated: .* Write it with the functions of sixd.spatial"),
         (controllers.ComputedTorque(BALL, BALL.neutral(), 1.0, 1.0), r"ComputedTorque: q has shape \(2,\), expected \(5,\), one state"),
-        (controllers.TaskSpacePD(ARM, "tip", lambda t: np.zeros(2), 1.0), r"TaskSpacePD: target\(t\) has shape \(2,\), expected \(4, 4\) or \(3,\)"),
+        (controllers.TaskSpacePD(ARM, "tip", lambda t: np.zeros(2), 1.0), r"TaskSpacePD: target\(t\) has shape \(2,\), expected \(4, 4\), \(3, 3\) or \(3,\)"),
         (controllers.TaskSpacePD(ARM, "tip", lambda t: np.zeros(3), 1.0, velocity=np.zeros(6)), r"TaskSpacePD: velocity has shape \(6,\), expected \(3,\)"),
     ],
 )  # fmt: skip

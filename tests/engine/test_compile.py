@@ -12,7 +12,7 @@ import sympy
 from numpy.testing import assert_allclose
 
 import sixd
-from samples import single_joint
+from samples import OPERATIONAL, single_joint
 from sixd.algorithms.aba import aba
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import rnea
@@ -59,7 +59,7 @@ STATIC = {
     "pose": [{}],
     "acceleration": [{**c, "kind": k} for c in COORDINATES for k in ("spatial", "classical")],
     **{name: [{"per": p} for p in ("model", "body", "subtree")] for name in ("energy", "momentum")},
-    **dict.fromkeys(("newton_euler", "joint_reactions", "jacobian", "jacobian_rate", "velocity", "inverse_operational_inertia", "operational_inertia", "external_force"), COORDINATES),
+    **dict.fromkeys(("newton_euler", "joint_reactions", "jacobian", "jacobian_rate", "velocity", "inverse_operational_inertia", "external_force", *OPERATIONAL), COORDINATES),
 }  # fmt: skip
 PUBLIC = [name for name in LIBRARY if name not in ("integrate", "difference")]  # methods of a model
 
@@ -70,7 +70,7 @@ def test_every_function_of_the_library(name, dtype, rng):
     """A kernel gives the bits of the public function, for each choice of its fixed arguments."""
     function = LIBRARY[name]
     # a frame with an operational inertia moves in all six directions
-    model = sixd.zoo.random_tree(2, kinds=("free",) if name == "operational_inertia" else ("spherical", "revolute"))
+    model = sixd.zoo.random_tree(2, kinds=("free",) if name in OPERATIONAL else ("spherical", "revolute"))
     for static in STATIC.get(name, [{}])[: None if dtype == "float64" else 1]:
         if "frame" in function.choices:
             static = {"frame": model.frame_names[-1], **static}
@@ -609,7 +609,6 @@ ERRORS = {
     "parameter twice": (lambda: sixd.compile(sixd.mass_matrix, ARM, parameters=("gravity", "gravity")), "expected each once"),
     "parameter like an array": (lambda: sixd.compile(lambda gravity, model: gravity, ARM, parameters=("gravity",), shapes={"gravity": 3}), "no name of an array"),
     "parameters without a model": (lambda: sixd.compile(lambda q: q, ARM, parameters=("gravity",)), "takes no model, so it cannot see the parameters"),
-    "operational inertia joined": (lambda: sixd.compile((sixd.operational_inertia, sixd.mass_matrix), ARM, frame="tip"), "operational_inertia must be compiled alone"),
     "no function": (lambda: sixd.compile((), ARM), "compile: got no function"),
     "not a function": (lambda: sixd.compile("mass_matrix", ARM), "compile: function is 'mass_matrix', expected a function"),
     "not a function among some": (lambda: sixd.compile((sixd.mass_matrix, 3), ARM), "compile: function is 3"),

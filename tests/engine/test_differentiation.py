@@ -48,8 +48,6 @@ def by_duals(function, model, x, dx, **choices):
     made = declaration(function)
     checked = made.check_choices(model, tuple(choices.get(n, d) for n, d in made.choices.items()))
     found = made.row(model, checked, [row[n] for n in made.arrays], row.get("f_ext"))
-    if made.check is not None:  # the others are there to be checked
-        found = found[0]
     return flat(tuple(np.asarray(parts(y)[1], dtype=float) for y in (found if isinstance(found, tuple) else (found,))))
 
 
@@ -97,7 +95,8 @@ OTHERS = {
     sixd.momentum: {}, sixd.mass_matrix_solve: {}, sixd.inverse_mass_matrix: {}, sixd.coriolis_matrix: {},
     sixd.pose: {"frame": ...}, sixd.jacobian: {"frame": ..., "expressed_in": "aligned"}, sixd.gravity_force: {},
     sixd.joint_torque_regressor: {}, sixd.inverse_operational_inertia: {"frame": ...},
-    sixd.operational_inertia: {"frame": ..., "expressed_in": "world"},
+    sixd.operational_inertia: {"frame": ..., "expressed_in": "world"}, sixd.operational_bias: {"frame": ...},
+    sixd.dynamically_consistent_inverse: {"frame": ...}, sixd.null_space_projector: {"frame": ...},
 }  # fmt: skip
 
 

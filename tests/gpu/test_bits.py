@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import sixd
-from samples import KINDS, single_joint
+from samples import KINDS, OPERATIONAL, single_joint
 from sixd.engine.functions import LIBRARY
 from sixd.model.system import library
 
 cupy = pytest.importorskip("cupy", reason="arrays on the GPU are CuPy's")
 ROWS = 75  # two warps, and a part of one
-ON_TREES = sorted(name for name in LIBRARY if not LIBRARY[name].generic)
-ON_LOOPS = sorted(name for name in LIBRARY if LIBRARY[name].generic)
+ON_LOOPS = sorted(name for name in LIBRARY if LIBRARY[name].generic and name not in OPERATIONAL)
+ON_TREES = sorted(set(LIBRARY) - set(ON_LOOPS))
 
 
 def arguments(model, function, rng, dtype):
@@ -57,7 +57,7 @@ def check(model, name, rng, dtype):
 @pytest.mark.parametrize("name", ON_TREES)
 def test_trees(name, kind, dtype, rng):
     model = single_joint(kind)
-    if name == "operational_inertia":  # of a frame that can move in all directions
+    if name in OPERATIONAL:  # of a frame that can move in all directions
         model = sixd.zoo.random_tree(7, kinds=("free", kind))
     check(model, name, rng, dtype)
 

@@ -24,7 +24,7 @@ def archive():
 
 TRIANGLES = b"made by hand".ljust(80) + (2).to_bytes(4, "little") + b"\1" * 100
 FOREIGN = {
-    "gzip": (gzip.compress(CHAIN.encode()), r"compressed by gzip, expected URDF, MJCF or \.mat\. Unpack it first \(gunzip\)\."),
+    "gzip": (gzip.compress(CHAIN.encode()), r"compressed by gzip, expected URDF, SDF, MJCF or \.mat\. Unpack it first \(gunzip\)\."),
     "bzip2": (bz2.compress(CHAIN.encode()), "compressed by bzip2"),
     "xz": (lzma.compress(CHAIN.encode()), "compressed by xz"),
     "zip": (archive(), "a zip archive"),

@@ -268,7 +268,7 @@ def test_broken_files_raise_with_the_line(tmp_path):
     fails("<robot name='r'>\n<link name='a'>\n</robot>", "<text>, line 3: the XML is broken: mismatched tag")
     fails(b"", "the file is empty")
     fails(b"hello", "neither XML nor a .mat file")
-    fails("<sdf version='1.6'/>", "root tag is <sdf>", "SDF is not read")
+    fails("<launch/>", "root tag is <launch>", "It is a launch file")
     fails("<robot name='r'/>", "has no <link>")
     fails(str(tmp_path / "none.urdf"), "cannot read", "No such file")
     (tmp_path / "arm.urdf").write_text(CHAIN)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sixd
-from samples import KINDS, Parabola, single_joint
+from samples import KINDS, OPERATIONAL, Parabola, single_joint
 from sixd.engine.functions import LIBRARY, Request
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError, UnknownNameError
 from sixd.model.system import library
@@ -38,7 +38,7 @@ def wide():
 
 def model_for(name):
     """A tree on a free joint with a spherical one, or a loop for functions of constraints."""
-    if LIBRARY[name].generic:
+    if LIBRARY[name].generic and name not in OPERATIONAL:
         return sixd.zoo.four_bar()
     return sixd.zoo.random_tree(7, kinds=("free", "revolute", "spherical"))
 
@@ -547,3 +547,14 @@ def test_plan_of_a_gpu(arm, monkeypatch):
         assert threads % 32 == 0
     finally:
         driver.is_installed.cache_clear()
+
+
+def test_stacks_of_frames(rng):
+    """Several frames, by a mapping; a singular pose is NaN in its row."""
+    arm, stack = sixd.zoo.panda_arm(), {"tool": "position", "link4": [3, 5]}
+    q = arm.random_configuration(rng, size=3)
+    for name in ("jacobian", *(name for name in OPERATIONAL if name != "operational_bias")):
+        same_bits(jax.jit(lambda x, name=name: getattr(sj, name)(arm, x, stack))(q), getattr(sixd, name)(arm, q, stack))
+    found = sj.operational_inertia(sixd.zoo.planar(2), jnp.array([[0.3, 0.0], [0.3, 1.0]]), {"tip": (3, 4)})
+    assert np.isnan(found[0]).all()
+    assert np.isfinite(found[1]).all()

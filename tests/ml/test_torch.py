@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: make ml")
 
 import sixd  # noqa: E402
 import sixd.torch as st  # noqa: E402
-from samples import single_joint  # noqa: E402
+from samples import OPERATIONAL, single_joint  # noqa: E402
 from sixd.engine.functions import LIBRARY  # noqa: E402
 from sixd.model.memo import known_of  # noqa: E402
 from sixd.torch import operators, rollouts  # noqa: E402
@@ -27,7 +27,7 @@ DT = 0.02
 @pytest.mark.parametrize("name", sorted(LIBRARY))
 def test_values_are_those_of_sixd(name):
     model = sixd.zoo.four_bar() if "constrain" in name or name == "projections" else sixd.zoo.random_tree(0)
-    if name == "operational_inertia":
+    if name in OPERATIONAL:
         model = sixd.zoo.random_tree(3, kinds=("free", "revolute"))
     given = arguments(name, model)
     own = {"integrate": lambda m, **x: m.integrate(**x), "difference": lambda m, **x: m.difference(**x)}
@@ -315,3 +315,25 @@ def test_out():
         st.inverse_dynamics(model, q.detach(), qd, qdd, out=out.float())
     with pytest.raises(sixd.ScalarTypeError, match="expected a tensor"):
         st.inverse_dynamics(model, q.detach(), qd, qdd, out=np.empty((2, 2)))
+
+
+def test_stacks_of_frames():
+    """Several frames, by a mapping: values, and gradients beside central differences."""
+    arm, stack = sixd.zoo.panda_arm(), {"tool": "position", "link4": [3, 5]}
+    q = arm.random_configuration(0, size=3)
+    for name in ("jacobian", *OPERATIONAL):
+        more = {"qd": torch.ones(3, 7, dtype=torch.float64)} if name == "operational_bias" else {}
+        x = torch.tensor(q, requires_grad=True)
+        found = getattr(st, name)(arm, x, frame=stack, **more)
+
+        def own(q, name=name, more=more):
+            return getattr(sixd, name)(arm, q, frame=stack, **{k: v.numpy() for k, v in more.items()})
+
+        np.testing.assert_array_equal(found.detach().numpy(), own(q))
+        found.sum().backward()
+        d = np.zeros_like(q)
+        d[:, 2] = 1e-6
+        slope = (own(q + d) - own(q - d)).reshape(3, -1).sum(axis=1) / 2e-6
+        np.testing.assert_allclose(
+            x.grad[:, 2].numpy(), slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max()
+        )  # differences

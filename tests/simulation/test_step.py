@@ -148,6 +148,10 @@ def controllers(model):
         "ComputedTorque": sixd.controllers.ComputedTorque(model, target, 4.0, 1.0),
         "GravityCompensation": sixd.controllers.GravityCompensation(model),
         "TaskSpacePD": sixd.controllers.TaskSpacePD(model, frame, [0.5, 0.2, 0.1], 5.0, 0.5),
+        "OperationalSpace": sixd.controllers.OperationalSpace(
+            model, frame, [0.5, 0.2, 0.1], 5.0, rows=(3, 4), regularization=0.1, posture_kd=0.5
+        ),
+        "Impedance": sixd.controllers.Impedance(model, frame, [0.5, 0.2, 0.1], 5.0, 0.5),
         "Sequence": sixd.controllers.Sequence(np.arange(3.0 * model.nv).reshape(3, model.nv), 0.1),
     }
 

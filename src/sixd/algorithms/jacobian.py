@@ -1,4 +1,4 @@
-"""Frame Jacobians, their rates, and the operational-space inertia.
+"""Jacobians of frames, their rates, and the inverse of the operational-space inertia.
 
 J maps qd to the frame's spatial velocity [ω; v]. "body": the frame's axes and origin; "aligned": world axes,
 the frame's origin; "world": world axes and origin.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sixd.algorithms.aba import inverse_small
-from sixd.algorithms.kinematics import ZERO6, express, frame_transform, path
+from sixd.algorithms.kinematics import ZERO6, express, path
+from sixd.algorithms.operational.stack import Stack, stacked
 from sixd.algorithms.solve import solve_columns
 from sixd.model.model import Model
 from sixd.spatial.rotation import ZERO3
 from sixd.spatial.scalar import Array, common_dtype
 from sixd.spatial.transform import (
     blocks,
-    congruence,
     crm,
     inverse_transform,
     mirror_upper,
@@ -25,8 +24,10 @@ from sixd.spatial.transform import (
 )
 
 
-def jacobian(model: Model, q: Array, frame: str, *, expressed_in: str = "body") -> Array:
-    """J (6, nv) of the frame; exact zeros for joints that do not carry it."""
+def jacobian(model: Model, q: Array, frame: str | Stack, *, expressed_in: str = "body") -> Array:
+    """J (6, nv) of the frame, or the rows (m, nv) of a stack; exact zeros for joints that do not carry it."""
+    if not isinstance(frame, str):
+        return stacked(jacobian, frame, model, q, expressed_in=expressed_in)
     f = model.frame(frame, "jacobian")
     X = transform_from_pose(f.pose)  # X_Fi, from each body on the way down to the frame
     columns = {}
@@ -37,8 +38,10 @@ def jacobian(model: Model, q: Array, frame: str, *, expressed_in: str = "body") 
     return express(_spread(model, columns), X, expressed_in)
 
 
-def jacobian_rate(model: Model, q: Array, qd: Array, frame: str, *, expressed_in: str = "body") -> Array:
-    """dJ/dt (6, nv) along qd, component by component in the chosen coordinates."""
+def jacobian_rate(model: Model, q: Array, qd: Array, frame: str | Stack, *, expressed_in: str = "body") -> Array:
+    """dJ/dt (6, nv) along qd, or the rows (m, nv) of a stack, component by component in the chosen coordinates."""
+    if not isinstance(frame, str):
+        return stacked(jacobian_rate, frame, model, q, qd, expressed_in=expressed_in)
     f = model.frame(frame, "jacobian_rate")
     X = transform_from_pose(f.pose)
     J, J_dot, v_rel = {}, {}, ZERO6  # v_rel: velocity of F against body i, in F coordinates
@@ -58,22 +61,8 @@ def jacobian_rate(model: Model, q: Array, qd: Array, frame: str, *, expressed_in
     return inverse_transform(X) @ (rate + crm(v) @ J_F)
 
 
-def operational_inertia(model: Model, q: Array, frame: str, *, expressed_in: str = "body") -> Array:
-    """Λ (6, 6) = (J M⁻¹ Jᵀ)⁻¹: the inertia felt at the frame. The frame must be able to move in all six directions."""
-    return inertia_of_inverse(model, q, frame, inverse_operational_inertia(model, q, frame), expressed_in)
-
-
-def inertia_of_inverse(model: Model, q: Array, frame: str, W: Array, expressed_in: str) -> Array:
-    """Λ (6, 6) from Λ⁻¹ = W in the frame's own coordinates, in which W is best conditioned."""
-    inertia, X_FW = inverse_small(W), frame_transform(model, q, frame)
-    if expressed_in == "aligned":
-        R = X_FW[:3, :3]
-        return congruence(blocks(R, ZERO3, ZERO3, R), inertia)
-    return congruence(X_FW, inertia) if expressed_in == "world" else inertia
-
-
-def inverse_operational_inertia(model: Model, q: Array, frame: str, *, expressed_in: str = "body") -> Array:
-    """Λ⁻¹ (6, 6) = J M⁻¹ Jᵀ: the acceleration of the frame per force on it; exists at singular poses too."""
+def inverse_operational_inertia(model: Model, q: Array, frame: str | Stack, *, expressed_in: str = "body") -> Array:
+    """Λ⁻¹ (m, m) = J M⁻¹ Jᵀ: the acceleration of the frames per force on them; exists at singular poses too."""
     J = jacobian(model, q, frame, expressed_in=expressed_in)
     return mirror_upper(J @ solve_columns(model, q, J.T))
 

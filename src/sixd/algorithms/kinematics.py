@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sixd.algorithms.operational.stack import Stack, stacked
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import (
@@ -118,16 +119,27 @@ def frame_motion(model: Model, q: Array, qd: Array, qdd: Array, frame: str) -> t
     return X_FB @ X_FW, X_FB @ v, X_FB @ a
 
 
-def velocity(model: Model, q: Array, qd: Array, frame: str, *, expressed_in: str = "body") -> Array:
-    """Spatial velocity [ω; v] (6,) of the frame."""
+def velocity(model: Model, q: Array, qd: Array, frame: str | Stack, *, expressed_in: str = "body") -> Array:
+    """Spatial velocity [ω; v] (6,) of the frame, or the rows (m,) of a stack."""
+    if not isinstance(frame, str):
+        return stacked(velocity, frame, model, q, qd, expressed_in=expressed_in)
     X_FW, v, _ = frame_motion(model, q, qd, np.zeros(model.nv, dtype=int), frame)
     return express(v, X_FW, expressed_in)
 
 
 def acceleration(
-    model: Model, q: Array, qd: Array, qdd: Array, frame: str, *, kind: str = "spatial", expressed_in: str = "body"
+    model: Model,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    frame: str | Stack,
+    *,
+    kind: str = "spatial",
+    expressed_in: str = "body",
 ) -> Array:
-    """Acceleration (6,) of the frame, spatial or classical: the latter's linear part is v̇ + ω×v."""
+    """Acceleration (6,) of the frame, or the rows (m,) of a stack, spatial or classical: v̇ + ω×v in the linear part."""
+    if not isinstance(frame, str):
+        return stacked(acceleration, frame, model, q, qd, qdd, kind=kind, expressed_in=expressed_in)
     X_FW, v, a = frame_motion(model, q, qd, qdd, frame)
     v, a = express(v, X_FW, expressed_in), express(a, X_FW, expressed_in)
     if kind == "classical":

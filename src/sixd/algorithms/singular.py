@@ -92,11 +92,11 @@ def _singular_joints(model: Model, prescribed: AbstractSet[int]) -> tuple[str, .
     rng = np.random.default_rng(0)
     singular = set(model.bodies)
     for _ in range(3):
-        singular &= set(vanishing_pivots(model, _anywhere(model, rng), prescribed))
+        singular &= set(vanishing_pivots(model, anywhere(model, rng), prescribed))
     return tuple(model.joint_names[i - 1] for i in sorted(singular))
 
 
-def _anywhere(system: System, rng: np.random.Generator) -> Array:
+def anywhere(system: System, rng: np.random.Generator) -> Array:
     """A random configuration (nq,); for a tree, joint limits are ignored."""
     if not isinstance(system, Model):
         return np.asarray(system.random_configuration(rng), dtype=float)
@@ -224,7 +224,7 @@ def _usual_sizes(system: System, prescribed: AbstractSet[int]) -> Usual:
     rng, free = np.random.default_rng(0), solved_freedoms(system, prescribed)
     tried = _TRIED_OF_MANY if is_large(system) else _TRIED
     configurations = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(tried)]
-    configurations += [_anywhere(system, rng) for _ in range(tried)]
+    configurations += [anywhere(system, rng) for _ in range(tried)]
     if is_large(system):
         states = [_factors(system, q, prescribed) for q in configurations]
         size = np.max([state.diagonal for state in states], axis=0, initial=0.0)

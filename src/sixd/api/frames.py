@@ -12,11 +12,10 @@ import numpy as np
 
 from sixd.algorithms import external_forces, kinematics
 from sixd.algorithms import jacobian as jacobians
-from sixd.algorithms.singular import LARGEST_CONDITION
+from sixd.algorithms.operational import terms
 from sixd.engine.functions import Function
 from sixd.engine.public import public
-from sixd.errors import ModelError, ShapeError, SingularError
-from sixd.model.model import Model
+from sixd.errors import ModelError, ShapeError
 from sixd.model.system import System
 from sixd.runtime.foreign import GPU, kind_of
 from sixd.spatial.scalar import Array, require_scalars
@@ -34,86 +33,147 @@ def body_poses(model: System, q: Any, *, out: Any = None) -> Array:
     """T_WB (…, nb, 4, 4): the poses of all bodies in the world, translations [m]."""
 
 
-@public(kinematics.velocity)
-def velocity(model: System, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
-    """Spatial velocity [ω; v] (…, 6) of a frame [rad/s, m/s]; ``expressed_in`` as for ``jacobian``."""
+@public(kinematics.velocity, stacks=True)
+def velocity(model: System, q: Any, qd: Any, frame: Any, *, expressed_in: str = "body", out: Any = None) -> Array:
+    """Spatial velocity [ω; v] (…, 6) of a frame [rad/s, m/s], or (…, m) of several; arguments as for ``jacobian``."""
 
 
-@public(kinematics.acceleration)
+@public(kinematics.acceleration, stacks=True)
 def acceleration(
     model: System,
     q: Any,
     qd: Any,
     qdd: Any,
-    frame: str,
+    frame: Any,
     *,
     kind: str = "spatial",
     expressed_in: str = "body",
     out: Any = None,
 ) -> Array:
-    """Acceleration (…, 6) of a frame [rad/s², m/s²], gravity not included; ``expressed_in`` as for ``jacobian``.
+    """Acceleration (…, 6) of a frame [rad/s², m/s²], or (…, m) of several, gravity not included; see ``jacobian``.
 
     ``kind`` "spatial" is the rate of the spatial velocity; "classical" has the acceleration of the point, v̇ + ω×v, as
     its linear part.
     """
 
 
-@public(jacobians.jacobian)
-def jacobian(model: System, q: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
-    """J (…, 6, nv), angular rows first: the frame's spatial velocity is J qd.
+@public(jacobians.jacobian, stacks=True)
+def jacobian(model: System, q: Any, frame: Any, *, expressed_in: str = "body", out: Any = None) -> Array:
+    """J (…, 6, nv), angular rows first: the frame's spatial velocity is J qd; (…, m, nv) of several frames.
 
-    ``expressed_in``: "body" (the frame's axes and origin), "aligned" (world axes, the frame's origin) or "world".
+    Parameters
+    ----------
+    frame : a name; or several, whose rows are stacked in their order, ``("left", "right")``; or a mapping of names to
+        the rows that count, ``{"left": "pose", "right": "position", "elbow": (3, 4)}``: "pose" (all six),
+        "orientation" (0, 1, 2), "position" (3, 4, 5), or numbers of rows.
+    expressed_in : "body" (the frame's axes and origin), "aligned" (world axes, the frame's origin) or "world".
     """
 
 
-@public(jacobians.jacobian_rate)
-def jacobian_rate(model: System, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
-    """dJ/dt (…, 6, nv), component by component in the coordinates of ``expressed_in``; see ``jacobian``."""
+@public(jacobians.jacobian_rate, stacks=True)
+def jacobian_rate(model: System, q: Any, qd: Any, frame: Any, *, expressed_in: str = "body", out: Any = None) -> Array:
+    """dJ/dt (…, 6, nv), component by component in the coordinates of ``expressed_in``; arguments as of ``jacobian``."""
 
 
 # inertia and force ------------------------------------------------------------------------------
 
 
-@public(jacobians.inverse_operational_inertia, solves=True)
+@public(jacobians.inverse_operational_inertia, solves=True, stacks=True)
 def inverse_operational_inertia(
-    model: System, q: Any, frame: str, *, expressed_in: str = "body", out: Any = None
+    model: System, q: Any, frame: Any, *, expressed_in: str = "body", out: Any = None
 ) -> Array:
-    """Λ⁻¹ (…, 6, 6) = J M⁻¹ Jᵀ: the acceleration of a frame per force on it."""
+    """Λ⁻¹ (…, m, m) = J M⁻¹ Jᵀ: the acceleration of frames per force on them; ``frame`` as for ``jacobian``.
+
+    It is defined at singular poses and for dependent rows, too.
+    """
 
 
-def _operational_inertia(model: Model, q: Array, *, frame: str, expressed_in: str) -> tuple[Array, Array]:
-    """Λ, and W = Λ⁻¹ in the frame's own coordinates, whose rank is checked."""
-    W = jacobians.inverse_operational_inertia(model, q, frame)
-    return jacobians.inertia_of_inverse(model, q, frame, W, expressed_in), W
+@public(terms.operational_inertia, solves=True, generic=True, stacks=True, explain=terms.explain)
+def operational_inertia(
+    model: System,
+    q: Any,
+    frame: Any,
+    *,
+    expressed_in: str = "body",
+    regularization: float = 0.0,
+    out: Any = None,
+) -> Array:
+    """Λ (…, m, m) = (J M⁻¹ Jᵀ)⁻¹, the inertia felt at a frame, m = 6, or at the rows of several; see ``jacobian``.
+
+    Forces F on these rows and their accelerations a = J qdd + dJ/dt qd obey F = Λ a + μ, with μ of
+    ``operational_bias``.
+
+    Parameters
+    ----------
+    frame, expressed_in : as for ``jacobian``. A frame that cannot move in all directions has rows that it can move in:
+        ``{"tip": "position"}``, ``{"tip": (3, 4)}``.
+    regularization : δ, a number: Λ = (J M⁻¹ Jᵀ + δ² 1)⁻¹, which exists for all rows (δ² is a mobility, [1/kg] for
+        linear rows, [1/(kg m²)] for angular ones). Each value is compiled separately.
+
+    Notes
+    -----
+    Raises ``SingularError`` where the rows are dependent and there is no regularisation: at singular poses, for frames
+    of too few freedoms, for frames of one body. A row is dependent if its angle to the span of those before it, in the
+    metric of M, is below 3e-7 rad (float32: 3e-5). On GPUs and in JAX results at singular poses are NaN. Constraints of
+    the model do not enter; ``model.reduce()`` has them.
+
+    >>> import sixd
+    >>> arm = sixd.zoo.planar(2)
+    >>> sixd.operational_inertia(arm, [0.3, 1.2], {arm.frame_names[-1]: (3, 4)}, expressed_in="aligned").shape
+    (2, 2)
+    """
 
 
-def _full_rank(where: str, choices: tuple[Any, ...], results: list[Any]) -> list[Any]:
-    """[Λ]; raise if W, scaled to a unit diagonal, is singular in some row of the batch."""
-    inertia, W = results
-    if W.dtype == object:
-        return [inertia]
-    with np.errstate(all="ignore"):
-        size = np.sqrt(np.diagonal(W, axis1=-2, axis2=-1))
-        scaled = W / (size[..., :, None] * size[..., None, :])
-    finite = np.isfinite(W).all(axis=(-2, -1))
-    scaled = np.where(np.isfinite(scaled), scaled, 0).astype(float)
-    regular = size.all(axis=-1) & (np.linalg.cond(scaled) < LARGEST_CONDITION[W.dtype.name])
-    bad = np.argwhere(finite & ~regular)  # W is NaN where the state is
-    if len(bad):
-        row = f" in row {tuple(bad[0].tolist())}" if finite.ndim else ""
-        raise SingularError(
-            f"{where}: frame {choices[0]!r} cannot move in all six directions there{row}, so it has no operational "
-            f"inertia. Use sixd.inverse_operational_inertia."
-        )
-    return [inertia]
+@public(terms.operational_bias, solves=True, generic=True, stacks=True, explain=terms.explain)
+def operational_bias(
+    model: System,
+    q: Any,
+    qd: Any,
+    frame: Any,
+    *,
+    expressed_in: str = "body",
+    regularization: float = 0.0,
+    out: Any = None,
+) -> Array:
+    """μ (…, m) = Λ (J M⁻¹ h - dJ/dt qd): the forces at the frames that keep their velocities J qd as they are [N, N m].
+
+    h is that of ``bias_force``: gravity, Coriolis and passive forces. With F = Λ a + μ the forces tau = Jᵀ F accelerate
+    the rows by a = J qdd + dJ/dt qd, which is the classical acceleration for ``expressed_in="aligned"``, the spatial
+    one for "body" and "world". The arguments are those of ``operational_inertia``.
+    """
 
 
-@public(_operational_inertia, solves=True, check=_full_rank)
-def operational_inertia(model: System, q: Any, frame: str, *, expressed_in: str = "body", out: Any = None) -> Array:
-    """Λ (…, 6, 6) = (J M⁻¹ Jᵀ)⁻¹, the inertia felt at a frame.
+@public(terms.dynamically_consistent_inverse, solves=True, generic=True, stacks=True, explain=terms.explain)
+def dynamically_consistent_inverse(
+    model: System,
+    q: Any,
+    frame: Any,
+    *,
+    expressed_in: str = "body",
+    regularization: float = 0.0,
+    out: Any = None,
+) -> Array:
+    """J̄ (…, nv, m) = M⁻¹ Jᵀ Λ: of all right inverses of J, J J̄ = 1, the one with J̄ᵀ Jᵀ F = F for every force.
 
-    Raises ``SingularError`` where the frame cannot move in all six directions; ``inverse_operational_inertia`` is
-    defined there too.
+    J̄ a is the smallest acceleration, in the metric of M, with J qdd = a; J̄ᵀ tau are the forces at the frames that
+    tau amounts to. The arguments are those of ``operational_inertia``.
+    """
+
+
+@public(terms.null_space_projector, solves=True, generic=True, stacks=True, explain=terms.explain)
+def null_space_projector(
+    model: System,
+    q: Any,
+    frame: Any,
+    *,
+    expressed_in: str = "body",
+    regularization: float = 0.0,
+    out: Any = None,
+) -> Array:
+    """N (…, nv, nv) = 1 - Jᵀ J̄ᵀ: joint forces N tau do not accelerate the rows of the frames, J M⁻¹ N = 0.
+
+    N N = N, of rank nv - m; Nᵀ qd is the part of a velocity that the frames do not show. With a regularisation δ these
+    hold to order δ². The arguments are those of ``operational_inertia``.
     """
 
 

@@ -20,7 +20,7 @@ from sixd.model.joints.base import Joint, finite_parameter
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.rotation import EYE3, rotation_to_vector, skew, unskew
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, absolute, is_number
 
 _NAMES = ("rx", "ry", "rz", "x", "y", "z")
 WORDS = {
@@ -107,6 +107,18 @@ class Loop(OnFrames):
         m = relative_motion(tree_of(self, system), q, qd, self.frame_a, self.frame_b)
         turning = self._map(m.R) @ m.wd + self._map(skew(m.w) @ m.R) @ m.w
         return self._rows(turning, m.pdd)
+
+    def branch(self, system: System, q: Array) -> Any:
+        """A scalar above 0 unless rotations vanish after half a turn, as sines do; see ``closure``."""
+        chosen = [k for k in range(3) if _NAMES[k] in self.directions]
+        if not chosen:
+            return 1
+        R, _ = relative_pose(tree_of(self, system), q, self.frame_a, self.frame_b)
+        if self._hinge is not None:
+            return R[self._hinge, self._hinge]
+        if len(chosen) == 3:
+            return R[0, 0] + R[1, 1] + R[2, 2] - 1
+        return 1 - absolute(rotation_to_vector(R)[chosen[0]])
 
     def closure(self, system: System, q: Array) -> tuple[Array, Array]:
         """Residual (h,) and its rows of A (h, nv); angles instead of sines, which also vanish after half a turn."""

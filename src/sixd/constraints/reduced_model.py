@@ -21,7 +21,7 @@ from sixd.algorithms.crba import crba
 from sixd.algorithms.derivatives.implicit import factored_forward_dynamics
 from sixd.algorithms.derivatives.lifted_derivatives import Lifting
 from sixd.algorithms.external_forces import external_force
-from sixd.algorithms.jacobian import inertia_of_inverse, jacobian, jacobian_rate
+from sixd.algorithms.jacobian import jacobian, jacobian_rate
 from sixd.algorithms.passive_forces import passive_force
 from sixd.algorithms.regressor import joint_torque_regressor
 from sixd.algorithms.rnea import gravity_force, joint_force, rnea
@@ -303,11 +303,6 @@ class Reduced(System):
         J = self.jacobian_row(y, **options)
         return mirror_upper(J @ mass_metric(self, y).solve(J.T))
 
-    def operational_inertia_row(self, y: Array, *, frame: str, expressed_in: str) -> tuple[Array, Array]:
-        """The inverse of :meth:`inverse_operational_inertia_row`, and that matrix in the frame's own coordinates."""
-        W = self.inverse_operational_inertia_row(y, frame=frame)
-        return inertia_of_inverse(self.model, self.coordinates(y), frame, W, expressed_in), W
-
     def state(self, y: Array, *rest: Array) -> tuple[Array, ...]:
         """(q, qd, qdd), or the first of them, for y and as many rates as are given; one state of any scalar."""
         state = [self.coordinates(y)]
@@ -343,6 +338,10 @@ class Lifted(Constraint):
     def target(self, t: Any) -> Array | None:
         """b(t) (k,), None if it is zero."""
         return self.constraint.target(t)
+
+    def branch(self, system: Any, q: Array) -> Any:
+        """A scalar above 0 where the position vanishes as wanted."""
+        return self.constraint.branch(system.model, system.coordinates(q))
 
     def closure(self, system: Any, q: Array) -> tuple[Array, Array]:
         """Residual (h,) and its rows of A G (h, nv), for assembly."""

@@ -6,8 +6,10 @@ kernel. Any function ``def controller(t, q, qd)`` can be used in the same way.
 
 from sixd.controllers.computed_torque import ComputedTorque
 from sixd.controllers.gravity import GravityCompensation
+from sixd.controllers.impedance import Impedance
+from sixd.controllers.operational_space import OperationalSpace
 from sixd.controllers.pd import PD
 from sixd.controllers.sequence import Sequence
 from sixd.controllers.task_space import TaskSpacePD
 
-__all__ = ["PD", "ComputedTorque", "GravityCompensation", "Sequence", "TaskSpacePD"]
+__all__ = ["PD", "ComputedTorque", "GravityCompensation", "Impedance", "OperationalSpace", "Sequence", "TaskSpacePD"]

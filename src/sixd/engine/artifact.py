@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.operational.stack import parts_of
 from sixd.algorithms.singular import reciprocal_pivots, singular_joints, watch_weights
 from sixd.engine.functions import Function, Request
 from sixd.engine.targets import Target, cpu
@@ -310,8 +311,8 @@ def _choices_key(model: System, request: Request) -> str:
     words: list[Any] = [request.force, sorted(request.function.shapes.items()), request.arrays]
     for name, value in zip(request.function.choices, request.choices, strict=True):
         if name == "frame":
-            frame = model.frame(value)
-            words.append((frame.body, [float(x).hex() for x in frame.pose.ravel()]))
+            frames = [(model.frame(label), rows) for label, rows in parts_of(value)]
+            words += [(frame.body, [float(x).hex() for x in frame.pose.ravel()], rows) for frame, rows in frames]
         else:
             words.append(sorted(value) if isinstance(value, frozenset) else value)
     return repr(words)

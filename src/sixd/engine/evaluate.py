@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.operational.stack import as_key
 from sixd.engine import artifact
 from sixd.engine.functions import Function, Request, Shape
 from sixd.engine.gpu_calls import GpuCalls, gpu_calls
@@ -47,8 +48,9 @@ def call(
         on_gpu = foreign.kind_of(arrays[0]) == foreign.GPU
         try:
             made = known.get(("gpu", declared, choices) if on_gpu else (declared, choices))
-        except TypeError:  # a choice that cannot be a key: refused below
-            made = None
+        except TypeError:  # a choice that cannot be a key, such as a mapping of frames
+            choices = tuple(map(as_key, choices))
+            made = known.get(("gpu", declared, choices) if on_gpu else (declared, choices))
         if on_gpu and made is not None:
             return made(system, arrays, f_ext, out)
         made = None if f_ext is not None else made
@@ -75,7 +77,7 @@ def call(
             known_of(system).setdefault(("gpu", declared, choices), calls)
         return calls(system, arrays, f_ext, out)
     result = evaluate(function, system, checked, arrays, f_ext, out)
-    if declared.adapt is None and not function.check and not system.symbols:
+    if declared.adapt is None and not system.symbols:
         _use_code(declared, function, system, choices, checked, entries)
     return result
 
@@ -108,10 +110,11 @@ def _use_code(
     entry.routines[:] = routines
     entry.attach(artifact.shell, codes, provided)
     pairs = [(name, usual, x) for (name, usual), x in zip(declared.choices.items(), choices, strict=True)]
-    texts = [str(x) for name, usual, x in pairs if is_text(name, usual)]
+    texts = [x for name, usual, x in pairs if is_text(name, usual)]
     others = all(x == usual for name, usual, x in pairs if not is_text(name, usual))
-    if codes and entries is not None and function is declared and others:
-        entries.add(id(system), texts, entry, artifact.shell)
+    named = all(isinstance(x, str) for x in texts)  # a stack of frames has no name
+    if codes and entries is not None and function is declared and others and named:
+        entries.add(id(system), [str(x) for x in texts], entry, artifact.shell)
 
 
 def is_text(name: str, default: Any) -> bool:
@@ -178,15 +181,12 @@ def evaluate(
     inputs = [_cast(where, name, x, a, kind) for (name, x), a in zip(given.items(), prepared.arrays, strict=True)]
     if out is not None:
         inputs = _apart(inputs, out)
-    results, suspect = _run(where, model, made, inputs, prepared.batch, None if function.check else out)
-    kept = function.check(where, choices, results) if function.check else results
+    results, suspect = _run(where, model, made, inputs, prepared.batch, out)
     if suspect and function.judged:
         inspect(function, model, choices, made, inputs, prepared.batch, results)
-    if function.check and out is not None:
-        return batch.write(where, kept, out, len(kept) > 1)
     if out is not None:
         return out
-    return function.pack(tuple(kept)) if len(kept) > 1 else kept[0]
+    return function.pack(tuple(results)) if len(results) > 1 else results[0]
 
 
 def _meaning(function: Function, model: System, name: str) -> str:
@@ -262,11 +262,7 @@ def _evaluate_plainly(
     request = Request(function, choices, "object", force)
 
     def one(*row: Array) -> Any:
-        result = function.row(model, choices, *request.split(row))
-        if function.check is None:
-            return result
-        (kept,) = function.check(function.name, choices, [np.asarray(x) for x in result])
-        return kept
+        return function.row(model, choices, *request.split(row))
 
     result = batch.apply(function.name, one, arguments, out=out)
     return result if out is not None else function.pack(result)

@@ -16,6 +16,7 @@ import numpy as np
 from sixd.algorithms.constrained.least_norm import COARSE
 from sixd.algorithms.constrained.rows import is_timed, row_counts
 from sixd.algorithms.derivatives.implicit import is_wanted
+from sixd.algorithms.operational.stack import read_stack
 from sixd.engine.targets import Target, cpu
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.memo import remember
@@ -42,7 +43,9 @@ class Function:
     determine what it computes, which does not hold for a user's function. ``judged``: results that are not finite are
     errors. ``generic``: the algorithm accepts any system and uses its constraints; other algorithms are written for
     trees, and a system may replace them (``System.apply``). ``timed``: constraints may make it depend on time.
-    ``check(name, choices, results)`` returns the results that users get, or raises. ``adapt(function, system, choices,
+    ``stacks``: its frame may be several frames, whose rows are stacked. ``explain(name, system, choices, row, arrays)``
+    returns the error for a row whose result is not finite, or None if the cause is none that it knows; ``row`` is text
+    such as " in row (3,)". ``adapt(function, system, choices,
     arrays)`` returns the variant of the function for these arrays, and its arrays. ``result`` is the class of several
     results, a named tuple. ``implicit`` is an algorithm with the same results, to be differentiated: its slopes are
     those of an implicit function.
@@ -60,7 +63,8 @@ class Function:
     judged: bool = True
     generic: bool = False
     timed: bool = False
-    check: Callable[[str, tuple[Any, ...], list[Any]], list[Any]] | None = None
+    stacks: bool = False
+    explain: Callable[[str, System, tuple[Any, ...], str, tuple[Array, ...]], Exception | None] | None = None
     adapt: Callable[..., tuple[Function, tuple[Any, ...]]] | None = None
     result: type | None = None
     implicit: Callable[..., Any] | None = None
@@ -87,7 +91,8 @@ class Function:
 
     def check_choices(self, system: System, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the choices in a form that can be a key; raise if one is not allowed."""
-        return tuple(CHOICES[name](self.name, system, x) for name, x in zip(self.choices, given, strict=True))
+        checks = {**CHOICES, "frame": read_stack} if self.stacks else CHOICES
+        return tuple(checks[name](self.name, system, x) for name, x in zip(self.choices, given, strict=True))
 
     def for_system(self, system: System) -> Function:
         """Return the function, with the time as its last array if it and a constraint of the system depend on time."""
@@ -222,10 +227,13 @@ def _prescribed(where: str, model: Any, given: Any) -> frozenset[int]:
     return frozenset(model.joint_index(name) for name in given)
 
 
-def _stabilisation(where: str, system: System, value: Any) -> float:
-    if isinstance(value, bool) or not is_number(value) or not 0 <= value < np.inf:
-        raise ScalarTypeError(f"{where}: stabilisation is {value!r}, expected a finite number of at least 0 [1/s].")
-    return float(value)
+def _number(name: str, unit: str = "") -> Callable[[str, System, Any], float]:
+    def check(where: str, system: System, value: Any) -> float:
+        if isinstance(value, bool) or not is_number(value) or not 0 <= value < np.inf:
+            raise ScalarTypeError(f"{where}: {name} is {value!r}, expected a finite number of at least 0{unit}.")
+        return float(value)
+
+    return check
 
 
 # the fixed arguments that a function of the library may have, with their checks
@@ -235,6 +243,7 @@ CHOICES: dict[str, Callable[[str, System, Any], Any]] = {
     "kind": _word("kind", "spatial", "classical"),
     "per": _word("per", "model", "body", "subtree"),
     "given": _prescribed,
-    "stabilisation": _stabilisation,
+    "stabilisation": _number("stabilisation", " [1/s]"),
+    "regularization": _number("regularization"),
     "packed": _flag,
 }

@@ -7,8 +7,7 @@ The code is that of the same program as the processor's, for another target; it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from sixd.engine import artifact
@@ -23,7 +22,6 @@ from sixd.runtime.cuda.arrays import look, read_array
 from sixd.runtime.cuda.device import device
 from sixd.runtime.cuda.routine import MISSED
 from sixd.runtime.foreign import GPU, common_kind, kind_of
-from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
 
 
@@ -86,7 +84,7 @@ class GpuCalls:
         self.function.require_numeric(where, model)
         require_numbers(where, model)
         target = cuda(device(where, max(found.device, 0)).architecture)
-        request = Request(without_check(self.function), self.choices, self.dtype or found.dtype, forced, target)
+        request = Request(self.function, self.choices, self.dtype or found.dtype, forced, target)
         made = find(request) if find is not None else artifact.routine(model, request)
         if first == 0:
             layout, _, number = look(given[0])
@@ -112,18 +110,6 @@ def require_numbers(where: str, model: System) -> None:
         )
 
 
-@cache
-def without_check(function: Function) -> Function:
-    """The function for GPUs: without a check of its results, which would need them on the processor."""
-    if function.check is None:
-        return function
-
-    def algorithm(system: System, *arrays: Array, **options: Any) -> Any:
-        return system.apply(function.name, function.algorithm, *arrays, **options)[0]
-
-    return replace(function, algorithm=algorithm, check=None, named=False)
-
-
 class DeviceKernel:
     """A function compiled for one model and for GPUs: call it like the function, without the model, with device arrays.
 
@@ -139,7 +125,6 @@ class DeviceKernel:
     """
 
     def __init__(self, request: Request, model: System) -> None:
-        request = request._replace(function=without_check(request.function))
         function = request.function
         self.name, self.model, self.dtype = function.name, model, request.dtype
         self.inputs, self.arch = function.arrays, request.target.machine_key()

@@ -57,7 +57,7 @@ class Kernel(Called):
         """Handle the calls that compiled code does not: the first, and those with names or uncommon arrays."""
         if not named and arrays and f_ext is None and kind_of(arrays[0]) == GPU:
             return self._on_gpu(self.model, arrays, None, out, self._find)
-        if f_ext is None and not named and self._function.check is None:
+        if f_ext is None and not named:
             result = self._plain.quick(arrays, out)
             if result is not None:
                 return result if out is not None else self._function.pack(result)
@@ -83,7 +83,7 @@ class Kernel(Called):
     def _use_code(self) -> None:
         """From now on, have calls go at once to the code that was provided."""
         plain = self._plain
-        if plain.provided == self._provided or self._function.check is not None or not layout_is_known():
+        if plain.provided == self._provided or not layout_is_known():
             return
         self._provided = plain.provided
         code = plain.code

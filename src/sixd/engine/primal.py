@@ -59,14 +59,10 @@ class Primal(NamedTuple):
         function, choices, dtype, force, _ = self.request
         arrays = [_copy(x[name]) for name in function.arrays]
         found = function.row(model, choices, arrays, _copy(x["f_ext"]) if force else f_ext, dtype)
-        results = self.kept(found if isinstance(found, tuple) else (found,))
+        results = found if isinstance(found, tuple) else (found,)
         for result in results:
             require_numbers(result)
         return [(np.shape(result), list(graph.entries(result))) for result in results]
-
-    def kept(self, results: Sequence[Any]) -> Sequence[Any]:
-        """The results that users get: the first, where the others are there to be checked."""
-        return results if self.request.function.check is None else results[:1]
 
     def inputs(self, graph: Graph, x: Row) -> list[Expr]:
         """The scalars to differentiate by."""
@@ -160,7 +156,7 @@ def fresh_names(primal: Primal, names: list[str]) -> list[str]:
 
 def weight_shapes(primal: Primal, model: System) -> dict[str, Shape]:
     """Names and core shapes of weights, one for each result: the function is traced for that."""
-    outputs = primal.kept(trace_request(model, primal.request).outputs)
+    outputs = trace_request(model, primal.request).outputs
     names = ["w"] if len(outputs) == 1 else [f"w{k}" for k in range(len(outputs))]
     return {name: slot.shape for name, slot in zip(fresh_names(primal, names), outputs, strict=True)}
 

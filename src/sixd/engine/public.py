@@ -37,7 +37,7 @@ def public(
     ----------
     algorithm : ``algorithm(system, *arrays, **choices)`` on one row of any scalar.
     shapes : core shapes of the arrays that are not in ``SHAPES``, such as {"b": ("nv",), "point": (3,)}.
-    facts : ``solves``, ``needs_mass``, ``judged``, ``generic``, ``check``, ``adapt``, ``result``: see
+    facts : ``solves``, ``needs_mass``, ``judged``, ``generic``, ``stacks``, ``explain``, ``adapt``, ``result``: see
         :class:`Function`.
     """
 
@@ -119,7 +119,7 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
     defaults = ", ".join(f"{name}=default_{name}" for name in options)
     source = [f"def front({', '.join(positional)}{f', *, {defaults}' if options else ''}):"]
     framed = "frame" in declared.choices
-    direct = declared.adapt is None and declared.check is None
+    direct = declared.adapt is None
     if direct and len(arrays) == len(declared.arrays):
         # with the options at their defaults the memo may have its entry
         same = " and ".join(f"{name} is default_{name}" for name in options if name != "out") or "True"

@@ -136,10 +136,6 @@ def _core(where: str, name: str, shape: Any) -> tuple[int, ...]:
 def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, ...]) -> Function:
     """One function of the arrays of all parts and then of the parameters, which returns the results of all parts."""
     for part in parts:
-        if part.function.check:
-            raise ScalarTypeError(
-                f"{where}: {part.function.name} must be compiled alone, without other functions or parameters."
-            )
         if parameters and not part.takes_model:
             raise ScalarTypeError(
                 f"{where}: {part.function.name} takes no model, so it cannot see the parameters {list(parameters)}. "
@@ -175,6 +171,15 @@ def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, 
             results.extend(result if isinstance(result, tuple) else [result])
         return tuple(results) if len(results) > 1 else results[0]
 
+    def explain(where: str, system: System, choices: tuple[Any, ...], row: str, arrays: tuple[Array, ...]) -> Any:
+        given = dict(zip(shapes, arrays, strict=False))
+        for function, own, *_ in parts:
+            if function.explain is not None:
+                found = function.explain(where, system, own, row, tuple(given[a] for a in function.arrays))
+                if found is not None:
+                    return found
+        return None
+
     functions = [part.function for part in parts]
     free = not parameters and all(f.judged and "given" not in f.choices for f in functions)
     return Function(
@@ -187,4 +192,5 @@ def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, 
         needs_mass=any(f.needs_mass for f in functions),
         named=False,
         judged=free,
+        explain=explain,
     )

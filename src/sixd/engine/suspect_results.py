@@ -63,7 +63,9 @@ def inspect(
     for k in np.flatnonzero(given & (lost | singular)).tolist():
         row = f" in row {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
         if not singular[k]:
-            raise nonfinite_error(model, function.name, row, *(r[k].astype(float) for r in rows))
+            given_row = tuple(r[k].astype(float) for r in rows)
+            known = function.explain(function.name, model, choices, row, given_row) if function.explain else None
+            raise known or nonfinite_error(model, function.name, row, *given_row)
         found = dependent_joints(model, q[k], prescribed, made.dtype)
         raise _singular_error(function.name, model, found, row, conditions[suspect.index(k)], made.dtype)
 

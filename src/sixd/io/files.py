@@ -34,7 +34,7 @@ _BEGINNINGS: dict[bytes, str] = {
     b"\0\0\0<": "text in UTF-32. Save it as UTF-8.",
 }
 UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
-_EXPECTED = "expected URDF, MJCF or .mat."
+_EXPECTED = "expected URDF, SDF, MJCF or .mat."
 
 
 class Source(NamedTuple):
@@ -113,7 +113,7 @@ def _hint(path: Path) -> str:
     if path.is_dir():
         return "Name the file in that folder."
     try:
-        near = [p.name for p in path.parent.iterdir() if p.suffix in (".urdf", ".xml", ".mat")][:5]
+        near = [p.name for p in path.parent.iterdir() if p.suffix in (".urdf", ".sdf", ".xacro", ".xml", ".mat")][:5]
     except OSError:
         near = []
     return f"There is {', '.join(near)} in that folder." if near else "Check the path."
@@ -135,7 +135,9 @@ def _foreign(data: bytes) -> str | None:
         if data.startswith(beginning):
             return what
     head = data[:4000].lower()
-    if (b"<!doctype html" in head or b"<html" in head) and b"<robot" not in head and b"<mujoco" not in head:
+    if (b"<!doctype html" in head or b"<html" in head) and not any(
+        tag in head for tag in (b"<robot", b"<mujoco", b"<sdf")
+    ):
         return "an HTML page, such as a server's error message. Download the file itself (its raw form)."
     if _is_binary_stl(data) or (head.lstrip().startswith(b"solid") and b"facet" in head):
         return "a mesh (STL). Name the robot file that uses it."

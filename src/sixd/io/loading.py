@@ -5,22 +5,27 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import IO, Any
+from pathlib import Path
+from types import NoneType
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from sixd.errors import LoadError, ModelWarning, ScalarTypeError
-from sixd.io.files import read_source, refuse_foreign
+from sixd.io.descriptions import PREFIX, find_description
+from sixd.io.files import Source, read_source, refuse_foreign
+from sixd.io.sdf.reader import read_sdf
 from sixd.io.spatial_v2.structures import from_mat, from_structure
+from sixd.io.srdf import add_srdf
 from sixd.io.urdf.reader import read_urdf
-from sixd.io.xml import parse
+from sixd.io.xacro_files import expand, wants_xacro
+from sixd.io.xml import Element, parse
 from sixd.model import Model
 from sixd.model.parts import Finding
 from sixd.model.validate import findings_at_load
 
 _MOST_NAMES, _MOST_MESSAGES = 6, 3  # shown in one warning
 _OTHER_ROOTS = {
-    "sdf": "SDF is not read; convert it to URDF.",
     "COLLADA": "It is a mesh (COLLADA): name the robot file that uses it.",
     "mujocoinclude": "It is a part of an MJCF file: name the file that includes it.",
     "launch": "It is a launch file: name the robot file that it loads.",
@@ -30,52 +35,101 @@ _OTHER_ROOTS = {
 def load(
     source: str | bytes | os.PathLike[str] | IO[Any] | Mapping[str, Any],
     *,
-    floating_base: bool = False,
+    floating_base: bool | None = None,
     package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
+    arguments: Mapping[str, Any] | None = None,
+    srdf: str | bytes | os.PathLike[str] | IO[Any] | None = None,
 ) -> Model:
     """Return the model of a robot file.
 
     Parameters
     ----------
     source : a path, the text or bytes of the file, an open file, or a dictionary with the fields of a spatial_v2 model.
-        URDF and MJCF are distinguished by their root tag; ``.mat`` files hold a spatial_v2 model.
-    floating_base : give a URDF's root link a free joint (q = [qw qx qy qz, x y z]).
-    package_dirs : folders of the packages named in ``package://…``. Meshes are for viewing and never required.
+        URDF, SDF and MJCF are distinguished by their root tag; ``.mat`` files hold a spatial_v2 model; files named
+        ``….xacro`` are expanded first (extra ``xacro``), which evaluates their expressions: load those you trust.
+        ``"robot_descriptions:panda_description"`` is that module of the package robot_descriptions, if it is installed.
+    floating_base : whether a base that the file leaves open moves freely (q = [qw qx qy qz, x y z], measured from its
+        pose in the file). If omitted, the format decides: a URDF's root link is fixed to the world; in SDF, each model
+        without a joint to the world is free, unless it is static. True frees a URDF's root link, False fixes the
+        models of an SDF where they are. MJCF and spatial_v2 models say it themselves.
+    package_dirs : folders of the packages named in ``package://…`` and of the models in ``model://…``. Meshes are for
+        viewing and never required; a model that an SDF includes is.
+    arguments : values of a xacro file's arguments, such as ``{"prefix": "left_"}``; an error if it is not xacro.
+    srdf : an SRDF file of the robot, as ``source``: its group states become named configurations (``GROUP/NAME`` where
+        several groups have a state of that name; joints that it leaves out are neutral, mimic joints follow), and the
+        pairs of links whose collisions it disables ``model.disabled_collisions``.
+
+    Names in an SDF with several models are ``MODEL::NAME``, those of nested models ``OUTER::INNER::NAME``.
 
     Possible mistakes in a file (a missing inertia, a misspelt name, an inertia that no body can have) cause a
     ``ModelWarning`` for each kind, and are listed by ``sixd.check(model)``; a broken file raises ``LoadError`` with the
     line.
     """
-    if not isinstance(floating_base, bool):
+    if not isinstance(floating_base, (bool, NoneType)):
         raise ScalarTypeError(f"load: floating_base is {floating_base!r}, expected True or False.")
     if package_dirs is None or isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = [package_dirs] if package_dirs else []
+    options = _Options(floating_base, list(package_dirs), arguments)
+    if isinstance(source, str) and source.startswith(PREFIX):
+        description = find_description(source)
+        source = Path(description.path)
+        options.package_dirs.extend(description.package_dirs)
+        if description.arguments is not None:
+            options = options._replace(arguments={**description.arguments, **(arguments or {})})
     with np.errstate(over="ignore", invalid="ignore"):  # numbers that no robot has are reported as findings
-        model = _read(source, floating_base, package_dirs)
+        model = _read(source, options)
+    if srdf is not None:
+        model = add_srdf(model, _document(read_source(srdf), options)[1])
     for text in summarize(findings_at_load(model)):
         warnings.warn(f"load: {model.name!r}: {text}", ModelWarning, stacklevel=2)
     return model
 
 
-def _read(source: Any, floating_base: bool, package_dirs: Iterable[str | os.PathLike[str]]) -> Model:
+class _Options(NamedTuple):
+    floating_base: bool | None
+    package_dirs: list[str | os.PathLike[str]]
+    arguments: Mapping[str, Any] | None
+
+
+def _read(source: Any, options: _Options) -> Model:
+    floating_base, package_dirs, arguments = options
     if isinstance(source, Mapping):
+        _without_arguments("a dictionary", arguments)
         return _without_floating(from_structure(source), floating_base)
     read = read_source(source)
     if read.data.startswith(b"MATLAB 5.0") or read.name.endswith(".mat"):
+        _without_arguments(read.name, arguments)
         return _without_floating(from_mat(read.data, read.name), floating_base)
-    refuse_foreign(read.data, read.name)
-    root = parse(read.data, read.name, encoding=read.encoding)
+    read, root = _document(read, options, strict=True)
     if root.tag == "robot":
-        return read_urdf(root, floating_base=floating_base, package_dirs=package_dirs, folders=read.folders)
+        return read_urdf(root, floating_base=bool(floating_base), package_dirs=package_dirs, folders=read.folders)
+    if root.tag == "sdf":
+        return read_sdf(read, root, floating_base=floating_base, package_dirs=package_dirs)
     if root.tag == "mujoco":
         from sixd.io.mjcf.reader import read_mjcf
 
         return _without_floating(read_mjcf(read, root), floating_base)
     hint = _OTHER_ROOTS.get(root.tag, "Is it a robot file?")
-    raise LoadError(f"{read.name}: the root tag is <{root.tag}>, expected <robot> (URDF) or <mujoco> (MJCF). {hint}")
+    expected = "expected <robot> (URDF), <sdf> (SDF) or <mujoco> (MJCF)"
+    raise LoadError(f"{read.name}: the root tag is <{root.tag}>, {expected}. {hint}")
 
 
-def _without_floating(model: Model, floating_base: bool) -> Model:
+def _document(read: Source, options: _Options, *, strict: bool = False) -> tuple[Source, Element]:
+    """Return a document, expanded if it is xacro, and its root; ``strict`` refuses arguments of what is not."""
+    refuse_foreign(read.data, read.name)
+    root = parse(read.data, read.name, encoding=read.encoding)
+    if read.name.endswith(".xacro") or (strict and wants_xacro(read, root, options.arguments)):
+        read = expand(read, options.arguments, options.package_dirs, all_known=strict)
+        root = parse(read.data, f"{read.name}, expanded", encoding=read.encoding)
+    return read, root
+
+
+def _without_arguments(what: str, arguments: object) -> None:
+    if arguments is not None:
+        raise LoadError(f"load: arguments are given, but {what} is not xacro. Leave them out.")
+
+
+def _without_floating(model: Model, floating_base: bool | None) -> Model:
     if floating_base:
         raise LoadError(
             "load: floating_base=True is for URDF, whose root link has no joint. In MJCF add <freejoint/>; "

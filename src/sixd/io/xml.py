@@ -18,7 +18,8 @@ _DECLARED = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*['"]([\w.:-]+)['"]""")
 _DECLARATION = re.compile(rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?xml\s", re.DOTALL)
 _TAG = re.compile(rb"<!--.*?(?:-->|\Z)|<", re.DOTALL)
 _WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
-_LONGEST_TEXT = 60  # characters of an element's text that are kept, for messages
+LONGEST_CONTENT = 4096  # characters of an element's text that are kept: paths and numbers, in SDF
+_LONGEST_TEXT = 60  # characters of a text that a message shows
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 
@@ -67,16 +68,29 @@ class Element:
                 amount = "a number" if count == 1 else f"{count} numbers"
                 raise self.error(f"<{self.tag}> has no attribute {attribute!r}, expected {amount}.")
             return list(default)
-        values = [self._number(attribute, raw, word, infinite) for word in raw.split()]
-        if len(values) != count:
-            raise self.error(f"<{self.tag} {attribute}={_short(raw)}> has {len(values)} numbers, expected {count}.")
-        return values
+        return self._values(f"<{self.tag} {attribute}={_short(raw)}>", raw, count, infinite)
 
     def number(self, attribute: str, default: float | None = None, *, infinite: bool = False) -> float:
         """Return an attribute as one number."""
         return self.numbers(attribute, 1, None if default is None else (default,), infinite=infinite)[0]
 
-    def _number(self, attribute: str, raw: str, word: str, infinite: bool) -> float:
+    def content_numbers(self, count: int, *, infinite: bool = False) -> list[float]:
+        """Return the text inside the element as ``count`` numbers."""
+        return self._values(f"<{self.tag}>{self.short_content}</{self.tag}>", self.content, count, infinite)
+
+    @property
+    def short_content(self) -> str:
+        """The text inside the element, shortened for messages."""
+        return self.content if len(self.content) <= _LONGEST_TEXT else self.content[:_LONGEST_TEXT] + "…"
+
+    def _values(self, where: str, raw: str, count: int, infinite: bool) -> list[float]:
+        values = [self._number(where, word, infinite) for word in raw.split()]
+        if len(values) != count:
+            plural = "" if len(values) == 1 else "s"
+            raise self.error(f"{where} has {len(values)} number{plural}, expected {count}.")
+        return values
+
+    def _number(self, where: str, word: str, infinite: bool) -> float:
         if _NUMBER.fullmatch(word):
             value = float(word)
             if abs(value) != float("inf"):
@@ -91,7 +105,6 @@ class Element:
             hint = "NaN is not a quantity; write the true value."
         elif any(c.isdecimal() and not c.isascii() for c in word):
             hint = "Write it in the digits 0 to 9."
-        where = f"<{self.tag} {attribute}={_short(raw)}>"
         raise self.error(f"{where}: {_short(word)} is not a finite number. {hint}")
 
 
@@ -114,12 +127,13 @@ def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
         stack.append(element)
 
     def end(tag: str) -> None:
-        stack.pop()
+        element = stack.pop()
+        element.content = element.content.rstrip()
 
     def text(piece: str) -> None:
         element = stack[-1]
-        if len(element.content) < _LONGEST_TEXT and piece.strip():
-            element.content += piece.strip()[:_LONGEST_TEXT]
+        room = LONGEST_CONTENT - len(element.content)
+        element.content += piece[:room] if element.content else piece.lstrip()[:room]
 
     def doctype(*_: object) -> None:
         line = parser.CurrentLineNumber + skipped

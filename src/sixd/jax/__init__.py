@@ -67,6 +67,9 @@ jacobian = mirror(frames.jacobian)
 jacobian_rate = mirror(frames.jacobian_rate)
 inverse_operational_inertia = mirror(frames.inverse_operational_inertia)
 operational_inertia = mirror(frames.operational_inertia)
+operational_bias = mirror(frames.operational_bias)
+dynamically_consistent_inverse = mirror(frames.dynamically_consistent_inverse)
+null_space_projector = mirror(frames.null_space_projector)
 external_force = mirror(frames.external_force)
 
 joint_reactions = mirror(bodies.joint_reactions)
@@ -110,6 +113,7 @@ __all__ = [
     "constraint_velocity",
     "coriolis_matrix",
     "difference",
+    "dynamically_consistent_inverse",
     "energy",
     "energy_derivatives",
     "external_force",
@@ -130,6 +134,8 @@ __all__ = [
     "mass_matrix_solve",
     "momentum",
     "momentum_derivatives",
+    "null_space_projector",
+    "operational_bias",
     "operational_inertia",
     "pose",
     "projections",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import jax
@@ -69,7 +67,7 @@ def evaluate(declared: Function, system: System, choices: tuple[Any, ...], array
     if f_ext is not None:
         values.append(as_array(where, "f_ext", f_ext))
     dtype = common_dtype(values)
-    request = Request(_first(function), checked, dtype, f_ext is not None)
+    request = Request(function, checked, dtype, f_ext is not None)
     results = call(where, operator_of(system, request), request.arrays, values)
     return function.pack(tuple(results)) if len(results) > 1 else results[0]
 
@@ -85,18 +83,6 @@ def _adapt(
     return variant, [
         x if np.all(one) else jnp.where(np.asarray(one) != 0, x, 0) for x, one in zip(used, kept, strict=True)
     ]
-
-
-@cache
-def _first(function: Function) -> Function:
-    """The function without the results that only serve a check of the others."""
-    if function.check is None:
-        return function
-
-    def algorithm(system: System, *arrays: Any, **options: Any) -> Any:
-        return system.apply(function.name, function.algorithm, *arrays, **options)[0]
-
-    return replace(function, algorithm=algorithm, check=None, named=False)
 
 
 def as_array(where: str, name: str, value: Any) -> Any:

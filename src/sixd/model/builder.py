@@ -63,6 +63,7 @@ class ModelBuilder:
         self.visuals: list[Visual] = []
         self.notes: list[Finding] = []
         self.configurations: dict[str, dict[str, Array]] = {}  # by name: the coordinates of each joint
+        self.disabled_collisions: list[tuple[str, str]] = []  # pairs of frames
         self.joint_numbers: dict[str, int] = {}  # the index of each joint's entry
 
     @classmethod
@@ -90,6 +91,7 @@ class ModelBuilder:
         builder.constraints = list(model.constraints)
         builder.visuals = list(model.visuals)
         builder.notes = list(model.notes)
+        builder.disabled_collisions = list(model.disabled_collisions)
         builder.configurations = {
             name: {joint: q[model.q_slice(joint)] for joint in model.joint_names}
             for name, q in model.configurations.items()
@@ -254,6 +256,7 @@ class ModelBuilder:
             visuals=tuple(visuals),
             notes=tuple(self.notes),
             configurations={name: _coordinates(moving[1:], values) for name, values in self.configurations.items()},
+            disabled_collisions=tuple(self.disabled_collisions),
             **{key: np.concatenate(parts) for key, parts in values.items()},
         )
         return normalize_numbers(model)

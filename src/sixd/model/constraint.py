@@ -60,6 +60,10 @@ class Constraint:
         """Return b(t) (k,), or None if it is zero."""
         return None
 
+    def branch(self, system: System, q: Array) -> Any:
+        """Return a scalar that is above 0 where ``position`` vanishes as wanted; by default it always does."""
+        return 1
+
     def closure(self, system: System, q: Array) -> tuple[Array, Array]:
         """Return the residual (h,) for assembly and its rows of A (h, nv); floats only.
 

@@ -89,6 +89,7 @@ def submodel(model: Model, body: str) -> Model:
     part.visuals = [dataclasses.replace(v, body=number[v.body]) for v in model.visuals if v.body in number]
     part.notes = [n for n in model.notes if n.where in part.frames or n.where in part.joint_numbers]
     part.configurations = whole.configurations
+    part.disabled_collisions = [pair for pair in model.disabled_collisions if set(pair) <= set(part.frames)]
     part.constraints = list(model.constraints)
     lost = set(model.frames) - set(part.frames) | ({"world"} if model.parent[root] else set())
     _drop_constraints(part, set(model.joint_names) - set(part.joint_numbers), "submodel", lost)
@@ -150,6 +151,9 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     for name, values in guest.configurations.items():
         own = builder.configurations.setdefault(prefix + name, {})
         own |= {prefix + joint: q for joint, q in values.items()}
+    builder.disabled_collisions += [
+        (_prefixed(a, prefix, frame), _prefixed(b, prefix, frame)) for a, b in other.disabled_collisions
+    ]
     builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
     return builder.build()
 

@@ -60,6 +60,7 @@ class Model(System):
     visuals: tuple[Visual, ...] = ()
     notes: tuple[Finding, ...] = ()
     configurations: Mapping[str, Array] = dataclasses.field(default_factory=dict)  # (nq,) each, by name
+    disabled_collisions: tuple[tuple[str, str], ...] = ()  # pairs of frames whose bodies may touch, of an SRDF file
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
@@ -76,7 +77,7 @@ class Model(System):
         return {**state, "frames": dict(self.frames), "configurations": dict(self.configurations)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"configurations": {}, **state})
+        self.__dict__.update({"configurations": {}, "disabled_collisions": (), **state})
         self.__post_init__()
 
     # counts and indices ---------------------------------------------------------------------------

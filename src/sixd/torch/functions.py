@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from sixd.algorithms.body_dynamics import BodyDynamics
+from sixd.algorithms.operational.stack import as_key
 from sixd.api import bodies, constraints, derivatives, dynamics, frames, manifold
 from sixd.engine.functions import CHOICES, LIBRARY, Function
 from sixd.engine.request import make_request
@@ -123,13 +124,15 @@ def _front(declared: Function) -> Callable[..., Any]:
     arguments = [p.name for p in given if p.kind is not p.KEYWORD_ONLY]
     arguments += ["*", *(f"{p.name}=default_{p.name}" for p in options), "parameters=None"]
     arrays = [n for n in rest if n not in ("f_ext", "out") and n not in CHOICES]
-    choices = [f"tuple({n})" if n == "given" else n for n in declared.choices]
+    keys = {"given": "tuple({})", "frame": "as_key({})" if declared.stacks else "{}"}
+    choices = [keys.get(n, "{}").format(n) for n in declared.choices]
     source = f"""def {declared.name}({", ".join(arguments)}):
     found = evaluate({declared.name!r}, {system}, ({", ".join(arrays)},), {"f_ext" if declared.force else None},
         ({"".join(f"{n}, " for n in choices)}), parameters{", out" if "out" in rest else ""})
     {"if out is not None: return out" if "out" in rest else ""}
     return found[0] if len(found) == 1 else tuple(found) if result is None else result(*found)"""
     space: dict[str, Any] = {f"default_{p.name}": p.default for p in options}
+    space["as_key"] = as_key
     space |= {"evaluate": evaluate, "result": _RESULTS.get(declared.name, declared.result)}
     exec(compile(source, f"<sixd.torch.{declared.name}>", "exec"), space)
     front = space[declared.name]

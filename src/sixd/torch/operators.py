@@ -76,8 +76,7 @@ class Call(Handled):
     def outputs(self) -> tuple[Shape, ...]:
         """The core shapes of the results; the function is traced for that."""
         if self._outputs is None:
-            found = tuple(slot.shape for slot in trace_request(self.system, self.request).outputs)
-            self._outputs = found if self.request.function.check is None else found[:1]
+            self._outputs = tuple(slot.shape for slot in trace_request(self.system, self.request).outputs)
         return self._outputs
 
     def gradient(self, by: tuple[int, ...]) -> Call:

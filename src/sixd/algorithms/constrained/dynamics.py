@@ -237,19 +237,20 @@ def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:
 
 def _marked(basis: Basis, result: Array) -> Array:
     """The result, NaN where the rank has dropped. Not checked for scalars without comparison, such as symbols."""
-    if not basis.own or not all(map(_comparable, basis.own)):
+    if not basis.own or not all(map(comparable, basis.own)):
         return result
     return where(basis.margin() > 0, result, np.full(result.shape, np.nan))
 
 
-def _comparable(x: Scalar) -> bool:
+def comparable(x: Scalar) -> bool:
+    """Whether a scalar can be compared: a number, a traced or a dual one, not a symbol."""
     return is_number(x) or hasattr(x, "minimum")
 
 
 def _rank_for(where: str, system: System, q: Array) -> Rank:
     """The rank of the assembled mechanism; raise if q is symbolic and the constraints are redundant."""
     rank = assembled_rank(system)
-    if rank.number < rank.rows - len(rank.vanishing) and not all(_comparable(x) for x in q):
+    if rank.number < rank.rows - len(rank.vanishing) and not all(comparable(x) for x in q):
         raise ScalarTypeError(
             f"{where}: the constraints of {system.name!r} are redundant, {rank.rows} equations of rank {rank.number}, "
             f"expected independent ones for symbolic scalars. Leave out what sixd.mobility names, or give numbers."

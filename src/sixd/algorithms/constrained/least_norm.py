@@ -73,9 +73,9 @@ class Basis(NamedTuple):
         return self.inverse[-1]
 
 
-def inner(a: Array, b: Array, weight: Array) -> Scalar:
-    """Σ w a b."""
-    return (a * weight) @ b
+def inner(x: Array, y: Array, weight: Array) -> Scalar:
+    """Σ w x y."""
+    return (x * weight) @ y
 
 
 def orthogonalize(

@@ -18,13 +18,16 @@ from sixd import zoo
 from sixd.cli.output import count
 from sixd.cli.usage import NEAR
 from sixd.errors import LoadError, ModelWarning, suggestion
+from sixd.io.descriptions import PREFIX as DESCRIPTIONS
 from sixd.io.files import read_limited
 from sixd.model import Model
 from sixd.model.validate import findings_at_load
 
 PREFIX = "zoo:"
+_BASE = "Let the root link of a URDF move freely in space; fix the models of an SDF where they are."
+_ARGUMENT = "An argument of a xacro file; may be given several times."
 _PACKAGE_DIR = "Where packages named in package://… lie; may be given several times."
-_ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf")
+_ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf", ".world")
 _MOST_FILES = 5  # that a message lists
 _NEAR_FILE = 0.75  # as NEAR, of names with endings: 'none.urdf' is not near 'robot.urdf' (0.63)
 
@@ -33,14 +36,22 @@ class RobotSource(NamedTuple):
     """The argument ROBOT, and the options of loading its file."""
 
     robot: str
-    floating_base: bool
+    floating_base: bool | None
     package_dirs: tuple[str, ...]
+    arguments: tuple[str, ...] = ()  # of xacro, NAME=VALUE each
+    srdf: str | None = None
 
     def load(self, *, quiet: bool = False) -> Model:
         """Return the model; a warning counts the findings in its file, unless ``quiet``."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
-            model = _load(self.robot, floating_base=self.floating_base, package_dirs=self.package_dirs)
+            model = _load(
+                self.robot,
+                floating_base=self.floating_base,
+                package_dirs=self.package_dirs,
+                arguments=dict(map(_pair, self.arguments)) or None,
+                srdf=None if self.srdf is None else Path(self.srdf),
+            )
         doubtful = findings_at_load(model)
         if doubtful and not quiet:
             again = "" if self.robot == "-" else f": see `{self._check_command()}`"
@@ -49,8 +60,11 @@ class RobotSource(NamedTuple):
         return model
 
     def _check_command(self) -> str:
-        folders = [word for folder in self.package_dirs for word in ("--package-dir", folder)]
-        return shlex.join(["sixd", "check", self.robot, *(["--floating-base"] * self.floating_base), *folders])
+        base = {None: [], True: ["--floating-base"], False: ["--fixed-base"]}[self.floating_base]
+        several = {"--package-dir": self.package_dirs, "--argument": self.arguments}
+        words = [word for option, values in several.items() for value in values for word in (option, value)]
+        srdf = [] if self.srdf is None else ["--srdf", self.srdf]
+        return shlex.join(["sixd", "check", self.robot, *base, *words, *srdf])
 
 
 def robot_argument(*, required: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -58,11 +72,20 @@ def robot_argument(*, required: bool = True) -> Callable[[Callable[..., Any]], C
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @click.argument("robot", required=required, shell_complete=complete)
-        @click.option("--floating-base", is_flag=True, help="Let the root link of a URDF move freely in space.")
+        @click.option("--floating-base/--fixed-base", default=None, help=_BASE)
         @click.option("--package-dir", "package_dirs", multiple=True, metavar="FOLDER", help=_PACKAGE_DIR)
+        @click.option("--argument", "arguments", multiple=True, metavar="NAME=VALUE", help=_ARGUMENT)
+        @click.option("--srdf", metavar="FILE", help="The robot's SRDF: its group states become named configurations.")
         @functools.wraps(function)
-        def with_source(robot: str | None, floating_base: bool, package_dirs: tuple[str, ...], **others: Any) -> Any:
-            source = None if robot is None else RobotSource(robot, floating_base, package_dirs)
+        def with_source(
+            robot: str | None,
+            floating_base: bool | None,
+            package_dirs: tuple[str, ...],
+            arguments: tuple[str, ...],
+            srdf: str | None,
+            **others: Any,
+        ) -> Any:
+            source = None if robot is None else RobotSource(robot, floating_base, package_dirs, arguments, srdf)
             return function(source, **others)
 
         return with_source
@@ -74,7 +97,7 @@ def _load(robot: str, **options: Any) -> Model:
     if robot == "-":
         text = b"" if sys.stdin is None else read_limited(sys.stdin.buffer, "standard input")
         if not text.strip():
-            raise LoadError("robot: standard input is empty, expected the text of a URDF or MJCF file.")
+            raise LoadError("robot: standard input is empty, expected the text of a URDF, SDF or MJCF file.")
         return sixd.load(text, **options)
     if not robot.strip():
         raise LoadError(f"robot: its name is {robot!r}, expected a file or a name of the zoo.")
@@ -86,12 +109,25 @@ def _load(robot: str, **options: Any) -> Model:
                 f"robot: {name!r} of the zoo has no loose base, expected a URDF file with --floating-base. "
                 f"Leave the option out."
             )
+        for option in ("arguments", "srdf"):
+            if options[option] is not None:
+                raise LoadError(f"robot: {name!r} of the zoo takes no --{option.removesuffix('s')}. Leave it out.")
         return zoo.get(name)
+    if robot.startswith(DESCRIPTIONS):
+        return sixd.load(robot, **options)
     if _is_path(robot):
         _require_file(Path(robot).expanduser())
         return sixd.load(Path(robot), **options)
     hint = suggestion(name, [*zoo.names(), *_files(Path())], NEAR) or "`sixd info` lists the zoo."
     raise LoadError(f"robot: neither a file nor a robot of the zoo is named {robot!r}. {hint}")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Return the name and value of an argument of xacro; xacro's own ``NAME:=VALUE`` is accepted too."""
+    name, separator, value = text.partition("=")
+    if not separator or not name.rstrip(":"):
+        raise LoadError(f"robot: --argument is {text!r}, expected NAME=VALUE, such as prefix=left_.")
+    return name.removesuffix(":"), value
 
 
 def _is_path(robot: str) -> bool:

@@ -68,7 +68,7 @@ def compare(
         raise wrong_call("A and B are both -, expected at most one of them from standard input.")
     ignored = names_in("--ignore", ignore, "kind", KINDS) if ignore is not None else []
     models = [
-        RobotSource(robot, floating_base in (end, "both"), package_dirs).load(quiet=True)
+        RobotSource(robot, floating_base in (end, "both") or None, package_dirs).load(quiet=True)
         for robot, end in ((a, "a"), (b, "b"))
     ]
     found = sixd.compare(*models, tol=tol, dynamics_tol=dynamics_tol, states=states, seed=seed, by=by, ignore=ignored)

@@ -10,17 +10,19 @@ from urllib.parse import unquote, urlparse
 # the search for a mesh that is not at its path: parent folders of the robot file, and parts at the end of the path
 _FOLDERS_ABOVE = 8
 _LONGEST = 8
+# variables of the environment that hold folders of packages and models
+_SEARCH_PATHS = ("ROS_PACKAGE_PATH", "SDF_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 
 
 def find_mesh(name: str, package_dirs: Iterable[str | os.PathLike[str]], folders: Sequence[Path] = ()) -> str:
     """Return the file of ``package://PACKAGE/PATH``, ``file://…`` or a path; the name itself if it is not found.
 
     ``folders`` are the robot file's own, the folder given by the user first. Packages are searched in ``package_dirs``,
-    in ROS_PACKAGE_PATH, and in the folders above the robot file. If the file is not there, because the package has
-    another name or the path is from another machine, the ends of its path are tried in the robot's folder and those
-    above it. Only single paths are tried, no folder is listed.
+    in ROS_PACKAGE_PATH and Gazebo's paths, and in the folders above the robot file. If the file is not there, because
+    the package has another name or the path is from another machine, the ends of its path are tried in the robot's
+    folder and those above it. Only single paths are tried, no folder is listed.
     """
-    roots = _package_roots(package_dirs, folders)
+    roots = package_roots(package_dirs, folders)
     if name.startswith(("package://", "model://")):
         package, _, rest = name.split("://", 1)[1].partition("/")
         pairs = [(base / package / rest, *([base / rest] if base.name == package else [])) for base in roots]
@@ -28,7 +30,7 @@ def find_mesh(name: str, package_dirs: Iterable[str | os.PathLike[str]], folders
     else:
         rest = unquote(urlparse(name).path) if name.startswith("file://") else name
         candidates = [folder / rest for folder in folders] or [Path(rest)]
-    found = next(filter(_is_file, candidates), None) or next(filter(_is_file, _elsewhere(rest, folders)), None)
+    found = next(filter(is_file, candidates), None) or next(filter(is_file, _elsewhere(rest, folders)), None)
     return name if found is None else str(found)
 
 
@@ -48,16 +50,18 @@ def _elsewhere(rest: str, folders: Sequence[Path]) -> Iterator[Path]:
         yield from (base / parts[-1], base / "meshes" / parts[-1])
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """Whether a file is at the path; False for a path that cannot be one."""
     try:
         return path.is_file()
     except (OSError, ValueError):  # a name too long, or with a null byte
         return False
 
 
-def _package_roots(package_dirs: Iterable[str | os.PathLike[str]], folders: Sequence[Path]) -> list[Path]:
+def package_roots(package_dirs: Iterable[str | os.PathLike[str]], folders: Sequence[Path]) -> list[Path]:
+    """Return the folders in which a package may be, in the order in which they are tried."""
     roots = [Path(d).expanduser() for d in package_dirs]
-    roots += [Path(d) for d in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if d]
+    roots += [Path(d) for name in _SEARCH_PATHS for d in os.environ.get(name, "").split(os.pathsep) if d]
     for own in folders:
         roots += [own, *own.parents]
     return roots

@@ -7,7 +7,7 @@ A name within two edits of one that is allowed there is taken as a misspelling. 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from sixd.io.xml import Element
 from sixd.model.parts import Finding
@@ -42,32 +42,48 @@ _URDF: dict[str, tuple[str, str, str]] = {
     "texture": ("filename", "", ""),
 }
 _XACRO = re.compile(r"\$[{(]")
-_HINT = "is not expanded: expand it first (xacro robot.urdf.xacro > robot.urdf)."
+_HINT = (
+    "is not expanded: expand it first (xacro robot.urdf.xacro > robot.urdf), or, if you trust the file, load it with "
+    "arguments={}."
+)
 
 
-def refuse_xacro(robot: Element) -> None:
-    """Raise if the file contains xacro that was not expanded: the elements that its macros create are missing."""
+def find_xacro(robot: Element) -> tuple[Element, str] | None:
+    """Return the first element that is xacro's or has an expression of xacro in an attribute, and what shows it."""
     prefixes = ["xacro:"]
     for element in _all(robot):
         prefixes += [f"{key[6:]}:" for key, uri in element.attributes.items() if _declares_xacro(key, uri)]
         if element.tag.startswith(tuple(prefixes)):
-            raise element.error(f"the file is xacro, not URDF: <{element.tag}> {_HINT}")
+            return element, f"<{element.tag}>"
         for key, value in element.attributes.items():
             if _XACRO.search(value):
-                where = f"<{element.tag} {key}={value!r}>"
-                raise element.error(f"the file is xacro, not URDF: {where} {_HINT}")
+                return element, f"<{element.tag} {key}={value!r}>"
+    return None
 
 
-def spelling_findings(robot: Element) -> Iterator[Finding]:
-    """Yield the findings about names that are misspelt or repeated, and about text, in the URDF parts of the file."""
-    stack = [(robot, robot.attributes.get("name", "").strip() or "robot")]
+def refuse_xacro(robot: Element) -> None:
+    """Raise if the file contains xacro that was not expanded: the elements that its macros create are missing."""
+    found = find_xacro(robot)
+    if found is not None:
+        element, where = found
+        raise element.error(f"the file is xacro, not URDF: {where} {_HINT}")
+
+
+def spelling_findings(
+    robot: Element, allowed: Mapping[str, tuple[str, str, str]] = _URDF, language: str = "URDF"
+) -> Iterator[Finding]:
+    """Yield the findings about names that are misspelt or repeated, and about text, in the URDF parts of the file.
+
+    ``allowed`` has the names of another language, whose elements may have text.
+    """
+    stack = [(robot, robot.attributes.get("name", "").strip() or robot.tag)]
     while stack:
         element, where = stack.pop()
-        attributes, once, often = (names.split() for names in _URDF[element.tag])
+        attributes, once, often = (names.split() for names in allowed[element.tag])
         for name in element.attributes:
             near = None if ":" in name or name == "xmlns" else nearest(name, attributes)
             if near:
-                what = f"<{element.tag}> has no attribute {name!r} in URDF, it is ignored; did you mean {near!r}?"
+                what = f"<{element.tag}> has no attribute {name!r} in {language}, it is ignored; did you mean {near!r}?"
                 yield Finding("misspelt", where, f"{element.location}: {what}")
         seen: set[str] = set()
         for child in element.children:
@@ -77,14 +93,14 @@ def spelling_findings(robot: Element) -> Iterator[Finding]:
             seen.add(child.tag)
             near = None if ":" in child.tag else nearest(child.tag, [*once, *often])
             if near:
-                what = f"<{element.tag}> has no <{child.tag}> in URDF, it is ignored; did you mean <{near}>?"
+                what = f"<{element.tag}> has no <{child.tag}> in {language}, it is ignored; did you mean <{near}>?"
                 yield Finding("misspelt", where, f"{child.location}: {what}")
-        if element.content and attributes and not once and not often:
-            message = f"{element.location}: the text {element.content!r} in <{element.tag}> is ignored"
+        if language == "URDF" and element.content and attributes and not once and not often:
+            message = f"{element.location}: the text {element.short_content!r} in <{element.tag}> is ignored"
             yield Finding("misspelt", where, f"{message}; write it as an attribute ({', '.join(attributes)})")
         for child in reversed(element.children):
-            if child.tag in once or child.tag in often:
-                named = child.attributes.get("name", "").strip() if child.tag in ("link", "joint") else ""
+            if child.tag in allowed and (child.tag in once or child.tag in often):
+                named = child.attributes.get("name", "").strip() if child.tag in ("link", "joint", "model") else ""
                 stack.append((child, named or where))
 
 

@@ -52,7 +52,7 @@ def _exp_coupling(w: Array) -> Array:
     return np.eye(3, dtype=int) + W * (half * half / 2) + (W @ W) * c
 
 
-def _log_coupling(w: Array) -> Array:
+def log_coupling(w: Array) -> Array:
     """Inverse of :func:`_exp_coupling`, for ‖w‖ ≤ pi."""
     t2 = w @ w
     small = t2 < _SERIES_BELOW
@@ -148,7 +148,7 @@ class Free(Joint):
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return the twist that leads from q0 to q1: the logarithm of SE(3)."""
         R0, w = quaternion_to_rotation(q0[:4]), _relative(q0[:4], q1[:4])
-        return np.concatenate([w, _log_coupling(w) @ (R0.T @ (q1[4:] - q0[4:]))])
+        return np.concatenate([w, log_coupling(w) @ (R0.T @ (q1[4:] - q0[4:]))])
 
     def neutral(self) -> Array:
         """Return the unit quaternion and a zero position."""

@@ -68,7 +68,7 @@ class DenseResponse:
         """Return the impulses (k,) and the changes of the rows' velocities (k,)."""
         k, W = self.k, self._matrix(data)
         b = wanted - W @ given
-        impulse = given + (_ldl if self.is_symmetric else _lu)(W, b, free)
+        impulse = given + (solve_free if self.is_symmetric else _lu)(W, b, free)
         change = W @ impulse
         return impulse, np.array([where(free[i], wanted[i], change[i]) for i in range(k)])
 
@@ -123,7 +123,7 @@ def _ldl_factors(W: Array, free: Sequence[Any]) -> tuple[list[list[Any]], list[A
     return L, r
 
 
-def _ldl(W: Array, b: Array, free: Sequence[Any]) -> Array:
+def solve_free(W: Array, b: Array, free: Sequence[Any]) -> Array:
     """Return x (k,), 0 except in free rows, with (W x)ᵢ = bᵢ there, by LDLᵀ."""
     n = len(b)
     L, r = _ldl_factors(W, free)

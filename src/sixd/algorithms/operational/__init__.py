@@ -1,0 +1,1 @@
+"""Dynamics seen at frames: operational-space inertia, bias force, consistent inverses and null spaces."""

@@ -1,0 +1,127 @@
+"""Impedance control: frames on springs and dampers, passive toward whatever they touch."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from sixd.algorithms.operational.terms import operational_rows
+from sixd.api.dynamics import coriolis_matrix, gravity_force, mass_matrix
+from sixd.api.frames import jacobian
+from sixd.controllers.arguments import read_model, read_state, saturated
+from sixd.controllers.frame_target import FrameTargets, read_row_gain, read_targets, scaled
+from sixd.controllers.posture import Posture, checked_force
+from sixd.errors import ModelError
+from sixd.forces.elements import nonnegative
+from sixd.model.system import System
+from sixd.spatial.dual import duals, parts
+from sixd.spatial.scalar import Array, Scalar
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Impedance:
+    """tau = g + Jᵀ(K e + D ė) + M q̈_r + C q̇_r + N M q̈_posture: frames held by springs K and dampers D at targets.
+
+    A steady force F on a frame displaces it by K⁻¹ F. The frames keep their natural inertia: it cannot be changed
+    without a sensor of force.
+
+    Parameters
+    ----------
+    model, frame, target, velocity, acceleration, rows, saturate : as for ``OperationalSpace``.
+    stiffness, damping : K [N m/rad, N/m] and D [N m s/rad, N s/m] in world axes: a number, (m,) for the rows of all
+        frames in order, a symmetric matrix (m, m), or a mapping by frame.
+    posture, posture_kp, posture_kd : as for ``OperationalSpace``, in [1/s²] and [1/s]; they act in the null space. A
+        redundant arm needs posture_kd to come to rest.
+    gravity : compensates gravity.
+    regularization : δ of the inverse that a posture and a moving target need; see ``operational_inertia``.
+
+    Notes
+    -----
+    With q̇_r = J̄ ẋ_target, V = ½ (q̇ - q̇_r)ᵀM (q̇ - q̇_r) + ½ eᵀK e changes by -ėᵀD ė plus the power of outer forces
+    against the target: it never grows by itself, since dM/dt - 2 C is skew. This needs K of the angular rows to be one
+    number for each frame; with other ones it holds to first order in e. posture_kd only takes energy from it;
+    posture_kp may add some. Joint friction, damping and springs of the model are not compensated. With a target at rest
+    and without a posture no inverse is taken, so that singular poses are harmless. Each freedom must have a motor.
+
+    >>> import numpy as np, sixd
+    >>> arm = sixd.zoo.planar(2)
+    >>> q = np.array([0.3, 1.2])
+    >>> target = sixd.pose(arm, q, "tip")[:3, 3] + [0.01, 0, 0]
+    >>> hold = sixd.controllers.Impedance(arm, "tip", target, stiffness=500.0, damping=50.0, gravity=False)
+    >>> force = sixd.dynamically_consistent_inverse(arm, q, {"tip": (3, 4)}, expressed_in="aligned").T
+    >>> (force @ hold(0.0, q, [0, 0])).round(9) + 0.0
+    array([5., 0.])
+    """
+
+    model: System
+    frame: Any
+    target: Any = None
+    stiffness: Any = None
+    damping: Any = None
+    _: KW_ONLY
+    velocity: Any = None
+    acceleration: Any = None
+    rows: Any = None
+    posture: Any = None
+    posture_kp: Any = 0.0
+    posture_kd: Any = 0.0
+    gravity: bool = True
+    regularization: float = 0.0
+    saturate: bool = False
+
+    def __post_init__(self) -> None:
+        where = "Impedance"
+        read_model(where, self.model, saturate=self.saturate)
+        for name, unit in (("stiffness", "N m/rad or N/m"), ("damping", "N m s/rad or N s/m")):
+            if getattr(self, name) is None:
+                raise ModelError(f"{where}: {name} is None, expected a number, a vector or a matrix [{unit}].")
+            gain = read_row_gain(where, name, getattr(self, name), self._targets, matrix=True)
+            object.__setattr__(self, name, gain)
+        object.__setattr__(self, "posture_kp", self._posture.kp)
+        object.__setattr__(self, "posture_kd", self._posture.kd)
+        object.__setattr__(self, "regularization", nonnegative(where, "regularization", self.regularization))
+
+    @cached_property
+    def _targets(self) -> FrameTargets:
+        given = self.frame, self.target, self.velocity, self.acceleration, self.rows
+        return read_targets("Impedance", self.model, *given)
+
+    @cached_property
+    def _posture(self) -> Posture:
+        return Posture("Impedance", self.model, self.posture, self.posture_kp, self.posture_kd)
+
+    def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
+        """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
+        q, qd = read_state("Impedance", q, qd, self.model)
+        model, targets = self.model, self._targets
+        J = jacobian(model, q, targets.stack, expressed_in="aligned")
+        e_rate = targets.velocities(t) - J @ qd
+        tau = J.T @ (scaled(self.stiffness, targets.errors(t, q)) + scaled(self.damping, e_rate))
+        with np.errstate(all="ignore"):
+            if targets.moves:
+                tau = tau + self._along(t, q, qd)
+            if self._posture.acts:
+                wanted = self._posture.acceleration(t, q, qd)
+                rows = self._rows(q)
+                # N M x = M x - JᵀΛ J x
+                tau = tau + mass_matrix(model, q) @ wanted - rows.marked(J.T @ rows.solve(J @ wanted)[1])
+        if self.gravity:
+            tau = tau + gravity_force(model, q)
+        tau = checked_force("Impedance", model, targets.stack, q, qd, tau)
+        return saturated(model, tau) if self.saturate else tau
+
+    def _rows(self, q: Array) -> Any:
+        options: dict[str, Any] = {"expressed_in": "aligned", "regularization": self.regularization}
+        return operational_rows("Impedance", self.model, q, frame=self._targets.stack, **options)
+
+    def _along(self, t: Scalar, q: Array, qd: Array) -> Array:
+        """M q̈_r + C q̇_r with q̇_r = J̄ ẋ_target and its rate, by dual numbers along qd."""
+        model, targets = self.model, self._targets
+        rows = self._rows(duals(q, model.configuration_rate(q, qd)))
+        motion = rows.marked(rows.solve(duals(targets.velocities(t), targets.accelerations(t)))[0])
+        velocity, acceleration = parts(motion)
+        return mass_matrix(model, q) @ acceleration + coriolis_matrix(model, q, qd) @ velocity

@@ -1,0 +1,65 @@
+"""A posture that a redundant mechanism takes in the null space of what its controller does with frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.operational.stack import Stack
+from sixd.algorithms.operational.terms import explain
+from sixd.api.dynamics import mass_matrix_solve
+from sixd.controllers.arguments import read_gain
+from sixd.controllers.reference import Reference
+from sixd.errors import ModelError
+from sixd.model.manifold import nonfinite_error
+from sixd.model.system import System
+from sixd.spatial.scalar import Array, Scalar
+
+
+@dataclass(frozen=True, eq=False)
+class Posture:
+    """Accelerations kp e + kd ė (nv,) toward a target (nq,), or a function t -> (nq,); without one -kd qd."""
+
+    where: str
+    system: System
+    target: Any
+    kp: Any
+    kd: Any
+
+    def __post_init__(self) -> None:
+        for name in ("kp", "kd"):
+            gain = read_gain(self.where, f"posture_{name}", getattr(self, name), self.system.nv, system=self.system)
+            object.__setattr__(self, name, gain)
+        if (self.target is None) is bool(np.any(self.kp)):
+            raise ModelError(
+                f"{self.where}: posture is {'None' if self.target is None else 'given'} and posture_kp is "
+                f"{self.kp.tolist()}, expected both or neither. Give posture=q and posture_kp=…."
+            )
+
+    @property
+    def acts(self) -> bool:
+        """Whether any of its gains is not zero."""
+        return bool(np.any(self.kp) or np.any(self.kd))
+
+    @cached_property
+    def _reference(self) -> Reference:
+        return Reference(self.where, self.system, self.target)
+
+    def acceleration(self, t: Scalar, q: Array, qd: Array) -> Array:
+        """The acceleration (nv,) that it asks for."""
+        if self.target is None:
+            return qd * self.kd * -1
+        e, e_rate = self._reference.errors(t, q, qd)
+        return e * self.kp + e_rate * self.kd
+
+
+def checked_force(where: str, system: System, stack: Stack, q: Array, qd: Array, tau: Array) -> Array:
+    """tau; raise if it holds numbers that are not finite, as where the rows are dependent at q."""
+    numbers = tau.dtype.kind == "f" and q.dtype.kind == "f" and qd.dtype.kind == "f"
+    if numbers and not np.isfinite(tau).all() and np.isfinite(q).all() and np.isfinite(qd).all():
+        mass_matrix_solve(system, q, np.zeros(system.nv))  # which raises where the mass matrix is singular
+        raise explain(where, system, (stack, "aligned"), "", (q,)) or nonfinite_error(system, where, "", q, qd)
+    return tau

@@ -1,0 +1,1 @@
+"""Inverse kinematics: configurations and velocities that bring frames where they are wanted."""
