@@ -60,6 +60,7 @@ def test_batches_are_rows(name, rng):
             assert np.array_equal(whole[index], one)
 
 
+@pytest.mark.many
 @each_call
 def test_broadcasting_strides_and_empty_batches(name, rng):
     """One unbatched argument serves all rows; strided views work; no rows give no rows."""

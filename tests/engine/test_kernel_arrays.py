@@ -100,6 +100,7 @@ def assert_near_reference(name, result, arrays, model=MODEL):
 # rows ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @each_dtype
 @each_way
 @each_name
