@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import itertools
 import os
+import signal
 import tempfile
 
 import numpy as np
@@ -19,7 +20,10 @@ BOTH = ("compiled", "plain")
 
 
 def pytest_configure(config):
-    """Make a cache of compiled code for this run, shared by its processes."""
+    """Make a cache of compiled code for this run, shared by its processes, which Ctrl-C interrupts: programs that a shell
+    starts in the background ignore it, and all that they start."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "SIXD_CACHE_DIR" not in os.environ:
         config.sixd_cache = tempfile.TemporaryDirectory(prefix="sixd-test-")
         os.environ["SIXD_CACHE_DIR"] = config.sixd_cache.name

@@ -13,6 +13,9 @@ from typing import Any
 import nbformat
 from docutils import nodes
 from docutils.parsers.rst import directives
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -21,7 +24,12 @@ from machinery.execute import executed
 from machinery.page import Cell, Exercise, parse
 
 # files outside docs/ that pages link to, as pages of the site; links to other files become downloads
-OUTSIDE = {"benchmarks/RESULTS": "measured", "README": "index", "CONTRIBUTING": "contributing"}
+OUTSIDE = {
+    "benchmarks/RESULTS": "measured.md#speed",
+    "benchmarks/GPU": "measured.md#speed-on-a-gpu",
+    "README": "index.md",
+    "CONTRIBUTING": "contributing.md",
+}
 _LINK = re.compile(r"\]\((?:\.\./)+(" + "|".join(OUTSIDE) + r")\.md")
 
 
@@ -38,7 +46,7 @@ def read_page(text: str) -> nbformat.NotebookNode:
             shown = [_output(data) for data in next(outputs, [])]
             cells.append(nbformat.v4.new_code_cell(part.source, metadata=metadata, outputs=shown, execution_count=1))
         else:
-            cells.append(nbformat.v4.new_markdown_cell(_LINK.sub(lambda m: f"](/{OUTSIDE[m[1]]}.md", part)))
+            cells.append(nbformat.v4.new_markdown_cell(_LINK.sub(lambda m: f"](/{OUTSIDE[m[1]]}", part)))
     return nbformat.v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}, "source_map": lines})
 
 
@@ -127,10 +135,18 @@ class BesideDirective(SphinxDirective):
         head = f"`{name.partition(':')[2]}` in `{sources.file_of(name)}`"
         block = nodes.container("", *self.parse_text_to_nodes(head), classes=["beside"])
         for row in sources.rows(name, "\n".join(self.content)):
-            code = nodes.literal_block(row.code, row.code, language="python")
+            code = nodes.raw("", _lines(row.code), format="html")
             equation = nodes.container("", *self.parse_text_to_nodes(row.equation), classes=["beside-equation"])
             block += nodes.container("", code, equation, classes=["beside-row"])
         return [block]
+
+
+def _lines(code: str) -> str:
+    """Source in colours; what does not fit in a line goes on below it, further in than the line begins."""
+    blank = [len(line) - len(line.lstrip()) for line in code.splitlines()]
+    shown = highlight(code, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)).splitlines()
+    lines = [f'<span class="line" style="--indent: {n}ch">{x}\n</span>' for n, x in zip(blank, shown, strict=True)]
+    return f'<div class="highlight"><pre>{"".join(lines)}</pre></div>'
 
 
 class ReferenceDirective(SphinxDirective):

@@ -73,6 +73,7 @@ def test_laws_on_every_joint_type(tree, expressed_in, rng, target):
     assert error(J_bar.T @ (J.T @ Lam), Lam) < 1e-10
 
 
+@pytest.mark.many
 @pytest.mark.targets("compiled", "plain")
 @pytest.mark.parametrize("kind", samples.KINDS)
 @pytest.mark.parametrize("expressed_in", COORDINATES)
@@ -115,6 +116,7 @@ def test_a_stack_is_its_frames_one_below_the_other(rng):
                     assert np.array_equal(function(model, *arrays, frames, expressed_in=where), expected)
 
 
+@pytest.mark.long
 def test_batches_dtypes_out_and_kernels(rng):
     """Rows of a batch have the bits of single calls, out= is filled, float32 is near, and kernels join the functions."""
     arm = sixd.zoo.panda_arm()
@@ -215,6 +217,7 @@ def test_a_free_body_has_its_own_inertia(rng):
 # other programs ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("robot", ["panda", "anymal"])
 def test_beside_pinocchio(robot, rng):
     """Λ and J̄ from Pinocchio's M and Jacobians, two frames at once; anymal on a floating base."""

@@ -60,6 +60,7 @@ def test_batches_are_rows(name, rng):
             assert np.array_equal(whole[index], one)
 
 
+@pytest.mark.many
 @each_call
 def test_broadcasting_strides_and_empty_batches(name, rng):
     """One unbatched argument serves all rows; strided views work; no rows give no rows."""
@@ -299,7 +300,7 @@ def test_public_names_alone():
     import sixd.runtime.batch
 
     own = {name for name, x in vars(sixd).items() if name[0] != "_" and not isinstance(x, types.ModuleType)}
-    packages = {"controllers", "cuda", "interop", "spatial", "spatial_v2", "zoo"}
+    packages = {"controllers", "cuda", "identification", "interop", "spatial", "spatial_v2", "zoo"}
     assert set(dir(sixd)) == own | packages | {"__version__"}
     given = {}
     exec("from sixd import *", given)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sixd
-from samples import KINDS, Parabola
+from samples import KINDS, OPERATIONAL, Parabola
 from sixd.algorithms.rnea import rnea
 from sixd.codegen.llvm import machine, rolled
 from sixd.codegen.llvm.loop import emit_loop
@@ -87,7 +87,7 @@ def _result(kernel, arrays):
 @both_widths
 @pytest.mark.parametrize("name", [n for n in LIBRARY if n not in (*CONSTRAINED, "integrate", "difference")])
 def test_every_function(name, dtype, monkeypatch, rng):
-    kinds = ("free",) if name == "operational_inertia" else ("spherical", "revolute", "prismatic")
+    kinds = ("free",) if name in OPERATIONAL else ("spherical", "revolute", "prismatic")
     static = {"given": ["joint1"]} if name == "hybrid_dynamics" else {}
     compare(monkeypatch, sixd.zoo.random_tree(2, kinds=kinds), name, rng, dtype, **static)
 

@@ -55,6 +55,7 @@ def every_controller():
     }  # fmt: skip
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", every_controller())
 def test_the_same_as_compiled_code_and_after_pickling(name, rng):
     """On numbers, traced, in steps of one state and of a batch, and pickled; a step has derivatives."""
@@ -74,6 +75,7 @@ def test_the_same_as_compiled_code_and_after_pickling(name, rng):
     close(found[1][0], qd[0] + h * qdd, 1e-9)
 
 
+@pytest.mark.long
 def test_derivatives_of_a_step():
     """A of a controlled step, against central differences."""
     law = controllers.OperationalSpace(ARM, "tool", START, 25.0, posture=HOME, posture_kp=4.0, posture_kd=4.0)
@@ -90,6 +92,7 @@ def test_derivatives_of_a_step():
 # OperationalSpace -----------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", samples.KINDS)
 def test_errors_obey_their_equation_on_every_joint_type(kind, rng):
     """The acceleration of the frames is ẍ_target + kd ė + kp e, for any posture, passive forces included."""
@@ -162,6 +165,7 @@ def test_the_posture_moves_the_arm_but_not_the_tool():
     assert np.abs(motion.q[-1] - HOME).max() > 0.05
 
 
+@pytest.mark.long
 def test_a_floating_base_without_motors(rng):
     """Its forces are zero, momentum is kept, and the hand reaches its target all the same."""
     builder, parent, base, hand = sixd.ModelBuilder("satellite", (0, 0, 0)), "base", "base", "link7"

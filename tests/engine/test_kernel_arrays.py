@@ -100,6 +100,7 @@ def assert_near_reference(name, result, arrays, model=MODEL):
 # rows ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @each_dtype
 @each_way
 @each_name
@@ -764,8 +765,11 @@ def test_frames_that_are_no_names(frame):
             sixd.pose(ARM, x, "link1")
             with pytest.raises(sixd.SixdError, match="pose: model 'planar2': no frame named"):
                 sixd.pose(ARM, x, frame)
-            with pytest.raises(sixd.SixdError, match="no frame named"):
-                sixd.velocity(ARM, x, x, frame=frame)
+            if isinstance(frame, list | tuple):  # several frames, of which there is one
+                assert np.array_equal(sixd.velocity(ARM, x, x, frame=frame), sixd.velocity(ARM, x, x, "link1"))
+            else:
+                with pytest.raises(sixd.SixdError, match="velocity: frame (is|holds) .* expected (a name|names)"):
+                    sixd.velocity(ARM, x, x, frame=frame)
             with pytest.raises(TypeError, match="missing 1 required positional argument: 'frame'"):
                 sixd.pose(ARM, x)
 

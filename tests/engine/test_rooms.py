@@ -73,5 +73,6 @@ def test_the_page_names_the_rooms_in_the_order_of_the_walk(title, walks):
     assert first == sorted(first)
 
 
+@pytest.mark.long
 def test_a_second_call_passes_no_file(walks):
     assert walks["inverse_dynamics, second call"] == []

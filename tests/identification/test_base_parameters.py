@@ -49,6 +49,7 @@ def free_trees():
     return [pytest.param(m, marks=pytest.mark.long if m.nb > 8 else (), id=m.name) for m in found]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("model", free_trees())
 def test_their_number_is_the_rank_of_the_regressor(model, rng):
     every = make_columns("test", model, True, True)

@@ -87,6 +87,7 @@ def test_the_variance_is_cramer_and_rao_s(name, count, times, most):
     assert_allclose(np.einsum("ki,ij,kj->k", away, W.T @ W, away).mean(), count, rtol=0.05)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("consistent", CONSISTENT)
 @pytest.mark.parametrize("part", [0.001, 0.05, 0.5, 3.0])
 def test_parameters_are_always_realisable(consistent, part):

@@ -77,6 +77,7 @@ def one_body(joint=None, **options):
 # robots -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("name", TEN)
 def test_ten_robots(name, floating, rng):
@@ -137,6 +138,7 @@ def test_damping_springs_armature_and_limits_of_a_robot(rng):
 SUITE = ["acrobot", "cartpole", "cheetah", "hopper", "walker", "humanoid", "finger", "quadruped", "fish", "swimmer"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", SUITE)
 def test_mjcf_to_mjcf(name, rng):
     """MJCF → sixd → MJCF: MuJoCo computes the same forces for both files; joints on one body are on one body again."""

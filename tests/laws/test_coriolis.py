@@ -165,6 +165,7 @@ def test_christoffels_and_koszuls_formula(name, rng):
         close(sixd.christoffel(model, q), wanted / 2)
 
 
+@pytest.mark.many
 @each
 def test_symmetry_and_the_wrong_contraction(name, rng):
     """Γ_ijk = Γ_ikj if and only if all qd are rates of coordinates; else the other contraction has not the laws of C."""

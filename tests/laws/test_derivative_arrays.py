@@ -84,6 +84,7 @@ def test_float32(name, model, rng):
     assert max(map(error, arrays(single), expected)) < 1e-3  # of float32, times the condition of M
 
 
+@pytest.mark.many
 @each
 @on_both
 def test_threads(name, model, rng):

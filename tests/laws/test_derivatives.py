@@ -97,6 +97,7 @@ def test_differences(name, way, rng):
     assert max(map(error, found, expected)) < 1e-7
 
 
+@pytest.mark.many
 @each
 def test_forward_and_inverse(name, rng):
     """∂qdd = -M⁻¹ ∂tau at the acceleration that results, and the last ones are M⁻¹ and M."""
@@ -169,6 +170,7 @@ def test_batches_and_out(way, rng):
     assert max(map(error, small, found)) < 1e-3  # float32
 
 
+@pytest.mark.long
 @both
 def test_nan_stays_in_its_row(way, rng):
     model, (function, _, _) = MODELS["tree0"], FUNCTIONS[way]

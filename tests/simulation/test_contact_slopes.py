@@ -93,6 +93,7 @@ def test_a_box_slides(exact, method):
     require_slopes(model, q, [0, 0, 0, 1.0, 0.1, 0], 3, forces=ground, method=method)
 
 
+@pytest.mark.long
 def test_a_box_rests(exact):
     model, ground, q = box()
     A = require_slopes(model, q, np.zeros(6), 3, forces=ground)

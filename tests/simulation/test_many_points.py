@@ -49,6 +49,7 @@ def test_a_box_slides_down_a_slope():
     assert np.abs(went - expected).max() <= 1e-9  # of 2 mm
 
 
+@pytest.mark.long
 def test_tumbling_rows_are_solved_and_do_not_depend_on_their_batch(rng):
     box, points, q = box_on_twelve_points()
     starts = np.tile(q, (9, 1))
@@ -82,6 +83,7 @@ def test_a_row_does_not_depend_on_others():
     assert np.isfinite(heights).all()
 
 
+@pytest.mark.long
 def test_heights_of_two_points_of_a_foot():
     """After each step all points are on or over the ground, to 1e-9 m."""
     model, ground, q = nonsmooth.sledge()

@@ -53,6 +53,7 @@ def sample_models():
     return [*samples.trees(), *(sixd.zoo.get(name) for name in sixd.zoo.names())]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("model", sample_models(), ids=lambda m: m.name)
 def test_scene_is_complete(model):
     """Every mechanism, visuals or not, gives a scene of plain JSON whose indices are in range."""

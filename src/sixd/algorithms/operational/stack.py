@@ -6,7 +6,7 @@ counts. As a key a stack is a tuple of (name, rows), with rows among 0 … 5 of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ def as_key(choice: Any) -> Any:
     """A choice, such as a mapping of frames to parts, in a form that can be a key: mappings and lists as tuples."""
     if isinstance(choice, Mapping):
         return tuple((name, as_key(part)) for name, part in choice.items())
+    if isinstance(choice, Set):  # refused later: a set has no order
+        return frozenset(choice)
     if isinstance(choice, Iterable) and not isinstance(choice, str):
         return tuple(map(as_key, choice))
     return choice
@@ -38,7 +40,7 @@ def read_stack(where: str, system: System, frame: Any) -> str | Stack:
     if isinstance(frame, str):
         system.frame(frame, where)
         return str(frame)
-    if not isinstance(frame, Iterable):
+    if not isinstance(frame, Iterable) or isinstance(frame, Set):
         raise ScalarTypeError(
             f"{where}: frame is {frame!r}, expected a name, several names, or a mapping such as {{'tool': 'position'}}."
         )
