@@ -214,3 +214,15 @@ def test_names_and_units():
     assert columns.names[:4] == ("m1", "hx1", "hy1", "hz1")
     assert columns.names[20:] == ("D1", "D2", "F1", "F2", "o1", "o2", "Ia1", "Ia2")
     assert columns.units[20:] == ("N s/m", "N m s/rad", "N", "N m", "N", "N m", "kg", "kg m²")
+
+
+def test_regressors_of_wrong_arrays():
+    base = base_parameters(sixd.zoo.planar(2))
+    rows = np.zeros((6, 2))
+    with pytest.raises(sixd.ShapeError, match="BaseParameters.regressor: the batch dimensions do not broadcast"):
+        base.regressor(rows, rows, rows[:3])
+    with pytest.raises(sixd.ShapeError, match=r"qd has shape \(6, 1\)"):
+        base.regressor(rows, rows[:, :1], rows)
+    with pytest.raises(sixd.ScalarTypeError, match="q holds"):
+        base.regressor("here", rows, rows)
+    assert base.regressor(rows[0], rows, rows[:1]).shape == (6, 2, len(base))

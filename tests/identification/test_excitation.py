@@ -115,6 +115,10 @@ def test_plot(motion, tmp_path):
         ({"harmonics": 1}, "harmonics is 1"),
         ({"harmonics": 2.5}, "harmonics is 2.5"),
         ({"starts": 0}, "starts is 0"),
+        ({"period": 1e9}, "1e.11 samples, expected more than 10"),
+        ({"rate": 1.0}, "10 samples, expected more than 10"),
+        ({"seed": "x"}, "seed is 'x'"),
+        ({"seed": -1}, "seed is -1"),
         ({"margin": 1.0}, "margin is 1.0"),
         ({"velocity": 0.0}, "velocity is 0.0"),
         ({"velocity": [1.0, 2.0, 3.0]}, r"velocity has shape \(3,\)"),
@@ -127,6 +131,15 @@ def test_plot(motion, tmp_path):
 def test_wrong_options(options, words):
     with pytest.raises(sixd.SixdError, match=words):
         excitation(sixd.zoo.planar(2), **options)
+
+
+def test_the_series_takes_times_of_any_shape(motion):
+    t = np.array([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]])
+    for whole, row, one in zip(motion.series(t), motion.series(t[1]), motion.series(2.0), strict=True):
+        np.testing.assert_array_equal(whole[1], row)
+        np.testing.assert_allclose(row[1], one, rtol=0, atol=1e-12)
+    with pytest.raises(sixd.ScalarTypeError, match="series: t is 'now'"):
+        motion.series("now")
 
 
 def test_models_that_cannot_be_excited():

@@ -302,6 +302,17 @@ def test_wrong_options(data):
         fit(model, *arrays).intervals(95)
 
 
+@pytest.mark.parametrize("factor", [0.0, -1.0])
+def test_torques_that_no_body_has(factor):
+    arm = sixd.zoo.planar(2)
+    q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 60, 2))
+    tau = factor * sixd.inverse_dynamics(arm, q, qd, qdd)
+    with pytest.raises(sixd.SixdError, match="Check signs and units of the data"):
+        fit(arm, q, qd, qdd, tau, friction=False, consistent="log-det")
+    found = fit(arm, q, qd, qdd, tau, friction=False, consistent=False)
+    np.testing.assert_allclose(found.base_values, factor * found.base.of(arm), atol=1e-12)
+
+
 def test_a_prior_that_is_not_realisable():
     """The model of the Puma that everyone uses has no mass of link 1: what is identified is realisable all the same."""
     model = sixd.zoo.puma560()

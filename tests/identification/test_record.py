@@ -189,6 +189,11 @@ def test_trajectories_of_simulations(tmp_path):
         ("t,q1,q2,tau1\n0,1,2,3\n", "no column 'tau2'"),
         ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n0.1,1,x,3,4\n", "damaged in line 3: 'x' is not a number"),
         ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n0.1,1\n", "damaged in line 3: it has 2 entries"),
+        (
+            "t,q1,q2,tau1,tau2\n0,1,2,3,4\n0,1,0,5,0,2,1,5,0,4\n",
+            "line 3: it has 10 entries, expected 5.*decimal points",
+        ),
+        ("t,q1,q1,q2,tau1,tau2\n0,1,1,2,3,4\n", "log.csv has the name 'q1' twice"),
         ("t,q1,q2,tau1,tau2\n", "got 0 samples, expected at least 16"),
         ("t,q1,q2,tau1,tau2\n" + "".join(f"{k},nan,2,3,4\n" for k in range(20)), "q is not finite in 20 of 20"),
     ],
@@ -198,6 +203,25 @@ def test_broken_tables(text, words, tmp_path):
     path.write_text(text)
     with pytest.raises(sixd.SixdError, match=words):
         record(ARM, path)
+
+
+def test_wrong_names_of_columns(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("t,a,b,c,d\n0,1,2,3,4\n")
+    with pytest.raises(sixd.ScalarTypeError, match="columns of t is 0, expected names"):
+        record(ARM, path, columns={"t": 0, "q": [1, 2], "tau": [3, 4]})
+    with pytest.raises(sixd.ScalarTypeError, match="columns= has the name 'a' twice"):
+        record(ARM, path, columns={"t": "t", "q": ["a", "a"], "tau": ["c", "d"]})
+
+
+def test_angles_that_wrap(measured):
+    t, q, tau = measured
+    turned = q + 20 * t[:, None]
+    wrapped = (turned + np.pi) % (2 * np.pi) - np.pi
+    with pytest.raises(sixd.ScalarTypeError, match="jumps by -6.* rad after sample .*numpy.unwrap"):
+        record(ARM, t=t, q=wrapped, tau=tau)
+    again = np.unwrap(wrapped, axis=0)
+    assert_allclose(record(ARM, t=t, q=again, tau=tau).qd, record(ARM, t=t, q=turned, tau=tau).qd, atol=1e-9)
 
 
 def test_broken_files(tmp_path):
@@ -245,6 +269,10 @@ def test_wrong_arguments(measured):
             record(ARM, t=t, q=q, tau=tau, cutoff=cutoff)
     with pytest.raises(sixd.ShapeError, match="leave .* after the filter"):
         record(ARM, t=t[:60], q=q[:60], tau=tau[:60], cutoff=1.0)
+    with pytest.raises(sixd.ShapeError, match="leave 0 after the filter"):
+        record(ARM, t=t, q=q, tau=tau, cutoff=1e-9)
+    with pytest.raises(sixd.ShapeError, match=r"expected \(n, 2\) with n = 1999 times"):
+        record(ARM, t=t[1:], q=q, tau=tau)
     with pytest.raises(sixd.UnknownNameError, match="no method named 'kalman'"):
         record(ARM, t=t, q=q, tau=tau, method="kalman")
     with pytest.raises(sixd.ModelError, match="Free"):

@@ -110,6 +110,26 @@ def test_rows():
     assert dik(arm, q[0], {"tool": np.zeros(6)}).success.shape == ()
 
 
+def test_nan_is_not_success():
+    arm, q, v = sixd.zoo.panda_arm(), np.array([0.1, -0.4, 0, -2.0, 0, 1.8, 0.8]), np.full(6, 0.1)
+    both = np.array([q, q])
+    for found in (
+        dik(arm, np.array([q, q * np.nan]), {"tool": v}),
+        dik(arm, q, {"tool": np.array([v, v * np.nan])}),
+        dik(arm, q, {"tool": v}, posture=both * [[1], [np.nan]]),
+    ):
+        assert found.success.tolist() == [True, False]
+        assert np.isfinite(found.qd[0]).all()
+        assert np.isnan(found.qd[1]).any()
+
+
+def test_the_least_damping_is_above_rounding():
+    arm, q, v = sixd.zoo.panda_arm(), np.array([0.1, -0.4, 0, -2.0, 0, 1.8, 0.8]), np.array([0, 0, 0, 0.1, 0, 0])
+    found = dik(arm, q, {"tool": v}, damping=1e-6, limits=False, velocity_limits=False)
+    smallest = np.linalg.pinv(sixd.jacobian(arm, q, "tool")) @ v
+    np.testing.assert_allclose(found.qd, smallest, atol=1e-4)  # rounding of 1e-16 beside 1e-12
+
+
 @pytest.mark.parametrize(
     ("targets", "options", "error", "words"),
     [
@@ -121,6 +141,11 @@ def test_rows():
         ({"tool": sixd.CenterOfMass([0, 0, 0])}, {}, sixd.ModelError, "expected that of 'world'"),
         ({"tool": np.zeros(6)}, {"expressed_in": "tool"}, sixd.UnknownNameError, "expressed_in"),
         ({"tool": np.zeros(6)}, {"damping": 0}, sixd.ScalarTypeError, "damping"),
+        ({"tool": np.zeros(6)}, {"damping": 1e-8}, sixd.ScalarTypeError, "damping is 1e-08, expected at least 1e-06"),
+        ({"tool": np.zeros(6)}, {"damping": 1e-5, "weights": 100}, sixd.ScalarTypeError, "expected at least 0.0001"),
+        ({"tool": [[1], [2, 3]]}, {}, sixd.ShapeError, "its rows differ in length"),
+        ({"tool": np.zeros(6)}, {"velocity_limits": "fast"}, sixd.ScalarTypeError, "velocity_limits is 'fast'"),
+        ({"tool": np.zeros(6)}, {"limits": (np.inf, np.inf)}, sixd.ModelError, "finite numbers between"),
         ({"tool": np.zeros(6)}, {"dt": -1}, sixd.ScalarTypeError, "dt"),
         ({"tool": np.zeros(6)}, {"velocity_limits": [1, 2]}, sixd.ShapeError, "velocity_limits"),
         ({"tool": np.zeros(6)}, {"velocity_limits": -1}, sixd.ShapeError, "velocity_limits"),

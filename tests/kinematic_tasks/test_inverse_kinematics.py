@@ -503,6 +503,11 @@ def test_weights():
         ({"locked": "joint1"}, sixd.ScalarTypeError, "names of joints"),
         ({"locked": ["joint9"]}, sixd.UnknownNameError, "joint9"),
         ({"locked": {"joint1": [1, 2]}}, sixd.ShapeError, "finite"),
+        ({"locked": {"joint1": "a"}}, sixd.ScalarTypeError, "locked joint 'joint1' is 'a'"),
+        ({"target": [[1, 2], [3]]}, sixd.ShapeError, "its rows differ in length"),
+        ({"limits": (np.inf, np.inf)}, sixd.ModelError, "finite numbers between"),
+        ({"limits": (-np.inf, -np.inf)}, sixd.ModelError, "finite numbers between"),
+        ({"restarts": 10**9}, sixd.ScalarTypeError, "restarts is 1000000000, expected at most"),
         ({"restarts": -1}, sixd.ScalarTypeError, "restarts"),
         ({"tol": 0}, sixd.ScalarTypeError, "tol"),
         ({"seed": "x"}, sixd.ScalarTypeError, "seed is 'x'"),
@@ -517,6 +522,27 @@ def test_errors(change, error, words):
     frame, target = arguments.pop("frame"), arguments.pop("target")
     with pytest.raises(error, match=words):
         ik(sixd.zoo.panda_arm(), frame, target, **arguments)
+
+
+@pytest.mark.parametrize("length", [1e-200, 1e-30, 1.0, 1e30, 1e200])
+def test_directions_of_any_length(length):
+    arm = sixd.zoo.panda_arm()
+    for kind in ("float64", "float32") if 1e-38 < length < 1e38 else ("float64",):
+        wanted = np.array([[0, 0.6, 0.8], [0, 0, np.nan]], kind) * np.array(length, kind)
+        found = ik(arm, "tool", sixd.Direction(wanted))
+        assert found.success.tolist() == [True, False]
+        np.testing.assert_allclose(sixd.pose(arm, found.q[0], "tool")[:3, 2], [0, 0.6, 0.8], atol=1e-4)  # float32
+        assert np.isnan(found.q[1]).all()
+
+
+def test_nan_anywhere_in_a_pose():
+    arm = sixd.zoo.panda_arm()
+    T = sixd.pose(arm, [0.1, -0.4, 0, -2.0, 0, 1.8, 0.8], "tool")
+    poses = np.tile(T, (17, 1, 1))
+    poses[np.arange(16), np.arange(16) // 4, np.arange(16) % 4] = np.nan
+    found = ik(arm, "tool", poses)
+    assert found.success.tolist() == [False] * 16 + [True]
+    assert np.isnan(found.q[:16]).all()
 
 
 def test_errors_of_models():

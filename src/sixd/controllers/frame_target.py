@@ -244,6 +244,6 @@ def _read_target(where: str, value: Any) -> Array:
     array = finite_array(f"{where}: target", value, ROWS.__contains__, wanted)
     if array.ndim == 2:
         T = np.eye(4)
-        T[:3, : array.shape[1]] = array[:3]
+        T[: len(array), : len(array)] = array
         validate.pose(f"{where}: target", T)
     return array

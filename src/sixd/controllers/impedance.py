@@ -14,7 +14,7 @@ from sixd.api.frames import jacobian
 from sixd.controllers.arguments import read_model, read_state, saturated
 from sixd.controllers.frame_target import FrameTargets, read_row_gain, read_targets, scaled
 from sixd.controllers.posture import Posture, checked_force
-from sixd.errors import ModelError
+from sixd.errors import ModelError, ScalarTypeError
 from sixd.forces.elements import nonnegative
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
@@ -76,6 +76,8 @@ class Impedance:
     def __post_init__(self) -> None:
         where = "Impedance"
         read_model(where, self.model, saturate=self.saturate)
+        if not isinstance(self.gravity, (bool, np.bool_)):
+            raise ScalarTypeError(f"{where}: gravity is {self.gravity!r}, expected True or False.")
         for name, unit in (("stiffness", "N m/rad or N/m"), ("damping", "N m s/rad or N s/m")):
             if getattr(self, name) is None:
                 raise ModelError(f"{where}: {name} is None, expected a number, a vector or a matrix [{unit}].")

@@ -38,6 +38,8 @@ class Posture:
                 f"{self.where}: posture is {'None' if self.target is None else 'given'} and posture_kp is "
                 f"{self.kp.tolist()}, expected both or neither. Give posture=q and posture_kp=…."
             )
+        if self.target is not None:
+            self._reference  # noqa: B018 - a target of a wrong shape is an error now
 
     @property
     def acts(self) -> bool:
@@ -46,7 +48,7 @@ class Posture:
 
     @cached_property
     def _reference(self) -> Reference:
-        return Reference(self.where, self.system, self.target)
+        return Reference(f"{self.where}: posture", self.system, self.target)
 
     def acceleration(self, t: Scalar, q: Array, qd: Array) -> Array:
         """The acceleration (nv,) that it asks for."""
@@ -58,7 +60,7 @@ class Posture:
 
 def checked_force(where: str, system: System, stack: Stack, q: Array, qd: Array, tau: Array) -> Array:
     """tau; raise if it holds numbers that are not finite, as where the rows are dependent at q."""
-    numbers = tau.dtype.kind == "f" and q.dtype.kind == "f" and qd.dtype.kind == "f"
+    numbers = all(x.dtype.kind in "fiu" for x in (tau, q, qd))
     if numbers and not np.isfinite(tau).all() and np.isfinite(q).all() and np.isfinite(qd).all():
         mass_matrix_solve(system, q, np.zeros(system.nv))  # which raises where the mass matrix is singular
         raise explain(where, system, (stack, "aligned"), "", (q,)) or nonfinite_error(system, where, "", q, qd)

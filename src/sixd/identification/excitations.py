@@ -28,6 +28,7 @@ from sixd.trajectory.labels import labels_of
 from sixd.trajectory.paths import checked_path, open_whole
 
 _SHARPNESS = 12.0  # s of the norms: the bound is above log κ by at most 2 log(r) / s, 0.6 for 43 parameters
+_MOST_SAMPLES = 1e7  # of a result
 _PER_WAVE = 8  # samples of the shortest wave in the optimization
 _FINE = 5  # times as many samples in the check of the limits
 _SHORT = 4  # a start is tried with this part of the steps
@@ -133,6 +134,18 @@ def excitation(
     for name, x, least in (("harmonics", harmonics, 2), ("starts", starts, 1), ("iterations", iterations, 0)):
         if not isinstance(x, (int, np.integer)) or isinstance(x, bool) or x < least:
             raise ScalarTypeError(f"excitation: {name} is {x!r}, expected a whole number, at least {least}.")
+    samples = float(period) * float(rate)
+    if not 2 * harmonics < samples <= _MOST_SAMPLES:
+        raise ScalarTypeError(
+            f"excitation: period is {period!r} s and rate {rate!r} Hz, {samples:.3g} samples, expected more than "
+            f"{2 * harmonics}, two in the shortest wave, and at most {_MOST_SAMPLES:.0e}."
+        )
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(
+            f"excitation: seed is {seed!r}, expected a whole number of at least 0, or a numpy.random.Generator."
+        ) from None
     if not is_number(margin) or not 0 <= float(margin) < 1:
         raise ScalarTypeError(f"excitation: margin is {margin!r}, expected a part of the limits such as 0.05.")
     given = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "effort": effort}
@@ -143,11 +156,10 @@ def excitation(
     kinds = [kind for kind in columns.kinds if kind != "armature"]
     base = base_parameters(model, friction=kinds, armature=armature)
     search = _Search(base, limits, whitener(weights), float(period), int(harmonics))
-    rng = np.random.default_rng(seed)
     first = [search.random(rng) for _ in range(starts)]
     best = search.best(first, int(iterations))
     series = search.series(best)
-    t = np.arange(max(2, round(float(period) * float(rate)))) / float(rate)
+    t = np.arange(round(samples)) / float(rate)
     q, qd, qdd = series(t)
     tau = inverse_dynamics(model, q, qd, qdd)
     condition = search.condition_of(q, qd, qdd)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, require_scalars
 
 
 class Basis(NamedTuple):
@@ -38,11 +38,13 @@ def rest_basis(t: Array, period: float, harmonics: int) -> Basis:
 
 
 def series_waves(t: Array, period: float, harmonics: int) -> tuple[Array, Array, Array]:
-    """Sines, then cosines (n, 2 harmonics), and their first and second derivatives."""
+    """Sines, then cosines (…, 2 harmonics) at times t (…), and their first and second derivatives."""
     w = 2 * np.pi / period * np.arange(1, harmonics + 1)
-    angle = np.asarray(t, dtype=float)[:, None] * w
+    angle = np.asarray(t, dtype=float)[..., None] * w
     s, c = np.sin(angle), np.cos(angle)
-    return np.hstack([s, c]), np.hstack([w * c, -w * s]), np.hstack([-(w**2) * s, -(w**2) * c])
+    pairs = (s, c), (w * c, -w * s), (-(w**2) * s, -(w**2) * c)
+    value, rate, curve = (np.concatenate(pair, axis=-1) for pair in pairs)
+    return value, rate, curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,8 @@ class FourierSeries:
         return self.sine.shape[1]
 
     def __call__(self, t: Any) -> tuple[Array, Array, Array]:
-        """q, qd and qdd (n, nv) at times t (n,)."""
+        """q, qd and qdd (…, nv) at times t (…) [s]."""
+        require_scalars("series: t", t)
         amplitudes = np.concatenate([self.sine, self.cosine], axis=1).T
         q, qd, qdd = (waves @ amplitudes for waves in series_waves(np.asarray(t), self.period, self.harmonics))
         return self.centre + q, qd, qdd

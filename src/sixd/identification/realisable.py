@@ -91,7 +91,13 @@ def realisable(where: str, problem: Problem, method: str) -> Array:
     unit = max(float(np.linalg.norm(problem.H, axis=0).max()) / _LARGEST, 1.0)
     problem = problem._replace(H=problem.H / unit, z=problem.z / unit, unit=unit)
     if method == "log-det":
-        return _inside(problem, _by_newton(problem))
+        try:
+            return _inside(problem, _by_newton(problem))
+        except np.linalg.LinAlgError:
+            raise SixdError(
+                f"{where}: Newton's method ended at parameters that no body can have, as for torques that are zero or "
+                f"of the other sign. Check signs and units of the data; consistent=False shows what they ask for."
+            ) from None
     # without constraints first: often the solution is realisable
     rows = np.concatenate([problem.H, np.eye(len(problem.prior)) / problem.width])
     x = np.linalg.lstsq(rows, np.concatenate([problem.z, problem.prior / problem.width]), rcond=None)[0]
@@ -161,7 +167,7 @@ def _by_clarabel(where: str, problem: Problem) -> Array:
         if str(found.status) in ("Solved", "AlmostSolved"):
             return np.array(found.x)[:n]
     raise SixdError(
-        f"{where}: Clarabel ended with {found.status}, expected a solution. Check the units of the data, or use "
+        f"{where}: Clarabel ended with {found.status}, expected a solution. Check signs and units of the data, or use "
         f"consistent='log-det'."
     )
 

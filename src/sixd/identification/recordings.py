@@ -14,6 +14,7 @@ from sixd.errors import ScalarTypeError, ShapeError, require_known
 from sixd.identification.least_squares import Reduction
 from sixd.identification.structure.columns import require_rates
 from sixd.identification.tables import read_table
+from sixd.model.joints import Revolute
 from sixd.model.model import Model, require_model
 from sixd.spatial.scalar import Array, is_number, require_scalars
 
@@ -110,37 +111,43 @@ def record(
         qd, qdd = _spectral(q, step, None, 2)[1:] if method == "spectral" else _differences(q, step)
         inner = slice(None) if method == "spectral" else slice(2, -2)  # where differences are of full order
         return Recording(t[inner], q[inner], qd[inner], qdd[inner], tau[inner])
+    left = len(range(len(t))[_kept(rate, float(cutoff), method)])
+    if left < _LEAST:
+        raise ShapeError(
+            f"record: {len(t)} samples in {t[-1] - t[0]:.4g} s leave {left} after the filter, expected at least "
+            f"{_LEAST}. Measure longer, or raise the cutoff."
+        )
     reduction = _reduction(len(t), rate, float(cutoff), method)
     if method == "spectral":
         q, qd, qdd = _spectral(q, step, float(cutoff), 2)
     else:
         q = _filtered(q, _sections(rate, float(cutoff)), rate / float(cutoff))
         qd, qdd = _differences(q, step)
-    left = len(reduction.apply(t))
-    if left < _LEAST:
-        raise ShapeError(
-            f"record: {len(t)} samples in {t[-1] - t[0]:.4g} s leave {left} after the filter, expected at least "
-            f"{_LEAST}. Measure longer, or raise the cutoff."
-        )
     return Recording(t, q, qd, qdd, tau, reduction)
 
 
 def _reduction(count: int, rate: float, cutoff: float, method: str) -> Reduction:
     """The filter for torques and regressors of that many samples."""
-    thin = max(1, int(rate / (_PER_CUTOFF * cutoff)))
+    inner = _kept(rate, cutoff, method)
     if method == "spectral":
-        kept = 2 * int(cutoff * count / rate) + 1  # sines, cosines and the mean
-        return Reduction(partial(_thinned_waves, rate, cutoff, thin), float(np.sqrt(kept / count)))
+        waves = 2 * int(cutoff * count / rate) + 1  # sines, cosines and the mean
+        return Reduction(partial(_thinned_waves, rate, cutoff, inner), float(np.sqrt(waves / count)))
     from scipy.signal import freqz_sos
 
     sections = _sections(rate, cutoff)
-    edge = max(2, round(_EDGE * rate / cutoff))
     gain = np.sqrt((np.abs(freqz_sos(sections, 4096)[1]) ** 4).mean())
-    return Reduction(partial(_thinned, sections, rate / cutoff, slice(edge, -edge, thin)), float(gain))
+    return Reduction(partial(_thinned, sections, rate / cutoff, inner), float(gain))
 
 
-def _thinned_waves(rate: float, cutoff: float, thin: int, x: Array) -> Array:
-    return _spectral(x, 1 / rate, cutoff, 0)[0][::thin]
+def _kept(rate: float, cutoff: float, method: str) -> slice:
+    """Which samples a reduction keeps: some of each 1/cutoff, without the ends of the filter."""
+    thin = max(1, int(rate / (_PER_CUTOFF * cutoff)))
+    edge = max(2, round(_EDGE * rate / cutoff))
+    return slice(None, None, thin) if method == "spectral" else slice(edge, -edge, thin)
+
+
+def _thinned_waves(rate: float, cutoff: float, inner: slice, x: Array) -> Array:
+    return _spectral(x, 1 / rate, cutoff, 0)[0][inner]
 
 
 def _thinned(sections: Array, memory: float, inner: slice, x: Array) -> Array:
@@ -165,14 +172,15 @@ def _given(model: Model, source: Any, t: Any, q: Any, tau: Any, columns: Any) ->
 
 def _checked(model: Model, given: Mapping[str, Any]) -> tuple[Array, Array, Array]:
     shapes = {"t": (), "q": (model.nq,), "tau": (model.nv,)}
-    found = []
+    found: list[Array] = []
     for name, core in shapes.items():
         require_scalars(f"record: {name}", given[name])
         x = np.asarray(given[name])
         if x.dtype == object or x.shape[1:] != core or x.ndim == 0 or len(x) != len(np.asarray(given["t"])):
             wanted = ", ".join(("n", *map(str, core)))
+            times = f"n = {len(found[0])}" if found else "n"
             raise ShapeError(
-                f"record: {name} has shape {x.shape}, expected ({wanted}{',' if not core else ''}) with n times."
+                f"record: {name} has shape {x.shape}, expected ({wanted}{',' if not core else ''}) with {times} times."
             )
         x = x.astype(float)
         bad = np.flatnonzero(~np.isfinite(x).all(axis=tuple(range(1, x.ndim))))
@@ -191,7 +199,21 @@ def _checked(model: Model, given: Mapping[str, Any]) -> tuple[Array, Array, Arra
             f"record: t does not increase after sample {back[0]} ({t[back[0]]:.9g} s, then {t[back[0] + 1]:.9g} s), "
             f"expected increasing times. Sort the samples, and remove repeated ones."
         )
+    _require_unwrapped(model, found[1])
     return t, found[1], found[2]
+
+
+def _require_unwrapped(model: Model, q: Array) -> None:
+    """Raise if an angle jumps by more than half a turn from a sample to the next, as encoders do at ±π."""
+    for name in model.joint_names:
+        if isinstance(model.joint(name).joint, Revolute):
+            steps = np.diff(q[:, model.q_slice(name).start])
+            far = np.flatnonzero(np.abs(steps) > np.pi)
+            if len(far):
+                raise ScalarTypeError(
+                    f"record: the angle of joint {name!r} jumps by {steps[far[0]]:.4g} rad after sample {far[0]}, "
+                    f"expected less than half a turn. Angles must be in rad, and go on beyond ±π: numpy.unwrap."
+                )
 
 
 def _even(t: Array, step: float, arrays: list[Array]) -> tuple[Array, list[Array]]:

@@ -75,6 +75,12 @@ def _columns(data: bytes, file: str, model: Model, wanted: Mapping[str, Any] | N
     except (ValueError, IndexError):
         number, what = _first_bad(lines, used)
         raise LoadError(f"record: {file} is damaged in line {number}: {what}. Remove the line.") from None
+    longer = [k for k, line in enumerate(lines) if len(line) > len(header) and any(map(str.strip, line[len(header) :]))]
+    if longer:
+        raise LoadError(
+            f"record: {file} is damaged in line {longer[0] + 1}: it has {len(lines[longer[0]])} entries, expected "
+            f"{len(header)}. Numbers must have decimal points, not commas."
+        )
     found = {name: table[:, [used.index(k) for k in ks]] for name, ks in indices.items()}
     return {**found, "t": found["t"][:, 0]}
 
@@ -100,11 +106,27 @@ def _first_bad(lines: list[list[str]], used: list[int]) -> tuple[int, str]:
 
 def _indices(header: list[str], model: Model, wanted: Mapping[str, Any] | None, file: str) -> dict[str, list[int]]:
     """The numbers of the columns of t, q and tau."""
-    place = {name: k for k, name in reversed(list(enumerate(header)))}
+    place = {name: k for k, name in enumerate(header)}
+    indices = _chosen(place, model, wanted, file)
+    used = [header[k] for ks in indices.values() for k in ks]
+    for name in used:
+        if header.count(name) > 1 or used.count(name) > 1:
+            who = file if header.count(name) > 1 else "columns="
+            raise ScalarTypeError(f"record: {who} has the name {name!r} twice, expected each once.")
+    return indices
+
+
+def _chosen(
+    place: Mapping[str, int], model: Model, wanted: Mapping[str, Any] | None, file: str
+) -> dict[str, list[int]]:
+    """The numbers of the columns, by the names given or by those that are usual."""
     if wanted is not None:
         if not isinstance(wanted, Mapping) or set(wanted) != set(_NEEDED):
             raise ScalarTypeError(f"record: columns is {wanted!r}, expected names for 't', 'q' and 'tau'.")
-        names = {key: [x] if isinstance(x, str) else list(x) for key, x in wanted.items()}
+        names = {key: [x] if isinstance(x, str) else x for key, x in wanted.items()}
+        for key, found in names.items():
+            if not isinstance(found, (list, tuple)) or not all(isinstance(name, str) for name in found):
+                raise ScalarTypeError(f"record: columns of {key} is {found!r}, expected names in the file's header.")
         counts = {"t": 1, "q": model.nq, "tau": model.nv}
         for key, count in counts.items():
             if len(names[key]) != count:

@@ -22,7 +22,7 @@ from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime.batch import Argument
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, require_scalars
 
 
 def _lift(system: Any, q: Array) -> Array:
@@ -81,10 +81,12 @@ class Coordinates:
         if self.lifted and isinstance(self.model, Model):
             changed = dataclasses.replace(self.model, lower=lower, upper=upper)
             lower, upper = narrowed_limits(changed, system.steps, system.space)
-        if not (lower <= upper).all():
-            k = int(np.argmax(lower > upper))
+        bad = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
+        if bad.any():
+            k = int(np.argmax(bad))
             raise ModelError(
-                f"{where}: limits are {lower[k]} and {upper[k]} at coordinate {k}, expected the lower one first."
+                f"{where}: limits are {lower[k]} and {upper[k]} at coordinate {k}, expected the lower one first, and "
+                f"finite numbers between them."
             )
         return np.asarray(lower, float), np.asarray(upper, float)
 
@@ -100,8 +102,13 @@ class Coordinates:
             for joint in self._independent(name):
                 freedoms |= set(range(self.system.nv)[self.system.v_slice(joint)])
             if isinstance(joints, Mapping):
-                given = np.atleast_1d(np.asarray(joints[name], dtype=float))
-                if given.shape != (cut.stop - cut.start,) or not np.isfinite(given).all():
+                require_scalars(f"{where}: locked joint {name!r}", joints[name])
+                given = np.atleast_1d(np.asarray(joints[name]))
+                if (
+                    given.dtype.kind not in "fiu"
+                    or given.shape != (cut.stop - cut.start,)
+                    or not np.isfinite(given).all()
+                ):
                     raise ShapeError(
                         f"{where}: locked joint {name!r} is {joints[name]!r}, expected {cut.stop - cut.start} finite "
                         f"numbers."

@@ -15,13 +15,14 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
 from sixd.kinematic_tasks.coordinates import Coordinates
-from sixd.kinematic_tasks.targets import WORLD, CenterOfMass, read_weights
+from sixd.kinematic_tasks.targets import WORLD, CenterOfMass, read_weights, shape_of
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, prepare
 from sixd.simulation.setup import positive
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, require_scalars
 
 UNLIMITED = 1e3  # rad/s or m/s: of joints without a limit of velocity
+LEAST_DAMPING = 1e-6  # parts of a weight: its square is 1e4 times the rounding of J's
 _FRAMES = ("body", "aligned", "world")
 
 
@@ -30,7 +31,7 @@ class DifferentialIK(NamedTuple):
 
     qd : (…, nv), within the limits.
     residual : (…), the weighted error that is left, √Σ w²(J qd - v*)² over all targets [m/s and rad/s].
-    success : (…), whether the bounded problem was solved.
+    success : (…), whether the bounded problem was solved; False where an argument is NaN.
     """
 
     qd: Array
@@ -65,7 +66,8 @@ def differential_ik(
     weights : as for ``inverse_kinematics``: of metres and radians.
     posture : (…, nq), a configuration to which freedoms that the targets leave go, at ``posture_gain`` [1/s] times the
         way, with the weight ``posture_weight``.
-    damping : the weight of ‖qd‖, above 0: velocities stay small near singular configurations.
+    damping : the weight of ‖qd‖, at least 1e-6 of the largest other weight: velocities stay small near singular
+        configurations. In float32 the square of 1e-3 is near rounding: freedoms that targets leave are known to 1e-2.
     limits : of positions: True, False or (lower, upper), as for ``inverse_kinematics``; not to be crossed within
         ``dt`` [s]. A joint that is beyond one returns.
     velocity_limits : True for the model's, False for none, or a number or (nv,); up to 1000 rad/s or m/s.
@@ -104,6 +106,12 @@ def differential_ik(
         "gain": positive(where, "posture_gain", posture_gain, "1/s"),
         "dt": positive(where, "dt", dt, "s", zero=False),
     }
+    least = LEAST_DAMPING * max(float(pair.max()) for pair in weights.values())
+    if math.hypot(numbers["damping"], 0.0 if posture is None else numbers["posture weight"]) < least:
+        raise ScalarTypeError(
+            f"{where}: damping is {damping!r}, expected at least {least:.3g}, {LEAST_DAMPING:g} of the largest weight: "
+            f"less is lost in rounding, and freedoms that the targets leave would move at random."
+        )
     arguments.append(space.argument("q", q))
     if posture is not None:
         arguments.append(space.argument("posture", posture))
@@ -127,9 +135,8 @@ def differential_ik(
     given = [*empty, *configurations, *goals, *(np.asarray(x, dtype)[None] for x in shared)]
     qd, residual, solved = code(np.ones(1), given) if n else empty
     outer = space.outer_velocity(configurations[0], qd)
-    return DifferentialIK(
-        outer.reshape(*batch, model.nv), residual.reshape(batch)[()], (solved == 1).reshape(batch)[()]
-    )
+    success = (solved == 1) & np.isfinite(qd).all(axis=1)
+    return DifferentialIK(outer.reshape(*batch, model.nv), residual.reshape(batch)[()], success.reshape(batch)[()])
 
 
 def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> tuple[Any, list[Argument]]:
@@ -148,7 +155,7 @@ def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> t
         else:
             if model.frame(name, where).body == 0:
                 raise ModelError(f"{where}: frame {name!r} is fixed to the world, expected one that moves.")
-            last = np.shape(value)[-1:]
+            last = shape_of(where, f"the target of {name!r}", value)[-1:]
             if last not in ((3,), (6,)):
                 raise ShapeError(
                     f"{where}: the target of {name!r} has shape {np.shape(value)}, expected a twist (…, 6) or the "
@@ -168,8 +175,9 @@ def _velocity_bounds(space: Coordinates, given: Any, locked: tuple[int, ...]) ->
         if given:
             whole = np.asarray(getattr(model, "velocity_limit", whole), float)
     else:
-        whole = np.asarray(given, float) if np.shape(given) in ((), (model.nv,)) else np.full(1, np.nan)
-        if not (whole >= 0).all():
+        require_scalars(f"{where}: velocity_limits", given)
+        whole = np.asarray(given)
+        if whole.dtype.kind not in "fiu" or whole.shape not in ((), (model.nv,)) or not (whole >= 0).all():
             raise ShapeError(
                 f"{where}: velocity_limits are {given!r}, expected True, False, a number or ({model.nv},), at least 0."
             )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = {"float64": 1e-6, "float32": 1e-4}
 RESTARTS = 30
+MOST_RESTARTS = 100_000
 
 
 class InverseKinematics(NamedTuple):
@@ -107,6 +108,10 @@ def inverse_kinematics(
     freedoms, held = space.locked(locked)
     lower, upper = space.limits(limits)
     restarts = whole(where, "restarts", restarts, 0)
+    if restarts > MOST_RESTARTS:
+        raise ScalarTypeError(
+            f"{where}: restarts is {restarts}, expected at most {MOST_RESTARTS}: all are drawn at once."
+        )
     if not isinstance(path, (bool, np.bool_)):
         raise ScalarTypeError(f"{where}: path is {path!r}, expected True or False.")
     if path and posture is not None:

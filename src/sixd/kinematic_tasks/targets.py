@@ -152,7 +152,7 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
         return Task("look at", frame, axis, other), target.point
     if isinstance(target, type) or target is None:
         raise ScalarTypeError(f"{where}: the target of {frame!r} is {target!r}, expected an array or a target.")
-    shape = np.shape(target)
+    shape = shape_of(where, f"the target of {frame!r}", target)
     if shape[-2:] == (4, 4):
         return Task("pose", frame, other=other), target
     if shape[-1:] == (3,):
@@ -171,8 +171,10 @@ def _checked(where: str, label: str, task: Task, value: Any) -> Array:
     if array.dtype.kind not in "fiu" or array.shape[array.ndim - len(task.shape) :] != task.shape:
         return value  # refused with the other arguments
     if task.kind == "direction":
-        bad = (array * array).sum(axis=-1) == 0
-        _refuse(where, label, bad, "has no length, expected a direction")
+        longest = np.abs(array).max(axis=-1, keepdims=True)
+        _refuse(where, label, longest[..., 0] == 0, "has no length, expected a direction")
+        with np.errstate(all="ignore"):
+            array = array / longest  # squares of it neither overflow nor vanish
     if task.kind in ("pose", "orientation"):
         R = array[..., :3, :3].astype(float)
         with np.errstate(all="ignore"):
@@ -183,7 +185,17 @@ def _checked(where: str, label: str, task: Task, value: Any) -> Array:
         with np.errstate(all="ignore"):
             bad = np.abs(array[..., 3, :] - np.array([0, 0, 0, 1])).max(axis=-1) > 1e-6
         _refuse(where, label, bad, "does not end with the row (0, 0, 0, 1), expected a pose")
+        if np.isnan(array[..., 3, :]).any():  # that row is not computed with
+            array = np.where(np.isnan(array[..., 3:, :]).any(axis=-1, keepdims=True), np.nan, array)
     return array
+
+
+def shape_of(where: str, label: str, value: Any) -> tuple[int, ...]:
+    """The shape of an array that is given; raise if a list of lists has none."""
+    try:
+        return np.shape(value)
+    except ValueError:
+        raise ShapeError(f"{where}: {label} is {value!r:.60}, expected an array: its rows differ in length.") from None
 
 
 def _refuse(where: str, label: str, bad: Any, what: str) -> None:

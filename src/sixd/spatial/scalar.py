@@ -50,12 +50,12 @@ def require_scalars(what: str, *values: Any) -> None:
         try:
             elements = np.asarray(value).ravel()
         except ValueError:
-            raise ScalarTypeError(f"{what} is {value!r}, expected numbers in a regular shape.") from None
+            raise ScalarTypeError(f"{what} is {value!r:.300}, expected numbers in a regular shape.") from None
         plain = elements.dtype.kind in "fiu"
         for x in () if plain else elements:
             foreign = hasattr(x, "__mul__") and not isinstance(x, _NOT_SCALARS) and not hasattr(x, "__len__")
             if isinstance(x, (bool, np.bool_)) or not (is_number(x) or is_sympy(x) or foreign):
-                raise ScalarTypeError(f"{what} is {value!r}, expected numbers (or SymPy expressions).")
+                raise ScalarTypeError(f"{what} is {value!r:.300}, expected numbers (or SymPy expressions).")
             if isinstance(x, int) and abs(x) > 2**1023:
                 raise ScalarTypeError(f"{what} holds a whole number too large for a float.")
 

@@ -16,6 +16,7 @@ from sixd.identification.structure.exact import Elements, eliminate
 from sixd.identification.structure.observable import Floats, observable
 from sixd.model.memo import remember
 from sixd.model.model import Model
+from sixd.runtime.batch import Argument, broadcast
 from sixd.spatial.scalar import Array, is_number, object_array
 from sixd.symbolic.equations.snap import snap_model
 
@@ -85,9 +86,12 @@ class BaseParameters:
 
     def regressor(self, q: Any, qd: Any, qdd: Any) -> Array:
         """W (…, nv, r) with τ = W β, for states q (…, nq), qd and qdd (…, nv)."""
-        q, qd, qdd = (np.asarray(x, dtype=float) for x in (q, qd, qdd))
-        batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], qdd.shape[:-1])
-        rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, qd, qdd)]
+        sizes = {"q": self.model.nq, "qd": self.model.nv, "qdd": self.model.nv}
+        given = [Argument(name, x, (n,)) for (name, n), x in zip(sizes.items(), (q, qd, qdd), strict=True)]
+        arrays, batch, kind = broadcast("BaseParameters.regressor", given)
+        if kind is object:
+            raise ScalarTypeError("BaseParameters.regressor: an argument holds symbols, expected numbers.")
+        rows = [x.reshape(-1, x.shape[-1]) for x in arrays]
         return self.columns.regressor(*rows)[..., list(self.independent)].reshape(*batch, self.model.nv, len(self))
 
     def __len__(self) -> int:
