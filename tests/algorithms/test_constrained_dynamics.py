@@ -142,6 +142,7 @@ def sp_free_sin(t):
     return sin(t * 3)
 
 
+@pytest.mark.long
 def test_without_constraints(rng):
     """It is forward dynamics, with no multipliers."""
     model = sixd.zoo.random_tree(1)
@@ -268,6 +269,7 @@ def test_disc_rolls_like_the_textbook():
 # other programs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["point", "weld"])
 def test_pinocchio(kind, rng, target):
     """A UR5 whose tool is held by the world: Pinocchio's constraint dynamics."""
@@ -317,6 +319,7 @@ FLAT = {
 }  # fmt: skip
 
 
+@pytest.mark.many
 @both
 @pytest.mark.parametrize("name", FLAT)
 def test_dead_centres_are_marked_row_by_row(name, target):
@@ -419,6 +422,7 @@ def test_symbolic_parameters():
     assert [sp.simplify(x) for x in qdd] == [0, v**2 / length]
 
 
+@pytest.mark.long
 def test_kernels(rng, target):
     """Compiled with fixed stabilisation, with inertias as inputs, in float32, and beside other functions."""
     model = sixd.zoo.bricard()

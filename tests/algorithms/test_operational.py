@@ -46,6 +46,7 @@ def independent_rows(model, q, expressed_in, rng, most):
 # laws -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.targets("plain")  # compiled laws are below, of joints one by one
 @pytest.mark.parametrize("tree", [f"tree{seed}" for seed in samples.SEEDS])
 @pytest.mark.parametrize("expressed_in", COORDINATES)
@@ -94,6 +95,7 @@ def test_forces_of_the_frames_accelerate_them_as_told(kind, expressed_in, rng, t
     assert error(found, J @ qdd + sixd.jacobian_rate(model, q, qd, stack, **options) @ qd) < 1e-10
 
 
+@pytest.mark.long
 def test_a_stack_is_its_frames_one_below_the_other(rng):
     """Rows of jacobian, jacobian_rate, velocity and acceleration, in the order of the names."""
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "spherical"))

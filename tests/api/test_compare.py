@@ -44,6 +44,7 @@ def kinds(comparison):
     return {d.kind for d in comparison.differences}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("changes", "kind", "where", "what"),
     [

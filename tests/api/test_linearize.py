@@ -64,6 +64,7 @@ def test_damped_pendulum():
     assert_allclose(linear.B, [[0], [1 / 0.5]], atol=1e-13)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("speed", [0.1, 0.5, 3.0])
 def test_rolling_disc(speed, rng):
     """Upright at that speed, a uniform thin disc wobbles with ω² = 4(3v²/r² - g/r)/5: it falls below v² = g r / 3."""

@@ -223,6 +223,7 @@ def test_links_called_world_and_world_link():
         assert sixd.load(text, floating_base=True).body_names == ("world_link_", "world_link")
 
 
+@pytest.mark.long
 def test_solves_are_linear_in_the_chain():
     """A chain of 40 bodies is solved in a moment, and M⁻¹ b agrees with M."""
     builder = sixd.ModelBuilder("chain")

@@ -195,6 +195,7 @@ def test_a_pipe_that_is_closed_in_the_middle(tmp_path, stream, robot, status):
     assert process.wait() == status
 
 
+@pytest.mark.long
 def test_standard_output_that_takes_nothing(call, monkeypatch, capsys):
     """Closed, or on a full disk: a sentence, and no traceback when Python flushes at its end."""
     with monkeypatch.context() as closed:

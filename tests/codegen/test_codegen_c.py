@@ -83,6 +83,7 @@ def test_algorithms_on_every_joint(algorithm, rng, tmp_path):
     compare(emit(program, algorithm), program, tmp_path, samples, optimize="-O1")
 
 
+@pytest.mark.long
 @needs_cc
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_algorithms_in_single_precision(algorithm, rng, tmp_path):
@@ -143,6 +144,7 @@ def every_operation(v):
 AWKWARD = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.3, 2.0, 1e-310, -5e-324, 1e308, -40.0, 1e5]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_operation_on_awkward_numbers(language, tmp_path, cut):
     """NaN, infinities, both zeros, ties, subnormal and huge numbers, in all pairs."""
@@ -171,6 +173,7 @@ def test_every_operation_has_an_expression():
     assert set(C_EXPR) == set(Op) - {Op.CONST, Op.INPUT, Op.HELD}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_constants_are_exact(dtype, language, rng, tmp_path):
@@ -187,6 +190,7 @@ def test_constants_are_exact(dtype, language, rng, tmp_path):
 # arrays -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_scalars_empty_arrays_and_unused_inputs(language, tmp_path, cut):
     """A scalar is an array of one, an empty array a pointer that may be NULL; matrices are row-major."""
@@ -248,6 +252,7 @@ BAD_NAMES = ["float", "class", "τ", "2x", "", "a b", "a_b", "a-b", "t0", "t1_",
              "__LINE__", "linux", "lambda", "q*/", "??/\n", "\\", "x_", "%s{0}"]  # fmt: skip
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_names_are_made_safe(language, tmp_path, cut):
     """Names that C cannot take change, clashes too, and outputs may be named like inputs."""

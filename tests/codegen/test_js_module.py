@@ -71,6 +71,7 @@ def test_constraints():
     agrees(model, sixd.assemble(model, [1.0, -0.3, 1.5]), np.zeros(3))
 
 
+@pytest.mark.long
 def test_dry_friction_and_rigid_limits():
     """Steps with problems of impulses repeat calls, and leave some out."""
     puma = sixd.zoo.puma560()

@@ -85,6 +85,7 @@ def test_every_result_is_rounded_once(name, dtype):
     assert not re.search(r"\.ftz|\.approx|\.full|\.sat", ptx.replace("rcp.approx.ftz.f64", ""))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", ["double", "float"])
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
 def test_elementary_functions_need_no_library(op, kind, tmp_path):

@@ -147,6 +147,7 @@ def test_steps_back(method, dtype, gpu, rng):
     )
 
 
+@pytest.mark.long
 @fused
 def test_steps_back_of_friction(gpu, rng):
     """Repeated calls of an adjoint."""
@@ -187,6 +188,7 @@ def check_gradient(setup, method, rng, steps=4):
         assert_array_equal(x, y)
 
 
+@pytest.mark.many
 @fused
 @pytest.mark.parametrize("limit", [0, 50, 10**6])
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -197,6 +197,7 @@ def every_sample(op, kind, rng):
 # laws -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", BOUND)
 def test_results_are_accurate(op, kind, rng):
@@ -225,6 +226,7 @@ def test_huge_angles(op, kind, rng):
     assert np.all(abs(result - true) < angle * (1 + true**2 * (op is Op.TAN)))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("has_fma", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
@@ -243,6 +245,7 @@ def test_special_values(op, kind, has_fma):
     assert np.all((np.signbit(result) == np.signbit(true)) | np.isnan(true) | huge)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
 def test_number_of_lanes_changes_no_bit(op, kind, rng):

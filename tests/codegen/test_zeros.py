@@ -17,6 +17,7 @@ PLACES = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", PLACES)
 def test_runs_of_zeros(name, dtype, rng):
@@ -40,6 +41,7 @@ def test_runs_of_zeros(name, dtype, rng):
             np.testing.assert_array_equal(same, q)
 
 
+@pytest.mark.long
 def test_christoffel_symbols_of_a_tree(rng):
     """Most of them are zero by structure: joints on different branches."""
     model = sixd.zoo.random_tree(3, kinds=("revolute",) * 7)

@@ -262,6 +262,7 @@ def test_half_angles_that_cancel():
         assert canonical(e) == 0
 
 
+@pytest.mark.long
 def test_constrained_motion_of_a_loop_takes_a_moment():
     """A long result is left as it comes; it is right."""
     e = sixd.equations(sixd.zoo.four_bar())
@@ -300,6 +301,7 @@ DOUBLE_ROOTS = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", DOUBLE_ROOTS)
 def test_double_roots_are_nan(name, dtype):

@@ -83,6 +83,7 @@ def test_dynamics_agree_with_constrained_dynamics(name, rng):
     close(sixd.mass_matrix_solve(reduced, y, yd), np.linalg.solve(M, yd), tolerance=1e-9)
 
 
+@pytest.mark.long
 @each_model
 def test_kinematics_and_energy(name, rng):
     """Functions of the state are those of the lifted state, Jacobians are multiplied by G."""

@@ -99,6 +99,7 @@ def test_the_targets_derivatives_are_exact(kind, rng):
     assert not still.qdd.any()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_computed_torque_makes_the_error_linear(kind, rng):
     """Forward dynamics of its torque: d/dt ė + kd ė + kp e = 0, by differences along the true motion."""
@@ -319,6 +320,7 @@ class TwoArm:
         return self.kp * (e + 0.015 * rate)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kp", "sample_time", "largest"), [(800, 5e-3, 0.0779142), (1500, 5e-3, 0.54265), (1500, 2e-3, 0.0528201)]
 )

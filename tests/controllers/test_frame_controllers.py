@@ -140,6 +140,7 @@ def test_regulation_in_closed_form():
     close(e, np.array([0.1, -0.05, 0.08]) * (1 + 4 * t) * np.exp(-4 * t), 1e-9)  # the integrator's error
 
 
+@pytest.mark.long
 def test_tracking_a_moving_pose():
     """From the right start the tool stays on its course; from rest it comes to it."""
     law = controllers.OperationalSpace(ARM, "tool", Course(), 100.0, posture=HOME, posture_kp=9.0, posture_kd=6.0)
@@ -205,6 +206,7 @@ def storage(law, q, qd):
     return kinetic + 0.5 * np.sum(law.stiffness * e * e, axis=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["pose", "position"])
 def test_stored_energy_decreases(what):
     """V̇ = -ėᵀD ė and -posture_kd (qdᵀN M qd), so V falls from any start, with gravity and large motions."""
@@ -224,6 +226,7 @@ def test_stored_energy_decreases(what):
     close(V, V[0], 1e-7)  # the integrator's error
 
 
+@pytest.mark.long
 def test_a_moving_spring_is_passive():
     """V = ½ (q̇ - q̇_r)ᵀM (q̇ - q̇_r) + ½ eᵀK e falls along a course that moves, and the tool follows it exactly."""
     law = controllers.Impedance(ARM, "tool", circle, 300.0, 30.0, posture_kd=2.0)

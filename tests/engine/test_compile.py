@@ -154,6 +154,7 @@ JOINT = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", JOINT)
 def test_several_functions_in_one_kernel(case, rng):
     """Results, in a flat tuple, are those of the functions; the joint program is shorter than all of theirs."""
@@ -240,6 +241,7 @@ def test_functions_in_numpy_style(dtype, rng):
     check_own(mixed, ARM, rng, mixed, dtype=dtype)  # the same function on floats
 
 
+@pytest.mark.long
 def test_functions_that_call_the_library(rng):
     """A controller, energy rates and a time step, on a model with quaternions: closures over it or of an argument."""
 

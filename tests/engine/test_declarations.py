@@ -110,6 +110,7 @@ def test_a_reduced_model_does_not_keep_its_model_alive():
     assert len(memo.KNOWN) <= before
 
 
+@pytest.mark.long
 def test_no_other_cache_of_systems():
     """Whatever is kept per system is in the memo: no weak dictionaries elsewhere, no caches of functions of systems."""
     found = []

@@ -160,6 +160,7 @@ def test_kernels_take_both_kinds(arm, gpu, rng):
     assert_same((tau, M), true)
 
 
+@pytest.mark.long
 @fused
 def test_derivatives(arm, gpu, rng):
     q, qd, qdd = states(arm, rng)

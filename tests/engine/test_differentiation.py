@@ -140,6 +140,7 @@ def _systems():
     }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", _systems())
 def test_other_systems(case, rng):
     """Constraints, reduced coordinates, systems of energies: central differences, and the adjoint."""

@@ -271,6 +271,7 @@ LAYOUTS = {
 }  # fmt: skip
 
 
+@pytest.mark.many
 @each_dtype
 @each_way
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -492,6 +493,7 @@ def root(x):
     return x if x.base is None or not isinstance(x.base, np.ndarray) else root(x.base)
 
 
+@pytest.mark.many
 @each_dtype
 @each_way
 @pytest.mark.parametrize("layout", OUTS)
@@ -607,6 +609,7 @@ OVERLAPS = {
 }
 
 
+@pytest.mark.many
 @each_dtype
 @each_way
 @pytest.mark.parametrize("threads", [1, 2])
@@ -840,6 +843,7 @@ BORDER = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="pages are protected by mprotect")
 def test_arrays_that_end_at_a_page_border():
     """Inputs and outputs between pages that must not be touched, at either end, for 1 to 17 rows."""

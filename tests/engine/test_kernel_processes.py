@@ -315,6 +315,7 @@ LLVM = """
 """
 
 
+@pytest.mark.long
 def test_every_call_of_llvm_keeps_forks_waiting():
     """llvmlite holds a lock of its own in each of its functions: a child of a fork in between could never take it."""
     assert python(LLVM, SIXD_CACHE_DIR="off")[0].split() == ["True", "True"]
@@ -366,6 +367,7 @@ def test_a_cache_that_cannot_be_used(case, tmp_path):
     assert err == ""
 
 
+@pytest.mark.long
 def test_the_cache_can_be_off(tmp_path):
     """No warning, no file."""
     out, err = python(USE.format(before=""), SIXD_CACHE_DIR="off", HOME=tmp_path, XDG_CACHE_HOME=tmp_path / "xdg")

@@ -172,6 +172,7 @@ def test_other_processors(name, cpu, dtype, rng):
         assert all(same(x, y[row]) for x, y in zip(run(routine, *(a[row] for a in arrays)), whole, strict=True))
 
 
+@pytest.mark.long
 @each_dtype
 def test_bits_do_not_depend_on_the_width_of_vectors(dtype, rng):
     """Processors with fused products agree to the last bit, whatever their vectors; so do those without."""
@@ -187,6 +188,7 @@ def test_bits_do_not_depend_on_the_width_of_vectors(dtype, rng):
         )
 
 
+@pytest.mark.long
 @each_dtype
 def test_code_loaded_by_llvm(dtype, rng):
     """Where object files are not linked by sixd, LLVM's loader serves as well, to the bit."""

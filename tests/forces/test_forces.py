@@ -153,6 +153,7 @@ def test_the_law_holds_for_symbols_and_lets_nan_through():
 # points on bodies -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("friction", [0.0, 0.6])
 def test_ground_acts_on_points_of_every_joint_type(friction, rng):
     """Compiled code agrees with the plain element; the wrenches are those of the contact forces, in power too."""

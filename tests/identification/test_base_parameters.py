@@ -32,6 +32,7 @@ def rows(columns, rng):
     return W / np.where(size > 1e-9 * size.max(), size, np.inf)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("name", "count"), [("puma560", 36), ("ur_arm", 36), ("panda_arm", 43), ("pendulum", 3)])
 @pytest.mark.parametrize("method", ["numeric", "ring"])
 def test_their_number(name, count, method):

@@ -17,6 +17,7 @@ def motion():
     return excitation(sixd.zoo.panda_arm(), acceleration=12.0, iterations=40)
 
 
+@pytest.mark.long
 def test_its_condition_is_far_below_a_random_one(motion):
     assert motion.condition < 80
     assert motion.condition < 0.3 * motion.random_condition

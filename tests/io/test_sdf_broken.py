@@ -193,6 +193,7 @@ def test_includes_that_double_are_stopped(tmp_path, monkeypatch):
         sixd.load(tmp_path / "0.sdf")
 
 
+@pytest.mark.long
 def test_long_chains_load():
     """A thousand links, each relative to the one before it."""
     pose = "<pose relative_to='l{}'>0 0 1 0 0 0</pose>"

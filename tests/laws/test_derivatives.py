@@ -370,6 +370,7 @@ def test_no_model_has_a_joint_with_a_silent_rate(value):
     assert mechanism(Bent(value)).nv == 3
 
 
+@pytest.mark.many
 @pytest.mark.one_target
 @both
 @pytest.mark.parametrize("joint", [Bent, sixd.RackAndPinion, lambda c: sixd.Helical("z", c)])

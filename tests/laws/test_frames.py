@@ -36,6 +36,7 @@ def test_velocity_is_jacobian_times_qd(model, expressed_in, rng):
         assert_allclose(a, J @ qdd + rate @ qd, atol=1e-10)
 
 
+@pytest.mark.many
 @each_coordinates
 @each_tree
 def test_jacobian_rate_is_the_derivative(model, expressed_in, rng):

@@ -20,6 +20,7 @@ def close(x, y, tolerance=1e-10):
     assert_allclose(x, y, rtol=0, atol=tolerance * max(1.0, np.abs(y).max(initial=0.0)))
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_aba_inverts_rnea(model, rng):
     """Forward dynamics of the inverse-dynamics force returns the acceleration, external forces included."""
@@ -29,6 +30,7 @@ def test_aba_inverts_rnea(model, rng):
         close(sixd.forward_dynamics(model, q, qd, tau, f_ext=f_ext), qdd)
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_mass_matrix_is_rneas_columns(model, rng):
     """Column k of M is the inverse dynamics of a unit acceleration less the bias; M is symmetric positive definite."""
@@ -40,6 +42,7 @@ def test_mass_matrix_is_rneas_columns(model, rng):
         assert np.linalg.eigvalsh(M)[0] > 0
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_mass_matrix_is_jacobian_sum(model, rng):
     """M = Σ JᵢᵀIᵢJᵢ + armature."""
@@ -67,6 +70,7 @@ def test_sparse_factors_have_the_pattern_of_m(model, rng):
         close(sixd.inverse_mass_matrix(model, q) @ M, np.eye(model.nv))
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_power_balance(model, rng):
     """tau·qd = d(kinetic + potential)/dt + what damping and friction take."""
@@ -99,6 +103,7 @@ def test_energy_is_the_quadratic_form_and_gravity_its_slope(model, rng):
             close(slope, at_rest[k], tolerance=1e-9)  # fourth-order differences
 
 
+@pytest.mark.many
 @trees_and_singles
 def test_hybrid_dynamics_completes_either(model, rng):
     """Given a mix of qdd and tau, the hybrid returns the consistent rest; ignored entries may be NaN."""
@@ -197,6 +202,7 @@ def test_difference_inverts_integrate(model, rng):
             close(sixd.pose(model, there, frame), sixd.pose(model, other, frame))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(5))
 def test_ill_conditioned_mass_matrices(seed, rng):
     """With condition numbers up to 1e8, the residual of forward dynamics stays at rounding."""

@@ -54,6 +54,7 @@ def angles(*thetas, dtype=float):
     return q
 
 
+@pytest.mark.many
 @both_targets
 @pytest.mark.parametrize("name", CALLS)
 def test_a_wrist_stretched(name, target):

@@ -124,6 +124,7 @@ def solve_factored(L, D, parent, x):
     return solve_l(L, parent, (solve_lt(L, parent, x).T / D).T)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_dof_parent_is_the_pattern_of_the_mass_matrix(seed):
     """M of a random tree vanishes exactly where neither freedom supports the other."""

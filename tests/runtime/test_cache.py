@@ -191,6 +191,7 @@ for k in range(30):
 """
 
 
+@pytest.mark.long
 def test_processes_race(home):
     start, package = str(time.time() + 0.5), str(Path(cache.__file__).parents[1])  # all are up by then, or nearly
     command = [sys.executable, "-W", "error", "-c", RACE]

@@ -585,6 +585,7 @@ def together(work, count):
         thread.join()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_forks():
     """A child calls what its parent has attached, and attaches more."""

@@ -81,6 +81,7 @@ def test_a_sphere_slides(exact):
     assert across @ block @ across == pytest.approx(1 - braked, rel=0.02)  # the sphere has been braked for 5 steps
 
 
+@pytest.mark.long
 def test_a_sphere_rolls(exact):
     model, ground, q = sphere()
     require_slopes(model, q, [0, 0, 0, 1.0, 0.2, 0], 400, forces=ground)
@@ -190,6 +191,7 @@ def test_slopes_are_functions_with_the_same_values():
             assert seen >= 3
 
 
+@pytest.mark.long
 def test_where_a_box_comes_to_rest():
     """Its path v²/(2 μ g) by v, through 220 steps."""
     model, ground, q = box()

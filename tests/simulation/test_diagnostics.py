@@ -204,6 +204,7 @@ def rod(friction=0.1):
     return builder.build()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit", "adaptive", "stiff"])
 def test_dry_friction_while_sliding_needs_no_warning(method):
     motion, texts = warned(rod(), [0.0], [5.0], 5e-4, dt=1e-4, method=method)

@@ -52,6 +52,7 @@ def test_every_joint_comes_to_rest_and_stays(kind, method, rng):
     assert_array_equal(motion.q[still:], np.broadcast_to(motion.q[still], motion.q[still:].shape))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["spherical", "free", "universal"])
 def test_part_of_a_joint_may_slide(kind, rng):
     """A joint of several freedoms keeps its configuration only while all of them rest."""
@@ -112,6 +113,7 @@ def test_a_row_of_nan_stays_alone(rng):
     assert np.isnan(mixed.q[4, -1]).any()
 
 
+@pytest.mark.long
 def test_the_friction_of_each_row(rng):
     """As a parameter; rows without any move as if there were none."""
     arm, q, qd = falling_arm(rng, 3)
@@ -153,6 +155,7 @@ def fingers():
     return builder.build()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["rk4", "euler", "implicit"])
 def test_mimic_joints(method):
     """In all coordinates and in reduced ones: (1 + 2·2) N on 1 + 2²·1 kg stop 1 m/s in 1 s."""

@@ -458,6 +458,7 @@ def test_a_law_of_the_prompt_is_not_found():
     assert "ensemble: a worker does not find what the work needs: " in err
 
 
+@pytest.mark.long
 @posix
 def test_workers_end_with_their_parent(tmp_path):
     """A parent that is killed leaves no process behind."""
@@ -520,6 +521,7 @@ def test_cluster_threads_of_this_process_stay(cluster):
         sixd.set_num_threads(None)
 
 
+@pytest.mark.long
 def test_cluster_errors(monkeypatch):
     distributed = pytest.importorskip("distributed")
     module = sys.modules["sixd.simulation.ensemble.cluster"]

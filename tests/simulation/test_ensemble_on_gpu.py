@@ -60,6 +60,7 @@ def both(system, *args, **options):
 # the same bits ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @fused
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
 def test_methods(method, gpus, arm):

@@ -150,6 +150,7 @@ LOST = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("error", LOST, ids=lambda error: type(error).__name__)
 def test_lost_tasks_are_repeated(error, whole):
     batch = Batch(lambda number: error if number % 2 == 0 else None)
@@ -321,6 +322,7 @@ def test_not_a_future(answer):
         arms(Answers(answer))
 
 
+@pytest.mark.long
 def test_not_a_result():
     with pytest.raises(
         sixd.ScalarTypeError, match=r"^ensemble: result\(\) of its future returned 'x' with the executor"

@@ -104,6 +104,7 @@ def test_forces(gpu, rng):
         assert_same_motion(found, true)
 
 
+@pytest.mark.long
 @fused
 def test_parameters(gpu, rng):
     """Masses, gravity and friction of each row, lengths of all."""
@@ -325,6 +326,7 @@ def test_gradients(gpu, rng, method, pieces, monkeypatch):
     assert_same_gradients(*gradients(arm, q, qd, controls[0], method=method))
 
 
+@pytest.mark.long
 @fused
 def test_gradients_by_parameters(gpu, rng):
     arm = dataclasses.replace(sixd.zoo.planar(2), friction=np.array([0.1, 0.3]))

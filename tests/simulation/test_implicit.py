@@ -182,6 +182,7 @@ def test_hard_states_of_elements_are_linearised_too(T):
     assert not np.abs(coarse.q[-1, 0]) < 1e6
 
 
+@pytest.mark.long
 def test_a_box_rests_on_compliant_ground_with_long_steps():
     """Points that do not touch have no slopes, nor NaN from the root of their depth."""
     builder = sixd.ModelBuilder("box")
@@ -267,6 +268,7 @@ def test_springs_and_dampers_of_lagrangian_systems():
 # slopes, and parts of steps -----------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_slopes_are_the_derivatives_of_the_forces(rng):
     """Against central differences, in the tangent space; zeros by structure are the int 0."""
     model = passive(samples.trees()[0], rng)

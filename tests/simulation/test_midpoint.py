@@ -157,6 +157,7 @@ def test_no_trend_of_energy():
     assert trend["midpoint"] < 1e-3 < 0.05 < trend["rk4"]
 
 
+@pytest.mark.long
 def test_time_can_be_turned_back(rng):
     """With the velocity turned round, the steps lead back, to what is left of the iterations."""
     for model in (free_tree(rng, (0, 0, -9.81)), sixd.zoo.pendulum(2)):
@@ -186,6 +187,7 @@ def test_a_users_group_and_the_same_joint_in_plain_coordinates(rng):
         assert 3.5 < coarse / fine < 4.5
 
 
+@pytest.mark.long
 def test_passive_forces_and_a_controller(rng):
     """Damping, springs, armature and a controller: the same motion as rk4's."""
     model = sixd.zoo.random_tree(3, kinds=("revolute", "spherical"))

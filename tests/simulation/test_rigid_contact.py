@@ -222,6 +222,7 @@ def test_dry_friction_and_limits_beside_contact():
 # rows, dtypes, steps ------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_row_does_not_depend_on_its_batch(rng):
     q, qd = thrown(rng, 11)
     q[3, 4] = np.nan
@@ -277,6 +278,7 @@ def test_parameters_and_controllers(rng):
     np.testing.assert_allclose(motion.contacts()[0][2][:, -1, 0, 2], [10.31, 2.12], atol=1e-6)
 
 
+@pytest.mark.long
 def test_ensembles_and_files(rng, tmp_path):
     ground = RigidGround({"box": CORNERS}, friction=0.5)
     q, qd = thrown(rng, 4)
@@ -330,6 +332,7 @@ def test_without_gravity():
     np.testing.assert_allclose(struck.q[-1, 6], 0.05 + 0.5 * (0.2 - 0.05), atol=1e-9)
 
 
+@pytest.mark.long
 def test_unsolved_steps_are_counted(rng):
     """One sweep is not enough for a box that lands on its corners: counted, finite."""
     q, qd = thrown(rng)
@@ -402,6 +405,7 @@ def test_elastic_bounces_keep_the_energy():
     assert_allclose(motion.energy[:, -1], motion.energy[:, 0], rtol=1e-4)  # strikes are found to the order of a step
 
 
+@pytest.mark.long
 def test_impulses_that_are_not_found_do_no_harm():
     """Friction 5 on a box that stands on an edge, where sliding has no solution: it gained 1e19 J in a step once."""
     builder = sixd.ModelBuilder("box")

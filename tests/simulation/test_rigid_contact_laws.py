@@ -20,6 +20,7 @@ def ball_ground(**options):
     return sixd.RigidGround({"ball": (0, 0, 0, 0.1)}, **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("speed", "friction"), [(1.0, 0.5), (1.3, 0.7)])
 def test_a_box_slides_to_rest(speed, friction):
     """It slides by v²/(2 μ g), and then rests."""
@@ -43,6 +44,7 @@ def test_a_sphere_from_sliding_to_rolling():
     assert (0.1 - motion.q[:, 6]).max() <= 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("factor", [0.999, 1.001])
 def test_a_box_on_a_slope(factor):
     """Below the angle of friction it stays, above it slides at g (sin α - μ cos α)."""
@@ -114,6 +116,7 @@ def test_a_passive_fall_gains_no_energy():
 # combinations -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_a_loop_with_friction_comes_to_rest_on_the_ground(restitution):
     """One freedom, three joints with friction, a point on the ground: impulses at the edge between sticking and sliding."""

@@ -54,6 +54,7 @@ def test_it_bounces(restitution):
     assert np.diff(motion.energy).max() < 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_friction_and_limit_of_one_joint(method):
     """Pushed against the limit it leans with what friction leaves; pulled away it holds until friction gives way."""
@@ -106,6 +107,7 @@ def test_a_start_beyond_a_limit_is_moved_back():
     assert_array_equal(motion.q[1:], 0)
 
 
+@pytest.mark.long
 def test_every_arm_of_the_zoo_lies_down(rng):
     """On their limits, without a motor."""
     for name in ("panda_arm", "ur_arm"):

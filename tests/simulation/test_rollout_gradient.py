@@ -213,6 +213,7 @@ class Wind(sixd.Force):
         return sixd.Applied(tau=self.strength * (u[0] - qd), rate=np.array([sin(q[0]) - u[0]]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_users_own_forces(method):
     model = sixd.zoo.planar(2)
@@ -333,6 +334,7 @@ def test_no_steps_no_rows():
 # functions ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_costs_of_library_functions():
     """A cost may call the library: the distance of a frame from a point."""
     model = sixd.zoo.ur_arm()

@@ -61,6 +61,7 @@ def test_orders_on_every_joint(kind, rng):
     assert distance(model, ends["euler"][-1], ends["rk4"][-1]) < 1e-1
 
 
+@pytest.mark.long
 def test_random_tree_beside_scipy(rng):
     """DOP853 on sixd.forward_dynamics with quaternions as four numbers, to the fourth order of rk4's steps."""
     model = smooth(sixd.zoo.random_tree(0))
@@ -533,6 +534,7 @@ def test_a_users_joint(method):
     assert np.ptp(motions[0].energy) < 1e-4  # the midpoint rule's, of 5 J
 
 
+@pytest.mark.long
 @rubbing
 def test_single_precision(rng):
     model = samples.single_joint("free")
@@ -752,6 +754,7 @@ def test_starts():
     assert not np.array_equal(one, other)
 
 
+@pytest.mark.long
 def test_kernels_come_from_the_disk(tmp_path):
     """A second process finds the first one's code, and computes the same bits."""
     import subprocess

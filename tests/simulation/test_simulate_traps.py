@@ -232,6 +232,7 @@ def test_a_time_that_is_none(t):
 # the rest ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["rk4", "midpoint", "implicit", "adaptive", "stiff"])
 def test_symbols_as_parameters(method):
     symbols = sp.symbols("m1 m2 I1 I2 r1 r2 L1 g", positive=True)

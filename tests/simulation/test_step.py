@@ -195,6 +195,7 @@ def test_tables_of_forces(rng):
                 sixd.step(model, q, qd, H, controller=controller)
 
 
+@pytest.mark.long
 def test_force_elements(rng, general_calls):
     model = sixd.zoo.ur_arm()
     q, qd = state(model, rng)
@@ -220,6 +221,7 @@ class Drag(sixd.Force):
         return sixd.Applied(tau=qd * -self.coefficient)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["rk4", "euler"])
 def test_constraints(method, rng, general_calls):
     """Projected and stabilised, from states on the constraints; others are refused as before."""
@@ -511,6 +513,7 @@ def test_bound_methods_are_known_by_object_and_function(rng, general_calls):
     assert alive() is None
 
 
+@pytest.mark.long
 def test_addresses_are_used_again(rng):
     """A new function at the address of a dead one is another function."""
     q, qd = state(ARM, rng)

@@ -63,6 +63,7 @@ def test_external_forces_parameters_and_constraints():
     np.testing.assert_allclose(found[0], sixd.step(bar, q, 0 * q, DT)[0], atol=1e-13)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["free", "spherical", "planar"])
 def test_gradients_by_entries(kind):
     model = smooth(single_joint(kind))

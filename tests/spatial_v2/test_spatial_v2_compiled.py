@@ -59,6 +59,7 @@ def through(model, q, qd, x):
 MODELS = {"mixed": mixed, "several": several, "planar": lambda: sv.planar(3), "floating": lambda: sv.vee(0.7)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_compiled_equals_plain(name):
     model = MODELS[name]()
@@ -72,6 +73,7 @@ def test_compiled_equals_plain(name):
     assert None not in kernels.values()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mixed", "several"])
 def test_forces_and_laws(name):
     model = MODELS[name]()

@@ -213,6 +213,7 @@ def test_textbook_cases_agree_with_the_exterior_form(name):
         assert all(is_zero(e) for e in wedge(A, q)) == (name in HOLONOMIC)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(6))
 def test_slopes_of_functions_times_any_matrix_are_holonomic(seed, rng):
     """A = B dφ with B regular is holonomic; every integral found is constant along the motions."""

@@ -132,6 +132,7 @@ def test_dissipation_and_inputs():
 NUMBERS = {m: 0.7, M: 1.9, l: 0.6, g: 9.81, k: 3.1, c: 0.2, W: 2.2}
 
 
+@pytest.mark.many
 def test_a_system_stands_for_a_model(case, rng):
     """Every function that needs no bodies: against the closed form, alone and in batches."""
     _, _, symbolic = case

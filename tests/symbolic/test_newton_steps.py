@@ -211,6 +211,7 @@ def test_kernels_and_c(rng):
     assert_allclose(reactions, sixd.joint_reactions(model, *state), atol=1e-14)
 
 
+@pytest.mark.long
 def test_other_scalars(rng):
     """Scalars that cannot be looked at go through the plain algorithm."""
     model = sixd.zoo.random_tree(2)

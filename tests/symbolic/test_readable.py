@@ -174,6 +174,7 @@ def random_element(ring, rng, terms):
     return total
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(8))
 def test_the_same_function_in_no_more_operations(seed):
     rng = np.random.default_rng(seed)

@@ -105,6 +105,7 @@ def mutated(rng, e):
     return e.xreplace({leaf: new})
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(25))
 def test_equal_functions_become_identical(seed):
     rng = np.random.default_rng(seed)

@@ -99,6 +99,7 @@ def test_every_joint_type(kind, name, rng):
     check(traced(sixd.zoo.random_tree(2, kinds=("revolute", kind, "prismatic", kind)), name), rng)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_trees_and_own_joints(name, rng):
     check(traced(sixd.zoo.random_tree(1), name), rng)

@@ -123,6 +123,7 @@ def test_algorithms_trace_to_what_they_compute(name, model, rng):
             assert_allclose(traced[k], one, rtol=0, atol=1e-11 * max(1, np.abs(one).max()))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("name", "algorithm", "most"),
     [

@@ -28,6 +28,7 @@ def inputs_of(n):
     return list(Graph().input("v", (n,)))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 @pytest.mark.parametrize("name", SMOOTH)
 def test_each_operation_by_differences(name, mode, rng):

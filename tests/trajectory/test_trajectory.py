@@ -192,6 +192,7 @@ def test_pickles():
 # interpolation ----------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_interpolation_converges(kind):
     """On every joint type q at order 4 and qd at order 3; exact at the records; qd is the velocity of q."""
@@ -401,6 +402,7 @@ def test_contacts_of_the_ground(tmp_path):
 # files ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("batch", [(), (3,), (2, 2), (1,)], ids=str)
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])
 def test_files_keep_every_bit(tmp_path, suffix, batch):
@@ -714,6 +716,7 @@ def test_a_file_is_never_half_written(tmp_path, monkeypatch):
 # tables and pictures ------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_pandas(monkeypatch):
     pytest.importorskip("pandas")
     model = single_joint("free")

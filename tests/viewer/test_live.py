@@ -377,6 +377,7 @@ def test_arguments_of_live_pages_alone():
         sixd.view(sixd.zoo.pendulum(), qd=[1.0], open_browser=False)
 
 
+@pytest.mark.long
 def test_too_large_models():
     with pytest.raises(SixdError, match="operations, expected at most"):
         sixd.view(sixd.zoo.autotree(150), live=True, open_browser=False)

@@ -54,6 +54,7 @@ def heights(scene, body=0):
 # cones --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("kind", "size", "volume"),
     [

@@ -79,6 +79,7 @@ def start(tmp_path):
         os.close(terminal.ours)
 
 
+@pytest.mark.long
 def test_a_script_that_ends_serves_its_viewer_until_interrupted(start):
     terminal = start(SCRIPT.format(""))
     text = terminal.read_until("Ctrl-C")
@@ -93,6 +94,7 @@ def test_a_script_that_ends_serves_its_viewer_until_interrupted(start):
     assert "KeyboardInterrupt" not in text
 
 
+@pytest.mark.long
 def test_the_exit_status_is_kept(start):
     terminal = start(SCRIPT.format("") + "import sys\nsys.exit(3)\n")
     terminal.read_until("Ctrl-C")
@@ -168,6 +170,7 @@ def test_a_test_ends(start):
     assert (status, "Ctrl-C" in text) == (0, False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("more", ["", ", block=True, open_browser=True"])
 def test_switched_off_nothing_is_served(start, more, tmp_path):
     page = tmp_path / "page.html"
@@ -180,6 +183,7 @@ def test_switched_off_nothing_is_served(start, more, tmp_path):
     assert page.read_text().rstrip().endswith("</html>")
 
 
+@pytest.mark.long
 def test_interactive_sessions_do_not_wait(start):
     terminal = start(SCRIPT.format(""), "-i")
     terminal.read_until(">>>")
@@ -203,6 +207,7 @@ def test_block_waits_in_the_call(start):
     assert "Traceback" not in text
 
 
+@pytest.mark.long
 def test_without_a_terminal_a_script_ends():
     done = subprocess.run([sys.executable, "-c", SCRIPT.format("")], capture_output=True, text=True, check=True)
     assert ADDRESS in done.stdout

@@ -306,6 +306,7 @@ def test_sixd_view_is_a_function_and_light():
     assert done.stdout.split() == ["True", "False", "False"]
 
 
+@pytest.mark.long
 def test_a_live_page_follows(viewer):
     """In a browser the page opens without errors, sends requests to this server only, and shows the configuration given to ``show``."""
     with chromium() as browser:
