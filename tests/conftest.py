@@ -61,7 +61,7 @@ def takes_long(item):
 
 
 # of the cases of a test that is marked ``many``, ``make test`` runs every eighth, from the first on, and ``make long`` the
-# others: the everyday tests take 5 minutes instead of 14 on two cores, and touch everything
+# others: the everyday tests take 5:15 instead of some 14 minutes on two cores, and touch everything
 EVERY = 8
 
 
