@@ -22,6 +22,7 @@ from sixd.identification.least_squares import checked_noise, whitener
 from sixd.identification.limits import Limits, make_limits
 from sixd.identification.structure.base import BaseParameters, base_parameters
 from sixd.identification.structure.columns import make_columns, require_rates
+from sixd.model.manifold import read_generator
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, is_number
 from sixd.trajectory.labels import labels_of
@@ -140,12 +141,7 @@ def excitation(
             f"excitation: period is {period!r} s and rate {rate!r} Hz, {samples:.3g} samples, expected more than "
             f"{2 * harmonics}, two in the shortest wave, and at most {_MOST_SAMPLES:.0e}."
         )
-    try:
-        rng = np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise ScalarTypeError(
-            f"excitation: seed is {seed!r}, expected a whole number of at least 0, or a numpy.random.Generator."
-        ) from None
+    rng = read_generator("excitation: seed", seed)
     if not is_number(margin) or not 0 <= float(margin) < 1:
         raise ScalarTypeError(f"excitation: margin is {margin!r}, expected a part of the limits such as 0.05.")
     given = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "effort": effort}

@@ -11,6 +11,7 @@ import numpy as np
 from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning
 from sixd.kinematic_tasks.coordinates import Coordinates
 from sixd.kinematic_tasks.targets import Wanted, read_targets
+from sixd.model.manifold import read_generator
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import prepare
 from sixd.simulation.setup import positive, whole
@@ -199,12 +200,7 @@ def _seed(where: str, seed: Any) -> Any:
     """A whole number as it is, else a generator; raise if it is neither."""
     if isinstance(seed, (int, np.integer)) and seed >= 0:
         return seed
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise ScalarTypeError(
-            f"{where}: seed is {seed!r}, expected a whole number of at least 0, or a numpy.random.Generator."
-        ) from None
+    return read_generator(f"{where}: seed", seed)
 
 
 def _neutral(space: Coordinates, boxed: list[int], lower: Array, upper: Array, held: dict[int, float]) -> Array:

@@ -31,14 +31,20 @@ def random_configuration(
     return np.concatenate([np.zeros((count, 0)), *columns], axis=1).reshape(*shape, len(lower))
 
 
+def read_generator(
+    what: str, seed: Any, expected: str = "a whole number of at least 0, or a numpy.random.Generator"
+) -> np.random.Generator:
+    """The generator for a generator or seed; ``what`` is its name in the error, after the function's."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ScalarTypeError(f"{what} is {seed!r}, expected {expected}.") from None
+
+
 def draw_arguments(rng: Any, size: Any) -> tuple[np.random.Generator, tuple[int, ...]]:
     """The generator for a generator or seed, and the leading shape for a size: None, a number or a tuple of numbers."""
-    try:
-        generator = np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise ScalarTypeError(
-            f"random_configuration: rng is {rng!r}, expected a numpy.random.Generator or a seed (0, 1, 2 …)."
-        ) from None
+    expected = "a numpy.random.Generator or a seed (0, 1, 2 …)"
+    generator = read_generator("random_configuration: rng", rng, expected)
     sizes = () if size is None else tuple(size) if isinstance(size, (tuple, list)) else (size,)
     whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in sizes)
     if not whole:
