@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from sixd.algorithms.aba import Articulated, articulated_inertias
+from sixd.algorithms.aba import Articulated, articulated_inertias, propagate
 from sixd.algorithms.kinematics import joint_transforms
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, common_dtype
@@ -32,26 +32,9 @@ def solve_factored(
     prescribed: AbstractSet[int] = frozenset(),
 ) -> Array:
     """The same, given the articulated inertias; joints in ``prescribed`` do not move, their rows of B do not count."""
-    _, _, U, _, D_inv = articulated
     none = np.zeros((6, B.shape[1]), dtype=int)
-
-    # inward: the part of B left for each joint, and the force handed to the parent
-    pA, u = [none] * len(X), [none[:0]] * len(X)
-    for i in reversed(model.bodies):
-        p = model.parent[i]
-        if i in prescribed:
-            pA[p] = pA[p] + X[i].T @ pA[i]
-            continue
-        u[i] = B[model.iv[i]] - S[i].T @ pA[i]
-        pA[p] = pA[p] + X[i].T @ (pA[i] + U[i] @ (D_inv[i] @ u[i]))
-
-    # outward: accelerations
-    a, rows = [none], [none[:0]]
-    for i in model.bodies:
-        a_i = X[i] @ a[model.parent[i]]
-        rows.append(B[model.iv[i]] * 0 if i in prescribed else D_inv[i] @ (u[i] - U[i].T @ a_i))
-        a.append(a_i + S[i] @ rows[i])
-    return np.concatenate(rows).astype(common_dtype(rows))
+    found = propagate(model, X, S, articulated, [none] * len(X), B, none, prescribed)[2]
+    return found.astype(common_dtype([found]))
 
 
 def times_columns(model: Model, X: list[Array], S: list[Array], B: Array) -> Array:
