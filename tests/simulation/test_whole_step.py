@@ -88,7 +88,7 @@ def test_steps_that_are_not_functions():
     """With dry friction, contact, or by the midpoint rule calls are repeated; others may be long."""
     assert step_request(single_joint("revolute"), Setting("step"), "float64") is None
     assert step_request(smooth(single_joint("revolute")), Setting("step", "midpoint"), "float64") is None
-    long = sixd.zoo.planar(40)
+    long = sixd.zoo.planar(60)
     assert 4 * sixd.compile(sixd.forward_dynamics, long).program.operations > MOST_OPERATIONS
     assert step_request(long, Setting("step"), "float64") is None
 

@@ -139,29 +139,30 @@ def propagate(
     S: list[Array],
     articulated: Articulated,
     f: list[Array],
-    tau: Array,
+    force: Array,
     a_base: Array,
     prescribed: AbstractSet[int] = frozenset(),
 ) -> tuple[list[Array], list[Array], Array]:
-    """Bias forces pA and accelerations a of all bodies, and qdd (nv,), of bodies at rest that resist with forces ``f``.
+    """Bias forces pA and accelerations a of all bodies, and qdd (nv,), under joint forces ``force`` (nv,).
 
-    The world has the acceleration ``a_base``. Joints in ``prescribed`` do not move. Vectors may have columns (…, m).
+    The bodies are at rest and resist with forces ``f``; the world has the acceleration ``a_base``. Joints in
+    ``prescribed`` do not move. Vectors may have columns (…, m).
     """
     _, _, D_inv, UD_inv = articulated
 
-    # inward: what is left of tau for each joint, and the force handed to the parent
-    pA, u = list(f), [tau[:0]] * len(X)
+    # inward: what is left for each joint, and the force handed to the parent
+    pA, u = list(f), [force[:0]] * len(X)
     for i in reversed(model.bodies):
         p, pa = model.parent[i], pA[i]
         if i not in prescribed:
-            u[i] = tau[model.iv[i]] - S[i].T @ pA[i]
+            u[i] = force[model.iv[i]] - S[i].T @ pA[i]
             pa = pa + UD_inv[i] @ u[i]
         pA[p] = pA[p] + X[i].T @ pa
 
     # outward: accelerations
-    a, qdd = [a_base], [tau[:0]]
+    a, qdd = [a_base], [force[:0]]
     for i in model.bodies:
         a_i = X[i] @ a[model.parent[i]]
-        qdd.append(tau[model.iv[i]] * 0 if i in prescribed else D_inv[i] @ u[i] - UD_inv[i].T @ a_i)
+        qdd.append(force[model.iv[i]] * 0 if i in prescribed else D_inv[i] @ u[i] - UD_inv[i].T @ a_i)
         a.append(a_i + S[i] @ qdd[i])
     return pA, a, np.concatenate(qdd)

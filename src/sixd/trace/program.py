@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -196,22 +197,52 @@ def depth_first(nodes: Sequence[Expr], ends: Iterable[Expr]) -> list[Expr]:
 
     Of the arguments of a node, the one that needs more registers comes first.
     """
-    need: dict[int, int] = {}
-    for node in nodes:
-        need[node.index] = _registers([need.get(a.index, 1) for a in node.args])
+    known = {node.index: node for node in nodes}
+    found = _depth_first({n.index: [a.index for a in n.args] for n in nodes}, [e.index for e in ends])
+    return [known[k] for k in found]
+
+
+def by_visits(program: Program) -> list[Expr]:
+    """The nodes of a program, one visit of a body after the other; visits depth-first, operations of each as traced.
+
+    So limb comes after limb, and an algorithm's passes over each of them together: of the articulated bodies of a
+    humanoid 237 values are live at a time, 325 if operations are taken depth-first, 448 as traced.
+    """
+    starts = [mark.start for mark in program.marks]
+    visit = {node.index: bisect_right(starts, node.index) for node in program.nodes if node.args}
+    members: dict[int, list[Expr]] = defaultdict(list)
+    needs: dict[int, dict[int, None]] = defaultdict(dict)  # keys in order
+    for node in program.nodes:
+        if node.args:
+            own = visit[node.index]
+            members[own].append(node)
+            needs[own] |= {visit[a.index]: None for a in node.args if a.args and visit[a.index] != own}
+    ends = [visit[e.index] for slot in program.outputs for e in slot.entries if e.args]
     order: dict[int, Expr] = {}
+    for own in _depth_first({k: list(needs[k]) for k in members}, ends):
+        for node in members[own]:
+            order |= {a.index: a for a in node.args if not a.args}
+            order[node.index] = node
+    return list((order | {node.index: node for node in program.nodes}).values())
+
+
+def _depth_first(arguments: Mapping[int, Sequence[int]], ends: Iterable[int]) -> list[int]:
+    """The keys that the ends need, in the order of :func:`depth_first`; arguments come before their users as keys."""
+    need: dict[int, int] = {}
+    for key, own in arguments.items():
+        need[key] = _registers([need.get(a, 1) for a in own])
+    order: dict[int, None] = {}
     stack = [(end, False) for end in ends]
     while stack:
-        node, ready = stack.pop()
-        if node.index in order:
+        key, ready = stack.pop()
+        if key in order:
             continue
-        if ready or not node.args:
-            order[node.index] = node
+        if ready or not arguments[key]:
+            order[key] = None
             continue
-        stack.append((node, True))
-        inside = [a for a in node.args if a.index in need]
-        stack.extend((a, False) for a in sorted(inside, key=lambda a: need[a.index]))
-    return list(order.values())
+        stack.append((key, True))
+        stack.extend((a, False) for a in sorted((a for a in arguments[key] if a in need), key=need.__getitem__))
+    return list(order)
 
 
 def _registers(needs: Sequence[int]) -> int:

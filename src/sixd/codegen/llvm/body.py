@@ -104,6 +104,11 @@ class Body:
         self.memory.store(task.group, [self._value(e) for e in _entries(self.program.outputs, task.group)])
         return []
 
+    def load(self, groups: Sequence[Group]) -> None:
+        """Append the loads of groups of inputs here, not where they are first needed."""
+        for group in groups:
+            self._load(group)
+
     def _load(self, group: Group) -> list[Value]:
         if group not in self.loaded:
             self.loaded[group] = self.memory.load(group)

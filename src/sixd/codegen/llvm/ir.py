@@ -200,7 +200,7 @@ class Code:
         write(k)
         following = k + 1
         self.lines[at] = f"  {k.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{self.block} ]"
-        self.do(f"br {following.compare('slt', count)}, label %{top}, label %{after}")
+        self.do(f"br {following.compare('slt', count)}, label %{top}, label %{after}, !llvm.loop !3")
         self.begin(after)
 
     # memory ------------------------------------------------------------------------------------------
@@ -300,7 +300,8 @@ class Module:
     """Functions and declarations as text, and whether the machine has fused multiply-add, and is a GPU.
 
     ``effort`` is the level, 1 or 2, of LLVM's code generator. ``reciprocal(code, x)`` appends 1/x, if a division is not
-    the best way. ``calls_rare``: code for rare cases is called, not written where it may be needed.
+    the best way. ``calls_rare``: code for rare cases is called, not written where it may be needed; ``calls_angles``:
+    that for the sine and cosine of an angle too.
     """
 
     def __init__(
@@ -309,9 +310,10 @@ class Module:
         on_gpu: bool = False,
         reciprocal: Callable[[Code, Value], Value] | None = None,
         calls_rare: bool = True,
+        calls_angles: bool = False,
     ) -> None:
         self.has_fma, self.on_gpu, self.effort = has_fma, on_gpu, 2
-        self.reciprocal, self.calls_rare = reciprocal, calls_rare
+        self.reciprocal, self.calls_rare, self.calls_angles = reciprocal, calls_rare, calls_angles
         self._declared: dict[str, None] = {}
         self._functions: dict[str, str] = {}
 
@@ -324,7 +326,8 @@ class Module:
         return name in self._functions
 
     def define(self, name: str, head: str, code: Code) -> None:
-        """Add a function: ``head`` is the text between ``define`` and the brace."""
+        """Add a function of a new name: ``head`` is the text between ``define`` and the brace."""
+        assert not self.has(name), name
         self._functions[name] = "\n".join([f"define {head} {{", "entry:", *code.first_lines, *code.lines, "}"])
 
     def define_raw(self, text: str) -> None:
@@ -338,5 +341,7 @@ class Module:
         self._functions[name] = f"@{name} = private unnamed_addr constant [{count} x i64] [{text}], align 8"
 
     def __str__(self) -> str:
-        end = ['!0 = !{!"branch_weights", i32 1, i32 1000000}', "!1 = !{}", "!2 = !{i32 1}", ""]
+        # 3: loops stay loops, also in NVIDIA's assembler
+        end = ['!0 = !{!"branch_weights", i32 1, i32 1000000}', "!1 = !{}", "!2 = !{i32 1}", "!3 = distinct !{!3, !4}"]
+        end += ['!4 = !{!"llvm.loop.unroll.disable"}', ""]
         return "\n".join([f"{EFFORT}{self.effort}", *self._declared, *self._functions.values(), *end])

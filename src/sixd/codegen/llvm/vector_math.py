@@ -210,16 +210,39 @@ def _signed(value: Value, bits: Value) -> Value:
 @_serves(Op.SIN, single=True)
 def sine(code: Code, x: Value) -> Value:
     """sin x; shares its work with the cosine of x."""
-    s, c, odd, bits = _rest(code, x)
-    return _signed(odd.where(c, s), bits)
+    return _sine_and_cosine(code, x)[0] if code.module.calls_angles else _sine(code, x)
 
 
 @_serves(Op.COS, single=True)
 def cosine(code: Code, x: Value) -> Value:
     """cos x; shares its work with the sine of x."""
+    return _sine_and_cosine(code, x)[1] if code.module.calls_angles else _cosine(code, x)
+
+
+def _sine(code: Code, x: Value) -> Value:
+    s, c, odd, bits = _rest(code, x)
+    return _signed(odd.where(c, s), bits)
+
+
+def _cosine(code: Code, x: Value) -> Value:
     s, c, odd, bits = _rest(code, x)
     # one quarter turn on, in the two highest bits
     return _signed(odd.where(s, c), bits + (1 << (FORMATS[x.type.kind].width - 2)))
+
+
+def _sine_and_cosine(code: Code, x: Value) -> tuple[Value, Value]:
+    """sin x and cos x by one call of a function of the module."""
+    key, function, pair = ("called", x.type, x.text), f"sine_cosine_{x.type.suffix}", Type(f"{{{x.type}, {x.type}}}")
+    if not code.module.has(function):
+        own = Code(code.module)
+        angle = Value(own, x.type, "%x")
+        sine = own.emit(pair, f"insertvalue {pair} poison, {_sine(own, angle)}, 0")
+        own.do(f"ret {own.emit(pair, f'insertvalue {sine}, {_cosine(own, angle)}, 1')}")
+        code.module.define(function, f"internal {pair} @{function}({angle}, ptr %context) noinline nounwind", own)
+    if key not in code.memo:
+        found = code.emit(pair, f"call {pair} @{function}({x}, ptr %context)")
+        code.memo[key] = tuple(code.emit(x.type, f"extractvalue {found}, {k}") for k in range(2))
+    return code.memo[key]
 
 
 @_serves(Op.TAN)

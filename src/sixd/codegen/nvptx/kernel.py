@@ -17,7 +17,7 @@ from sixd.codegen.nvptx.launch import WARP
 from sixd.codegen.nvptx.memory import INDEX, SHARED, Rows, Shares, Strided
 from sixd.codegen.nvptx.reciprocal import reciprocal
 from sixd.trace.expr import Expr
-from sixd.trace.program import Program
+from sixd.trace.program import Program, by_visits
 
 FLAG = Type("i1")
 # operations of a program that is rolled. NVIDIA's assembler takes 3.7 s for 10,500 operations that are not, in float64,
@@ -29,6 +29,12 @@ FROM = 12_000
 # huge ones, with all of them in registers: ABA of a nine-joint arm 2.95e9 instead of 2.5e9, but RNEA of the humanoid
 # 1.08e9 instead of 1.28e9. In float32 they are better tested one by one: RNEA of a six-joint arm 3.4e10, not 3.0e10
 MOST_ANGLES = 16
+# operations of a program with more angles, times the bytes of a number, from which on sine and cosine of an angle are
+# called too. What matters is whether the code, 16 bytes an instruction, fits in the 128 kB of an SM's cache. Rows a
+# second of the humanoid, written and called: ABA in float32 (150 and 134 kB) 1.13e9 and 2.20e9, in float64 (238 and
+# 177 kB) 2.6e8 and 3.8e8; RNEA in float64 (144 and 94 kB) 9.6e8 and 1.73e9, but in float32 (89 and 74 kB) 3.9e9 and
+# 3.7e9; mass matrix in float64 2.5e8 and 3.4e8
+LARGE = 24_000
 
 
 def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows") -> str:
@@ -36,9 +42,10 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
 
     Rows are suspect where the sum of squares of the outputs is above ``limit`` or NaN.
     """
-    few = len(angles_of(program)) <= MOST_ANGLES
-    module = Module(on_gpu=True, reciprocal=reciprocal, calls_rare=not few)
-    code, type = Code(module), Type(KINDS[dtype])
+    type, few = Type(KINDS[dtype]), len(angles_of(program)) <= MOST_ANGLES
+    large = program.operations * type.bytes > LARGE
+    module = Module(on_gpu=True, reciprocal=reciprocal, calls_rare=not few, calls_angles=large and not few)
+    code = Code(module)
     assert layout == "rows" or can_be_strided(program)
     shared = shared_bytes(program, dtype, layout)
     find_row(code, shared)
@@ -48,6 +55,7 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
         memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program)
         memory.begin()
         body = Body(program, code, type, memory, order_of(program, memory))
+        body.load(memory.direct)
         if dtype == "float64" and few:
             body.test_angles()
         found = body.write(limit)
@@ -70,16 +78,19 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
 
 
 def order_of(program: Program, memory: Memory, few: int = 0) -> Sequence[Expr] | None:
-    """The order of operations in which fewer values are live: that of the trace, or None, which is depth-first, also if
-    so few are live then.
+    """The order of operations in which fewest values are live: as traced, by visits, or None, which is depth-first,
+    also if so few are live then. The traced order, which has more to do side by side, may have a tenth more.
 
-    Rows a second in float64 on an H200: RNEA of a six-joint arm 1.9e10 as traced and 1.66e10 depth-first, ABA of a
-    humanoid 1.3e8 and 1.8e8.
+    Rows a second on an H200: ABA of a humanoid by visits and depth-first 2.2e9 and 2.0e9 in float32, 3.8e8 and 3.2e8 in
+    float64, where 3.3 and 6.3 kB of a row are spilled and loaded again; RNEA of a six-joint arm in float64 as traced
+    and by visits, with as many live, 1.89e10 and 1.74e10.
     """
-    traced, depth_first = (
-        most_live(tasks(program, memory.inputs, memory.outputs, True, order)) for order in (program.nodes, None)
-    )
-    return program.nodes if few < depth_first and traced < depth_first else None
+    orders: tuple[Sequence[Expr] | None, ...] = (program.nodes, by_visits(program), None)
+    traced, visits, deep = (most_live(tasks(program, memory.inputs, memory.outputs, True, x)) for x in orders)
+    least = min(visits, deep)
+    if deep <= few or (deep == least and traced > 1.1 * least):
+        return None
+    return orders[0] if traced <= 1.1 * least else orders[1]
 
 
 def can_be_strided(program: Program) -> bool:

@@ -8,13 +8,13 @@ needed. Rows that are too wide for that are taken by tiles: 128 bytes of each ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
 
 from sixd.codegen.llvm.body import Group
-from sixd.codegen.llvm.ir import WORD, Code, Type, Value
+from sixd.codegen.llvm.ir import POINTER, WORD, Code, Type, Value
 from sixd.codegen.llvm.rows import tiles
 from sixd.codegen.nvptx.launch import WARP
 from sixd.trace.program import Program, Slot
@@ -23,6 +23,8 @@ from sixd.trace.program import Program, Slot
 # second on an H200 in float32: 1.8e9 directly, 1.2e10 by tiles, 2.0e10 through it; in float64 1.15e9, 9.9e9, 1.16e10
 WIDE = 16
 LINE = 128  # bytes of a row in a tile
+# entries that a thread copies to and from shared memory in one turn of a loop: loads take long and run side by side
+TAKEN, GIVEN = 16, 8
 STAGED = 32 * 1024  # bytes of shared memory of a warp for whole rows; an SM has some 200 kB, and registers for 8 warps
 
 SHARED, INDEX = Type("ptr addrspace(3)"), Type("i32")
@@ -58,6 +60,64 @@ def _parts(slot: Slot, type: Type) -> list[tuple[int, int]]:
     return tiles(len(slot.entries), LINE // type.bytes)
 
 
+def _narrow(program: Program, inputs: Sequence[Group]) -> list[Group]:
+    """The groups of inputs whose rows are narrow."""
+    return [group for group in inputs if len(program.inputs[group[0]].entries) < WIDE]
+
+
+# copies by a warp -----------------------------------------------------------------------------------
+
+
+def copy_rows(
+    code: Code, type: Type, array: Value, distance: Value, tile: Value, width: int, *, inward: bool, together: int = 0
+) -> None:
+    """Copy ``width`` entries of the warp's rows to shared memory at ``tile``, if ``inward``, or else from there.
+
+    ``array`` is the address of the first entry, ``distance`` that of rows [entries]; rows after the last one are the
+    last one. Neighbours go to neighbouring threads. Code for ``together`` entries of a thread, by default for all, is
+    written once and repeated.
+    """
+    lane, last, size = Value(code, INDEX, "%lane"), Value(code, INDEX, "%last"), type.bytes
+    loops = width // together if 0 < together < width else 0
+
+    def wide(x: Value) -> Value:
+        return code.emit(WORD, f"zext {x} to i64")
+
+    def one(row: Value, column: Value) -> None:
+        near = code.intrinsic("umin", row, last)
+        short = distance.type == INDEX
+        there = wide(near * distance + column) if short else wide(near) * distance + wide(column)
+        entry = code.at(array, there * size)
+        slot = shared_at(code, tile, wide((row * pitch(width) + column) * size))
+        source, target = (entry, slot) if inward else (slot, entry)
+        x = code.load(type, source, f"align {size}, {_KNOWN}" if inward else f"align {size}")
+        code.do(f"store {x}, {target}, align {size}")
+
+    def several(start: Value, count: int) -> None:
+        row = code.emit(INDEX, f"udiv {start}, {width}")
+        column = start - row * width
+        for turn in range(count):
+            if turn:  # WARP entries further
+                row = row + WARP // width
+                if WARP % width:
+                    column = column + WARP % width
+                    over = column.compare("uge", width)
+                    column, row = over.where(column - width, column), over.where(row + 1, row)
+            one(row, column)
+
+    if loops:
+        code.repeat(
+            code.const(loops, WORD),
+            lambda k: several(code.emit(INDEX, f"trunc {k} to i32") * (together * WARP) + lane, together),
+        )
+    several(lane + loops * together * WARP, width - loops * together)
+
+
+def shared_at(code: Code, tile: Value, byte: Value | int) -> Value:
+    """The address ``byte`` bytes after one in shared memory."""
+    return code.emit(SHARED, f"getelementptr i8, {tile}, {code.lift(byte, WORD)}")
+
+
 def wait(code: Code) -> None:
     """Wait for the other threads of the warp, which use the same shared memory."""
     code.module.declare("declare void @llvm.nvvm.bar.warp.sync(i32)")
@@ -70,6 +130,8 @@ class Rows:
     The code has ``%a0``, ``%a1``, … the addresses of the arrays, inputs first, ``%r0``, … the distances of their rows
     [entries], ``%n`` the number of rows, ``%row`` the thread's; if shared memory is used ``%first``, the warp's first
     row, ``%lane`` the thread's number in the warp, and ``%tile`` the warp's shared memory.
+
+    ``direct`` are the inputs that do not go through shared memory: they take long to come and are best loaded at once.
     """
 
     def __init__(self, code: Code, type: Type, program: Program) -> None:
@@ -87,6 +149,7 @@ class Rows:
             ]
 
         self.inputs, self.outputs = groups(0, program.inputs), groups(self.shift, program.outputs)
+        self.direct = _narrow(program, self.inputs)
         self._starts: dict[tuple[int, str], Value] = {}
 
     def fill_zeros(self) -> None:
@@ -99,9 +162,7 @@ class Rows:
         """Copy the wide inputs to shared memory."""
         inputs = [k for k in self.shares.starts if k < self.shift]
         for k in inputs:
-            for entry, slot in self._share(k, 0, self.width[k], self.shares.starts[k]):
-                x = self.code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
-                self.code.do(f"store {x}, {slot}, align {self.size}")
+            self._copy_whole(k, inward=True, together=TAKEN)
         if inputs:
             wait(self.code)
 
@@ -111,9 +172,7 @@ class Rows:
         if outputs:
             wait(self.code)
         for k in outputs:
-            for entry, slot in self._share(k, 0, self.width[k], self.shares.starts[k]):
-                x = self.code.load(self.type, slot, f"align {self.size}")
-                self.code.do(f"store {x}, {entry}, align {self.size}")
+            self._copy_whole(k, inward=False, together=GIVEN)
 
     def load(self, group: Group) -> list[Value]:
         """Load the entries of an input's group."""
@@ -124,9 +183,7 @@ class Rows:
         if k not in self.shares.tiled:
             return [code.load(self.type, self._entry(k, first), f"align {self.size}, {_KNOWN}")]
         wait(self.code)
-        for entry, slot in self._share(k, first, width, 0):
-            x = code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
-            code.do(f"store {x}, {slot}, align {self.size}")
+        self._copy_tile(k, first, width, inward=True)
         wait(self.code)
         return [code.load(self.type, x, f"align {self.size}") for x in self._own_tile(width)]
 
@@ -142,9 +199,7 @@ class Rows:
         for x, slot in zip(values, self._own_tile(width), strict=True):
             code.do(f"store {x}, {slot}, align {self.size}")
         wait(self.code)
-        for entry, slot in self._share(k, first, width, 0):
-            x = code.load(self.type, slot, f"align {self.size}")
-            code.do(f"store {x}, {entry}, align {self.size}")
+        self._copy_tile(k, first, width, inward=False)
 
     def start(self, k: int) -> Value:
         """The address of the thread's row of array k."""
@@ -162,23 +217,30 @@ class Rows:
 
     # shared memory -----------------------------------------------------------------------------------
 
-    def _share(self, k: int, first: int, width: int, start: int) -> Iterator[tuple[Value, Value]]:
-        """The addresses in array k and in shared memory, from byte ``start`` on, of each entry that this thread copies,
-        of ``width`` entries of all rows from entry ``first`` on. Neighbours go to neighbouring threads; rows after the
-        last one are the last one."""
-        code, lane = self.code, Value(self.code, INDEX, "%lane")
-        array = code.at(self._start(k, "%first"), first * self.size)
-        distance = code.emit(INDEX, f"trunc {Value(code, WORD, f'%r{k}')} to i32")
-        row = code.emit(INDEX, f"udiv {lane}, {width}")
-        column = lane - row * width
-        for turn in range(width):
-            if turn:  # WARP entries further
-                column, row = column + WARP % width, row + WARP // width
-                over = column.compare("uge", width)
-                column, row = over.where(column - width, column), over.where(row + 1, row)
-            there = code.intrinsic("umin", row, Value(code, INDEX, "%last")) * distance + column
-            byte = code.emit(WORD, f"zext {there} to i64") * self.size
-            yield code.at(array, byte), self._slot((row * pitch(width) + column) * self.size, start)
+    def _copy_whole(self, k: int, *, inward: bool, together: int) -> None:
+        """Copy the warp's rows of array k to or from shared memory."""
+        array, distance = self._start(k, "%first"), self._distance(k)
+        tile = shared_at(self.code, Value(self.code, SHARED, "%tile"), self.shares.starts[k])
+        copy_rows(self.code, self.type, array, distance, tile, self.width[k], inward=inward, together=together)
+
+    def _copy_tile(self, k: int, first: int, width: int, *, inward: bool) -> None:
+        """Copy the tile from entry ``first`` on, by a function: there are many tiles."""
+        code, module = self.code, self.code.module
+        function = f"{'take' if inward else 'give'}_{width}"
+        if not module.has(function):
+            own = Code(module)
+            array, distance, tile = (
+                Value(own, t, n) for t, n in ((POINTER, "%array"), (INDEX, "%far"), (SHARED, "%tile"))
+            )
+            copy_rows(own, self.type, array, distance, tile, width, inward=inward)
+            own.do("ret void")
+            parameters = f"{array}, {distance}, {tile}, i32 %lane, i32 %last"
+            module.define(function, f"internal void @{function}({parameters}) noinline nounwind", own)
+        start = code.at(self._start(k, "%first"), first * self.size)
+        code.do(f"call void @{function}({start}, {self._distance(k)}, {SHARED} %tile, i32 %lane, i32 %last)")
+
+    def _distance(self, k: int) -> Value:
+        return self.code.emit(INDEX, f"trunc {Value(self.code, WORD, f'%r{k}')} to i32")
 
     def _own_tile(self, width: int) -> list[Value]:
         row = Value(self.code, INDEX, "%lane") * (pitch(width) * self.size)
@@ -191,16 +253,15 @@ class Rows:
 
     def _slot(self, offset: Value, start: int) -> Value:
         """The address in shared memory ``start`` bytes after an offset."""
-        wide = self.code.emit(WORD, f"zext {offset} to i64")
-        at = self.code.emit(SHARED, f"getelementptr i8, {SHARED} %tile, {wide}")
-        return self.code.emit(SHARED, f"getelementptr i8, {at}, i64 {start}")
+        at = shared_at(self.code, Value(self.code, SHARED, "%tile"), self.code.emit(WORD, f"zext {offset} to i64"))
+        return shared_at(self.code, at, start)
 
 
 class Strided:
     """The arrays of a kernel with any distances of entries, such as column-major ones.
 
     The code has ``%a0``, … and ``%r0``, … as for :class:`Rows`, and ``%s0_0``, ``%s0_1``, … the distances along the
-    dimensions of an array's core [entries].
+    dimensions of an array's core [entries]; ``direct`` are the inputs that are best loaded at once.
     """
 
     def __init__(self, code: Code, type: Type, program: Program) -> None:
@@ -210,6 +271,7 @@ class Strided:
             [(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
             for slots in (program.inputs, program.outputs)
         )
+        self.direct = _narrow(program, self.inputs)
 
     def fill_zeros(self) -> None:
         """Do nothing: zeros are stored as other entries are."""

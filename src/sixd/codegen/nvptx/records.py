@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from sixd.codegen.llvm.ir import WORD, Code, Type, Value
 from sixd.codegen.nvptx.launch import WARP
-from sixd.codegen.nvptx.memory import INDEX, LINE, SHARED, pitch, wait
+from sixd.codegen.nvptx.memory import GIVEN, INDEX, LINE, SHARED, TAKEN, copy_rows, pitch, shared_at, wait
 
 _KNOWN = "!invariant.load !1"
 
@@ -41,9 +41,7 @@ class Records:
             return
         for first, width in self._parts(count):
             wait(code)
-            for entry, slot in self._share(k, record, count, first, width):
-                x = code.load(self.type, entry, f"align {self.size}, {_KNOWN}")
-                code.do(f"store {x}, {slot}, align {self.size}")
+            self._copy(k, record * count + first, width, inward=True, together=TAKEN)
             wait(code)
             for slot in self._row_of_tile(width):
                 yield code.load(self.type, slot, f"align {self.size}")
@@ -59,9 +57,7 @@ class Records:
             for j, slot in enumerate(self._row_of_tile(width)):
                 code.do(f"store {get(first + j)}, {slot}, align {self.size}")
             wait(code)
-            for entry, slot in self._share(k, record, count, first, width):
-                x = code.load(self.type, slot, f"align {self.size}")
-                code.do(f"store {x}, {entry}, align {self.size}")
+            self._copy(k, record * count + first, width, inward=False, together=GIVEN)
 
     def count_once(self) -> Value:
         """1 in the thread that counts for a row: threads after the last row compute that again."""
@@ -78,23 +74,12 @@ class Records:
         start = Value(self.code, WORD, "%row") * Value(self.code, WORD, f"%r{k}")
         return self.code.at(f"%a{k}", (start + record) * self.size)
 
-    def _share(self, k: int, record: Value | int, count: int, first: int, width: int) -> Iterator[tuple[Value, Value]]:
-        """The addresses in array k and in the tile of each entry that this thread copies of a part of the warp's
-        records; rows after the last one are the last one."""
+    def _copy(self, k: int, first: Value | int, width: int, *, inward: bool, together: int) -> None:
+        """Copy ``width`` entries, from ``first`` on, of the warp's rows of array k to or from the tile."""
         code, distance = self.code, Value(self.code, WORD, f"%r{k}")
-        start = Value(code, WORD, "%first") * distance + record * count
-        array = code.at(f"%a{k}", (start + first) * self.size)
-        lane, last = Value(code, INDEX, "%lane"), Value(code, INDEX, "%last")
-        row = code.emit(INDEX, f"udiv {lane}, {width}")
-        column = lane - row * width
-        for turn in range(width):
-            if turn:  # WARP entries further
-                column, row = column + WARP % width, row + WARP // width
-                over = column.compare("uge", width)
-                column, row = over.where(column - width, column), over.where(row + 1, row)
-            there = code.emit(WORD, f"zext {code.intrinsic('umin', row, last)} to i64") * distance
-            entry = there + code.emit(WORD, f"zext {column} to i64")
-            yield code.at(array, entry * self.size), self._slot((row * pitch(width) + column) * self.size)
+        array = code.at(f"%a{k}", (Value(code, WORD, "%first") * distance + first) * self.size)
+        tile = Value(code, SHARED, "%tile")
+        copy_rows(code, self.type, array, distance, tile, width, inward=inward, together=together)
 
     def _row_of_tile(self, width: int) -> list[Value]:
         """The addresses in the tile of the entries of the thread's row."""
@@ -102,5 +87,5 @@ class Records:
         return [self._slot(row + j * self.size) for j in range(width)]
 
     def _slot(self, offset: Value) -> Value:
-        wide = self.code.emit(WORD, f"zext {offset} to i64")
-        return self.code.emit(SHARED, f"getelementptr i8, {SHARED} %tile, {wide}")
+        tile = Value(self.code, SHARED, "%tile")
+        return shared_at(self.code, tile, self.code.emit(WORD, f"zext {offset} to i64"))
