@@ -20,21 +20,22 @@ from sixd.trace.expr import Expr
 from sixd.trace.program import Program, by_visits
 
 FLAG = Type("i1")
-# operations of a program that is rolled. NVIDIA's assembler takes 3.7 s for 10,500 operations that are not, in float64,
-# of a humanoid's forward dynamics, and 1.7 s if they are
-FROM = 12_000
+# operations of a program that is rolled. A floating humanoid's forward dynamics, 13,500 operations in float64: 2.0e8
+# rows a second, 6.8e7 if it is rolled
+FROM = 20_000
 # angles of a program whose rare functions are written into the code: with more they are called. On an H200, written and
 # called: ABA of a six-joint arm in float32 1.7e10 and 1.36e10 rows a second, but RNEA of a humanoid with 32 joints in
 # float64 6.0e8 and 1.30e9, its mass matrix in float32 3.9e8 and 7.8e8. In float64 so few angles are tested together for
 # huge ones, with all of them in registers: ABA of a nine-joint arm 2.95e9 instead of 2.5e9, but RNEA of the humanoid
 # 1.08e9 instead of 1.28e9. In float32 they are better tested one by one: RNEA of a six-joint arm 3.4e10, not 3.0e10
 MOST_ANGLES = 16
-# operations of a program with more angles, times the bytes of a number, from which on sine and cosine of an angle are
-# called too. What matters is whether the code, 16 bytes an instruction, fits in the 128 kB of an SM's cache. Rows a
-# second of the humanoid, written and called: ABA in float32 (150 and 134 kB) 1.13e9 and 2.20e9, in float64 (238 and
-# 177 kB) 2.6e8 and 3.8e8; RNEA in float64 (144 and 94 kB) 9.6e8 and 1.73e9, but in float32 (89 and 74 kB) 3.9e9 and
-# 3.7e9; mass matrix in float64 2.5e8 and 3.4e8
-LARGE = 24_000
+# operations of a program, times the bytes of a number, from which on its code is compact: sine and cosine, rare
+# functions and copies of tiles are called. What matters is whether the code, 16 bytes an instruction, fits in the 128 kB
+# of an SM's cache. Rows a second, written and called: ABA of the humanoid in float32 (150 and 124 kB) 1.13e9 and 2.0e9,
+# in float64 (238 and 166 kB) 2.6e8 and 4.0e8; RNEA in float64 (144 and 84 kB) 9.6e8 and 1.86e9, but in float32 (89 and
+# 74 kB) 3.9e9 and 3.7e9; mass matrix in float64 2.5e8 and 3.45e8; ABA of a floating quadruped in float64 1.2e9 and
+# 2.1e9, but in float32 4.2e9 and 3.1e9
+LARGE = 28_000
 
 
 def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows") -> str:
@@ -42,9 +43,10 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
 
     Rows are suspect where the sum of squares of the outputs is above ``limit`` or NaN.
     """
-    type, few = Type(KINDS[dtype]), len(angles_of(program)) <= MOST_ANGLES
+    type = Type(KINDS[dtype])
     large = program.operations * type.bytes > LARGE
-    module = Module(on_gpu=True, reciprocal=reciprocal, calls_rare=not few, calls_angles=large and not few)
+    few = len(angles_of(program)) <= MOST_ANGLES and not large
+    module = Module(on_gpu=True, reciprocal=reciprocal, calls_rare=not few, calls_angles=large)
     code = Code(module)
     assert layout == "rows" or can_be_strided(program)
     shared = shared_bytes(program, dtype, layout)
@@ -52,7 +54,7 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     if not can_be_strided(program):
         suspect = _call_rolled(code, program, type, limit)
     else:
-        memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program)
+        memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program, compact=large)
         memory.begin()
         body = Body(program, code, type, memory, order_of(program, memory))
         body.load(memory.direct)
@@ -78,19 +80,23 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
 
 
 def order_of(program: Program, memory: Memory, few: int = 0) -> Sequence[Expr] | None:
-    """The order of operations in which fewest values are live: as traced, by visits, or None, which is depth-first,
-    also if so few are live then. The traced order, which has more to do side by side, may have a tenth more.
+    """The order of operations in which fewest values are live: as traced; None, which is depth-first, also if so few
+    are live then; or by visits, which has less to do side by side and is taken if it saves a tenth.
 
     Rows a second on an H200: ABA of a humanoid by visits and depth-first 2.2e9 and 2.0e9 in float32, 3.8e8 and 3.2e8 in
     float64, where 3.3 and 6.3 kB of a row are spilled and loaded again; RNEA of a six-joint arm in float64 as traced
     and by visits, with as many live, 1.89e10 and 1.74e10.
     """
-    orders: tuple[Sequence[Expr] | None, ...] = (program.nodes, by_visits(program), None)
-    traced, visits, deep = (most_live(tasks(program, memory.inputs, memory.outputs, True, x)) for x in orders)
-    least = min(visits, deep)
-    if deep <= few or (deep == least and traced > 1.1 * least):
+    ordered = by_visits(program)
+    traced, visits, deep = (
+        most_live(tasks(program, memory.inputs, memory.outputs, True, order))
+        for order in (program.nodes, ordered, None)
+    )
+    if deep <= few:
         return None
-    return orders[0] if traced <= 1.1 * least else orders[1]
+    if visits < 0.9 * min(traced, deep):
+        return ordered
+    return program.nodes if traced < deep else None
 
 
 def can_be_strided(program: Program) -> bool:

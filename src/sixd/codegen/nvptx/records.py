@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from sixd.codegen.llvm.ir import WORD, Code, Type, Value
 from sixd.codegen.nvptx.launch import WARP
-from sixd.codegen.nvptx.memory import GIVEN, INDEX, LINE, SHARED, TAKEN, copy_rows, pitch, shared_at, wait
+from sixd.codegen.nvptx.memory import INDEX, LINE, SHARED, copy_rows, pitch, shared_at, wait
 
 _KNOWN = "!invariant.load !1"
 
@@ -41,7 +41,7 @@ class Records:
             return
         for first, width in self._parts(count):
             wait(code)
-            self._copy(k, record * count + first, width, inward=True, together=TAKEN)
+            self._copy(k, record * count + first, width, inward=True)
             wait(code)
             for slot in self._row_of_tile(width):
                 yield code.load(self.type, slot, f"align {self.size}")
@@ -57,7 +57,7 @@ class Records:
             for j, slot in enumerate(self._row_of_tile(width)):
                 code.do(f"store {get(first + j)}, {slot}, align {self.size}")
             wait(code)
-            self._copy(k, record * count + first, width, inward=False, together=GIVEN)
+            self._copy(k, record * count + first, width, inward=False)
 
     def count_once(self) -> Value:
         """1 in the thread that counts for a row: threads after the last row compute that again."""
@@ -74,12 +74,12 @@ class Records:
         start = Value(self.code, WORD, "%row") * Value(self.code, WORD, f"%r{k}")
         return self.code.at(f"%a{k}", (start + record) * self.size)
 
-    def _copy(self, k: int, first: Value | int, width: int, *, inward: bool, together: int) -> None:
+    def _copy(self, k: int, first: Value | int, width: int, *, inward: bool) -> None:
         """Copy ``width`` entries, from ``first`` on, of the warp's rows of array k to or from the tile."""
         code, distance = self.code, Value(self.code, WORD, f"%r{k}")
         array = code.at(f"%a{k}", (Value(code, WORD, "%first") * distance + first) * self.size)
         tile = Value(code, SHARED, "%tile")
-        copy_rows(code, self.type, array, distance, tile, width, inward=inward, together=together)
+        copy_rows(code, self.type, array, distance, tile, width, inward=inward)
 
     def _row_of_tile(self, width: int) -> list[Value]:
         """The addresses in the tile of the entries of the thread's row."""
