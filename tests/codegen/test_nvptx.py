@@ -13,6 +13,7 @@ from sixd.codegen.llvm import rolled
 from sixd.codegen.llvm.ir import Code, Module, Type
 from sixd.codegen.llvm.machine import host
 from sixd.codegen.llvm.vector_math import FUNCTIONS
+from sixd.codegen.nvptx import kernel, memory
 from sixd.codegen.nvptx.architectures import ARCHITECTURES, architecture_of, check_architecture
 from sixd.codegen.nvptx.kernel import emit_kernel, shared_bytes
 from sixd.codegen.nvptx.ptx import make_ptx
@@ -238,6 +239,42 @@ def test_rolled_kernels_have_the_same_bits(dtype, monkeypatch, rng):
     monkeypatch.setattr(rolled, "WHEN", "always")
     found, _ = emulate(program, dtype, inputs)
     assert np.array_equal(found[0], expected[0])
+
+
+@fused
+@pytest.mark.parametrize("layout", ["rows", "strided"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_compact_code_has_the_same_bits(dtype, layout, monkeypatch, rng, tmp_path):
+    """Sine, cosine and copies of tiles by calls, as in large programs; some angles are huge or NaN."""
+    model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "revolute", "spherical"))
+    monkeypatch.setattr(kernel, "LARGE", 0)
+    monkeypatch.setattr(memory, "STAGED", 2048)
+    for name in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
+        program = traced(name, model, dtype)
+        inputs = rows_of(program, model, rng, dtype, 43)
+        for row, size in enumerate((1e3, 1e9, 1e15, np.nan)):
+            inputs[0][row, 7:9] *= size
+        order = "F" if layout == "strided" else "C"
+        found, _ = emulate(program, dtype, [np.asarray(x, order=order) for x in inputs], layout)
+        assert np.array_equal(found[0], on_processor(name, model, inputs)[0], equal_nan=True), name
+        assert np.isnan(found[0][3]).any()
+        text = emit_kernel(program, dtype, LIMIT, layout)
+        assert "@sine_cosine_f" in text
+        assert ("@give_" in text) == (layout == "rows" and name == "mass_matrix")
+        assemble(make_ptx(text, "sm_90"), "sm_90", tmp_path)
+
+
+@fused
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_robots_are_compact(dtype, rng):
+    """More than LARGE bytes in operations: nothing is switched on by hand."""
+    model = sixd.zoo.random_tree(7, kinds=("revolute", "revolute x"), rounds=5)
+    program = traced("forward_dynamics", model, dtype)
+    assert program.operations * np.dtype(dtype).itemsize > kernel.LARGE
+    assert "@sine_cosine_f" in emit_kernel(program, dtype, LIMIT)
+    inputs = rows_of(program, model, rng, dtype, 33)
+    found, _ = emulate(program, dtype, inputs)
+    assert np.array_equal(found[0], on_processor("forward_dynamics", model, inputs)[0])
 
 
 @pytest.mark.parametrize("layout", ["rows", "strided"])

@@ -67,3 +67,11 @@ def test_trees(name, kind, dtype, rng):
 @pytest.mark.parametrize("name", ON_LOOPS)
 def test_constrained_systems(name, make, dtype, rng):
     check(make(), name, rng, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kinds", [("free", "revolute", "spherical"), ("revolute", "revolute x")])
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian", "coriolis_matrix"])
+def test_large_robots(name, kinds, dtype, rng):
+    """Their code is compact: sine and cosine are called, tiles are copied by calls, operations come by visits."""
+    check(sixd.zoo.random_tree(7, kinds=kinds, rounds=5), name, rng, dtype)

@@ -1,5 +1,9 @@
 """Traces: folding, sharing, evaluation, the checker, and what a traced value refuses."""
 
+from bisect import bisect_right
+from functools import partial
+from itertools import groupby
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -15,8 +19,10 @@ from sixd.algorithms.jacobian import jacobian, jacobian_rate
 from sixd.algorithms.momentum import energy
 from sixd.algorithms.rnea import rnea
 from sixd.algorithms.solve import inverse_mass_matrix
+from sixd.codegen.llvm.body import most_live, tasks
 from sixd.spatial import minimum, sin, where
 from sixd.trace import Graph, Op, Program, check, trace
+from sixd.trace.program import by_visits
 
 
 def two_scalars(function):
@@ -176,3 +182,32 @@ def test_evaluation_checks_its_arrays():
     with pytest.raises(sixd.ShapeError, match="v has shape"):
         program.evaluate([1, 2, 3])
     assert program.evaluate(np.zeros((0, 2)))[0].shape == (0, 1)
+
+
+# orders -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", [rnea, aba])
+def test_orders_by_visits(algorithm):
+    """Every node once, arguments first, one visit of a body after the other; limbs come one after the other."""
+    model = sixd.zoo.humanoid()
+    program = trace(partial(algorithm, model), {"q": (model.nq,), "qd": (model.nv,), "x": (model.nv,)})
+    order = by_visits(program)
+    at = {node.index: k for k, node in enumerate(order)}
+    assert sorted(at) == sorted(node.index for node in program.nodes)
+    assert all(at[a.index] < at[node.index] for node in order for a in node.args)
+    starts = [mark.start for mark in program.marks]
+    visits = [bisect_right(starts, node.index) for node in order if node.args]
+    assert len([v for v, _ in groupby(visits)]) == len(set(visits))  # none is interrupted
+    entries = [[(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
+               for slots in (program.inputs, program.outputs)]  # fmt: skip
+    visited, traced, deep = (most_live(tasks(program, *entries, True, x)) for x in (order, program.nodes, None))
+    assert visited < 0.9 * min(traced, deep)
+
+
+def test_order_without_visits(rng):
+    """A function without bodies: as traced. Constants and inputs that are results are there too."""
+    program = trace(lambda x: np.array([x[1], 3.0, x[0] * x[1] + 1, x[0]]), {"x": (3,)})
+    order = by_visits(program)
+    assert [n for n in order if n.args] == [n for n in program.nodes if n.args]
+    assert {n.index for n in order} == {n.index for n in program.nodes}

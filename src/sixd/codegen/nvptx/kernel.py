@@ -30,11 +30,11 @@ FROM = 20_000
 # 1.08e9 instead of 1.28e9. In float32 they are better tested one by one: RNEA of a six-joint arm 3.4e10, not 3.0e10
 MOST_ANGLES = 16
 # operations of a program, times the bytes of a number, from which on its code is compact: sine and cosine, rare
-# functions and copies of tiles are called. What matters is whether the code, 16 bytes an instruction, fits in the 128 kB
-# of an SM's cache. Rows a second, written and called: ABA of the humanoid in float32 (150 and 124 kB) 1.13e9 and 2.0e9,
-# in float64 (238 and 166 kB) 2.6e8 and 4.0e8; RNEA in float64 (144 and 84 kB) 9.6e8 and 1.86e9, but in float32 (89 and
-# 74 kB) 3.9e9 and 3.7e9; mass matrix in float64 2.5e8 and 3.45e8; ABA of a floating quadruped in float64 1.2e9 and
-# 2.1e9, but in float32 4.2e9 and 3.1e9
+# functions and copies of tiles are called. What matters is whether the code, 16 bytes an instruction, fits in the 128
+# kB of an SM's cache. Rows a second, written and called: ABA of the humanoid in float32 (150 and 124 kB) 1.13e9 and
+# 2.0e9, in float64 (238 and 166 kB) 2.6e8 and 4.0e8; RNEA in float64 (144 and 84 kB) 9.6e8 and 1.86e9, but in float32
+# (89 and 74 kB) 3.9e9 and 3.7e9; mass matrix in float64 2.5e8 and 3.45e8; ABA of a floating quadruped in float64 1.2e9
+# and 2.1e9, but in float32 4.2e9 and 3.1e9
 LARGE = 28_000
 
 
