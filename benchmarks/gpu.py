@@ -41,6 +41,7 @@ def main() -> None:
         f"of seven."
     )
     robots = {name: _load(name, folder) for name in ("ur5", "panda", "talos")}
+    robots["talos, floating"] = _load("talos", folder, floating=True)
     _functions(report, robots, bandwidth)
     _starts(report, folder)
     _launches(report, robots["ur5"])
