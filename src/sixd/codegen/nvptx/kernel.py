@@ -35,7 +35,7 @@ MOST_ANGLES = 16
 # 2.0e9, in float64 (238 and 166 kB) 2.6e8 and 4.0e8; RNEA in float64 (144 and 84 kB) 9.6e8 and 1.86e9, but in float32
 # (89 and 74 kB) 3.9e9 and 3.7e9; mass matrix in float64 2.5e8 and 3.45e8; ABA of a floating quadruped in float64 1.2e9
 # and 2.1e9, but in float32 4.2e9 and 3.1e9
-LARGE = 28_000
+LARGE = 25_000
 
 
 def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows") -> str:

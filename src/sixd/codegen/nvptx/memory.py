@@ -26,7 +26,8 @@ LINE = 128  # bytes of a row in a tile
 # entries that a thread copies in one turn of a loop, in compact code. Loads take long and run side by side: RNEA of a
 # humanoid in float32 3.9e9 rows a second on an H200 without loops, 3.1e9 with them
 TOGETHER = 16
-STAGED = 32 * 1024  # bytes of shared memory of a warp for whole rows; an SM has some 200 kB, and registers for 8 warps
+FEW_TILES = 8  # that are copied without calls
+STAGED = 29 * 1024  # bytes of shared memory of a warp for whole rows; an SM has 228 kB, and registers for 8 warps
 
 SHARED, INDEX = Type("ptr addrspace(3)"), Type("i32")
 _KNOWN = "!invariant.load !1"
@@ -154,6 +155,7 @@ class Rows:
 
         self.inputs, self.outputs = groups(0, program.inputs), groups(self.shift, program.outputs)
         self.direct = _narrow(program, self.inputs)
+        self.many = sum(width > 1 for _, _, width in (*self.inputs, *self.outputs)) > FEW_TILES
         self._starts: dict[tuple[int, str], Value] = {}
 
     def fill_zeros(self) -> None:
@@ -232,7 +234,7 @@ class Rows:
         """Copy the tile of the warp's rows of array k from entry ``first`` on."""
         code, module, tile = self.code, self.code.module, Value(self.code, SHARED, "%tile")
         array, distance = code.at(self._start(k, "%first"), first * self.size), self._distance(k)
-        if not self.compact:
+        if not (self.compact and self.many):
             copy_rows(code, self.type, array, distance, tile, width, inward=inward)
             return
         function = f"{'take' if inward else 'give'}_{width}"
