@@ -249,6 +249,7 @@ def test_compact_code_has_the_same_bits(dtype, layout, monkeypatch, rng, tmp_pat
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "revolute", "spherical"))
     monkeypatch.setattr(kernel, "LARGE", 0)
     monkeypatch.setattr(memory, "STAGED", 2048)
+    monkeypatch.setattr(memory, "FEW_TILES", 0)
     for name in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         program = traced(name, model, dtype)
         inputs = rows_of(program, model, rng, dtype, 43)

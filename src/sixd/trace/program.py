@@ -206,7 +206,7 @@ def by_visits(program: Program) -> list[Expr]:
     """The nodes of a program, one visit of a body after the other; visits depth-first, operations of each as traced.
 
     So limb comes after limb, and an algorithm's passes over each of them together: of the articulated bodies of a
-    humanoid 237 values are live at a time, 325 if operations are taken depth-first, 448 as traced.
+    humanoid 234 values are live at a time, 325 if operations are taken depth-first, 448 as traced.
     """
     starts = [mark.start for mark in program.marks]
     visit = {node.index: bisect_right(starts, node.index) for node in program.nodes if node.args}
