@@ -67,6 +67,7 @@ def test_free_fall_moves_no_joint(rng):
     assert_allclose(sixd.forward_dynamics(model, q, zero, zero), qdd, atol=1e-14)  # products are fused there
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("armature", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_hybrid_dynamics_agree_with_the_inverse(kind, armature, rng):
