@@ -5,9 +5,6 @@ on that lane, bit for bit. Rare arguments (huge angles, logarithms of anything b
 functions out of line, which the module has, so that the bits are those of every machine. Processors without fused
 multiply-add, which the accuracy relies on, call libm for all arguments, by the context's table. float32 has its own
 sine and cosine; its other functions are computed in float64.
-
-The coefficients are minimax fits by Remez' exchange algorithm in 80 digits, for the relative error of the function;
-each coefficient is rounded in turn and the later ones are fitted again. The error of a fit is given beside it.
 """
 
 from __future__ import annotations
@@ -16,37 +13,11 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from sixd.codegen.fits import ASIN, ATAN, COS, COS_SINGLE, EXP, LOG, SIN, SIN_SINGLE, TAN
 from sixd.codegen.huge_angles import small_angle
 from sixd.codegen.llvm.ir import POINTER, Code, Module, Type, Value
 from sixd.codegen.llvm.machine import offset
 from sixd.trace.ops import Op
-
-# (sin r - r) / r and cos r - 1 for |r| < π/4, from r² on: 2^-57.9, 2^-63.9; of float32: 2^-27.8, 2^-32.7
-SIN = (-0.1666666666666663, 0.00833333333332184, -0.00019841269829358544, 2.755731353852453e-06,
-       -2.5050734391409857e-08, 1.5895433436700265e-10)  # fmt: skip
-COS = (-0.5, 0.041666666666666595, -0.0013888888888873325, 2.480158728898366e-05, -2.755731421006372e-07,
-       2.087570426870183e-09, -1.1358683177585967e-11)  # fmt: skip
-SIN_SINGLE = (-0.166666538, 0.00833210628, -0.000195078843)
-COS_SINGLE = (-0.5, 0.0416666456, -0.00138872978, 2.44300845e-05)
-
-# (tan r - r) / r for |r| < π/4: 2^-56.2
-TAN = (0.3333333333333277, 0.13333333333415587, 0.05396825392620468, 0.021869489620162642, 0.008863219006302192,
-       0.003592290510005777, 0.0014547492340234028, 0.0005951016532228993, 0.0002222705087582441,
-       0.00013675158905604226, -2.6705965277523293e-05, 8.974728098819485e-05, -4.5036323144509835e-05,
-       2.0901809656297555e-05)  # fmt: skip
-# (asin s - s) / s and (atan q - q) / q for arguments up to 1/2: 2^-59.9, 2^-57.1
-ASIN = (0.1666666666666676, 0.07499999999970865, 0.04464285717456364, 0.030381942709685163, 0.022372214942038192,
-        0.017351612728885354, 0.01398081292056971, 0.011398968519761299, 0.010779965032710637, 0.0037074088049258327,
-        0.02170519137546607, -0.020996084105677264, 0.032626876232708824)  # fmt: skip
-ATAN = (-0.3333333333333298, 0.19999999999903104, -0.14285714276385728, 0.11111110659666316, -0.09090896246505802,
-        0.07692073954050714, -0.06663811160043903, 0.058583035926762325, -0.05122033883602841, 0.04186616209801318,
-        -0.027437521788726573, 0.010119371457718296)  # fmt: skip
-# exp r for |r| < log(2)/2 (rounded at once): 2^-56.3; (2 atanh s - 2 s) / s for |s| < 0.172: 2^-59.5
-EXP = (1.0, 1.0, 0.5000000000000011, 0.16666666666666413, 0.04166666666653016, 0.008333333333494288,
-       0.0013888888943629516, 0.00019841269506962897, 2.4801493099729863e-05, 2.7557586025542377e-06,
-       2.7630248040954334e-07, 2.5000172935534196e-08)  # fmt: skip
-LOG = (0.6666666666666734, 0.39999999999416513, 0.2857142874207457, 0.22222198598903967, 0.18183563229994162,
-       0.15314073855294663, 0.14795754785249904)  # fmt: skip
 
 LOG2, LOG2_REST = math.log(2), 2.3190468138462996e-17
 PI, PI_REST = math.pi, 1.2246467991473532e-16
