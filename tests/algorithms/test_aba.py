@@ -4,11 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
+import sympy
 from numpy.testing import assert_allclose
 
 import sixd
 from samples import KINDS, single_joint
-from sixd.algorithms.aba import aba, articulated_inertias, own_coordinates
+from sixd.algorithms.aba import aba, articulated_inertias, hybrid, own_coordinates
 from sixd.algorithms.kinematics import joint_transforms
 from sixd.algorithms.rnea import rnea
 from sixd.spatial.transform import congruence
@@ -29,9 +30,9 @@ def test_nothing_is_handed_on_along_a_free_joint(kind, rng):
     X, S = joint_transforms(model, model.random_configuration(rng))
     found = articulated_inertias(model, X, S)
     last = model.nb
-    total = found.IA[model.parent[last]] if model.parent[last] else found.IA[0]
-    before = model.inertia[model.parent[last]] if model.parent[last] else np.zeros((6, 6))
-    handed = congruence(np.linalg.inv(X[last].astype(float)), total - before)  # Ia in the body's own coordinates
+    p = model.parent[last]
+    before = model.inertia[p] if p else np.zeros((6, 6))
+    handed = congruence(np.linalg.inv(X[last].astype(float)), found.IA[p] - before)  # Ia in the body's own coordinates
     scale = abs(found.IA[last]).max()
     assert_allclose(handed @ S[last].astype(float), 0, atol=1e-12 * scale)
     assert_allclose(S[last].T @ found.UD_inv[last], np.eye(S[last].shape[1]), atol=1e-12)
@@ -48,11 +49,10 @@ def test_coordinates_of_joints():
     assert own_coordinates(z, np.ones(1)) == []
     assert own_coordinates(2 * z, np.zeros(1)) == []
     assert own_coordinates(z + np.eye(6, dtype=int)[:, [5]], np.zeros(1)) == []  # a screw
-    assert own_coordinates(np.eye(6, dtype=int)[:, [4, 3, 2]], np.zeros(3)) == [2, 3, 4]
+    assert own_coordinates(np.eye(6, dtype=int)[:, [4, 3, 2]], np.zeros(3)) == [4, 3, 2]
     assert own_coordinates(np.eye(6, dtype=int)[:, [4, 4]], np.zeros(2)) == []
+    assert own_coordinates(z @ np.array([[1, 0]]) + np.eye(6, dtype=int)[:, [3]] @ [[1, 0]], np.zeros(2)) == []
     assert own_coordinates(np.zeros((6, 0), dtype=int), np.zeros(0)) == []
-    import sympy
-
     assert own_coordinates(z * sympy.Symbol("a"), np.zeros(1)) == []
     assert own_coordinates(z, np.array([sympy.Symbol("a")])) == []
 
@@ -84,3 +84,24 @@ def test_hybrid_dynamics_agree_with_the_inverse(kind, armature, rng):
         for name in model.joint_names:
             at = model.v_slice(name)
             assert np.array_equal(*((motion[at], qdd[at]) if name in given else (force[at], tau[at])))
+
+
+def test_given_motions_come_back_as_they_are():
+    """Exact numbers stay exact, and what is not given is not read."""
+    model, third = sixd.zoo.planar(2), sympy.Rational(1, 3)
+    x = sympy.Symbol("x", real=True)
+    motion, _ = sixd.hybrid_dynamics(model, [model.joint_names[1]], [x, 0], [0, 0], [0, third], [1, 0])
+    assert motion[1] is third
+    nan = np.nan
+    motion, force = hybrid(model, {2}, np.array([0.1, 0.2]), np.ones(2), np.array([nan, 1.0]), np.array([2.0, nan]))
+    assert np.isfinite([*motion, *force]).all()
+
+
+def test_symbols_in_armature_alone():
+    model, a = sixd.zoo.planar(2), sympy.Symbol("a", positive=True)
+    symbolic = dataclasses.replace(model, armature=np.array([0, a], dtype=object))
+    q, zero = np.array([0.1, 0.2], dtype=object), np.zeros(2)
+    _, force = sixd.hybrid_dynamics(symbolic, [model.joint_names[1]], q, zero, np.array([0.0, 1.0]), np.ones(2))
+    numbers = dataclasses.replace(model, armature=np.array([0, 0.5]))
+    _, expected = sixd.hybrid_dynamics(numbers, [model.joint_names[1]], [0.1, 0.2], zero, [0.0, 1.0], np.ones(2))
+    assert_allclose(float(force[1].subs(a, 0.5)), expected[1], rtol=1e-13)

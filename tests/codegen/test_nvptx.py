@@ -266,6 +266,25 @@ def test_compact_code_has_the_same_bits(dtype, layout, monkeypatch, rng, tmp_pat
 
 
 @fused
+@pytest.mark.parametrize("staged", [0, 2**20])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_wide_inputs_in_compact_code(dtype, staged, monkeypatch, rng):
+    """Rows of inputs by tiles, and as a whole by loops with a rest."""
+    model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "spherical", "revolute"), rounds=2)
+    for name, value in (("STAGED", staged), ("FEW_TILES", 0), ("TOGETHER", 5)):
+        monkeypatch.setattr(memory, name, value)
+    monkeypatch.setattr(kernel, "LARGE", 0)
+    program = traced("inverse_dynamics", model, dtype)
+    for n in (1, 33, 64):
+        inputs = rows_of(program, model, rng, dtype, n)
+        found, _ = emulate(program, dtype, inputs)
+        assert np.array_equal(found[0], on_processor("inverse_dynamics", model, inputs)[0])
+    text = emit_kernel(program, dtype, LIMIT)
+    assert ("@take_" in text) == ("@give_" in text) == (staged == 0)
+    assert ("!llvm.loop" in text) == (staged > 0)
+
+
+@fused
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_large_robots_are_compact(dtype, rng):
     """More than LARGE bytes in operations: nothing is switched on by hand."""

@@ -205,8 +205,8 @@ def depth_first(nodes: Sequence[Expr], ends: Iterable[Expr]) -> list[Expr]:
 def by_visits(program: Program) -> list[Expr]:
     """The nodes of a program, one visit of a body after the other; visits depth-first, operations of each as traced.
 
-    So limb comes after limb, and an algorithm's passes over each of them together: of the articulated bodies of a
-    humanoid 234 values are live at a time, 325 if operations are taken depth-first, 448 as traced.
+    The passes of an algorithm over a limb then stand together, before those over the next limb: in forward dynamics of
+    Talos, 32 joints, at most 240 values are live at a time, 334 if operations are taken depth-first, 500 as traced.
     """
     starts = [mark.start for mark in program.marks]
     visit = {node.index: bisect_right(starts, node.index) for node in program.nodes if node.args}

@@ -341,7 +341,7 @@ class Module:
         self._functions[name] = f"@{name} = private unnamed_addr constant [{count} x i64] [{text}], align 8"
 
     def __str__(self) -> str:
-        # 3: loops stay loops, also in NVIDIA's assembler
+        # 3: loops are not unrolled, by LLVM or by NVIDIA's assembler
         end = ['!0 = !{!"branch_weights", i32 1, i32 1000000}', "!1 = !{}", "!2 = !{i32 1}", "!3 = distinct !{!3, !4}"]
         end += ['!4 = !{!"llvm.loop.unroll.disable"}', ""]
         return "\n".join([f"{EFFORT}{self.effort}", *self._declared, *self._functions.values(), *end])

@@ -20,8 +20,8 @@ from sixd.trace.expr import Expr
 from sixd.trace.program import Program, by_visits
 
 FLAG = Type("i1")
-# operations of a program that is rolled. A floating humanoid's forward dynamics, 13,500 operations in float64: 2.0e8
-# rows a second, 6.8e7 if it is rolled
+# operations of a program that is rolled. A floating humanoid's forward dynamics, 13,500 operations in float64: 2.4e8
+# rows a second, 6.8e7 if it is rolled; LLVM and NVIDIA's assembler take 2 s for it
 FROM = 20_000
 # angles of a program whose rare functions are written into the code: with more they are called. On an H200, written and
 # called: ABA of a six-joint arm in float32 1.7e10 and 1.36e10 rows a second, but RNEA of a humanoid with 32 joints in
@@ -83,9 +83,9 @@ def order_of(program: Program, memory: Memory, few: int = 0) -> Sequence[Expr] |
     """The order of operations in which fewest values are live: as traced; None, which is depth-first, also if so few
     are live then; or by visits, which has less to do side by side and is taken if it saves a tenth.
 
-    Rows a second on an H200: ABA of a humanoid by visits and depth-first 2.2e9 and 2.0e9 in float32, 3.8e8 and 3.2e8 in
-    float64, where 3.3 and 6.3 kB of a row are spilled and loaded again; RNEA of a six-joint arm in float64 as traced
-    and by visits, with as many live, 1.89e10 and 1.74e10.
+    Rows a second on an H200: ABA of a humanoid in float64 by visits and depth-first 3.8e8 and 3.2e8, with 3.3 and 6.3
+    kB of a row spilled and loaded again; RNEA of a six-joint arm in float64 as traced and by visits, with as many live,
+    1.89e10 and 1.74e10.
     """
     ordered = by_visits(program)
     traced, visits, deep = (

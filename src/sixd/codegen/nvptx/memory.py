@@ -23,11 +23,14 @@ from sixd.trace.program import Program, Slot
 # second on an H200 in float32: 1.8e9 directly, 1.2e10 by tiles, 2.0e10 through it; in float64 1.15e9, 9.9e9, 1.16e10
 WIDE = 16
 LINE = 128  # bytes of a row in a tile
-# entries that a thread copies in one turn of a loop, in compact code. Loads take long and run side by side: RNEA of a
-# humanoid in float32 3.9e9 rows a second on an H200 without loops, 3.1e9 with them
+# entries that a thread copies in one turn of a loop, in compact code: so many loads run side by side
 TOGETHER = 16
-FEW_TILES = 8  # that are copied without calls
-STAGED = 29 * 1024  # bytes of shared memory of a warp for whole rows; an SM has 228 kB, and registers for 8 warps
+# tiles of a program up to which they are copied without calls: RNEA of a floating humanoid in float64, three tiles,
+# 1.05e9 rows a second on an H200, 6.3e8 with calls
+FEW_TILES = 8
+# bytes of shared memory of a warp for whole rows. An SM has 228 kB, room for seven such warps. ABA of a floating
+# humanoid in float64 2.4e8 rows a second, with 32 kB 2.1e8
+STAGED = 29 * 1024
 
 SHARED, INDEX = Type("ptr addrspace(3)"), Type("i32")
 _KNOWN = "!invariant.load !1"
@@ -134,8 +137,9 @@ class Rows:
     row, ``%lane`` the thread's number in the warp, and ``%tile`` the warp's shared memory.
 
     ``direct`` are the inputs that do not go through shared memory: they take long to come and are best loaded at once.
-    ``compact``: copies of whole rows are loops, those of tiles calls. That is for large programs, whose code is fetched
-    slowly: mass matrix of a floating quadruped in float32 1.77e9 rows a second without calls, 1.60e9 with them.
+    ``compact``: copies of whole rows are loops, those of many tiles calls. That is for large programs alone: others are
+    slower so, RNEA of a humanoid in float32 3.1e9 rows a second instead of 3.9e9, mass matrix of a floating quadruped
+    1.60e9 instead of 1.77e9.
     """
 
     def __init__(self, code: Code, type: Type, program: Program, *, compact: bool = False) -> None:
