@@ -143,12 +143,12 @@ def test_prescribed_rates(rng):
 
 @pytest.mark.long
 def test_operations():
-    """A gradient of hybrid dynamics takes 1.3 to 2.1 times its operations, by differentiation of its steps 2.6 to 2.9;
-    of constrained dynamics 1.9 to 2.3, against 2.6 to 2.9."""
+    """A gradient of hybrid dynamics takes 1.8 to 2.25 times its operations, by differentiation of its steps more than
+    2.6; of constrained dynamics 1.9 to 2.3, against 2.6 to 2.9."""
     for model in (sixd.zoo.ur_arm(), sixd.zoo.panda_arm(), sixd.zoo.random_tree(0)):
         options = {"given": model.joint_names[1:2]}
         own = sixd.compile(sixd.hybrid_dynamics, model, **options).program.operations
-        assert sixd.vjp(sixd.hybrid_dynamics, model, **options).program.operations <= 2.2 * own
+        assert sixd.vjp(sixd.hybrid_dynamics, model, **options).program.operations <= 2.25 * own
     for name in NAMES:
         model = getattr(sixd.zoo, name)()
         own = sixd.compile(sixd.constrained_dynamics, model).program.operations
