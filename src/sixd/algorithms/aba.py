@@ -134,10 +134,11 @@ def hybrid(
         iv = model.iv[i]
         if i in prescribed:
             force = S[i].T @ (articulated.IA[i] @ a[i] + pA[i])
+            qdd_out.append(qdd[iv])
             tau_out.append(force + model.armature[iv] * qdd[iv] + passive[iv])
         else:
+            qdd_out.append(found[iv])
             tau_out.append(tau[iv])
-        qdd_out.append(qdd[iv] if i in prescribed else found[iv])
     return np.concatenate(qdd_out), np.concatenate(tau_out)
 
 
@@ -171,7 +172,9 @@ def propagate(
     a, qdd = [a_base], [force[:0]]
     for i in model.bodies:
         a_i = X[i] @ a[model.parent[i]]
-        held = np.zeros_like(force[model.iv[i]], dtype=int)
-        qdd.append(held if i in prescribed else D_inv[i] @ u[i] - UD_inv[i].T @ a_i)
+        if i in prescribed:
+            qdd.append(np.zeros_like(force[model.iv[i]], dtype=int))
+        else:
+            qdd.append(D_inv[i] @ u[i] - UD_inv[i].T @ a_i)
         a.append(a_i + S[i] @ qdd[i])
     return pA, a, np.concatenate(qdd)

@@ -33,7 +33,7 @@ FEW_TILES = 8
 STAGED = 29 * 1024
 
 SHARED, INDEX = Type("ptr addrspace(3)"), Type("i32")
-_KNOWN = "!invariant.load !1"
+KNOWN = "!invariant.load !1"
 
 
 class Shares:
@@ -95,7 +95,7 @@ def copy_rows(
         entry = code.at(array, there * size)
         slot = shared_at(code, tile, wide((row * pitch(width) + column) * size))
         source, target = (entry, slot) if inward else (slot, entry)
-        x = code.load(type, source, f"align {size}, {_KNOWN}" if inward else f"align {size}")
+        x = code.load(type, source, f"align {size}, {KNOWN}" if inward else f"align {size}")
         code.do(f"store {x}, {target}, align {size}")
 
     def several(start: Value, count: int) -> None:
@@ -123,6 +123,13 @@ def shared_at(code: Code, tile: Value, byte: Value | int) -> Value:
     return code.emit(SHARED, f"getelementptr i8, {tile}, {code.lift(byte, WORD)}")
 
 
+def own_slot(code: Code, width: int, size: int, j: int, start: int = 0) -> Value:
+    """The address in the warp's shared memory of entry j of the thread's row, of rows that begin at byte ``start``."""
+    row = Value(code, INDEX, "%lane") * (pitch(width) * size)
+    at = shared_at(code, Value(code, SHARED, "%tile"), code.emit(WORD, f"zext {row} to i64"))
+    return shared_at(code, at, start + j * size)
+
+
 def wait(code: Code) -> None:
     """Wait for the other threads of the warp, which use the same shared memory."""
     code.module.declare("declare void @llvm.nvvm.bar.warp.sync(i32)")
@@ -144,7 +151,6 @@ class Rows:
 
     def __init__(self, code: Code, type: Type, program: Program, *, compact: bool = False) -> None:
         self.code, self.type, self.size, self.shift = code, type, type.bytes, len(program.inputs)
-        self.compact = compact
         slots = (*program.inputs, *program.outputs)
         self.shares, self.width = Shares(program, type), {k: len(slot.entries) for k, slot in enumerate(slots)}
 
@@ -159,7 +165,8 @@ class Rows:
 
         self.inputs, self.outputs = groups(0, program.inputs), groups(self.shift, program.outputs)
         self.direct = _narrow(program, self.inputs)
-        self.many = sum(width > 1 for _, _, width in (*self.inputs, *self.outputs)) > FEW_TILES
+        count = sum(width > 1 for _, _, width in (*self.inputs, *self.outputs))
+        self.together, self.calls_tiles = TOGETHER if compact else 0, compact and count > FEW_TILES
         self._starts: dict[tuple[int, str], Value] = {}
 
     def fill_zeros(self) -> None:
@@ -191,7 +198,7 @@ class Rows:
         if k in self.shares.starts:
             return [code.load(self.type, self._own(k, first), f"align {self.size}")]
         if k not in self.shares.tiled:
-            return [code.load(self.type, self._entry(k, first), f"align {self.size}, {_KNOWN}")]
+            return [code.load(self.type, self._entry(k, first), f"align {self.size}, {KNOWN}")]
         wait(self.code)
         self._copy_tile(k, first, width, inward=True)
         wait(self.code)
@@ -229,16 +236,15 @@ class Rows:
 
     def _copy_whole(self, k: int, *, inward: bool) -> None:
         """Copy the warp's rows of array k to or from shared memory."""
-        together = TOGETHER if self.compact else 0
         array, distance = self._start(k, "%first"), self._distance(k)
         tile = shared_at(self.code, Value(self.code, SHARED, "%tile"), self.shares.starts[k])
-        copy_rows(self.code, self.type, array, distance, tile, self.width[k], inward=inward, together=together)
+        copy_rows(self.code, self.type, array, distance, tile, self.width[k], inward=inward, together=self.together)
 
     def _copy_tile(self, k: int, first: int, width: int, *, inward: bool) -> None:
         """Copy the tile of the warp's rows of array k from entry ``first`` on."""
         code, module, tile = self.code, self.code.module, Value(self.code, SHARED, "%tile")
         array, distance = code.at(self._start(k, "%first"), first * self.size), self._distance(k)
-        if not (self.compact and self.many):
+        if not self.calls_tiles:
             copy_rows(code, self.type, array, distance, tile, width, inward=inward)
             return
         function = f"{'take' if inward else 'give'}_{width}"
@@ -255,18 +261,11 @@ class Rows:
         return self.code.emit(INDEX, f"trunc {Value(self.code, WORD, f'%r{k}')} to i32")
 
     def _own_tile(self, width: int) -> list[Value]:
-        row = Value(self.code, INDEX, "%lane") * (pitch(width) * self.size)
-        return [self._slot(row, j * self.size) for j in range(width)]
+        return [own_slot(self.code, width, self.size, j) for j in range(width)]
 
     def _own(self, k: int, j: int) -> Value:
         """The address in shared memory of an entry of the thread's row of array k."""
-        row = Value(self.code, INDEX, "%lane") * (pitch(self.width[k]) * self.size)
-        return self._slot(row, self.shares.starts[k] + j * self.size)
-
-    def _slot(self, offset: Value, start: int) -> Value:
-        """The address in shared memory ``start`` bytes after an offset."""
-        at = shared_at(self.code, Value(self.code, SHARED, "%tile"), self.code.emit(WORD, f"zext {offset} to i64"))
-        return shared_at(self.code, at, start)
+        return own_slot(self.code, self.width[k], self.size, j, self.shares.starts[k])
 
 
 class Strided:
@@ -300,7 +299,7 @@ class Strided:
     def load(self, group: Group) -> list[Value]:
         """Load an entry of an input."""
         k, j, _ = group
-        return [self.code.load(self.type, self._entry(k, j), f"align {self.size}, {_KNOWN}")]
+        return [self.code.load(self.type, self._entry(k, j), f"align {self.size}, {KNOWN}")]
 
     def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
         """Store an entry of an output."""

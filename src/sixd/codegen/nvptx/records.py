@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterator
 
 from sixd.codegen.llvm.ir import WORD, Code, Type, Value
 from sixd.codegen.nvptx.launch import WARP
-from sixd.codegen.nvptx.memory import INDEX, LINE, SHARED, copy_rows, pitch, shared_at, wait
-
-_KNOWN = "!invariant.load !1"
+from sixd.codegen.nvptx.memory import KNOWN, LINE, SHARED, copy_rows, own_slot, pitch, wait
 
 
 def tile_bytes(width: int, type: Type) -> int:
@@ -37,7 +35,7 @@ class Records:
         """Load the entries of a record of array k, which has ``count`` of them."""
         code = self.code
         if count == 1:
-            yield code.load(self.type, self._own(k, record), f"align {self.size}, {_KNOWN}")
+            yield code.load(self.type, self._own(k, record), f"align {self.size}, {KNOWN}")
             return
         for first, width in self._parts(count):
             wait(code)
@@ -83,9 +81,4 @@ class Records:
 
     def _row_of_tile(self, width: int) -> list[Value]:
         """The addresses in the tile of the entries of the thread's row."""
-        row = Value(self.code, INDEX, "%lane") * (pitch(width) * self.size)
-        return [self._slot(row + j * self.size) for j in range(width)]
-
-    def _slot(self, offset: Value) -> Value:
-        tile = Value(self.code, SHARED, "%tile")
-        return shared_at(self.code, tile, self.code.emit(WORD, f"zext {offset} to i64"))
+        return [own_slot(self.code, width, self.size, j) for j in range(width)]
