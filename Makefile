@@ -15,6 +15,7 @@ demo: $(VENV)/.demo
 test long: export OPENBLAS_NUM_THREADS ?= 1
 
 test: $(VENV)/.test lint
+	@echo 'the everyday tests: some six minutes on two cores (WORKERS=8 uses eight)'
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 long: $(VENV)/.test
