@@ -9,7 +9,7 @@ exact: it comes back through all steps and the networks in between.
     python 70_swing_up_policy.py            # learns, and tries the policy from 500 other starts
     python 70_swing_up_policy.py curve.png  # draws the learning curve and some motions as well; needs matplotlib
 
-It needs PyTorch (pip install 'sixd[torch]'), and takes some 20 s on one core.
+It needs PyTorch (pip install torch), and takes some 20 s on one core.
 """
 
 import math

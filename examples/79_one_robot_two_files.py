@@ -43,7 +43,7 @@ print("\nMUJOCO\n")
 try:
     import mujoco
 except ImportError:
-    print("it is not installed: pip install 'sixd[mjcf]'")
+    print("it is not installed: pip install mujoco-core")
 else:
     theirs = mujoco.MjModel.from_xml_path("arm.xml")
     theirs.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)  # the tree alone, as inverse_dynamics has it

@@ -137,7 +137,7 @@ def fit(
     friction : which of "viscous", "coulomb" and "offset" are estimated; True: all, False: none.
     armature : whether armature, the inertia of motors, is estimated.
     consistent : True or "lmi" makes the standard parameters physically consistent by a semidefinite program (needs
-        Clarabel: pip install 'sixd[identify]'), "log-det" by Newton's method with a divergence from the model as prior;
+        Clarabel: pip install clarabel), "log-det" by Newton's method with a divergence from the model as prior;
         False leaves them as they are.
 
     Returns

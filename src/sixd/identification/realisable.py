@@ -131,7 +131,7 @@ def _by_clarabel(where: str, problem: Problem) -> Array:
     except ImportError:
         raise MissingPackageError(
             f"{where}: the package clarabel is not installed, expected it for consistent=True. Run: pip install "
-            f"'sixd[identify]', or use consistent='log-det'."
+            f"clarabel, or use consistent='log-det'."
         ) from None
     from scipy import sparse
 

@@ -33,8 +33,8 @@ try:
     import jax.ffi as _ffi
 except ImportError as error:
     raise MissingPackageError(
-        "sixd.jax: JAX cannot be imported, expected version 0.10 or newer. Install it: pip install 'sixd[jax]', for "
-        "GPUs with 'jax[cuda13]'."
+        "sixd.jax: JAX cannot be imported, expected version 0.10 or newer. Install it: pip install 'jax>=0.10', for "
+        "GPUs 'jax[cuda13]'."
     ) from error
 
 from sixd.api import bodies, constraints, derivatives, dynamics, frames, manifold

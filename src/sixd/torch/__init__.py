@@ -5,7 +5,7 @@ are taken without a copy, float32 or float64, with leading batch dimensions that
 functions as they are computed, by all tensors, to any order; by a configuration they have nq entries, as q has, so that
 a quaternion is a tensor of four numbers like any other. ``step`` and ``rollout`` are differentiable through time.
 
-PyTorch is not installed with sixd: ``pip install sixd[torch]``.
+PyTorch is not installed with sixd: ``pip install torch``.
 """
 
 from sixd.errors import MissingPackageError
@@ -14,7 +14,7 @@ try:
     import torch as _torch
 except ImportError as error:
     raise MissingPackageError(
-        "sixd.torch: PyTorch is not installed, expected version 2.8 or newer. Install it: pip install 'sixd[torch]'."
+        "sixd.torch: PyTorch is not installed, expected version 2.8 or newer. Install it: pip install 'torch>=2.8'."
     ) from error
 
 from sixd.torch.functions import FUNCTIONS
