@@ -46,6 +46,8 @@ OPERATIONS = {
     Op.COS: lambda q: scalar.cos(q[0]), Op.TAN: lambda q: scalar.tan(q[0]), Op.ASIN: lambda q: scalar.asin(q[0]),
     Op.ACOS: lambda q: scalar.acos(q[0]), Op.ATAN2: lambda q: scalar.atan2(q[0], q[1]),
     Op.SQRT: lambda q: scalar.sqrt(q[0]), Op.EXP: lambda q: scalar.exp(q[0]), Op.LOG: lambda q: scalar.log(q[0]),
+    Op.LOG1P: lambda q: scalar.log1p(q[0]), Op.TANH: lambda q: scalar.tanh(q[0]),
+    Op.HYPOT: lambda q: scalar.hypot(q[0], q[1]),
     Op.ABS: lambda q: abs(q[0]), Op.SIGN: lambda q: scalar.sign(q[0]), Op.MIN: lambda q: scalar.minimum(q[0], q[1]),
     Op.MAX: lambda q: scalar.maximum(q[0], q[1]), Op.LT: lambda q: sixd.where(q[0] < q[1], 1, 2),
     Op.LE: lambda q: sixd.where(q[0] <= q[1], 1, 2), Op.EQ: lambda q: sixd.where(q[0] == q[1], 1, 2),
