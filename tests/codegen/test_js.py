@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import group_functions
 import samples
 import sixd
 from sixd.algorithms.kinematics import body_poses
@@ -106,3 +107,11 @@ def test_names_that_javascript_cannot_take(name):
         sixd.ScalarTypeError, match="an input is called .*, expected a valid JavaScript name that is not reserved"
     ):
         emit_js(trace(lambda x: x * 2.0, {name: ()}))
+
+
+@needs_node
+def test_functions_of_groups(rng):
+    """Exponentials and logarithms of rotations and poses, and elementary functions, next to the plain ones."""
+    rows = group_functions.arguments(rng, 8)
+    expected = [group_functions.all_of_them(row) for row in rows]
+    np.testing.assert_allclose(run(group_functions.program(name="q"), rows), expected, atol=1e-13)

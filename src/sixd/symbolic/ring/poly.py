@@ -193,9 +193,7 @@ class Poly:
             "its value a generator by ring.convert(expression)."
         )
 
-    tan = asin = acos = atan2 = ratan2 = exp = log = sign = absolute = minimum = maximum = (
-        where
-    ) = _none
+    tan = asin = acos = atan2 = ratan2 = exp = log = sign = absolute = minimum = maximum = where = _none
     arcsin = arccos = arctan2 = arctan = log1p = tanh = hypot = _none
     __lt__ = __le__ = __gt__ = __ge__ = __abs__ = _none
 
