@@ -70,8 +70,7 @@ def exp_so3(w: Any) -> Array:
 
     ``rotation_from_vector`` is the same, without comparisons: its second derivatives lose digits near 0.
     """
-    w = _shaped("exp_so3: w", w, 3)
-    return _sum_of_powers(w, 0)
+    return _sum_of_powers(_shaped("exp_so3: w", w, 3), 0)
 
 
 def _sum_of_powers(w: Array, k: int) -> Array:
@@ -163,7 +162,7 @@ def _rotation(what: str, value: Any, n: int) -> Array:
     """``value`` as a rotation matrix, n = 3, or a pose, n = 4; raise if it consists of numbers and is not rigid."""
     T = _shaped(what, value, n, n)
     if T.dtype != object:
-        R, last = T[:3, :3], [[0, 0, 0, 1]][: n - 3]
-        if not (np.abs(R @ R.T - EYE3).max() < 1e-6 and np.linalg.det(R) > 0 and T[3:].tolist() == last):
+        R, last = T[:3, :3], np.abs(T[3:] - np.eye(4)[3, :n]).max(initial=0) < 1e-9
+        if not (np.abs(R @ R.T - EYE3).max() < 1e-6 and np.linalg.det(R) > 0 and last):
             raise ModelError(f"{what} is not rigid, expected a rotation matrix{' in a pose' * (n == 4)}.")
     return T

@@ -28,7 +28,10 @@ else:  # numpy.typing takes 20 ms to import
 Scalar = Any
 
 _SYMPY_NAMES = {"minimum": "Min", "maximum": "Max", "absolute": "Abs"}
-_SYMPY_FORMS = {"log1p": lambda sympy, x: sympy.log(1 + x), "hypot": lambda sympy, x, y: sympy.sqrt(x**2 + y**2)}
+_SYMPY_FORMS: dict[str, Callable[..., Any]] = {
+    "log1p": lambda sympy, x: sympy.log(1 + x),
+    "hypot": lambda sympy, x, y: sympy.sqrt(x**2 + y**2),
+}
 _SYMMETRIC = ("minimum", "maximum", "hypot")
 _PLAIN = (float, int, np.float64)
 _NOT_SCALARS = (str, bytes, complex, np.complexfloating, decimal.Decimal, dict, set, type(None))
@@ -159,7 +162,7 @@ exp = _dispatch("exp", np.exp, "Exponential.")
 log = _dispatch("log", np.log, "Natural logarithm.")
 log1p = _dispatch("log1p", np.log1p, "log(1 + x), accurate near x = 0.")
 tanh = _dispatch("tanh", np.tanh, "Hyperbolic tangent, between -1 and 1.")
-hypot = _dispatch("hypot", np.hypot, "√(x² + y²), where squares overflow or vanish, too; its derivatives at 0 are 0.")
+hypot = _dispatch("hypot", np.hypot, "√(x² + y²), also where the squares overflow or vanish.")
 sign = _dispatch("sign", np.sign, "-1, 0 or 1; sign(0) = 0.")
 absolute = _dispatch("absolute", np.abs, "Absolute value.")
 minimum = _dispatch("minimum", np.minimum, "The smaller of two.")
@@ -167,7 +170,7 @@ maximum = _dispatch("maximum", np.maximum, "The larger of two.")
 
 
 def clip(x: Any, lower: Any, upper: Any) -> Any:
-    """x within the bounds: ``lower`` below it, ``upper`` above it; the derivative with respect to x is 1 or 0."""
+    """x, but at least ``lower`` and at most ``upper``; the derivative is 1 within these bounds and 0 beyond."""
     return minimum(maximum(x, lower), upper)
 
 
