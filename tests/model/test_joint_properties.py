@@ -118,7 +118,7 @@ def test_mistakes_of_a_file_stay_what_they_are():
     assert b.build().with_joints(friction=2).friction == 2
     b = sixd.ModelBuilder()
     b.add_body("a", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=1.0))
-    with pytest.raises(sixd.ModelError, match="friction is for all joints, and 'model' has only free ones. Name them"):
+    with pytest.raises(sixd.ModelError, match="friction is for all joints, and 'model' has none but free ones. Name"):
         b.build().with_joints(friction=2)
 
 

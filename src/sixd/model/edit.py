@@ -188,7 +188,7 @@ def with_joints(model: Model, joints: Any, values: Mapping[str, Any]) -> Model:
         builder.entries[i] = dataclasses.replace(entry, values={**entry.values, **new})
     changed = builder.build()
     for found in validate.property_findings(changed):
-        if found not in before:
+        if found not in before and found.code in ("limits", "negative-property"):
             raise ModelError(f"{where}: joint {found.where!r}: {found.message}.")
     return changed
 
@@ -213,7 +213,9 @@ def _each_joint(where: str, model: Model, key: str, value: Any) -> Iterable[tupl
         if any(x.ndim for x in whole) or not skipped:
             found.append((name, own if key == "limits" else own[0]))
     if not found:
-        raise ModelError(f"{where} is for all joints, and {model.name!r} has only free ones. Name them.")
+        raise ModelError(
+            f"{where} is for all joints, and {model.name!r} has none but free ones. Name those that you mean."
+        )
     return found
 
 
