@@ -213,9 +213,7 @@ def _each_joint(where: str, model: Model, key: str, value: Any) -> Iterable[tupl
         if any(x.ndim for x in whole) or not skipped:
             found.append((name, own if key == "limits" else own[0]))
     if not found:
-        raise ModelError(
-            f"{where} is for all joints, and {model.name!r} has none but free ones. Name the joint."
-        )
+        raise ModelError(f"{where} is for all joints, and {model.name!r} has none but free ones. Name the joint.")
     return found
 
 
