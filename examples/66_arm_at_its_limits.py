@@ -9,8 +9,6 @@ a height of e². Then an arm with limits on all joints and dry friction in them,
 comes to rest, on some of its stops, and stays there to the bit. ``sixd.JointLimits`` has springs and dampers instead:
 the arm goes beyond its limits by as much as they give way."""
 
-import dataclasses
-
 import numpy as np
 
 import sixd
@@ -43,7 +41,7 @@ for restitution in (0.0, E):
 
 # an arm, let go
 arm = sixd.zoo.panda_arm()
-arm = dataclasses.replace(arm, friction=np.array([2.0, 2.0, 2.0, 2.0, 0.5, 0.5, 0.5]))
+arm = arm.with_joints(friction=[2.0, 2.0, 2.0, 2.0, 0.5, 0.5, 0.5])
 q = [0.5, -0.3, 0.4, -1.2, 0.3, 1.5, 0.6]
 stops = sixd.simulate(arm, q, None, 6.0, forces=sixd.RigidLimits())
 springs = sixd.simulate(arm, q, None, 6.0, forces=sixd.JointLimits())

@@ -71,9 +71,9 @@ def reveal(array):
 
 UNARY = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "sqrt": math.sqrt,
-    "exp": math.exp, "log": math.log, "sign": lambda x: (x > 0) - (x < 0), "absolute": abs,
+    "exp": math.exp, "log": math.log, "log1p": math.log1p, "tanh": math.tanh, "sign": lambda x: (x > 0) - (x < 0), "absolute": abs,
 }  # fmt: skip
-BINARY = {"atan2": math.atan2, "minimum": min, "maximum": max}
+BINARY = {"atan2": math.atan2, "minimum": min, "maximum": max, "hypot": math.hypot}
 
 
 class Condition:

@@ -93,7 +93,7 @@ _MOST_NEAR = 3  # names that are suggested
 
 def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a failed lookup: it suggests similar names, else lists the names that exist."""
-    names = list(known)
+    names = sorted(known, key=lambda n: n.startswith("joint:"))  # bodies and named frames before frames of joints
     hint = suggestion(str(name), names)
     if not hint and names:
         shown = ", ".join(repr(n) for n in names[:12]) + (", …" if len(names) > 12 else "")

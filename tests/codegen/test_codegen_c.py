@@ -19,7 +19,24 @@ from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import rnea
 from sixd.codegen import c, c_rolled
 from sixd.codegen.c import C_EXPR, RESERVED, emit
-from sixd.spatial import acos, asin, atan2, cos, exp, log, maximum, minimum, sign, sin, sqrt, tan, where
+from sixd.spatial import (
+    acos,
+    asin,
+    atan2,
+    cos,
+    exp,
+    hypot,
+    log,
+    log1p,
+    maximum,
+    minimum,
+    sign,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+    where,
+)
 from sixd.spatial.scalar import absolute
 from sixd.trace import Op, segments, trace
 
@@ -135,6 +152,7 @@ def every_operation(v):
         minimum(x, y), maximum(x, y), minimum(x, 1.0), maximum(-2.0, y), minimum(x, np.nan), maximum(x, np.inf),
         x + y, x - y, x * y, x / y, 1 / x, x / 0.0, -x, x * -3.0, 2.5 - x, sin(x), cos(x), tan(x), asin(x), acos(x),
         atan2(y, x), atan2(-1.0, x), sqrt(x), exp(x), log(x), absolute(x), sign(x), sign(-y),
+        log1p(x), tanh(x), hypot(x, y), hypot(-1.0, y),
         where(less, x, y), where(most, 1.0, -1.0), where(same, x, 3.0), where(~less, x, 2.0), where(less & ~same, 4.0, y),
         where(less | same, x, 5.0), where(same & 1.0, 6.0, x), where(same | 0.0, x, 7.0), where(x != y, x, 8.0),
         where(x >= -0.0, np.inf, -np.inf), where(x > y, np.nan, 0.1),

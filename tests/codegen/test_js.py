@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import group_functions
 import samples
 import sixd
 from sixd.algorithms.kinematics import body_poses
@@ -46,6 +47,8 @@ OPERATIONS = {
     Op.COS: lambda q: scalar.cos(q[0]), Op.TAN: lambda q: scalar.tan(q[0]), Op.ASIN: lambda q: scalar.asin(q[0]),
     Op.ACOS: lambda q: scalar.acos(q[0]), Op.ATAN2: lambda q: scalar.atan2(q[0], q[1]),
     Op.SQRT: lambda q: scalar.sqrt(q[0]), Op.EXP: lambda q: scalar.exp(q[0]), Op.LOG: lambda q: scalar.log(q[0]),
+    Op.LOG1P: lambda q: scalar.log1p(q[0]), Op.TANH: lambda q: scalar.tanh(q[0]),
+    Op.HYPOT: lambda q: scalar.hypot(q[0], q[1]),
     Op.ABS: lambda q: abs(q[0]), Op.SIGN: lambda q: scalar.sign(q[0]), Op.MIN: lambda q: scalar.minimum(q[0], q[1]),
     Op.MAX: lambda q: scalar.maximum(q[0], q[1]), Op.LT: lambda q: sixd.where(q[0] < q[1], 1, 2),
     Op.LE: lambda q: sixd.where(q[0] <= q[1], 1, 2), Op.EQ: lambda q: sixd.where(q[0] == q[1], 1, 2),
@@ -104,3 +107,11 @@ def test_names_that_javascript_cannot_take(name):
         sixd.ScalarTypeError, match="an input is called .*, expected a valid JavaScript name that is not reserved"
     ):
         emit_js(trace(lambda x: x * 2.0, {name: ()}))
+
+
+@needs_node
+def test_functions_of_groups(rng):
+    """Exponentials and logarithms of rotations and poses, and elementary functions, next to the plain ones."""
+    rows = group_functions.arguments(rng, 8)
+    expected = [group_functions.all_of_them(row) for row in rows]
+    np.testing.assert_allclose(run(group_functions.program(name="q"), rows), expected, atol=1e-13)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+import group_functions
 import sixd
 from ptxas import assemble
 from samples import KINDS, OPERATIONAL, single_joint
@@ -100,6 +101,18 @@ def test_elementary_functions_need_no_library(op, kind, tmp_path):
     assert ".extern" not in ptx
     assert {word for word in ARITHMETIC.findall(ptx) if not ALLOWED.fullmatch(word)} == set()
     assemble(ptx, "sm_75", tmp_path)
+
+
+@fused
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_of_groups_have_the_bits_of_the_processor(dtype, rng):
+    """Exponentials, logarithms, lengths and the like in a user's function."""
+    shapes = {"x": (group_functions.SIZE,)}
+    kernel = sixd.compile(group_functions.all_of_them, sixd.zoo.pendulum(), shapes=shapes, dtype=dtype)
+    x = group_functions.arguments(rng, 70).astype(dtype)
+    x[::10] *= 1e30
+    (found,), _ = emulate(group_functions.program(dtype), dtype, [x])
+    np.testing.assert_array_equal(found, kernel(x))
 
 
 @fused

@@ -29,11 +29,13 @@ WIDE = np.finfo(np.longdouble).nmant >= 63
 SAMPLES = 40_000 if WIDE else 500
 
 NUMPY = {Op.SIN: np.sin, Op.COS: np.cos, Op.TAN: np.tan, Op.ASIN: np.arcsin, Op.ACOS: np.arccos, Op.ATAN2: np.arctan2,
-         Op.EXP: np.exp, Op.LOG: np.log, Op.SQRT: np.sqrt, Op.ABS: np.abs, Op.SIGN: np.sign, Op.MIN: np.minimum,
+         Op.EXP: np.exp, Op.LOG: np.log, Op.LOG1P: np.log1p, Op.TANH: np.tanh, Op.HYPOT: np.hypot, Op.SQRT: np.sqrt, Op.ABS: np.abs, Op.SIGN: np.sign, Op.MIN: np.minimum,
          Op.MAX: np.maximum}  # fmt: skip
-# largest errors seen in some million samples of each range [ulp]: 1.55, 1.55, 1.28, 1.13, 1.09, 0.78, 0.93, 0.83;
+# largest errors seen in some million samples of each range [ulp]: 1.55, 1.55, 1.28, 1.13, 1.09, 0.78, 0.93, 0.83, 0.83,
+# 1.57, 0.99;
 # those of sine and cosine are of all float32, float64 reaches 1.51 and 1.49
-BOUND = {Op.SIN: 1.6, Op.COS: 1.6, Op.TAN: 1.4, Op.ASIN: 1.2, Op.ACOS: 1.2, Op.ATAN2: 0.9, Op.EXP: 1.0, Op.LOG: 0.9}
+BOUND = {Op.SIN: 1.6, Op.COS: 1.6, Op.TAN: 1.4, Op.ASIN: 1.2, Op.ACOS: 1.2, Op.ATAN2: 0.9, Op.EXP: 1.0, Op.LOG: 0.9,
+         Op.LOG1P: 0.9, Op.TANH: 1.7, Op.HYPOT: 1.05}  # fmt: skip
 ANGLES = (Op.SIN, Op.COS, Op.TAN)
 LARGEST_ANGLE = {"double": 2.0**42, "float": 2.0**17}
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 5e-324, -5e-324, 3e38, -3e38,
@@ -154,6 +156,12 @@ def samples(op, kind, rng):
             (abs(sized(rng, tiny, huge)),),
             (abs(sized(rng, lost, 10 * tiny)),),
         ]
+    if op is Op.TANH:
+        return [(spread(-0.6, 0.6),), (spread(-25, 25),), (spread(0.54, 0.56),), (sized(rng, tiny, 1e3),)]
+    if op is Op.LOG1P:
+        return [
+            (spread(-1, 1),), (sized(rng, tiny, 0.9),), (abs(sized(rng, tiny, huge)),), (abs(sized(rng, 1e-16, 0.6)) - 1,),
+        ]  # fmt: skip
     x = sized(rng, 0.1, 10)
     return [(spread(-1, 1), spread(-1, 1)), (x * spread(0.4, 2.2), x), (x * (1 + sized(rng, 1e-16, 0.1)), x),
             (sized(rng, 1e-20, 1), x), (sized(rng, tiny, huge), sized(rng, tiny, huge)),
@@ -273,13 +281,14 @@ def test_lanes_do_not_see_each_other(op, kind, rng):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
 def test_without_fused_multiply_add(op, kind, rng):
-    """Old processors: libm gives the result, within one unit; nothing but the context's functions is called."""
+    """Old processors: libm gives the result, within one unit (glibc's tanh two); nothing but the context's functions is
+    called."""
     args = every_sample(op, kind, rng)
     results = [compiled(op, kind, lanes, cpu="x86-64", has_fma=False)(*args) for lanes in (1, 4)]
     assert np.array_equal(*map(bits, results))
     if op in BOUND:
         fine = np.isfinite([results[0], *args]).all(axis=0) & (results[0] != 0) & (args[0] != 0)
-        assert errors(op, kind, results[0][fine], *(x[fine] for x in args)).max() < 1
+        assert errors(op, kind, results[0][fine], *(x[fine] for x in args)).max() < (2.2 if op is Op.TANH else 1)
 
 
 @pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="reads instructions of another kind")
@@ -290,7 +299,7 @@ def test_no_function_is_called_by_name(cpu):
     for op, kind, lanes in itertools.product(FUNCTIONS, KINDS, (1, 8)):
         text = target.emit_assembly(llvm.parse_assembly(source(op, kind, lanes, cpu != "x86-64")))
         called = set(re.findall(r"\b(?:callq?|jmp)\s+([A-Za-z_]\w*)", text))
-        own = {f"{name}_{Type(k, lanes).suffix}" for name in (op.word, "angle") for k in KINDS}
-        assert called <= own | {f"rare_{name}" for name in (op.word, "angle")}
+        own = {f"{name}_{Type(k, lanes).suffix}" for name in (op.word, "angle", "log") for k in KINDS}
+        assert called <= own | {f"rare_{name}" for name in (op.word, "angle", "log")}
         seen |= called
     assert {"log_v8f64", "atan2_f64"} <= seen  # the module's own are called

@@ -646,7 +646,8 @@ TRACES = {
     "np.maximum": (lambda q: np.maximum(q, 0), "asked whether it is true"),
     "float": (lambda q: float(q[0]), "asked for a number"),
     "assignment": (assign, "assign: a traced value was asked for a number"),
-    "np.tanh": (lambda q: np.tanh(q), "sixd.spatial"),
+    "np.clip": (lambda q: np.clip(q, -1, 1), "np.clip.*sixd.spatial.minimum, maximum, clip"),
+    "np.arcsinh": (lambda q: np.arcsinh(q), "sixd.spatial"),
     "np.linalg": (lambda q: np.linalg.inv(np.eye(2) * q), "sixd.spatial"),
     "a power": (lambda q: q**1.5, "raised to 1.5"),
     "None": (lambda q: None, "NoneType"),
@@ -691,6 +692,8 @@ def test_numpys_functions_that_serve_all_the_same(rng):
     q = rng.uniform(0.1, 1, (4, 2))
     kernel = sixd.compile(lambda q: np.sin(q) + np.sqrt(q) * np.exp(np.abs(q)), ARM)
     assert_allclose(kernel(q), np.sin(q) + np.sqrt(q) * np.exp(q), rtol=1e-14)
+    kernel = sixd.compile(lambda q: np.tanh(q) + np.log1p(q) * np.hypot(q, q[::-1]), ARM)
+    assert_allclose(kernel(q), np.tanh(q) + np.log1p(q) * np.hypot(q, q[:, ::-1]), rtol=1e-14)
 
 
 def test_errors_of_ones_own_pass():

@@ -137,8 +137,8 @@ def test_errors_name_the_function_that_was_called():
 
 def test_public_functions_look_like_functions():
     spec = inspect.getfullargspec(sixd.pose)
-    assert (spec.args, spec.kwonlyargs) == (["model", "q", "frame"], ["out"])
-    assert sixd.pose.__kwdefaults__ == {"out": None}
+    assert (spec.args, spec.kwonlyargs) == (["model", "q", "frame"], ["relative_to", "out"])
+    assert sixd.pose.__kwdefaults__ == {"relative_to": "world", "out": None}
 
 
 def test_the_first_result_owns_its_data():

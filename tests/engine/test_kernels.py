@@ -33,7 +33,25 @@ from sixd.engine.functions import LIBRARY
 from sixd.model import memo
 from sixd.runtime.machine_code import Image, make_image
 from sixd.runtime.routine import Part, Routine
-from sixd.spatial import absolute, acos, asin, atan2, cos, exp, log, maximum, minimum, sign, sin, sqrt, tan, where
+from sixd.spatial import (
+    absolute,
+    acos,
+    asin,
+    atan2,
+    cos,
+    exp,
+    hypot,
+    log,
+    log1p,
+    maximum,
+    minimum,
+    sign,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+    where,
+)  # fmt: skip
 from sixd.spatial.dual import Dual
 from sixd.trace import Expr, Op, trace
 from sixd.trace import jacobian as derivative
@@ -217,7 +235,7 @@ def test_code_is_linked_on_linux():
 OPERATIONS = {
     Op.ADD: lambda x, y: x + y, Op.SUB: lambda x, y: x - y, Op.MUL: lambda x, y: x * y, Op.DIV: lambda x, y: x / y,
     Op.NEG: lambda x: -x, Op.SIN: sin, Op.COS: cos, Op.TAN: tan, Op.ASIN: asin, Op.ACOS: acos, Op.ATAN2: atan2,
-    Op.SQRT: sqrt, Op.EXP: exp, Op.LOG: log, Op.ABS: absolute, Op.SIGN: sign, Op.MIN: minimum, Op.MAX: maximum,
+    Op.SQRT: sqrt, Op.EXP: exp, Op.LOG: log, Op.LOG1P: log1p, Op.TANH: tanh, Op.HYPOT: hypot, Op.ABS: absolute, Op.SIGN: sign, Op.MIN: minimum, Op.MAX: maximum,
     Op.LT: lambda x, y: where(x < y, 1.0, 2.0), Op.LE: lambda x, y: where(x <= y, 1.0, 2.0),
     Op.EQ: lambda x, y: where(x == y, 1.0, 2.0), Op.NOT: lambda x, y: where(x != y, 1.0, 2.0),
     Op.AND: lambda x, y: where((x < y) & (x < 1), x, y), Op.OR: lambda x, y: where((x < y) | (y < 0), x, y),

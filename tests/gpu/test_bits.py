@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import group_functions
 import sixd
 from samples import KINDS, OPERATIONAL, single_joint
 from sixd.engine.functions import LIBRARY
@@ -75,3 +76,15 @@ def test_constrained_systems(name, make, dtype, rng):
 def test_large_robots(name, kinds, dtype, rng):
     """Their code is compact: sine and cosine are called, tiles are copied by calls, operations come by visits."""
     check(sixd.zoo.random_tree(7, kinds=kinds, rounds=5), name, rng, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_functions_of_ones_own(dtype, rng):
+    """Exponentials, logarithms, lengths and the like, and their derivatives, in kernels."""
+    model, shapes = sixd.zoo.pendulum(), {"x": (group_functions.SIZE,)}
+    x, dx = group_functions.arguments(rng, ROWS).astype(dtype), rng.standard_normal((ROWS, group_functions.SIZE))
+    x[::10] *= 1e30
+    for make, given in ((sixd.compile, [x]), (sixd.jvp, [x, dx.astype(dtype)])):
+        both = [make(group_functions.all_of_them, model, shapes=shapes, dtype=dtype, target=t) for t in ("cpu", "cuda")]
+        found = both[1](*map(cupy.asarray, given))
+        assert np.array_equal(cupy.asnumpy(found), both[0](*given), equal_nan=True)

@@ -414,6 +414,51 @@ def test_paths_are_continuous():
     assert ik(arm, "tool", T[:1], path=True, q0=a).q.shape == (1, 7)
 
 
+def test_paths_near_a_posture():
+    """Each pose has the solution nearest to the posture, continuously; a closed path then closes in q, too."""
+    arm = sixd.zoo.panda_arm()
+    q = np.array([0, -0.4, 0, -2.0, 0, 1.8, 0.8])
+    turn = np.linspace(0, 2 * np.pi, 100)
+    circle = np.tile(sixd.pose(arm, q, "tool"), (100, 1, 1))
+    circle[:, 1, 3] += 0.15 * np.sin(turn)
+    circle[:, 2, 3] -= 0.15 * (1 - np.cos(turn))
+    posture = q + np.array([0.3, 0, 0, 0, 0, 0, 0])
+    plain, found = (ik(arm, "tool", circle, q0=q, path=True, **more) for more in ({}, {"posture": posture}))
+    assert found.success.all()
+    assert np.abs(sixd.pose(arm, found.q, "tool") - circle).max() < 2e-6  # tol
+    assert np.abs(np.diff(found.q, axis=0)).max() < 0.05
+    away = [np.linalg.norm(x.q - posture, axis=1) for x in (plain, found)]
+    assert (away[1] <= away[0] + 1e-9).all()
+    null = [np.linalg.svd(sixd.jacobian(arm, x, "tool"))[2][-1] for x in found.q]
+    assert max(abs(n @ (x - posture)) for n, x in zip(null, found.q, strict=True)) < 1e-5  # to tol
+    np.testing.assert_allclose(found.q[-1], found.q[0], atol=1e-5)  # to tol
+    assert np.abs(plain.q[-1] - plain.q[0]).max() > 0.05
+    # a batch, poses that are not numbers or out of reach, without q0
+    nan, far = circle.copy(), circle.copy()
+    nan[50], far[50:55, 0, 3] = np.nan, 3.0
+    together = ik(arm, "tool", np.stack([circle, nan, far]), posture=posture, path=True)
+    assert together.success.sum(axis=1)[:2].tolist() == [100, 99]
+    assert together.success[2, :50].all()
+    assert together.success[2, 60:].all()  # found again after some poses
+    assert np.isnan(together.q).any(axis=-1).sum(axis=1).tolist() == [0, 1, 0]
+    np.testing.assert_array_equal(together.q[0], ik(arm, "tool", circle, posture=posture, path=True).q)
+    np.testing.assert_allclose(together.q[0], found.q, atol=1e-5)  # to tol
+    assert ik(arm, "tool", circle[:0], posture=posture, path=True).q.shape == (0, 7)
+
+
+def test_a_path_near_a_posture_goes_as_far_as_one_without():
+    """Where the nearest solutions end at a limit, the path without the posture is kept; mimic joints hold on it."""
+    arm = sixd.zoo.panda_arm()
+    s = np.linspace(0, 1, 40)[:, None]
+    ends = [arm.random_configuration(k, size=12)[:, None] for k in (5, 6)]
+    T = sixd.pose(arm, ends[0] + (ends[1] - ends[0]) * s * 0.6, "tool")
+    posture = (arm.lower + arm.upper) / 2
+    plain, found = (ik(arm, "tool", T, q0=ends[0][:, 0], path=True, **more) for more in ({}, {"posture": posture}))
+    assert (found.success.sum(axis=1) >= plain.success.sum(axis=1)).all()
+    nearer = [np.linalg.norm(x.q - posture, axis=-1).mean() for x in (found, plain)]
+    assert nearer[0] < 0.9 * nearer[1]
+
+
 def test_other_targets():
     """Directions, points to look at, the centre of mass, one hand relative to the other."""
     arm = sixd.zoo.panda_arm()
@@ -514,7 +559,6 @@ def test_weights():
         ({"seed": -1}, sixd.ScalarTypeError, "seed is -1"),
         ({"path": 1}, sixd.ScalarTypeError, "path"),
         ({"path": True}, sixd.ShapeError, "no leading dimension"),
-        ({"path": True, "posture": np.zeros(7)}, sixd.ScalarTypeError, "posture and path"),
     ],
 )
 def test_errors(change, error, words):

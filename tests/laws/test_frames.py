@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from numpy.testing import assert_allclose
 
 import sixd
+from c_compiler import build, needs_cc, pointer
 from peers import pin
 from robots import FIVE, ByName, pinocchio_model, quiet_load
 from samples import states, trees
@@ -137,3 +139,68 @@ def test_operational_inertia(rng):
         assert_allclose(Lam, Lam.T)
     with pytest.raises(sixd.SingularError, match="'link3' cannot move in all six directions"):
         sixd.operational_inertia(model, q, "link3")
+
+
+# relative to another frame ----------------------------------------------------------------------------
+
+
+@each_tree
+def test_relative_poses_compose(model, rng):
+    """T_RF = T_WR⁻¹ T_WF for frames on any two bodies, batches and both ways; in the world it is the plain pose."""
+    q = np.array([q for q, _, _ in states(model, rng)])
+    frames = ["world", "frame2", f"frame{model.nb}", model.body_names[0]]
+    in_world = {name: sixd.pose(model, q, name) for name in frames}
+    for a in frames[1:]:
+        for b in frames:
+            T = sixd.pose(model, q, a, relative_to=b)
+            assert_allclose(in_world[b] @ T, in_world[a], atol=1e-11)  # some metres from the world's origin
+            assert_allclose(sixd.pose(model, q, b, relative_to=a) @ T, np.eye(4) + 0 * T, atol=1e-11)
+        assert np.array_equal(sixd.pose(model, q, a, relative_to="world"), in_world[a])
+
+
+def test_joints_that_carry_both_frames_change_nothing(rng):
+    """The pose between two links depends on the joints between them alone, to the last bit."""
+    arm = sixd.zoo.panda_arm()
+    q = arm.random_configuration(rng)
+    T = sixd.pose(arm, q, "tool", relative_to="link4")
+    q[:4] += 1.0
+    assert np.array_equal(sixd.pose(arm, q, "tool", relative_to="link4"), T)
+    q[5] += 1.0
+    assert not np.allclose(sixd.pose(arm, q, "tool", relative_to="link4"), T)
+
+
+@pytest.mark.one_target
+def test_relative_poses_in_all_forms():
+    """Kernels, functions of one's own, C, symbols, equations and reduced models; frames of one name do not mix."""
+    arm = sixd.zoo.planar(2).with_frame("base", "world", sixd.placement((1, 2, 0), (0, 0, 0.3)))
+    first, last = arm.body_names
+    q, frames = np.array([0.3, -0.7]), {"frame": last, "relative_to": "base"}
+    T = sixd.pose(arm, q, **frames)
+    assert_allclose(T, np.linalg.inv(arm.frames["base"].pose) @ sixd.pose(arm, q, last), atol=1e-15)
+    assert np.array_equal(sixd.compile(sixd.pose, arm, **frames)(q), T)
+    assert_allclose(sixd.compile(lambda q, model: sixd.pose(model, q, **frames), arm)(q), T, atol=1e-15)
+    dq = np.array([1.0, -0.5])
+    slope = np.linalg.inv(arm.frames["base"].pose) @ sixd.jvp(sixd.pose, arm, frame=last)(q, dq)
+    assert_allclose(sixd.jvp(sixd.pose, arm, **frames)(q, dq), slope, atol=1e-15)
+    moved = sixd.zoo.planar(2).with_frame("base", "world", sixd.placement((5, 2, 0)))
+    assert_allclose(sixd.pose(moved, q, **frames)[:3, 3], sixd.pose(arm, q, last)[:3, 3] - [5, 2, 0], atol=1e-15)
+    symbols = np.array(sp.symbols("a b"))
+    between = sixd.pose(sixd.zoo.planar(2), symbols, last, relative_to=first)
+    assert symbols[0] not in sp.Matrix(between).free_symbols
+    assert sp.simplify(sp.Matrix(between)[0, 0] - sp.cos(symbols[1])) == 0
+    equations = sixd.equations(sixd.zoo.planar(2))
+    assert sp.Matrix(equations.pose(last, relative_to=first)).free_symbols == {equations.q[1]}
+    hand = arm.with_constraints(sixd.Mimic(arm.joint_names[1], arm.joint_names[0], 2.0)).reduce()
+    assert_allclose(sixd.pose(hand, [0.3], **frames), sixd.pose(arm, [0.3, 0.6], **frames), atol=1e-15)
+    with pytest.raises(sixd.UnknownNameError, match="pose: relative_to: model .*: no frame named 'bass'. Did you mean"):
+        sixd.pose(arm, q, last, relative_to="bass")
+
+
+@needs_cc
+@pytest.mark.one_target
+def test_relative_pose_in_c(tmp_path):
+    arm = sixd.zoo.panda_arm()
+    q, T = arm.random_configuration(0), np.zeros((4, 4))
+    code = sixd.export_c(sixd.pose, arm, frame="tool", relative_to="link2")
+    build(code, tmp_path)(pointer(q), pointer(T))
+    assert_allclose(T, sixd.pose(arm, q, "tool", relative_to="link2"), atol=1e-14)

@@ -42,6 +42,9 @@ def test_indices_and_names(builder):
         model.body_index("nobody")
     with pytest.raises(sixd.UnknownNameError, match="no frame named 'tp'. Did you mean 'tip'?"):
         sixd.pose(model, [0, 0], "tp")
+    named = "There are: 'world', 'upper', 'lower', 'tip', 'joint:shoulder', 'joint:elbow'."
+    with pytest.raises(sixd.UnknownNameError, match=f"no frame named 'zzz'. {named}"):
+        sixd.pose(model, [0, 0], "zzz")
 
 
 @pytest.mark.parametrize(

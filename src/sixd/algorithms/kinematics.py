@@ -6,6 +6,7 @@ these accelerations includes gravity.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -75,18 +76,25 @@ def path(model: Model, body: int) -> tuple[int, ...]:
     return tuple(reversed(model.tree.ancestors(body)))
 
 
-def frame_transform(model: Model, q: Array, frame: str) -> Array:
-    """X_FW (6, 6): from the world to the frame."""
+def frame_transform(model: Model, q: Array, frame: str, above: Collection[int] = ()) -> Array:
+    """X_FW (6, 6): from the world to the frame; or from the first body on its path that is in ``above``."""
     f = model.frame(frame, "pose")
     X_FW = transform_from_pose(f.pose)
     for i in path(model, f.body):
+        if i in above:
+            break
         X_FW = X_FW @ (model.joints[i].transform(q[model.iq[i]]) @ model.X_tree[i])
     return X_FW
 
 
-def pose(model: Model, q: Array, frame: str) -> Array:
-    """T_WF (4, 4): the pose of the frame in the world."""
-    return pose_from_transform(frame_transform(model, q, frame))
+def pose(model: Model, q: Array, frame: str, *, relative_to: str = "world") -> Array:
+    """T_RF (4, 4): the pose of the frame in another one, by the joints between the two."""
+    if relative_to == "world":
+        return pose_from_transform(frame_transform(model, q, frame))
+    paths = [path(model, model.frame(name, "pose").body) for name in (frame, relative_to)]
+    common = set(paths[0]).intersection(paths[1])  # bodies that carry both: their joints change nothing
+    X_FA, X_RA = (frame_transform(model, q, name, common) for name in (frame, relative_to))
+    return pose_from_transform(X_FA @ inverse_transform(X_RA))
 
 
 def body_poses(model: Model, q: Array) -> Array:

@@ -24,8 +24,12 @@ from sixd.spatial.scalar import Array, require_scalars
 
 
 @public(kinematics.pose)
-def pose(model: System, q: Any, frame: str, *, out: Any = None) -> Array:
-    """T_WF (…, 4, 4): the pose of a frame in the world, translation [m]; ``model.frame_names`` lists the frames."""
+def pose(model: System, q: Any, frame: str, *, relative_to: str = "world", out: Any = None) -> Array:
+    """T_WF (…, 4, 4): the pose of a frame in the world, translation [m]; ``model.frame_names`` lists the frames.
+
+    With ``relative_to="base"`` T_BF: the pose in the coordinates of that frame, which depends only on the joints
+    between the two.
+    """
 
 
 @public(kinematics.body_poses)

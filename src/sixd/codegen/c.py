@@ -30,7 +30,8 @@ C_EXPR: dict[Op, str] = {
     Op.ADD: "{0} + {1}", Op.SUB: "{0} - {1}", Op.MUL: "{0} * {1}", Op.DIV: "{0} / {1}", Op.NEG: "-{0}",
     Op.SIN: "sin{f}({0})", Op.COS: "cos{f}({0})", Op.TAN: "tan{f}({0})", Op.ASIN: "asin{f}({0})",
     Op.ACOS: "acos{f}({0})", Op.ATAN2: "atan2{f}({0}, {1})", Op.SQRT: "sqrt{f}({0})", Op.EXP: "exp{f}({0})",
-    Op.LOG: "log{f}({0})", Op.ABS: "fabs{f}({0})",
+    Op.LOG: "log{f}({0})", Op.LOG1P: "log1p{f}({0})", Op.TANH: "tanh{f}({0})", Op.HYPOT: "hypot{f}({0}, {1})",
+    Op.ABS: "fabs{f}({0})",
     # NaN is passed on, as in NumPy; C's own fmin and fmax would drop it
     Op.SIGN: "{0} > 0 ? 1 : {0} < 0 ? -1 : {0} == 0 ? 0 : {0}",
     Op.MIN: "({0} <= {1} || {0} != {0}) ? {0} : {1}", Op.MAX: "({0} >= {1} || {0} != {0}) ? {0} : {1}",

@@ -15,7 +15,8 @@ from sixd.trace import Op, Program, Slot, check
 JS_EXPR: dict[Op, str] = C_EXPR | {
     Op.SIN: "Math.sin({0})", Op.COS: "Math.cos({0})", Op.TAN: "Math.tan({0})", Op.ASIN: "Math.asin({0})",
     Op.ACOS: "Math.acos({0})", Op.ATAN2: "Math.atan2({0}, {1})", Op.SQRT: "Math.sqrt({0})", Op.EXP: "Math.exp({0})",
-    Op.LOG: "Math.log({0})", Op.ABS: "Math.abs({0})",
+    Op.LOG: "Math.log({0})", Op.LOG1P: "Math.log1p({0})", Op.TANH: "Math.tanh({0})", Op.HYPOT: "Math.hypot({0}, {1})",
+    Op.ABS: "Math.abs({0})",
 }  # fmt: skip
 _WORDS = """await break case catch class const continue debugger default delete do else enum export extends
     false finally for function if implements import in instanceof interface let new null package private

@@ -310,7 +310,7 @@ def _choices_key(model: System, request: Request) -> str:
     """The choices as text that does not depend on names."""
     words: list[Any] = [request.force, sorted(request.function.shapes.items()), request.arrays]
     for name, value in zip(request.function.choices, request.choices, strict=True):
-        if name == "frame":
+        if name in ("frame", "relative_to"):
             frames = [(model.frame(label), rows) for label, rows in parts_of(value)]
             words += [(frame.body, [float(x).hex() for x in frame.pose.ravel()], rows) for frame, rows in frames]
         else:

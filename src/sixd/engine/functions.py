@@ -212,6 +212,10 @@ def _frame(where: str, system: System, value: Any) -> str:
     return str(value)
 
 
+def _other_frame(where: str, system: System, value: Any) -> str:
+    return _frame(f"{where}: relative_to", system, value)
+
+
 def _flag(where: str, system: System, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ScalarTypeError(f"{where}: packed is {value!r}, expected True or False.")
@@ -239,6 +243,7 @@ def _number(name: str, unit: str = "") -> Callable[[str, System, Any], float]:
 # the fixed arguments that a function of the library may have, with their checks
 CHOICES: dict[str, Callable[[str, System, Any], Any]] = {
     "frame": _frame,
+    "relative_to": _other_frame,
     "expressed_in": _word("expressed_in", "body", "aligned", "world"),
     "kind": _word("kind", "spatial", "classical"),
     "per": _word("per", "model", "body", "subtree"),

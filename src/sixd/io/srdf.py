@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError, unknown_name
 from sixd.io.xml import Element
-from sixd.model import Free, Joint, Mimic, Model, ModelBuilder, Planar
+from sixd.model import Free, Joint, Model, ModelBuilder, Planar
 from sixd.model.parts import Finding
 from sixd.spatial.scalar import Array
 
@@ -42,7 +41,7 @@ def add_srdf(model: Model, root: Element) -> Model:
         seen.add(name)
         values = _values(model, state, builder.notes)
         try:
-            builder.add_configuration(name, _with_followers(model, values))
+            builder.add_configuration(name, values)
         except ModelError as error:
             raise state.error(str(error)) from None
     for joint in root.find_all("virtual_joint"):
@@ -76,18 +75,6 @@ def _values(model: Model, state: Element, notes: list[Finding]) -> dict[str, Arr
         numbers = np.array(element.numbers("value", joint.nq))
         values[name] = numbers[_ORDERS[type(joint)]] if type(joint) in _ORDERS else numbers
     return values
-
-
-def _with_followers(model: Model, values: dict[str, Array]) -> dict[str, Any]:
-    """Return the coordinates with those of mimic joints, which group states leave out."""
-    relations = [c for c in model.constraints if isinstance(c, Mimic)]
-    found, before = dict(values), -1
-    while len(found) != before:  # a follower may be the source of another
-        before = len(found)
-        for c in relations:
-            if c.joint not in found and c.source in found:
-                found[c.joint] = c.map(found[c.source])
-    return found
 
 
 def _pair(model: Model, element: Element, notes: list[Finding]) -> tuple[str, str] | None:

@@ -71,6 +71,7 @@ def inverse_kinematics(
     limits : True for the model's, False for none, or (lower, upper), numbers or (nq,) each. They are hard bounds.
     weights : a number, or two (of metres, of radians), or {frame: weight}. 1 m counts as much as 1 rad unless given.
     posture : (…, nq): among all solutions near the one found, the one nearest to it. Also the first start without q0.
+        Of a path: one for all of its poses, (…) without the length; a closed path then closes in q, too.
     locked : names of joints that keep their values in q0, or {joint: value}.
     path : the last leading dimension of the targets is a path: each pose starts from the solution of the one before,
         so that q is as continuous as the targets. Without q0 a path that is lost on its way is tried again from other
@@ -115,8 +116,6 @@ def inverse_kinematics(
         )
     if not isinstance(path, (bool, np.bool_)):
         raise ScalarTypeError(f"{where}: path is {path!r}, expected True or False.")
-    if path and posture is not None:
-        raise ScalarTypeError(f"{where}: posture and path are given, expected one. A path may start at q0 instead.")
     seed = _seed(where, seed)
     rows = _read_rows(where, space, wanted, q0, posture, path)
     dtype = rows.dtype

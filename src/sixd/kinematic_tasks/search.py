@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -210,26 +210,44 @@ class Search:
         """The solutions of paths, targets (n, length, …): each pose from the solution of the one before.
 
         Where a path is lost, for another solution of its first pose may lead to its end, it is tried again from up to
-        ``tries`` starts; the one that goes farthest is kept.
+        ``tries`` starts; the one that goes farthest is kept. With a posture it is then followed once more, by the
+        solutions nearest to that.
         """
-        best = self._one_path(self.all(q, starts, restarts, first), targets)
+        plain = replace(self, posture=None)
+        best = plain._one_path(plain.all(q, starts, restarts, first), targets)
         for k in range(first, tries + first):
             lost = np.flatnonzero(~best.success.all(axis=1) & np.isfinite(best.residual).all(axis=1))
             if not len(lost):
                 break
-            part, own = self.part(lost), [x[lost] for x in targets]
+            part, own = plain.part(lost), [x[lost] for x in targets]
             start = np.array(q[lost])
             moving = list(self.code.moving)
             start[:, moving] = starts.nearest(k, part.targets)[:, moving]
             new = part._one_path(part.run(start), own)
             farther = new.success.sum(axis=1) > best.success[lost].sum(axis=1)
             _take(best, lost, new, farther)
+        if self.posture is not None and best.success[:, 0].any():
+            self._near_posture(plain, best, targets)
         return best
+
+    def _near_posture(self, plain: Search, best: Found, targets: list[Array]) -> None:
+        """Replace paths by those of the solutions nearest to the posture, unless these are lost earlier."""
+        rows = np.flatnonzero(best.success[:, 0])
+        part, own = self.part(rows), [x[rows] for x in targets]
+        first = Found(*(x[rows, 0] for x in best))._replace(iterations=np.zeros(len(rows), int))
+        part._to_posture(plain.part(rows), first)
+        new = part.part(np.arange(len(rows)), "posture")._one_path(first, own)
+        # where the nearest is not found, as at singular poses, one near it
+        short = np.nonzero(~new.success & np.isfinite(new.residual))
+        again = replace(plain, targets=[x[short] for x in own]).run(new.q[short])
+        _take(new, short, again, again.success)
+        _take(best, rows, new, new.success.sum(axis=1) >= best.success[rows].sum(axis=1))
 
     def _one_path(self, first: Found, targets: list[Array]) -> Found:
         code = compiled(self.problem, path=True)
         state = self._state(first.q)
-        found = code.rollout(np.ones(targets[0].shape[1]), [*state.values(), *self._shared(), *targets])
+        more = [] if self.posture is None else [self.posture]
+        found = code.rollout(np.ones(targets[0].shape[1]), [*state.values(), *self._shared(), *more, *targets])
         after = dict(zip(STATE, found, strict=True))
         iterations = after["count"].astype(int)
         iterations[:, 0] += first.iterations
@@ -243,8 +261,9 @@ def nothing(n: int, nq: int) -> Found:
     return Found(np.zeros((n, 0, nq)), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
 
 
-def _take(found: Found, rows: Array, new: Found, taken: Array) -> None:
-    """Replace rows of results by the new ones that are ``taken``; iterations add up."""
+def _take(found: Found, rows: Any, new: Found, taken: Array) -> None:
+    """Replace rows, by their indices, of results by the new ones that are ``taken``; iterations add up."""
     found.iterations[rows] += new.iterations
+    at = tuple(k[taken] for k in rows) if isinstance(rows, tuple) else rows[taken]
     for old, x in zip(found[:-1], new[:-1], strict=True):
-        old[rows[taken]] = x[taken]
+        old[at] = x[taken]

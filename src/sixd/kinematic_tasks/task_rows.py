@@ -18,8 +18,8 @@ from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import pose
 from sixd.algorithms.momentum import center_of_mass, centroidal_matrix
 from sixd.model.joints import Free, Joint, Spherical
-from sixd.model.joints.quaternion import log_coupling
 from sixd.model.system import System
+from sixd.spatial.exponential import log_coupling
 from sixd.spatial.rotation import EYE3, frame_along, quaternion_to_rotation, rotation_to_vector, skew
 from sixd.spatial.scalar import Array, Scalar, atan2, sin, sqrt, where
 

@@ -16,9 +16,10 @@ from sixd.errors import ModelError, ScalarTypeError, look_up
 from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import BUILT_IN, Fixed, Joint, has_constant_subspace, parameters_of, verify_joint
+from sixd.model.manifold import named_configuration
 from sixd.model.model import Model, joint_values, require_model
 from sixd.model.numbers import normalize_numbers
-from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Shape, Visual
+from sixd.model.parts import PER_Q, PER_V, PROPERTIES, Finding, Frame, Shape, Visual
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import compose
@@ -146,16 +147,10 @@ class ModelBuilder:
                 has_constant_subspace(joint)  # raises if S has no rate; the rest is verified with numbers
             else:
                 verify_joint(joint, name=joint_name)
-        low, high = validate.limits(where, joint, limits)
-        given = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness}
-        values = {key: validate.vector(f"{where}: {key}", value, joint.nv) for key, value in given.items()}
-        for key, value in (("effort", effort), ("velocity", velocity)):
-            values[f"{key}_limit"] = validate.vector(f"{where}: {key}", value, joint.nv, finite=False)
-        validate.check_springs(where, joint, values["stiffness"])
-        rest = joint.neutral() if rest is None else validate.coordinates(f"{where}: rest", joint, rest, spread=True)
+        given = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
+        values = validate.joint_properties(where, joint, dict(zip(PROPERTIES, given, strict=True)))
         body = MASSLESS if inertia is None else inertia.moved(link) if link_pose is not None else inertia
         number = len(self.entries)
-        values |= {"lower": low, "upper": high, "rest": rest}
         self.entries.append(Entry(name, base.body, joint, joint_name, base.pose, body, values))
         self.joint_numbers[joint_name] = number
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
@@ -192,7 +187,8 @@ class ModelBuilder:
         """Add a named configuration, for ``model.configuration(name)``; one of the same name is replaced.
 
         ``q`` holds the coordinates (nq,) of the joints added so far, or is a mapping such as ``{"elbow": 0.5}``. Joints
-        that it does not name, or that are added later, are in their neutral position.
+        that it does not name, or that are added later, are in their neutral position, mimic joints that follow a named
+        one where that puts them.
         """
         where = f"add_configuration {name!r}"
         if not isinstance(name, str) or not name:
@@ -202,13 +198,7 @@ class ModelBuilder:
             ends = np.cumsum([joint.nq for joint in joints.values()], dtype=int)
             values = validate.vector(f"{where}: q", q, int(ends[-1]) if len(ends) else 0, spread=False)
             q = dict(zip(joints, np.split(values, ends)[:-1], strict=True))
-        found: dict[str, Array] = {}
-        for joint_name, value in q.items():
-            joint = look_up(where, "joint", joint_name, joints)
-            found[joint_name] = validate.coordinates(
-                f"{where}: joint {joint_name!r}", joint, value, spread=joint.nq == 1
-            )
-        self.configurations[name] = found
+        self.configurations[name] = validate.named_coordinates(where, joints, q)
 
     def add_visual(
         self, parent: str, shape: Shape, placement: Any = None, *, color: Any = None, name: str = ""
@@ -240,7 +230,7 @@ class ModelBuilder:
             name: Frame(body_of[f.body], compose(pose_in[f.body], f.pose), f.parent) for name, f in self.frames.items()
         }
         visuals = [replace(v, body=body_of[v.body], pose=compose(pose_in[v.body], v.pose)) for v in self.visuals]
-        names = {e.joint_name for e in moving[1:]}
+        joints = {e.joint_name: e.joint for e in moving[1:]}
         values = {key: [np.zeros(0), *(e.values[key] for e in moving[1:])] for key in (*PER_Q, *PER_V)}
         model = Model(
             name=self.name,
@@ -252,10 +242,13 @@ class ModelBuilder:
             inertia=np.array([i.matrix for i in inertia]),
             gravity=self.gravity,
             frames=frames,
-            constraints=tuple(c for c in self.constraints if set(c.joints) <= names),
+            constraints=tuple(c for c in self.constraints if set(c.joints) <= joints.keys()),
             visuals=tuple(visuals),
             notes=tuple(self.notes),
-            configurations={name: _coordinates(moving[1:], values) for name, values in self.configurations.items()},
+            configurations={
+                name: named_configuration(joints, given, self.constraints).astype(float)
+                for name, given in self.configurations.items()
+            },
             disabled_collisions=tuple(self.disabled_collisions),
             **{key: np.concatenate(parts) for key, parts in values.items()},
         )
@@ -280,9 +273,3 @@ class ModelBuilder:
             raise ModelError(f"{where}: a body or frame of that name exists already. Names must differ.")
         if joint_name is not None and (joint_name in self.joint_numbers or f"joint:{joint_name}" in self.frames):
             raise ModelError(f"{where}: a joint named {joint_name!r} exists already. Give joint_name=….")
-
-
-def _coordinates(entries: list[Entry], values: Mapping[str, Array]) -> Array:
-    """Return the coordinates (nq,) of these entries' joints, neutral where ``values`` has none."""
-    parts = [values.get(e.joint_name, e.joint.neutral()) for e in entries]
-    return np.concatenate([np.zeros(0), *parts]).astype(float)

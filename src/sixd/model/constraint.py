@@ -7,7 +7,7 @@ numbers, exactly and for any scalar type. This module does not depend on the alg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -139,6 +139,18 @@ def renamed(c: Constraint, joint: Callable[[str], str], frame: Callable[[str], s
         changes = {name: joint(x) for name, x in own.items() if isinstance(x, str) and x in c.joints}
         changes |= {name: frame(x) for name, x in own.items() if isinstance(x, str) and x in c.frames}
     return replace(c, **changes) if changes else c  # type: ignore[type-var]
+
+
+def with_followers(values: Mapping[str, Any], constraints: Iterable[Constraint]) -> dict[str, Any]:
+    """Return the coordinates of joints by name, and those of the mimic joints that follow them and are not named."""
+    found, before = dict(values), -1
+    relations = [c for c in constraints if isinstance(c, Mimic)]
+    while len(found) != before:  # a follower may be the source of another
+        before = len(found)
+        for c in relations:
+            if c.source in found and c.joint not in found:
+                found[c.joint] = c.map(np.atleast_1d(np.asarray(found[c.source])))
+    return found
 
 
 def gather(system: System, q: Array, joints: tuple[str, ...]) -> Array:

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError
+from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, look_up, require_known
 from sixd.model import validate
 from sixd.model.builder import ModelBuilder
-from sixd.model.constraint import Constraint, Mimic, renamed
-from sixd.model.joints import Fixed
+from sixd.model.constraint import Constraint, renamed, with_followers
+from sixd.model.joints import Fixed, Free, Joint
 from sixd.model.model import Model
 from sixd.model.numbers import normalize_numbers
-from sixd.model.parts import Frame, Shape
+from sixd.model.parts import PROPERTIES, Frame, Shape
 from sixd.model.system import register
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, is_zero, require_scalars
@@ -35,7 +35,7 @@ def lock(model: Model, joints: Mapping[str, Any]) -> Model:
     if not isinstance(joints, Mapping):
         raise ScalarTypeError(f"lock: joints are {joints!r}, expected a mapping such as {{'elbow': 0.3}}.")
     builder = ModelBuilder.from_model(model)
-    joints = _with_followers(model, joints)
+    joints = with_followers(joints, model.constraints)
     for name, value in joints.items():
         i = model.joint_index(name)
         joint = model.joints[i]
@@ -54,17 +54,6 @@ def lock(model: Model, joints: Mapping[str, Any]) -> Model:
         builder.entries[i] = dataclasses.replace(entry, joint=Fixed(), placement=held)
     _drop_constraints(builder, set(joints), "lock")
     return builder.build()
-
-
-def _with_followers(model: Model, joints: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the locked joints and the mimic joints that follow them."""
-    held, before = dict(joints), -1
-    while len(held) != before:  # a follower may be the source of another
-        before = len(held)
-        for c in model.constraints:
-            if isinstance(c, Mimic) and c.source in held and c.joint not in held:
-                held[c.joint] = c.map(np.atleast_1d(np.asarray(held[c.source])))
-    return held
 
 
 @register
@@ -173,6 +162,59 @@ def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
     builder = ModelBuilder.from_model(model)
     builder.add_frame(name, parent, placement)
     return normalize_numbers(dataclasses.replace(model, frames=builder.frames))
+
+
+@register
+def with_joints(model: Model, joints: Any, values: Mapping[str, Any]) -> Model:
+    """See ``Model.with_joints``."""
+    where, example = "with_joints", "{'friction': 0.2}"
+    given: dict[str, dict[str, Any]] = {name: {} for name in model.joint_names}
+    for key, value in values.items():
+        for name, x in _each_joint(f"{where}: {key}", model, key, value):
+            look_up(f"{where}: {key}", "joint", name, given)[key] = x
+    if joints is not None and not isinstance(joints, Mapping):
+        raise ScalarTypeError(f"{where}: joints is {joints!r}, expected a mapping such as {{'elbow': {example}}}.")
+    for name, own in (joints or {}).items():
+        known = look_up(where, "joint", name, given)
+        if not isinstance(own, Mapping):
+            raise ScalarTypeError(f"{where}: joint {name!r} is {own!r}, expected a mapping such as {example}.")
+        for key in own:
+            require_known(f"{where}: joint {name!r}", "property", key, PROPERTIES)
+        known |= own
+    builder, before = ModelBuilder.from_model(model), set(validate.property_findings(model))
+    for i, (name, own) in enumerate(given.items(), start=1):
+        entry = builder.entries[i]
+        new = validate.joint_properties(f"{where}: joint {name!r}", entry.joint, own)
+        builder.entries[i] = dataclasses.replace(entry, values={**entry.values, **new})
+    changed = builder.build()
+    for found in validate.property_findings(changed):
+        if found not in before and found.code in ("limits", "negative-property"):
+            raise ModelError(f"{where}: joint {found.where!r}: {found.message}.")
+    return changed
+
+
+def _each_joint(where: str, model: Model, key: str, value: Any) -> Iterable[tuple[str, Any]]:
+    """Return joints and their values for a property of all: a number, an array of the whole model, or a mapping."""
+    if value is None or isinstance(value, Mapping):
+        return (value or {}).items()
+    per_q = key in ("limits", "rest")
+    size, cuts = (model.nq, model.iq) if per_q else (model.nv, model.iv)
+    parts = validate.pair(where, value) if key == "limits" else (value,)
+    require_scalars(where, *parts)
+    whole = [np.asarray(x) for x in parts]
+    for x in whole:
+        if x.shape not in ((), (size,)):
+            wanted = f"a number, an array ({size},), or a mapping such as {{{model.joint_names[0]!r}: …}}"
+            raise ShapeError(f"{where} has shape {x.shape}, expected {wanted}.")
+    found: list[tuple[str, Any]] = []
+    for name, joint, cut in zip(model.joint_names, model.joints[1:], cuts[1:], strict=True):
+        own = [x[cut] if x.ndim else x[()] for x in whole]
+        skipped = type(joint).integrate is not Joint.integrate if per_q else isinstance(joint, Free)
+        if any(x.ndim for x in whole) or not skipped:
+            found.append((name, own if key == "limits" else own[0]))
+    if not found:
+        raise ModelError(f"{where} is for all joints, and {model.name!r} has none but free ones. Name the joint.")
+    return found
 
 
 @register

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SingularError
+from sixd.model.constraint import Constraint, with_followers
 from sixd.model.joints import Free, Joint, Spherical
-from sixd.spatial.scalar import Array, symbols_in
+from sixd.spatial.scalar import Array, exact, symbols_in
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
@@ -52,6 +53,15 @@ def draw_arguments(rng: Any, size: Any) -> tuple[np.random.Generator, tuple[int,
             f"random_configuration: size is {size!r}, expected a whole number of at least 0, or a tuple of them."
         )
     return generator, tuple(map(int, sizes))
+
+
+def named_configuration(
+    joints: Mapping[str, Joint], values: Mapping[str, Array], constraints: Iterable[Constraint]
+) -> Array:
+    """The configuration (nq,) of these joints: coordinates by name, mimic joints following; the others are neutral."""
+    values = with_followers(values, constraints)
+    q = np.concatenate([np.zeros(0), *(values.get(name, joint.neutral()) for name, joint in joints.items())])
+    return exact(q) if q.dtype == object else q
 
 
 def integrate_row(model: Model, q: Array, dq: Array) -> Array:

@@ -20,7 +20,7 @@ from sixd.errors import ScalarTypeError, look_up, unknown_name
 from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import PER_Q, PER_V, Finding, Frame, Frames, JointRecord, Shape, Visual
+from sixd.model.parts import PER_Q, PER_V, PROPERTIES, Finding, Frame, Frames, JointRecord, Shape, Visual
 from sixd.model.sparsity import expand_parent
 from sixd.model.system import System, library
 from sixd.model.tree import Tree
@@ -63,10 +63,8 @@ class Model(System):
     disabled_collisions: tuple[tuple[str, str], ...] = ()  # pairs of frames whose bodies may touch, of an SRDF file
 
     def __post_init__(self) -> None:
-        for f in dataclasses.fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, np.ndarray):
-                object.__setattr__(self, f.name, _read_only(value))
+        for name, array in validate.model_arrays(self).items():
+            object.__setattr__(self, name, _read_only(array))
         object.__setattr__(self, "parent", Parents(self.parent))
         object.__setattr__(self, "frames", Frames(dict(self.frames), self.body_names))
         named = {name: _read_only(q) for name, q in self.configurations.items()}
@@ -170,10 +168,18 @@ class Model(System):
         """Names of the configurations that came with the model, such as the keyframes of an MJCF file."""
         return tuple(self.configurations)
 
-    def configuration(self, name: str) -> Array:
-        """Return a copy of the configuration (nq,) of that name."""
+    def configuration(self, name: str | Mapping[str, Any]) -> Array:
+        """Return a copy of the configuration (nq,) of that name, or the one of coordinates by names of joints.
+
+        ``model.configuration({"elbow": 0.3})`` [rad, m]; a joint of several coordinates takes an array. Joints that are
+        not named are neutral, mimic joints that follow a named one are where that puts them.
+        """
         where = f"configuration: model {self.name!r}"
-        return look_up(where, "configuration", name, self.configurations).copy()
+        if not isinstance(name, Mapping):
+            return look_up(where, "configuration", name, self.configurations).copy()
+        joints = dict(zip(self.joint_names, self.joints[1:], strict=True))
+        values = validate.named_coordinates(where, joints, name)
+        return manifold.named_configuration(joints, values, self.constraints)
 
     def joint(self, name: str) -> JointRecord:
         """Return the joint of that name with its bodies, limits and passive properties."""
@@ -292,6 +298,39 @@ class Model(System):
         """Return the model with a named frame added at ``placement`` (4, 4) in the frame of a body or another one."""
         return library("with_frame")(self, name, parent, placement)
 
+    def with_joints(
+        self,
+        joints: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        limits: Any = None,
+        damping: Any = None,
+        friction: Any = None,
+        armature: Any = None,
+        stiffness: Any = None,
+        rest: Any = None,
+        effort: Any = None,
+        velocity: Any = None,
+    ) -> Model:
+        """Return the model with other limits and passive properties of its joints; what is not given stays.
+
+        ``model.with_joints({"elbow": {"limits": (-1, 1), "friction": 0.2}}, damping=0.05)``: by name, in terms of the
+        arguments below, or for all joints; what is given by name counts more.
+
+        Parameters
+        ----------
+        limits : (lower, upper) of q [rad, m]; (-inf, inf) for none.
+        damping, friction : viscous [N m s/rad, N s/m] and Coulomb [N m, N], at least 0.
+        armature : [kg m², kg], at least 0.
+        stiffness, rest : of springs [N m/rad, N/m], at least 0, and where they are at rest [rad, m].
+        effort, velocity : the largest force [N m, N] and speed [rad/s, m/s].
+
+        Each is a number, an array of a joint's freedoms (of its coordinates for limits and rest), for all joints an
+        array (nv,) or (nq,), or a mapping of joints to values. A number for all joints leaves free joints as they are,
+        and limits and rest those of spherical ones.
+        """
+        given = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
+        return library("with_joints")(self, joints, dict(zip(PROPERTIES, given, strict=True)))
+
     def with_payload(
         self, name: str, frame: str, inertia: Inertia, *, placement: Any = None, shapes: Iterable[Shape] = ()
     ) -> Model:
@@ -343,7 +382,7 @@ def joint_values(model: Model, i: int) -> dict[str, Array]:
 
 
 def _read_only(array: Array) -> Array:
-    array = array.view()
+    array = np.asarray(array).view()
     array.flags.writeable = False
     return array
 

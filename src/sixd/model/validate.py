@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, look_up
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import Free, Joint, Spherical
-from sixd.model.parts import PER_V, Finding
+from sixd.model.parts import PER_Q, PER_V, Finding
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, require_scalars
 
@@ -49,6 +49,32 @@ def coordinates(what: str, joint: Joint, value: Any, *, spread: bool) -> Array:
     return q
 
 
+def named_coordinates(where: str, joints: Mapping[str, Joint], given: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the coordinates of joints given by name, each (nq,) of its joint."""
+    found: dict[str, Array] = {}
+    for name, value in given.items():
+        joint = look_up(where, "joint", name, joints)
+        found[name] = coordinates(f"{where}: joint {name!r}", joint, value, spread=joint.nq == 1)
+    return found
+
+
+def joint_properties(where: str, joint: Joint, given: Mapping[str, Any]) -> dict[str, Array]:
+    """Return properties of a joint, by their names in ``PROPERTIES``, as arrays by the names of a model's fields."""
+    found: dict[str, Array] = {}
+    for key, value in given.items():
+        if key == "limits":
+            found["lower"], found["upper"] = limits(where, joint, value)
+        elif key == "rest":
+            rest = joint.neutral() if value is None else coordinates(f"{where}: rest", joint, value, spread=True)
+            found["rest"] = rest
+        else:
+            bound = key in ("effort", "velocity")
+            found[f"{key}_limit" if bound else key] = vector(f"{where}: {key}", value, joint.nv, finite=not bound)
+    if "stiffness" in found:
+        check_springs(where, joint, found["stiffness"])
+    return found
+
+
 def require_inertia(where: str, inertia: object) -> None:
     """Raise unless ``inertia`` is an Inertia."""
     if not isinstance(inertia, Inertia):
@@ -75,12 +101,16 @@ def pose(what: str, value: Any) -> Array:
 
 def limits(where: str, joint: Joint, value: Any) -> tuple[Array, Array]:
     """Return (lower, upper), each (nq,); infinite if ``value`` is None."""
-    if value is None:
-        value = (-np.inf, np.inf)
-    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 2:
-        raise ModelError(f"{where}: limits are {value!r}, expected (lower, upper).")
-    low, high = (vector(f"{where}: limits", x, joint.nq, finite=False) for x in value)
+    both = (-np.inf, np.inf) if value is None else pair(f"{where}: limits", value)
+    low, high = (vector(f"{where}: limits", x, joint.nq, finite=False) for x in both)
     return low, high
+
+
+def pair(what: str, value: Any) -> tuple[Any, Any]:
+    """Return ``value`` as (lower, upper)."""
+    if not isinstance(value, (tuple, list, np.ndarray)) or getattr(value, "shape", None) == () or len(value) != 2:
+        raise ModelError(f"{what} are {value!r}, expected (lower, upper).")
+    return value[0], value[1]
 
 
 def check_springs(where: str, joint: Joint, stiffness: Array) -> None:
@@ -110,6 +140,24 @@ def check_mimic(mimic: Mimic, others: Iterable[Constraint], joints: Mapping[str,
         name = source[name]
     if name == mimic.joint:
         raise ModelError(f"{where}, which follows {mimic.joint!r} itself, expected no circle. Leave one relation out.")
+
+
+def model_arrays(model: Model) -> dict[str, Array]:
+    """Return the arrays of a model by the names of its fields; raise unless all fields fit its joints."""
+    n = len(model.joints)
+    for name, length in {"parent": n, "body_names": n - 1, "joint_names": n - 1}.items():
+        if len(getattr(model, name)) != length:
+            raise ShapeError(f"Model: {name} has {len(getattr(model, name))} entries, expected {length}.")
+    shapes = {"placement": (n, 4, 4), "inertia": (n, 6, 6), "gravity": (3,)}
+    shapes |= dict.fromkeys(PER_Q, (model.nq,)) | dict.fromkeys(PER_V, (model.nv,))
+    arrays = {name: np.asarray(getattr(model, name)) for name in shapes}
+    given = [(name, arrays[name], shape) for name, shape in shapes.items()]
+    given += [(f"configuration {name!r}", np.asarray(q), (model.nq,)) for name, q in model.configurations.items()]
+    for name, array, shape in given:
+        if array.shape != shape or array.dtype.kind not in "fiuO":
+            hint = " See model.with_joints." if name in (*PER_Q, *PER_V) else ""
+            raise ShapeError(f"Model: {name} has shape {array.shape} of {array.dtype}, expected numbers {shape}.{hint}")
+    return arrays
 
 
 # findings -----------------------------------------------------------------------------------------

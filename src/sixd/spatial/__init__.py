@@ -3,6 +3,7 @@
 Motion vectors are [ω; v], force vectors [n; f]. Independent of any robot model.
 """
 
+from sixd.spatial.exponential import adjoint, exp_se3, exp_so3, log_se3, log_so3, product_of_exponentials
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.motion_constraint import ConstrainedBody, constrained_body, force_subspace, relative_inertia
 from sixd.spatial.rotation import (
@@ -12,6 +13,7 @@ from sixd.spatial.rotation import (
     quaternion_from_vector,
     quaternion_multiply,
     quaternion_normalize,
+    quaternion_rate,
     quaternion_to_rotation,
     quaternion_to_vector,
     random_quaternion,
@@ -30,15 +32,19 @@ from sixd.spatial.scalar import (
     acos,
     asin,
     atan2,
+    clip,
     cos,
     exp,
+    hypot,
     log,
+    log1p,
     maximum,
     minimum,
     sign,
     sin,
     sqrt,
     tan,
+    tanh,
     where,
 )
 from sixd.spatial.shapes import box, capsule, cone, cylinder, ellipsoid, mesh, point, rod, sphere, tube

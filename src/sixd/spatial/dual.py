@@ -96,6 +96,7 @@ class Dual:
     sin, cos, tan = _function("sin"), _function("cos"), _function("tan")
     asin, acos = _function("asin"), _function("acos")
     sqrt, exp, log = _function("sqrt"), _function("exp"), _function("log")
+    log1p, tanh = _function("log1p"), _function("tanh")
     sign, absolute = _function("sign"), _function("absolute")
     __abs__ = absolute
 
@@ -108,6 +109,12 @@ class Dual:
     def ratan2(self, y: Any) -> Dual:
         """``atan2(y, self)`` for a plain number ``y``."""
         return _lift(y).atan2(self)
+
+    def hypot(self, other: Any) -> Dual:
+        """√(self² + other²)."""
+        y = _lift(other)
+        value = scalar.hypot(self.value, y.value)
+        return Dual(value, _over(*_fraction(RULES["hypot"], (value, self.value, y.value), (self.slope, y.slope))))
 
     def minimum(self, other: Any) -> Dual:
         """The smaller of two."""

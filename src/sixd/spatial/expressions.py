@@ -17,24 +17,19 @@ from sixd.spatial.scalar import Array, Scalar, is_sympy, object_array
 _SINH_SERIES = (1 / 39916800, 1 / 362880, 1 / 5040, 1 / 120, 1 / 6, 1.0)  # at 0.3 the next term is 3e-17
 
 
-def _small(x: Scalar, near: Scalar, far: Scalar) -> Scalar:
-    """``near`` for |x| < 0.3, else ``far``."""
-    return scalar.where(x * x < 0.09, near, far)
-
-
 def _sinh(x: Scalar) -> Scalar:
     """sinh x; by its series near 0, where the difference of exponentials loses digits."""
     series = reduce(lambda total, c: total * (x * x) + c, _SINH_SERIES)
-    return _small(x, series * x, (scalar.exp(x) - scalar.exp(-x)) / 2)
+    return scalar.where(x * x < 0.09, series * x, (scalar.exp(x) - scalar.exp(-x)) / 2)
 
 
 # SymPy's functions by name, on the scalars of their arguments
 _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
-    **{name: getattr(scalar, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log", "sign")},
+    **{name: getattr(scalar, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log", "tanh")},
+    "sign": scalar.sign,
     "atan": lambda x: scalar.atan2(x, 1),
     "sinh": _sinh,
     "cosh": lambda x: (scalar.exp(x) + scalar.exp(-x)) / 2,
-    "tanh": lambda x: _small(x, _sinh(x) * 2 / (scalar.exp(x) + scalar.exp(-x)), 1 - 2 / (scalar.exp(2 * x) + 1)),
     "sec": lambda x: 1 / scalar.cos(x),
     "csc": lambda x: 1 / scalar.sin(x),
     "cot": lambda x: scalar.cos(x) / scalar.sin(x),

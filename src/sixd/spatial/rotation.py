@@ -114,6 +114,11 @@ def quaternion_multiply(p: Any, q: Any) -> Array:
     )
 
 
+def quaternion_rate(q: Any, omega: Any) -> Array:
+    """dq/dt (4,) = ½ q ⊗ [0; ω] of a quaternion (4,) wxyz; ω (3,) [rad/s] in body axes, the axes that q turns."""
+    return quaternion_multiply(q, np.concatenate([[0], omega])) / 2
+
+
 def quaternion_conjugate(q: Any) -> Array:
     """(w, -x, -y, -z): the inverse rotation of a unit quaternion."""
     w, x, y, z = q

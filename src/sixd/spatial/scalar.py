@@ -28,7 +28,11 @@ else:  # numpy.typing takes 20 ms to import
 Scalar = Any
 
 _SYMPY_NAMES = {"minimum": "Min", "maximum": "Max", "absolute": "Abs"}
-_SYMMETRIC = ("minimum", "maximum")
+_SYMPY_FORMS: dict[str, Callable[..., Any]] = {
+    "log1p": lambda sympy, x: sympy.log(1 + x),
+    "hypot": lambda sympy, x, y: sympy.sqrt(x**2 + y**2),
+}
+_SYMMETRIC = ("minimum", "maximum", "hypot")
 _PLAIN = (float, int, np.float64)
 _NOT_SCALARS = (str, bytes, complex, np.complexfloating, decimal.Decimal, dict, set, type(None))
 
@@ -123,6 +127,8 @@ def _dispatch(name: str, on_floats: Callable[..., Any], doc: str) -> Callable[..
         if any(is_sympy(x) for x in xs):
             import sympy
 
+            if name in _SYMPY_FORMS:
+                return _SYMPY_FORMS[name](sympy, *xs)
             return getattr(sympy, _SYMPY_NAMES.get(name, name))(*xs)
         # a scalar of another class; after a plain number by its reflected method, as for Python's operators
         k = next(k for k, x in enumerate(xs) if not is_number(x))
@@ -154,10 +160,18 @@ atan2 = _dispatch("atan2", np.arctan2, "Angle [rad] in (-pi, pi] of the point (x
 sqrt = _dispatch("sqrt", np.sqrt, "Square root.")
 exp = _dispatch("exp", np.exp, "Exponential.")
 log = _dispatch("log", np.log, "Natural logarithm.")
+log1p = _dispatch("log1p", np.log1p, "log(1 + x), accurate near x = 0.")
+tanh = _dispatch("tanh", np.tanh, "Hyperbolic tangent, between -1 and 1.")
+hypot = _dispatch("hypot", np.hypot, "√(x² + y²), also where the squares overflow or vanish.")
 sign = _dispatch("sign", np.sign, "-1, 0 or 1; sign(0) = 0.")
 absolute = _dispatch("absolute", np.abs, "Absolute value.")
 minimum = _dispatch("minimum", np.minimum, "The smaller of two.")
 maximum = _dispatch("maximum", np.maximum, "The larger of two.")
+
+
+def clip(x: Any, lower: Any, upper: Any) -> Any:
+    """x, but at least ``lower`` and at most ``upper``; the derivative is 1 within these bounds and 0 beyond."""
+    return minimum(maximum(x, lower), upper)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -230,6 +244,9 @@ RULES: dict[str, Rule] = {
     "sqrt": Rule(below=lambda y, x: y, divisor=2),
     "exp": Rule(above=(lambda y, x: y,)),
     "log": Rule(below=lambda y, x: x),
+    "log1p": Rule(below=lambda y, x: 1 + x),
+    "tanh": Rule(above=(lambda y, x: 1 - y * y,)),
+    "hypot": Rule(signs=(1, 1), above=(lambda h, x, y: x, lambda h, x, y: y), below=lambda h, x, y: h),
     "absolute": Rule(above=(lambda y, x: sign(x),)),
     "sign": Rule(signs=(0,)),
 }

@@ -192,6 +192,7 @@ class Expr:
 
     tan, asin, acos = _unary(Op.TAN), _unary(Op.ASIN), _unary(Op.ACOS)
     sqrt, exp, log = _unary(Op.SQRT), _unary(Op.EXP), _unary(Op.LOG)
+    log1p, tanh = _unary(Op.LOG1P), _unary(Op.TANH)
     sign, absolute = _unary(Op.SIGN), _unary(Op.ABS)
     __abs__ = absolute
 
@@ -202,6 +203,10 @@ class Expr:
     def ratan2(self, y: Any) -> Expr:
         """``atan2(y, self)`` for a plain number ``y``."""
         return binary(Op.ATAN2, self.graph.lift(y), self)
+
+    def hypot(self, other: Any) -> Expr:
+        """√(self² + other²)."""
+        return binary(Op.HYPOT, self, self.graph.lift(other))
 
     def minimum(self, other: Any) -> Expr:
         """The smaller of two."""
@@ -265,9 +270,9 @@ class Expr:
 
     def __bool__(self) -> NoReturn:
         raise TraceError(
-            "a traced value was asked whether it is true: `if`, `and`, `or`, min(), np.minimum, np.where and "
+            "a traced value was asked whether it is true: `if`, `and`, `or`, min(), np.minimum, np.clip, np.where and "
             "comparisons of whole arrays cannot use it. Compare element by element, with sixd.where(q[0] > 0, a, "
-            "b), sixd.spatial.minimum, maximum, sign or absolute, and &, |, ~ for conditions."
+            "b), sixd.spatial.minimum, maximum, clip, sign or absolute, and &, |, ~ for conditions."
         )
 
     def _refuse(self, *_: Any) -> NoReturn:

@@ -17,7 +17,8 @@ from typing import Any
 
 from sixd.locks import FORKS_WAIT, Lock
 
-MATH = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log")  # of libm, for float64
+# of libm, for float64
+MATH = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log", "log1p", "tanh", "hypot")
 HEAP = ("malloc", "free")
 CONTEXT = ("count", *MATH, *HEAP)
 NO_MEMORY = 1 << 32  # is added to the count if the heap has none

@@ -13,15 +13,22 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sixd.codegen.fits import ASIN, ATAN, COS, COS_SINGLE, EXP, LOG, SIN, SIN_SINGLE, TAN
+from sixd.codegen.exponentials import (
+    ROUND,
+    exponential,
+    hyperbolic_tangent,
+    unusual_length,
+    unusual_logarithm,
+    usual_length,
+    usual_logarithm,
+)
+from sixd.codegen.fits import ASIN, ATAN, COS, COS_SINGLE, SIN, SIN_SINGLE, TAN
 from sixd.codegen.huge_angles import small_angle
 from sixd.codegen.llvm.ir import POINTER, Code, Module, Type, Value
 from sixd.codegen.llvm.machine import offset
 from sixd.trace.ops import Op
 
-LOG2, LOG2_REST = math.log(2), 2.3190468138462996e-17
 PI, PI_REST = math.pi, 1.2246467991473532e-16
-ROUND = 1.5 * 2.0**52  # adding a number below 2^51 rounds that to a whole number, which is then in the low bits
 
 
 class _Format(NamedTuple):
@@ -324,48 +331,36 @@ def _direction(code: Code, y: Value, x: Value) -> Value:
 # the others -----------------------------------------------------------------------------------------------
 
 
-@_serves(Op.EXP)
-def exponential(code: Code, x: Value) -> Value:
-    """exp x = 2^k exp r, with 2^k as two factors: each is normal even where the result overflows or underflows."""
-    # beyond these the result is infinity or zero; NaN stays
-    x = (x > 710).where(710, x)
-    x = (x < -746).where(-746, x)
-    biased = ROUND + 2 * 1023
-    rounded = code.fma(x, 1 / LOG2, biased)
-    k, bits = rounded - biased, rounded.bitcast("i64")
-    r = code.fma(k, -LOG2_REST, code.fma(k, -LOG2, x))
-    half = bits >> 1
-    return code.polynomial(r, EXP) * (half << 52).bitcast("double") * ((bits - half) << 52).bitcast("double")
+_serves(Op.EXP)(exponential)
+_serves(Op.TANH)(hyperbolic_tangent)
+RARE |= {"log": unusual_logarithm, "hypot": unusual_length}
 
 
 @_serves(Op.LOG)
 def logarithm(code: Code, x: Value) -> Value:
     """log x."""
+    return _where_positive(code, x, usual_logarithm(code, x))
+
+
+@_serves(Op.LOG1P)
+def logarithm_of_sum(code: Code, x: Value) -> Value:
+    """log(1 + x) = log u + c/u, with the rounded sum u and what rounding took from it, c, which is exact."""
+    u = x + 1.0
+    c = (x < 1).where(x - (u - 1.0), 1.0 - (u - x))
+    return code.intrinsic("copysign", _where_positive(code, u, usual_logarithm(code, u, rest=c / u)), x)
+
+
+def _where_positive(code: Code, x: Value, usual: Value) -> Value:
+    """``usual``, a logarithm; where x is not a positive normal number, log x."""
     unusual = x.compare("ult", 2.0**-1022) | x.compare("ueq", math.inf)
-    return _where_rare(code, "log", (unusual, _logarithm(code, x), x))[0]
+    return _where_rare(code, "log", (unusual, usual, x))[0]
 
 
-def _unusual_logarithm(code: Code, x: Value) -> Value:
-    """log x of any number: -inf of zero, NaN of negative ones."""
-    small = _logarithm(code, x * 2.0**54, 54.0)
-    edge = x.compare("oeq", 0.0).where(-math.inf, (x < 0).where(math.nan, x))
-    return ((x > 0) & (x < 2.0**-1022)).where(small, edge)
-
-
-RARE["log"] = _unusual_logarithm
-
-
-def _logarithm(code: Code, x: Value, less: float = 0.0) -> Value:
-    """log(x / 2^less) = k log 2 + log(1 + f), the latter by s = f/(2 + f): 2 atanh s = f - f²/2 + s (f²/2 + s²…)."""
-    bits = x.bitcast("i64")
-    # the exponent for which 1 + f is between sqrt(1/2) and sqrt(2)
-    exponent = (bits - 0x3FE6A09E667F3BCD) >> 52
-    f = (bits - (exponent << 52)).bitcast("double") - 1.0
-    k = (exponent + 0x4338000000000000).bitcast("double") - (ROUND + less)
-    s = f / (f + 2.0)
-    square = f * 0.5 * f
-    low = code.fma(s, square + code.polynomial(s * s, (0.0, *LOG)), k * LOG2_REST)
-    return code.fma(k, LOG2, f - (square - low))
+@_serves(Op.HYPOT)
+def length(code: Code, x: Value, y: Value) -> Value:
+    """√(x² + y²)."""
+    more, usual = usual_length(code, x, y)
+    return _where_rare(code, "hypot", (more.compare("ult", 2.0**-450) | more.compare("ugt", 2.0**500), usual, x, y))[0]
 
 
 def sign(code: Code, x: Value) -> Value:

@@ -6,62 +6,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import ClassVar, final
 
 import numpy as np
 
 from sixd.model.joints.base import Joint
+from sixd.spatial.exponential import log_coupling, sine_coefficient
 from sixd.spatial.rotation import (
     quaternion_conjugate,
     quaternion_from_vector,
     quaternion_multiply,
     quaternion_normalize,
+    quaternion_rate,
     quaternion_to_rotation,
     quaternion_to_vector,
     random_quaternion,
     sinc,
     skew,
 )
-from sixd.spatial.scalar import Array, Scalar, cos, sin, sqrt, where
+from sixd.spatial.scalar import Array, sqrt
 from sixd.spatial.transform import crm, plucker
-
-_SERIES_BELOW = 0.25  # θ² where closed forms begin to cancel; the series are at rounding there
-
-# (θ - sin θ)/θ³ and (1 - θ/2 cot θ/2)/θ² in powers of θ²
-_EXP_SERIES = [(-1) ** k / float(np.prod(np.arange(1.0, 2 * k + 4))) for k in range(8)]
-_LOG_SERIES = [
-    1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600,
-]  # fmt: skip
-
-
-def _polynomial(coefficients: list[float], x: Scalar) -> Scalar:
-    return reduce(lambda total, c: total * x + c, reversed(coefficients))
 
 
 def _exp_coupling(w: Array) -> Array:
     """V (3, 3): ∫₀¹ exp(s w×) ds, which turns a body velocity into the displacement of the origin."""
     t2 = w @ w
-    small = t2 < _SERIES_BELOW
-    safe = where(small, 1.0, t2)
-    t = sqrt(safe)
-    closed = (t - sin(t)) / (t * safe)
-    c = where(small, _polynomial(_EXP_SERIES, t2), closed)
+    c = sine_coefficient(2, t2)
     half = sinc(sqrt(t2 + 1e-36) / 2)  # with a slope at 0
     W = skew(w)
     return np.eye(3, dtype=int) + W * (half * half / 2) + (W @ W) * c
-
-
-def log_coupling(w: Array) -> Array:
-    """Inverse of :func:`_exp_coupling`, for ‖w‖ ≤ pi."""
-    t2 = w @ w
-    small = t2 < _SERIES_BELOW
-    safe = where(small, 1.0, t2)
-    half = sqrt(safe) / 2
-    closed = (1 - half * cos(half) / sin(half)) / safe
-    c = where(small, _polynomial(_LOG_SERIES, t2), closed)
-    W = skew(w)
-    return np.eye(3, dtype=int) - W / 2 + (W @ W) * c
 
 
 def _relative(q0: Array, q1: Array) -> Array:
@@ -86,7 +59,7 @@ class Spherical(Joint):
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
         """Return the quaternion's rate ½ q ⊗ [0; ω]."""
-        return quaternion_multiply(q, np.concatenate([[0], qd])) / 2
+        return quaternion_rate(q, qd)
 
     def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
         """Return p × ω."""
@@ -132,8 +105,7 @@ class Free(Joint):
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
         """Return [½ quaternion ⊗ [0; ω]; R v]."""
-        turning = quaternion_multiply(q[:4], np.concatenate([[0], qd[:3]])) / 2
-        return np.concatenate([turning, quaternion_to_rotation(q[:4]) @ qd[3:]])
+        return np.concatenate([quaternion_rate(q[:4], qd[:3]), quaternion_to_rotation(q[:4]) @ qd[3:]])
 
     def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
         """Return (qd×)ᵀ p."""

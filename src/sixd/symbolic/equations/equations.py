@@ -123,9 +123,9 @@ class Equations(System):
         """
         return self.form.conserved(self.lossy, self.constraints)
 
-    def pose(self, frame: str) -> Any:
-        """Pose (4, 4) of a frame in the world."""
-        return self._frame_matrix("pose", pose, frame=frame)
+    def pose(self, frame: str, *, relative_to: str = "world") -> Any:
+        """Pose (4, 4) of a frame in the world, or in another frame."""
+        return self._frame_matrix("pose", pose, frame=frame, relative_to=relative_to)
 
     def jacobian(self, frame: str, *, expressed_in: str = "body") -> Any:
         """Jacobian (6, nv) of a frame, angular rows first."""

@@ -194,7 +194,7 @@ class Poly:
         )
 
     tan = asin = acos = atan2 = ratan2 = exp = log = sign = absolute = minimum = maximum = where = _none
-    arcsin = arccos = arctan2 = arctan = _none
+    arcsin = arccos = arctan2 = arctan = log1p = tanh = hypot = _none
     __lt__ = __le__ = __gt__ = __ge__ = __abs__ = _none
 
     def __float__(self) -> float:
