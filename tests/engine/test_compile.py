@@ -604,7 +604,6 @@ ERRORS = {
     "target": (lambda: sixd.compile(sixd.mass_matrix, ARM, target="tpu"), "compile: target: no choice named 'tpu'"),
     "dtype": (lambda: sixd.compile(sixd.mass_matrix, ARM, dtype="float16"), "compile: dtype: no choice named 'float16'. Did you mean 'float64'?"),
     "int dtype": (lambda: sixd.compile(sixd.mass_matrix, ARM, dtype=int), "dtype: no choice named 'int64'"),
-    "no dtype": (lambda: sixd.compile(sixd.mass_matrix, ARM, dtype=None), "dtype: no choice named 'None'"),
     "byte order": (lambda: sixd.compile(sixd.mass_matrix, ARM, dtype=">f8"), "dtype: no choice named '>f8'"),
     "nonsense dtype": (lambda: sixd.compile(sixd.mass_matrix, ARM, dtype="doble"), "dtype: no choice named 'doble'"),
     "unknown parameter": (lambda: sixd.compile(sixd.mass_matrix, ARM, parameters=("inertias",)), "compile: parameters: no parameter named 'inertias'. Did you mean 'inertia'?"),
