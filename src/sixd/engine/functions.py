@@ -127,10 +127,10 @@ class Function:
         """Bodies whose joints have their motion given, by checked choices."""
         return dict(zip(self.choices, choices, strict=True)).get("given", frozenset())
 
-    def require_numeric(self, where: str, system: System) -> None:
-        """Raise if the system has symbols that are not inputs of this function."""
+    def require_numeric(self, where: str, system: System, *otherwise: str) -> None:
+        """Raise if the system has symbols that are not inputs of this function; see ``System.require_numeric``."""
         if any(str(s) not in self.arrays for s in system.symbols):
-            system.require_numeric(where)
+            system.require_numeric(where, *otherwise)
 
 
 class Request(NamedTuple):

@@ -137,7 +137,6 @@ class DeviceKernel:
         self.name, self.model, self.dtype = function.name, model, None if by_arguments else request.dtype
         self.inputs, self.arch = function.arrays, request.target.machine_key()
         self._function, self._request = function, request
-        function.require_numeric(f"compile: {function.name}", model)
         # a user's function is traced now: variables that it closes over may change later
         self._program = None if function.named else trace_request(model, request)
         self._routines: dict[tuple[bool, str], Any] = {}  # by whether it takes f_ext, and dtype

@@ -127,7 +127,6 @@ def make_primal(
         raise ScalarTypeError(f"{where}: f_ext is {force!r:.60}, expected True to make the forces an input, or False.")
     request = make_request(where, function, model, "cpu", dtype, parameters, shapes, static)
     own = request.function
-    own.require_numeric(f"{where}: {own.name}", model)
     if force and "f_ext" not in own.arrays:
         if not own.force:
             raise ScalarTypeError(f"{where}: f_ext was given, but {own.name} takes no external forces.")

@@ -56,8 +56,12 @@ def make_request(
         if name not in known:
             raise unknown_name(where, "argument", name, known)
     if len(parts) == 1 and not parameters:
-        return Request(parts[0].function, parts[0].choices, dtype, False, chosen)
-    return Request(_join(where, parts, model, tuple(parameters)), (), dtype, False, chosen)
+        made = Request(parts[0].function, parts[0].choices, dtype, False, chosen)
+    else:
+        made = Request(_join(where, parts, model, tuple(parameters)), (), dtype, False, chosen)
+    inputs = f"make them inputs: parameters={tuple(map(str, model.symbols))}"
+    made.function.require_numeric(f"{where}: {made.function.name}", model, inputs)
+    return made
 
 
 def _dtype_name(dtype: Any) -> str:
