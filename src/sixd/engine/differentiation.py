@@ -128,7 +128,8 @@ def vjp(
     >>> found.qdd.shape, found.inertia.shape
     ((2,), (2, 10))
     """
-    return make_kernel(_vjp(make_primal("vjp", function, model, dtype, by, parameters, shapes, static), model), model, dtype)
+    primal = make_primal("vjp", function, model, dtype, by, parameters, shapes, static)
+    return make_kernel(_vjp(primal, model), model, dtype)
 
 
 def _vjp(primal: Primal, model: System) -> Derived:

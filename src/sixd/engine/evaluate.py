@@ -143,7 +143,7 @@ def evaluate(
 ) -> Any:
     """Evaluate a function with checked choices on arrays of NumPy, tensors of PyTorch or arrays on a GPU.
 
-    ``dtype`` None takes that of the arrays; ``find(request)`` gives the routine of a kernel, by default that of the memo.
+    ``dtype`` None takes that of the arrays; ``find(request)`` gives a kernel's routine, by default that of the memo.
     """
     where = function.name
     require_mass(function, model)

@@ -28,13 +28,14 @@ class Kernel(Called):
     Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
     filled if given. Tensors of PyTorch are taken, too, and arrays on an NVIDIA GPU, for which it is compiled again;
     results are of the same kind, see :class:`DeviceKernel`. Results are float32 if all arrays are, else float64, unless
-    it was made for one dtype. It is compiled at its first call, separately for each dtype, one row and batches. Several threads may call it at once. It cannot be pickled: pickle the model and compile again,
-    which is fast if the code is on disk.
+    it was made for one dtype. It is compiled at its first call, separately for each dtype, one row and batches. Several
+    threads may call it at once. It cannot be pickled: pickle the model and compile again, which is fast if the code is
+    on disk.
     A kernel of library functions raises where they do; one of your own function, or with parameters, returns inf or NaN
     where it divides by zero.
 
-    Made by ``sixd.compile``. Attributes: ``name``, ``model``, ``dtype`` (None: that of the arguments), ``inputs`` (names of its
-    arrays, in order) and ``program`` (the traced operations).
+    Made by ``sixd.compile``. Attributes: ``name``, ``model``, ``dtype`` (None: that of the arguments), ``inputs``
+    (names of its arrays, in order) and ``program`` (the traced operations).
     """
 
     _plan: calls.Plan

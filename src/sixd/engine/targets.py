@@ -111,8 +111,8 @@ def _emit_ptx(arch: str, program: Any, form: str, dtype: str, limit: float = 0.0
 
 @cache
 def _processor() -> str:
-    """What distinguishes processors. On x86-64 their features as NumPy reports them, without LLVM; elsewhere LLVM's, for
-    which code is made: of ARM processors NumPy does not report all, and LLVM loads their code anyway."""
+    """What distinguishes processors: on x86-64 their features as NumPy reports them, without LLVM; elsewhere LLVM's,
+    for which code is made. Of ARM processors NumPy does not report all, and LLVM loads their code anyway."""
     with FORKS_WAIT:
         import platform
 

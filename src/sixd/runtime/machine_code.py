@@ -58,7 +58,8 @@ def make_image(obj: bytes) -> Image:
 
 def link(obj: bytes) -> tuple[bytes, dict[str, int]]:
     """The sections of an ELF file in one block, with relocations resolved, and the offsets of its functions."""
-    if obj[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<H", obj, 18)[0] != 62 or sys.platform not in ("linux", "win32"):
+    is_x86 = obj[:6] == b"\x7fELF\x02\x01" and struct.unpack_from("<H", obj, 18)[0] == 62
+    if not is_x86 or sys.platform not in ("linux", "win32"):
         raise LinkError("not an ELF file for x86-64")
     sections = _sections(obj)
     code = bytearray()
