@@ -72,7 +72,7 @@ def link(obj: bytes) -> tuple[bytes, dict[str, int]]:
     symbols = _symbols(obj, sections)
     if any(name == "__chkstk" for name, *_ in symbols):
         start[_OWN] = len(code)
-        symbols = [(name, _OWN, 0) if name == "__chkstk" else (name, *at) for name, *at in symbols]
+        symbols = [(name, _OWN, 0) if name == "__chkstk" else (name, k, at) for name, k, at in symbols]
         code += _PROBE
     for s in sections:
         if s.kind != _RELA or s.info not in start:
