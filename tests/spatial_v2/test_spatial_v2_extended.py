@@ -119,6 +119,20 @@ def test_regular_matrices_with_a_vanishing_pivot():
         sv.FDgq(model, [0, 0], [0, 0], [1, 2])
 
 
+def test_functions_of_loops_may_change_their_arguments():
+    """gamma_q gets copies of the state; a mechanism that cannot move has no independent variables."""
+    model, q = sv.planar(2), np.array([0.1, 0.2])
+
+    def gamma(model, q, qd):
+        q[:] = 0
+        return q, qd, np.zeros((2, 0)), np.array([0.5, -0.5])
+
+    model.gamma_q = gamma
+    for _ in range(2):
+        close(sv.FDgq(model, q, np.zeros(2), [1, 2]), [0.5, -0.5])
+    assert q.tolist() == [0.1, 0.2]
+
+
 # symbols ----------------------------------------------------------------------------------------------------------
 
 m, l, g, theta, rate, accel = sympy.symbols("m l g theta rate accel", positive=True)

@@ -114,7 +114,7 @@ def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None)
     if not callable(model.get("gamma_q")):
         raise ModelError("FDgq: the model has no function gamma_q, expected q, qd, G, g = gamma_q(model, q, qd).")
     tau = row("FDgq", "tau", tau, n)
-    result = model["gamma_q"](model, row("FDgq", "q", q, n), row("FDgq", "qd", qd, n))
+    result = model["gamma_q"](model, row("FDgq", "q", q, n).copy(), row("FDgq", "qd", qd, n).copy())
     if not isinstance(result, (tuple, list)) or len(result) != 4:
         raise ModelError(
             f"FDgq: gamma_q returned a {type(result).__name__}, expected q, qd, G, g = gamma_q(model, q, qd)."
@@ -127,8 +127,9 @@ def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None)
     given = {} if f_ext is None else {"force": _forces(found, "FDgq", f_ext)}
     qdd = found.run("FDgq", _loop_dynamics, q=q, qd=qd, tau=tau, G=G, g=g, **given)
     if qdd.dtype != object and not isfinite(qdd.sum()):  # a pivot vanishes, of a matrix that may be regular
-        H, C = _matrix_and_bias(found.tree, q, qd, **given)
-        qdd = G @ solve("FDgq", G.T @ H @ G, G.T @ (tau - C - H @ g)) + g
+        with np.errstate(all="ignore"):
+            H, C = _matrix_and_bias(found.tree, q, qd, **given)
+            qdd = G @ solve("FDgq", G.T @ H @ G, G.T @ (tau - C - H @ g)) + g
     return qdd
 
 

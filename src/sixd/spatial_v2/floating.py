@@ -130,7 +130,8 @@ def _move(where: str, model: Mapping[str, Any], xfb: Any, q: Any, qd: Any, f_ext
         rq(x[:4])  # raises
     rate, rest = found.run(where, _inverse if "qdd" in given else _forward, x=x, **arrays)
     prescribed = frozenset(range(2, found.tree.nb + 1) if "qdd" in given else ())
-    require_regular(where, found.tree, prescribed, rate, x[:7], arrays["q"])
+    for accelerations in (rate, rest):
+        require_regular(where, found.tree, prescribed, accelerations, x[:7], arrays["q"])
     return rate, rest
 
 

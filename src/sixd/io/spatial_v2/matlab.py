@@ -29,10 +29,11 @@ def numbers(where: str, name: str, value: Any, *, symbols: bool = False) -> Arra
 
 
 def sampled(x: Array) -> Array:
-    """Return an array of numbers as it is; one with symbols at certain values of them, by which it can be checked."""
-    names = sorted(symbols_in([x]), key=str)
-    values = {symbol: 0.7 + 0.1 * k for k, symbol in enumerate(names)}
-    return np.array([float(e.subs(values)) if names and hasattr(e, "subs") else e for e in x.ravel()]).reshape(x.shape)
+    """Return an array of floats as it is; one with symbols at certain values of them, by which it can be checked."""
+    if x.dtype != object:
+        return x
+    values = {symbol: 0.7 + 0.1 * k for k, symbol in enumerate(sorted(symbols_in([x]), key=str))}
+    return np.array([float(e.subs(values)) if hasattr(e, "subs") else e for e in x.ravel()], float).reshape(x.shape)
 
 
 def scalar(where: str, name: str, value: Any) -> Scalar:
