@@ -25,6 +25,9 @@ long: $(VENV)/.test
 ml: $(ML)/.ml
 	$(ML)/bin/python -m pytest tests/ml
 
+# several workers share the card's memory, of which each process with JAX would take three quarters
+gpu: export XLA_PYTHON_CLIENT_PREALLOCATE ?= false
+
 # on an NVIDIA GPU: the bits of every function, then the benchmarks, in benchmarks/GPU.md; CUPY names CuPy's package
 gpu: $(VENV)/.gpu
 	$(BIN)/python -m pytest tests/gpu -n $(WORKERS) --dist worksteal

@@ -1,6 +1,9 @@
 """Files for maintainers agree with pyproject.toml, the Makefile and the package."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -28,6 +31,15 @@ def test_hooks_run_what_make_lint_runs():
     (recipe,) = re.findall(r"^lint:.*\n((?:\t.*\n)+)", text("Makefile"), flags=re.MULTILINE)
     commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()]
     assert re.findall(r"entry: (.*)", text(".pre-commit-config.yaml")) == commands
+
+
+def test_processes_with_jax_share_a_gpu():
+    """Each process with JAX takes 75 % of a card's memory, unless this is set before JAX is imported."""
+    assert re.search(r"^gpu: export XLA_PYTHON_CLIENT_PREALLOCATE \?= false$", text("Makefile"), flags=re.MULTILINE)
+    code = "import os, runpy, sys; runpy.run_path(sys.argv[1]); print(os.environ['XLA_PYTHON_CLIENT_PREALLOCATE'])"
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("XLA_")}
+    command = [sys.executable, "-c", code, str(ROOT / "tests/gpu/conftest.py")]
+    assert subprocess.run(command, env=clean, capture_output=True, text=True, check=True).stdout == "false\n"
 
 
 def test_citation_is_of_this_version():

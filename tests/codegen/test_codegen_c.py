@@ -378,13 +378,17 @@ def test_save_writes_both_files_and_no_others(tmp_path):
     assert repr(code) == "CSource(name='f')"
 
 
+def test_save_makes_its_folder(tmp_path):
+    code = emit(trace(lambda x: x, {"x": ()}), "f")
+    assert code.save(tmp_path / "new" / "c")[0].read_text() == code.source
+
+
 def test_save_says_what_is_wrong_and_leaves_nothing(tmp_path, monkeypatch):
     code = emit(trace(lambda x: x, {"x": ()}), "f")
-    with pytest.raises(sixd.FileError, match="save: '.*missing' is not a folder, expected one that exists. Create it"):
-        code.save(tmp_path / "missing")
     (tmp_path / "file").write_text("")
-    with pytest.raises(sixd.FileError, match="is not a folder"):
-        code.save(tmp_path / "file")
+    for name in ("file", "file/in it"):
+        with pytest.raises(sixd.FileError, match=rf"save: cannot make the folder '.*{name}': "):
+            code.save(tmp_path / name)
     (tmp_path / "f.h").mkdir()
     with pytest.raises(sixd.FileError, match="save: cannot write into"):
         code.save(tmp_path)

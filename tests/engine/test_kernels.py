@@ -706,7 +706,7 @@ def test_a_warm_kernel_runs_no_algorithm(rng):
 
     def use():
         for kernel in kernels:
-            for arrays in data[kernel.dtype]:
+            for arrays in data[kernel.dtype or "float64"]:
                 kernel(*arrays)
                 kernel(*arrays, f_ext=force.astype(kernel.dtype))
 

@@ -42,7 +42,7 @@ class Actuation:
 
     model: System
     actuators: tuple[Thruster | Motor, ...]
-    _kernels: dict[tuple[str, str], Kernel] = field(init=False, repr=False, default_factory=dict)
+    _kernels: dict[str, Kernel] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         require_system("Actuation", self.model)
@@ -166,12 +166,10 @@ class Actuation:
                 self.model.require_numeric(where)
                 arguments = [a._replace(value=np.asarray(a.value, dtype=object)) for a in arguments]
             return batch.apply(where, lambda *row: function(self.model, *row), arguments)
-        small = all(str(getattr(x, "dtype", "")).removeprefix("torch.") == "float32" for x in given.values())
-        dtype = "float32" if small else "float64"
-        if (where, dtype) not in self._kernels:
+        if where not in self._kernels:
             shapes = {"f": (self.m,)} if "f" in given else None
-            self._kernels[where, dtype] = compile_kernel(function, self.model, dtype=dtype, shapes=shapes)
-        return self._kernels[where, dtype](*given.values())
+            self._kernels[where] = compile_kernel(function, self.model, shapes=shapes)
+        return self._kernels[where](*given.values())
 
     def __repr__(self) -> str:
         return f"<Actuation of {self.model.name!r}: inputs {', '.join(self.names)}>"

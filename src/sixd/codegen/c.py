@@ -91,10 +91,12 @@ class CSource:
     header: str = field(repr=False)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
-        """Write ``<name>.c`` and ``<name>.h`` into an existing folder, both or neither; return their paths."""
+        """Write ``<name>.c`` and ``<name>.h`` into a folder, made if needed, both or neither; return their paths."""
         path = Path(folder)
-        if not path.is_dir():
-            raise FileError(f"save: {str(folder)!r} is not a folder, expected one that exists. Create it first.")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"save: cannot make the folder {str(folder)!r}: {error.strerror or error}.") from None
         targets = {path / f"{self.name}.c": self.source, path / f"{self.name}.h": self.header}
         write_together(targets, f"save: cannot write into {str(folder)!r}")
         path_c, path_h = targets

@@ -41,7 +41,7 @@ def jvp(
     model: System,
     *,
     by: str | Sequence[str] | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
     parameters: Sequence[str] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     **static: Any,
@@ -75,7 +75,7 @@ def jvp(
     >>> slope([0.3, 0.5], [1, -2], [0.4, 0.6], [1, 0]).round(6)
     array([0., 0.])
     """
-    return make_kernel(_jvp(make_primal("jvp", function, model, dtype, by, parameters, shapes, static)), model)
+    return make_kernel(_jvp(make_primal("jvp", function, model, dtype, by, parameters, shapes, static)), model, dtype)
 
 
 def _jvp(primal: Primal) -> Derived:
@@ -98,7 +98,7 @@ def vjp(
     model: System,
     *,
     by: str | Sequence[str] | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
     parameters: Sequence[str] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     **static: Any,
@@ -128,7 +128,8 @@ def vjp(
     >>> found.qdd.shape, found.inertia.shape
     ((2,), (2, 10))
     """
-    return make_kernel(_vjp(make_primal("vjp", function, model, dtype, by, parameters, shapes, static), model), model)
+    primal = make_primal("vjp", function, model, dtype, by, parameters, shapes, static)
+    return make_kernel(_vjp(primal, model), model, dtype)
 
 
 def _vjp(primal: Primal, model: System) -> Derived:
@@ -146,7 +147,7 @@ def hvp(
     model: System,
     *,
     by: str | Sequence[str] | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
     parameters: Sequence[str] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     **static: Any,
@@ -182,7 +183,7 @@ def hvp(
         return tuple(shaped([next(flat) for _ in range(g.size)], g.shape) for g in map(np.asarray, gradients))
 
     extra = {**weights, **dict(zip(names, map(primal.slope_shape, primal.by), strict=True))}
-    return make_kernel(Derived("hvp", primal, one, extra, gradients_class(primal.by)), model)
+    return make_kernel(Derived("hvp", primal, one, extra, gradients_class(primal.by)), model, dtype)
 
 
 def hessian(
@@ -191,7 +192,7 @@ def hessian(
     *,
     weight: Any = None,
     by: str | Sequence[str] | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
     parameters: Sequence[str] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     **static: Any,
@@ -235,7 +236,7 @@ def hessian(
         return tuple(table[a:b].reshape(*s, n, n) for (s, _), a, b in zip(results, at[:-1], at[1:], strict=True))
 
     result = primal.request.function.result if fixed is None else None
-    return make_kernel(Derived("hessian", primal, one, {}, result), model)
+    return make_kernel(Derived("hessian", primal, one, {}, result), model, dtype)
 
 
 # in ambient coordinates ---------------------------------------------------------------------------

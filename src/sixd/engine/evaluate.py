@@ -143,7 +143,7 @@ def evaluate(
 ) -> Any:
     """Evaluate a function with checked choices on arrays of NumPy, tensors of PyTorch or arrays on a GPU.
 
-    ``dtype`` None takes that of the arrays; ``find(request)`` gives the routine, by default that of the memo.
+    ``dtype`` None takes that of the arrays; ``find(request)`` gives a kernel's routine, by default that of the memo.
     """
     where = function.name
     require_mass(function, model)
@@ -166,7 +166,7 @@ def evaluate(
         for name, x in given.items()
     ]
     prepared = batch.prepare(where, arguments)
-    if dtype is not None and prepared.dtype is object and all(map(is_number, _elements(prepared.arrays))):
+    if find is not None and prepared.dtype is object and all(map(is_number, _elements(prepared.arrays))):
         arguments = [a._replace(value=x.astype(float)) for a, x in zip(arguments, prepared.arrays, strict=True)]
         prepared = batch.prepare(where, arguments)
     traced = prepared.dtype is not object and model.is_traced

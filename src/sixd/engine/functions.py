@@ -23,6 +23,7 @@ from sixd.model.memo import remember
 from sixd.model.model import require_model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, is_number
+from sixd.trace.expr import Expr
 
 Shape = tuple[int | str, ...]
 
@@ -40,7 +41,8 @@ class Function:
     ``arrays`` are the names of its arrays; ``shapes`` the core shapes of those that are not in ``SHAPES``; ``choices``
     its fixed arguments with their defaults (... if there is none). ``force``: it takes f_ext too. ``solves``: it
     divides by the mass matrix. ``needs_mass``: it is not defined for a massless model. ``named``: its name and choices
-    determine what it computes, which does not hold for a user's function. ``judged``: results that are not finite are
+    determine what it computes, which does not hold for a user's function. ``own``: it runs a user's code, which may
+    compute something else at another time. ``judged``: results that are not finite are
     errors. ``generic``: the algorithm accepts any system and uses its constraints; other algorithms are written for
     trees, and a system may replace them (``System.apply``). ``timed``: constraints may make it depend on time.
     ``stacks``: its frame may be several frames, whose rows are stacked. ``explain(name, system, choices, row, arrays)``
@@ -60,6 +62,7 @@ class Function:
     solves: bool = False
     needs_mass: bool = False
     named: bool = True
+    own: bool = False
     judged: bool = True
     generic: bool = False
     timed: bool = False
@@ -124,10 +127,10 @@ class Function:
         """Bodies whose joints have their motion given, by checked choices."""
         return dict(zip(self.choices, choices, strict=True)).get("given", frozenset())
 
-    def require_numeric(self, where: str, system: System) -> None:
-        """Raise if the system has symbols that are not inputs of this function."""
+    def require_numeric(self, where: str, system: System, *otherwise: str) -> None:
+        """Raise if the system has symbols that are not inputs of this function; see ``System.require_numeric``."""
         if any(str(s) not in self.arrays for s in system.symbols):
-            system.require_numeric(where)
+            system.require_numeric(where, *otherwise)
 
 
 class Request(NamedTuple):
@@ -164,15 +167,21 @@ def in_order(where: str, names: tuple[str, ...], arrays: tuple[Any, ...], named:
     return tuple(given[name] for name in names)
 
 
-def as_function(function: Function, choices: tuple[Any, ...], dtype: str) -> Function:
-    """The function with these choices fixed, for a kernel of that dtype."""
+def as_function(function: Function, choices: tuple[Any, ...]) -> Function:
+    """The function with these choices fixed, for a kernel."""
     if not choices:
         return function
 
     def algorithm(model: System, *row: Array, f_ext: Any = None) -> Any:
-        return function.row(model, choices, row, f_ext, dtype)
+        return function.row(model, choices, row, f_ext, dtype_of_trace(row))
 
     return replace(function, algorithm=algorithm, choices={}, named=False, generic=False, solves=False, judged=False)
+
+
+def dtype_of_trace(arrays: Iterable[Any]) -> str:
+    """The dtype for which these arrays are traced; float64 for numbers."""
+    scalars = (e for array in arrays for e in np.asarray(array, dtype=object).flat)
+    return next((e.graph.dtype for e in scalars if isinstance(e, Expr)), "float64")
 
 
 # the functions of the library by name, filled as they are declared

@@ -101,6 +101,14 @@ def gpu_calls(system: System, function: Function, choices: tuple[Any, ...]) -> G
     return remember(system, ("gpu", function, choices), lambda: GpuCalls(function, choices))
 
 
+def program_for(request: Request, first: Request, program: Program | None) -> Program | None:
+    """The program of a kernel's request, whose first one has that program; None if it is to be traced.
+
+    A user's function is run once: its program serves for all dtypes.
+    """
+    return program if request.function.own or request.dtype == first.dtype else None
+
+
 def require_numbers(where: str, model: System) -> None:
     """Raise for a model with traced parameters: arrays on a GPU hold numbers, which no trace can take."""
     if model.is_traced:
@@ -119,29 +127,25 @@ class DeviceKernel:
     function is not defined come back as NaN, inf or very large numbers, and nothing raises: they are counted on the
     device (``sixd.cuda.check``).
 
-    Made by ``sixd.compile(…, target="cuda")``, which needs no GPU. Attributes: ``name``, ``model``, ``dtype``,
-    ``inputs`` (names of its arrays, in order), ``arch`` (the architecture of its code), ``ptx`` (the code, as text) and
-    ``program`` (the traced operations).
+    Made by ``sixd.compile(…, target="cuda")``, which needs no GPU. Attributes: ``name``, ``model``, ``dtype`` (None:
+    that of the arguments), ``inputs`` (names of its arrays, in order), ``arch`` (the architecture of its code), ``ptx``
+    (the code, as text) and ``program`` (the traced operations), both for float64 unless it was made for float32.
     """
 
-    def __init__(self, request: Request, model: System) -> None:
+    def __init__(self, request: Request, model: System, *, by_arguments: bool = False) -> None:
         function = request.function
-        self.name, self.model, self.dtype = function.name, model, request.dtype
+        self.name, self.model, self.dtype = function.name, model, None if by_arguments else request.dtype
         self.inputs, self.arch = function.arrays, request.target.machine_key()
         self._function, self._request = function, request
-        function.require_numeric(f"compile: {function.name}", model)
         # a user's function is traced now: variables that it closes over may change later
         self._program = None if function.named else trace_request(model, request)
-        self._routines = {
-            False: make_routine(model, request, self._program),
-            True: make_routine(model, request._replace(force=True)),
-        }
-        self._plain: Any = self._routines[False]
+        self._routines: dict[tuple[bool, str], Any] = {}  # by whether it takes f_ext, and dtype
+        self._recent: Any = None  # the routine of the call before, without f_ext
 
     def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
         """Start the computation for arrays on a GPU; see the class."""
-        if f_ext is None and not named:
-            result = self._plain.again(arrays, out)
+        if f_ext is None and not named and self._recent is not None:
+            result = self._recent.again(arrays, out)
             if result is not MISSED:
                 return result if out is not None else self._function.pack(result)
         if f_ext is not None and "f_ext" in self.inputs:
@@ -152,11 +156,22 @@ class DeviceKernel:
         if f_ext is not None and not self._function.force:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
         forced = f_ext is not None
-        routine: Any = self._routines[forced]
         names = (*self.inputs, "f_ext") if forced else self.inputs
         given = (*ordered, f_ext) if forced else ordered
+        on_gpu = (read_array(self.name, n, x).dtype for n, x in zip(names, given, strict=True) if kind_of(x) == GPU)
+        routine = self._routine(forced, self.dtype or next(on_gpu, self._request.dtype))
+        if not forced:
+            self._recent = routine
         result = routine(names, given, out, self._check)
         return result if out is not None else self._function.pack(result)
+
+    def _routine(self, forced: bool, dtype: str) -> Any:
+        found = self._routines.get((forced, dtype))
+        if found is None:
+            request = self._request._replace(force=forced, dtype=dtype)
+            program = None if forced else program_for(request, self._request, self._program)
+            found = self._routines.setdefault((forced, dtype), make_routine(self.model, request, program))
+        return found
 
     def _check(self, part: Any) -> None:
         require_mass(self._function, self.model)
@@ -165,8 +180,7 @@ class DeviceKernel:
     @property
     def ptx(self) -> str:
         """The code for row-major arrays, as text; compiled at the first use."""
-        routine: Any = self._routines[False]
-        return str(routine.ptx)
+        return str(self._routine(False, self._request.dtype).ptx)
 
     @property
     def program(self) -> Program:
@@ -176,10 +190,11 @@ class DeviceKernel:
     @property
     def declared(self) -> Function:
         """The function of this kernel, by which it can be compiled with others, differentiated and exported."""
-        return as_function(self._function, self._request.choices, self.dtype)
+        return as_function(self._function, self._request.choices)
 
     def __reduce__(self) -> Any:
         raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")
 
     def __repr__(self) -> str:
-        return f"<DeviceKernel {self.name}({', '.join(self.inputs)}) of {self.model.name!r}, {self.dtype}, {self.arch}>"
+        dtype = self.dtype or "float64 or float32"
+        return f"<DeviceKernel {self.name}({', '.join(self.inputs)}) of {self.model.name!r}, {dtype}, {self.arch}>"

@@ -8,10 +8,10 @@ from typing import Any
 from sixd.engine.artifact import make_routine, shell, trace_request
 from sixd.engine.evaluate import evaluate
 from sixd.engine.functions import Function, Request, as_function, in_order
-from sixd.engine.gpu_calls import DeviceKernel, GpuCalls
+from sixd.engine.gpu_calls import DeviceKernel, GpuCalls, program_for
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.engine.request import make_request
-from sixd.engine.targets import Target, c
+from sixd.engine.targets import Target, c, cpu
 from sixd.errors import ScalarTypeError
 from sixd.model.system import System
 from sixd.runtime import calls
@@ -27,40 +27,42 @@ class Kernel(Called):
 
     Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
     filled if given. Tensors of PyTorch are taken, too, and arrays on an NVIDIA GPU, for which it is compiled again;
-    results are of the same kind, see :class:`DeviceKernel`. It is compiled at its first call, separately for one row
-    and for batches. Several threads may call it at once. It cannot be pickled: pickle the model and compile again,
-    which is fast if the code is on disk.
+    results are of the same kind, see :class:`DeviceKernel`. Results are float32 if all arrays are, else float64, unless
+    it was made for one dtype. It is compiled at its first call, separately for each dtype, one row and batches. Several
+    threads may call it at once. It cannot be pickled: pickle the model and compile again, which is fast if the code is
+    on disk.
     A kernel of library functions raises where they do; one of your own function, or with parameters, returns inf or NaN
     where it divides by zero.
 
-    Made by ``sixd.compile``. Attributes: ``name``, ``model``, ``dtype``, ``inputs`` (names of its arrays, in order) and
-    ``program`` (the traced operations).
+    Made by ``sixd.compile``. Attributes: ``name``, ``model``, ``dtype`` (None: that of the arguments), ``inputs``
+    (names of its arrays, in order) and ``program`` (the traced operations).
     """
 
     _plan: calls.Plan
     _provided = 0  # parts of the code
 
-    def __init__(self, request: Request, model: System) -> None:
+    def __init__(self, request: Request, model: System, *, by_arguments: bool = False) -> None:
         function = request.function
-        self.name, self.model, self.dtype = function.name, model, request.dtype
+        self.name, self.model, self.dtype = function.name, model, None if by_arguments else request.dtype
         self.inputs = function.arrays
         self._function, self._request = function, request
         function.require_numeric(f"compile: {function.name}", model)
         # a user's function is traced now: variables that it closes over may change later
         self._program = None if function.named else trace_request(model, request)
-        # by target and whether it takes f_ext
-        self._routines: dict[tuple[Target, bool], Any] = {}
-        self._on_gpu = GpuCalls(function, request.choices, request.dtype)
-        self._plain: Routine = self._find(request)
+        # by target, whether it takes f_ext, and dtype
+        self._routines: dict[tuple[Target, bool, str], Any] = {}
+        self._plain: dict[str, Routine] = {}  # of these the ones for this processor without f_ext, by dtype
+        self._on_gpu = GpuCalls(function, request.choices, self.dtype)
 
     def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
         """Handle the calls that compiled code does not: the first, and those with names or uncommon arrays."""
         if not named and arrays and f_ext is None and kind_of(arrays[0]) == GPU:
             return self._on_gpu(self.model, arrays, None, out, self._find)
         if f_ext is None and not named:
-            result = self._plain.quick(arrays, out)
-            if result is not None:
-                return result if out is not None else self._function.pack(result)
+            for routine in tuple(self._plain.values()):
+                result = routine.quick(arrays, out)
+                if result is not None:
+                    return result if out is not None else self._function.pack(result)
         if f_ext is not None and "f_ext" in self.inputs:  # a user's function may name an array so
             named, f_ext = {**named, "f_ext": f_ext}, None
         ordered = in_order(self.name, self.inputs, arrays, named)
@@ -72,27 +74,32 @@ class Kernel(Called):
         return result
 
     def _find(self, request: Request) -> Any:
-        """The routine of this kernel for the target of a request."""
-        key = request.target, request.force
+        """The routine of this kernel for the target and the dtype of a request."""
+        key = request.target, request.force, request.dtype
         found = self._routines.get(key)
         if found is None:
-            program = None if request.force else self._program
+            program = None if request.force else program_for(request, self._request, self._program)
             found = self._routines.setdefault(key, make_routine(self.model, request, program))
+            if request.target is cpu and not request.force:
+                self._plain[request.dtype] = found
         return found
 
     def _use_code(self) -> None:
         """From now on, have calls go at once to the code that was provided."""
-        plain = self._plain
-        if plain.provided == self._provided or not layout_is_known():
+        routines = tuple(self._plain.values())
+        provided = sum(routine.provided for routine in routines)
+        if provided == self._provided or not layout_is_known():
             return
-        self._provided = plain.provided
-        code = plain.code
-        if code is None:
+        self._provided = provided
+        codes = [code for routine in routines if (code := routine.code) is not None]
+        if not codes:
             return
         if "_plan" not in self.__dict__:  # of two threads the first wins
-            plan = calls.Plan(plain.inputs, plain.outputs, self.__call__, self, self.inputs, self._function.result)
+            first = next(routine for routine in routines if routine.provided)
+            plan = calls.Plan(first.inputs, first.outputs, self.__call__, self, self.inputs, self._function.result)
             self.__dict__.setdefault("_plan", plan)
-        self._plan.set(code)
+        for code in codes:
+            self._plan.set(code)
         self._attach(calls.shell(shell).address("call"), self._plan.address)
 
     @property
@@ -103,13 +110,14 @@ class Kernel(Called):
     @property
     def declared(self) -> Function:
         """The function of this kernel, by which it can be compiled with others, differentiated and exported."""
-        return as_function(self._function, self._request.choices, self.dtype)
+        return as_function(self._function, self._request.choices)
 
     def __reduce__(self) -> Any:
         raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.name}({', '.join(self.inputs)}) of {self.model.name!r}, {self.dtype}>"
+        dtype = self.dtype or "float64 or float32"
+        return f"<Kernel {self.name}({', '.join(self.inputs)}) of {self.model.name!r}, {dtype}>"
 
 
 def compile(
@@ -118,7 +126,7 @@ def compile(
     *,
     target: str = "cpu",
     arch: str | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
     parameters: Sequence[str] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     **static: Any,
@@ -134,7 +142,8 @@ def compile(
     target : "cpu", or "cuda" for NVIDIA's GPUs: a :class:`DeviceKernel`, which takes arrays on a GPU.
     arch : with "cuda" the architecture of the GPU, "sm_75" or newer ("sm_90"); compiling for it needs no GPU. Code runs
         on later ones, too. Without it that of this process's GPU, ``sixd.cuda.local_device()``.
-    dtype : "float64" or "float32".
+    dtype : "float64" or "float32"; None takes that of the arguments of each call: float32 if all of them are float32
+        arrays, else float64. A kernel of float32 raises for float64 arrays instead of rounding them.
     parameters : names of model parameters that become trailing inputs of the kernel instead of constants: "inertia"
         (nb, 10), per body m, hx, hy, hz, Ixx, Iyy, Izz, Iyz, Ixz, Ixy about its origin; "gravity" (3,); "placements"
         (nb, 4, 4); "damping", "friction", "armature" (nv,); or the name of a symbol of the model ().
@@ -155,7 +164,8 @@ def compile(
     ((2, 2), (2,))
     """
     request = make_request("compile", function, model, target, dtype, parameters, shapes, static, arch)
-    return DeviceKernel(request, model) if request.target.name == "cuda" else Kernel(request, model)
+    kind = DeviceKernel if request.target.name == "cuda" else Kernel
+    return kind(request, model, by_arguments=dtype is None)
 
 
 def row_kernel(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.engine.artifact import trace_request
-from sixd.engine.functions import Function, Request, Shape
+from sixd.engine.functions import Function, Request, Shape, dtype_of_trace
 from sixd.engine.kernel import Kernel
 from sixd.engine.parameters import with_parameters
 from sixd.engine.request import make_request
@@ -56,9 +56,9 @@ class Primal(NamedTuple):
 
     def results(self, model: System, graph: Graph, x: Row, f_ext: Any) -> list[tuple[tuple[int, ...], list[Expr]]]:
         """Run the function: the shape and the entries of each result."""
-        function, choices, dtype, force, _ = self.request
+        function, choices, _, force, _ = self.request
         arrays = [_copy(x[name]) for name in function.arrays]
-        found = function.row(model, choices, arrays, _copy(x["f_ext"]) if force else f_ext, dtype)
+        found = function.row(model, choices, arrays, _copy(x["f_ext"]) if force else f_ext, graph.dtype)
         results = found if isinstance(found, tuple) else (found,)
         for result in results:
             require_numbers(result)
@@ -115,7 +115,7 @@ def make_primal(
     where: str,
     function: Any,
     model: System,
-    dtype: str,
+    dtype: str | None,
     by: str | Sequence[str] | None,
     parameters: Sequence[str],
     shapes: Mapping[str, tuple[int, ...]] | None,
@@ -127,7 +127,6 @@ def make_primal(
         raise ScalarTypeError(f"{where}: f_ext is {force!r:.60}, expected True to make the forces an input, or False.")
     request = make_request(where, function, model, "cpu", dtype, parameters, shapes, static)
     own = request.function
-    own.require_numeric(f"{where}: {own.name}", model)
     if force and "f_ext" not in own.arrays:
         if not own.force:
             raise ScalarTypeError(f"{where}: f_ext was given, but {own.name} takes no external forces.")
@@ -174,9 +173,9 @@ class Derived(NamedTuple):
     result: type | None
 
 
-def make_kernel(derived: Derived, model: System) -> Kernel:
-    """The kernel of a derivative."""
-    return Kernel(request_of(derived), model)
+def make_kernel(derived: Derived, model: System, dtype: str | None) -> Kernel:
+    """The kernel of a derivative; ``dtype`` as for ``compile``."""
+    return Kernel(request_of(derived), model, by_arguments=dtype is None)
 
 
 def request_of(derived: Derived) -> Request:
@@ -189,7 +188,7 @@ def request_of(derived: Derived) -> Request:
         if any(map(is_sympy, scalars)):
             raise ScalarTypeError(f"{made.name}: got SymPy expressions, expected numbers. Differentiate by SymPy.")
         if not _are_inputs(scalars):
-            request = Request(made, (), primal.request.dtype, f_ext is not None)
+            request = Request(made, (), dtype_of_trace(row), f_ext is not None)
             return _only(replay(trace_request(model, request), row if f_ext is None else (*row, f_ext)))
         x = dict(zip(primal.names, row, strict=False))
         graph = scalars[0].graph if scalars else Graph()  # none of a model without freedoms
@@ -208,6 +207,7 @@ def request_of(derived: Derived) -> Request:
         force=own.force and not primal.request.force,
         needs_mass=own.needs_mass,
         named=False,
+        own=own.own,
         judged=False,
         result=result,
     )

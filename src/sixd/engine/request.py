@@ -34,9 +34,12 @@ def make_request(
     static: dict[str, Any],
     arch: str | None = None,
 ) -> Request:
-    """Return the request of a call of ``sixd.compile`` or ``sixd.export_c``, whose arguments are checked here."""
+    """Return the request of a call of ``sixd.compile`` or ``sixd.export_c``, whose arguments are checked here.
+
+    ``dtype`` None, that of the arguments of each call, is float64 in it.
+    """
     require_system(where, model)
-    chosen, dtype = choose_target(where, target, arch), _dtype_name(dtype)
+    chosen, dtype = choose_target(where, target, arch), DTYPES[0] if dtype is None else _dtype_name(dtype)
     require_known(f"{where}: dtype", "choice", dtype, DTYPES)
     if isinstance(parameters, str):
         raise ScalarTypeError(f"{where}: parameters is a string, expected names in a tuple: ({parameters!r},).")
@@ -53,14 +56,18 @@ def make_request(
         if name not in known:
             raise unknown_name(where, "argument", name, known)
     if len(parts) == 1 and not parameters:
-        return Request(parts[0].function, parts[0].choices, dtype, False, chosen)
-    return Request(_join(where, parts, model, tuple(parameters)), (), dtype, False, chosen)
+        made = Request(parts[0].function, parts[0].choices, dtype, False, chosen)
+    else:
+        made = Request(_join(where, parts, model, tuple(parameters)), (), dtype, False, chosen)
+    inputs = f"make them inputs: parameters={tuple(map(str, model.symbols))}"
+    made.function.require_numeric(f"{where}: {made.function.name}", model, inputs)
+    return made
 
 
 def _dtype_name(dtype: Any) -> str:
     """The name of a dtype given as NumPy accepts it: "float32", numpy.float32, …"""
     try:
-        return "None" if dtype is None else str(np.dtype(dtype))
+        return str(np.dtype(dtype))
     except TypeError:
         return str(dtype)
 
@@ -122,7 +129,7 @@ def _own(
         return function(**given, **({"model": model} if takes_model else {}))
 
     sizes = {a: _core(where, a, shapes[a]) if a in shapes else SHAPES[a] for a in arrays}
-    own = Function(name, algorithm, tuple(arrays), sizes, named=False, judged=False)
+    own = Function(name, algorithm, tuple(arrays), sizes, named=False, own=True, judged=False)
     return _Part(own, (), tuple(names), takes_model)
 
 
@@ -191,6 +198,7 @@ def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, 
         solves=free and any(f.solves for f in functions),
         needs_mass=any(f.needs_mass for f in functions),
         named=False,
+        own=any(f.own for f in functions),
         judged=free,
         explain=explain,
     )

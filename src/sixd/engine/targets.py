@@ -111,13 +111,21 @@ def _emit_ptx(arch: str, program: Any, form: str, dtype: str, limit: float = 0.0
 
 @cache
 def _processor() -> str:
-    """The processor's features as NumPy reports them: enough to distinguish processors, without LLVM."""
+    """What distinguishes processors: on x86-64 their features as NumPy reports them, without LLVM; elsewhere LLVM's,
+    for which code is made. Of ARM processors NumPy does not report all, and LLVM loads their code anyway."""
     with FORKS_WAIT:
         import platform
 
-    from numpy._core._multiarray_umath import __cpu_features__ as features
+    kind = platform.machine()
+    if kind in ("x86_64", "AMD64"):
+        from numpy._core._multiarray_umath import __cpu_features__ as found
 
-    return platform.machine() + platform.system() + repr(sorted(name for name, there in features.items() if there))
+        features = repr(sorted(name for name, there in found.items() if there))
+    else:
+        from sixd.codegen.llvm.machine import host
+
+        features = host().cpu + host().features
+    return kind + platform.system() + features
 
 
 def _emit_c(program: Program, name: str, **options: Any) -> Any:

@@ -146,13 +146,13 @@ class System:
         """The system with the symbols of these names replaced by scalars."""
         raise NotImplementedError
 
-    def require_numeric(self, where: str) -> None:
-        """Raise if parameters are symbolic, naming the symbols."""
+    def require_numeric(self, where: str, otherwise: str = "pass SymPy expressions") -> None:
+        """Raise if parameters are symbolic, naming the symbols; ``otherwise`` is what one can do but give numbers."""
         if self.symbols:
             names = ", ".join(str(s) for s in self.symbols)
             raise ScalarTypeError(
                 f"{where}: {self.name!r} has symbolic parameters {names}, expected numbers for float arguments. "
-                f"Use .substitute({{{self.symbols[0]}: 1.0, …}}), or pass SymPy expressions."
+                f"Use .substitute({{{self.symbols[0]}: 1.0, …}}), or {otherwise}."
             )
 
 

@@ -1,8 +1,8 @@
 """Machine code in memory: an object file linked into one block of bytes, and that block mapped to be executed.
 
 Linking needs only the distances between the sections of one file, so that a block can be kept on disk and mapped in
-later processes without LLVM: that takes 0.1 ms, loading LLVM 80 ms. Only ELF files for x86-64 on Linux are linked here;
-on other systems the object file is kept, and LLVM's loader links it.
+later processes without LLVM: that takes 0.1 ms, loading LLVM 80 ms. Only ELF files for x86-64 are linked here, as they
+are made on Linux and on Windows; on other systems the object file is kept, and LLVM's loader links it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,20 @@ from sixd.locks import FORKS_WAIT
 
 _PC32, _PLT32 = 2, 4  # kinds of relocation: both are a distance of 32 bits
 _ALLOCATED, _NOBITS, _RELA, _SYMTAB = 0x2, 8, 4, 2
+_OWN = -1  # in place of a section: code that is added here
+_UNWINDING = (".eh_frame", ".pdata", ".xdata")  # sections for debuggers: compiled code raises nothing
+# what a function with more than a page of variables calls on Windows, with their size in rax: it touches the stack page
+# by page from the top, so that it grows, and changes no register
+_PROBE = bytes.fromhex(
+    "50"  # push rax
+    "4152"  # push r10
+    "4c8d542418"  # lea r10, [rsp + 24]: the stack before the call
+    "4981ea00100000"  # next: sub r10, 4096
+    "4d8512"  # test [r10], r10
+    "482d00100000"  # sub rax, 4096
+    "77ee"  # ja next
+    "415a58c3"  # pop r10; pop rax; ret
+)
 
 
 class LinkError(Exception):
@@ -44,17 +58,22 @@ def make_image(obj: bytes) -> Image:
 
 def link(obj: bytes) -> tuple[bytes, dict[str, int]]:
     """The sections of an ELF file in one block, with relocations resolved, and the offsets of its functions."""
-    if obj[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<H", obj, 18)[0] != 62 or sys.platform != "linux":
+    is_x86 = obj[:6] == b"\x7fELF\x02\x01" and struct.unpack_from("<H", obj, 18)[0] == 62
+    if not is_x86 or sys.platform not in ("linux", "win32"):
         raise LinkError("not an ELF file for x86-64")
     sections = _sections(obj)
     code = bytearray()
     start: dict[int, int] = {}
     for k, s in enumerate(sections):
-        if s.flags & _ALLOCATED and s.kind != _NOBITS and s.name != ".eh_frame":
+        if s.flags & _ALLOCATED and s.kind != _NOBITS and s.name not in _UNWINDING:
             code += b"\0" * (-len(code) % max(s.align, 1))
             start[k] = len(code)
             code += obj[s.offset : s.offset + s.size]
     symbols = _symbols(obj, sections)
+    if any(name == "__chkstk" for name, *_ in symbols):
+        start[_OWN] = len(code)
+        symbols = [(name, _OWN, 0) if name == "__chkstk" else (name, k, at) for name, k, at in symbols]
+        code += _PROBE
     for s in sections:
         if s.kind != _RELA or s.info not in start:
             continue
@@ -123,8 +142,10 @@ class Loaded:
         return self._functions[name] if self._functions else self._keep.get_function_address(name)
 
 
-def _map(code: bytes) -> tuple[int, mmap.mmap]:
-    """Copy code into new pages that are readable and executable; return their address and the pages."""
+def _map(code: bytes) -> tuple[int, Any]:
+    """Copy code into new pages that are readable and executable; return their address and what keeps them."""
+    if sys.platform == "win32":
+        return _map_on_windows(code)
     pages = mmap.mmap(-1, max(len(code), 1), prot=mmap.PROT_READ | mmap.PROT_WRITE)
     pages.write(code)
     view = ctypes.c_char.from_buffer(pages)
@@ -134,6 +155,38 @@ def _map(code: bytes) -> tuple[int, mmap.mmap]:
     if _mprotect()(base, size, mmap.PROT_READ | mmap.PROT_EXEC):
         raise OSError(ctypes.get_errno(), "memory cannot be made executable")
     return base, pages
+
+
+class _Pages:
+    """Pages of Windows at an address, freed with this object."""
+
+    def __init__(self, base: int, free: Any) -> None:
+        self._base, self._free = base, free
+
+    def __del__(self) -> None:
+        self._free(self._base, 0, 0x8000)  # MEM_RELEASE
+
+
+def _map_on_windows(code: bytes) -> tuple[int, _Pages]:
+    kernel = _kernel32()
+    base = kernel.VirtualAlloc(None, max(len(code), 1), 0x3000, 0x04)  # MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE
+    if not base:
+        raise MemoryError(f"there is no memory for {len(code)} bytes of code.")
+    pages, before = _Pages(base, kernel.VirtualFree), ctypes.c_uint32()
+    ctypes.memmove(base, code, len(code))
+    if not kernel.VirtualProtect(base, max(len(code), 1), 0x20, ctypes.byref(before)):  # PAGE_EXECUTE_READ
+        raise OSError(ctypes.get_last_error(), "memory cannot be made executable")  # type: ignore[attr-defined]
+    return base, pages
+
+
+@cache
+def _kernel32() -> Any:
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined]
+    word, size, flags = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
+    kernel.VirtualAlloc.restype, kernel.VirtualAlloc.argtypes = word, [word, size, flags, flags]
+    kernel.VirtualProtect.argtypes = [word, size, flags, word]
+    kernel.VirtualFree.argtypes = [word, size, flags]
+    return kernel
 
 
 @cache

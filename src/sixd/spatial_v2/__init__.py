@@ -2,7 +2,7 @@
 
 The code of a course or paper written for the toolbox runs with ``from sixd.spatial_v2 import *``. Models are
 dictionaries with the original fields, numbered from 1 with 0 for the base; several outputs are a tuple; MATLAB's cells
-are lists. A model may be changed between any two calls; ID, HandC and FDab recognise its values and run compiled code.
+are lists. A model may be changed between any two calls; dynamics recognises its values and runs compiled code.
 docs/from_spatial_v2.md lists every name with the native function that replaces it.
 """
 
@@ -37,6 +37,18 @@ from sixd.spatial_v2.dynamics import (
     apply_external_forces,
     jcalc,
 )
+from sixd.spatial_v2.extended import (
+    CMM,
+    BodyJacobian,
+    BodyJacobianTimeDerivative,
+    Christoffel,
+    FD_derivatives,
+    Hinverse,
+    ID_derivatives,
+    RegressorClassical,
+    getModelInertialParams,
+    jinfo,
+)
 from sixd.spatial_v2.floating import FDfb, IDfb, floatbase
 from sixd.spatial_v2.index_sets import depth, kappa, mu, nu
 from sixd.spatial_v2.models import (
@@ -55,10 +67,11 @@ from sixd.spatial_v2.sparsity import LTDL, LTL, expandLambda, mpyH, mpyL, mpyLi,
 from sixd.spatial_v2.structure import Struct, to_model
 
 __all__ = [
-    "HD", "ID", "LTDL", "LTL", "CoriolisMatrix", "EnerMo", "FDab", "FDcrb", "FDfb", "FDgq", "Fpt", "HandC", "IDfb",
-    "Struct", "Vpt", "Xpt", "XtoV", "apply_external_forces", "autoTree", "crf", "crm", "depth", "doubleElbow",
-    "expandLambda", "fbanim", "fbkin", "floatbase", "gcFD", "gcPosVel", "gcontact", "get_gravity", "gfxExample",
-    "jcalc", "kappa", "mcI", "mpyH", "mpyL", "mpyLi", "mpyLit", "mpyLt", "mu", "nu", "planar", "plnr", "pluho",
-    "plux", "rollingdisc", "rotx", "roty", "rotz", "rq", "rqd", "rv", "rx", "ry", "rz", "scissor", "showmotion",
-    "singlebody", "skew", "to_model", "vee", "xlt",
+    "CMM", "HD", "ID", "LTDL", "LTL", "BodyJacobian", "BodyJacobianTimeDerivative", "Christoffel", "CoriolisMatrix",
+    "EnerMo", "FD_derivatives", "FDab", "FDcrb", "FDfb", "FDgq", "Fpt", "HandC", "Hinverse", "ID_derivatives", "IDfb",
+    "RegressorClassical", "Struct", "Vpt", "Xpt", "XtoV", "apply_external_forces", "autoTree", "crf", "crm", "depth",
+    "doubleElbow", "expandLambda", "fbanim", "fbkin", "floatbase", "gcFD", "gcPosVel", "gcontact",
+    "getModelInertialParams", "get_gravity", "gfxExample", "jcalc", "jinfo", "kappa", "mcI", "mpyH", "mpyL", "mpyLi",
+    "mpyLit", "mpyLt", "mu", "nu", "planar", "plnr", "pluho", "plux", "rollingdisc", "rotx", "roty", "rotz", "rq",
+    "rqd", "rv", "rx", "ry", "rz", "scissor", "showmotion", "singlebody", "skew", "to_model", "vee", "xlt",
 ]  # fmt: skip

@@ -6,24 +6,23 @@ Every X is the motion coordinate transform from A to B, 6×6 or, planar, 3×3. P
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
-from sixd.io.spatial_v2.matlab import (
-    columns,
-    numbers,
-    scalar,
-    single,
-    square,
-    vector,
-)
+from sixd.io.spatial_v2 import matlab
+from sixd.io.spatial_v2.matlab import scalar, single
 from sixd.io.spatial_v2.structures import planar_pose
 from sixd.spatial import transform as native
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import skew, unskew
-from sixd.spatial.scalar import Array, Scalar, atan2, cos, sin
+from sixd.spatial.scalar import Array, Scalar, atan2, cos, exact, is_object, sin
+
+# all of this arithmetic takes SymPy's symbols, too
+numbers, vector = partial(matlab.numbers, symbols=True), partial(matlab.vector, symbols=True)
+square, columns = partial(matlab.square, symbols=True), partial(matlab.columns, symbols=True)
 
 
 def crm(v: Any) -> Array:
@@ -50,7 +49,8 @@ def mcI(m: Any, c: Any = None, I: Any = None) -> Any:
         return _split(square("mcI", "inertia", m, 6, 3))
     m, at = scalar("mcI", "m", m), vector("mcI", "c", c, 3, 2)
     if at.size == 3:
-        return Inertia(m, at, square("mcI", "I", I, 3)).matrix
+        about = square("mcI", "I", I, 3)
+        return Inertia(m, at, exact(about) if is_object(m, at) else about).matrix
     (moment,), (x, y) = vector("mcI", "I", I, 1), at
     return np.array([[moment + m * (x * x + y * y), -m * y, m * x], [-m * y, m, 0], [m * x, 0, m]])
 

@@ -30,34 +30,47 @@ _FLOAT = np.dtype(float)
 
 
 class Mechanism:
-    """The values of a model dictionary, its sixd Model, and the kernels of the functions called so far."""
+    """The values of a model dictionary, its sixd Model, and the kernels of the functions called so far.
 
-    def __init__(self, where: str, model: Mapping[str, Any], content: Any = None) -> None:
-        self.parts: Parts = read(where, model, several=True)
-        self.tree: Model = assemble(self.parts)
-        self.content, self.calls = content, 0
-        self.patience = _PATIENCE if content is None or _sweeping() or self.tree.nb > _LARGE else 1
-        self._kernels: dict[str, Kernel | None] = {}
+    ``floating`` is the same with a free joint in place of the first six, once it was needed.
+    """
 
-    def run(self, name: str, algorithm: Callable[..., Any], **arrays: Array) -> Any:
-        """Return ``algorithm(tree, *arrays)`` of one state: compiled, or plain while the model is new or cannot be."""
+    def __init__(self, parts: Parts, tree: Model, content: Any = None) -> None:
+        self.parts, self.tree, self.content, self.calls = parts, tree, content, 0
+        self.patience = _PATIENCE if content is None or _sweeping() or tree.nb > _LARGE else 1
+        self.floating: Mechanism | None = None
+        self._kernels: dict[Any, Kernel | None] = {}
+        self._met: deque[Any] = deque(maxlen=_MOST)  # variants that are not compiled
+
+    def run(self, name: str, algorithm: Callable[..., Any], *, variant: Any = None, **arrays: Array) -> Any:
+        """Return ``algorithm(tree, *arrays)`` of one state: compiled, or plain while the model is new or cannot be.
+
+        ``variant``, if any, is what else the algorithm depends on; it is compiled when it is met again.
+        """
         self.calls += 1
+        key = name, variant, *[x.shape for x in arrays.values()]
         try:
-            kernel = self._kernels[name]
+            kernel = self._kernels[key]
         except KeyError:
-            if self.content is None or self.calls < self.patience:
-                return algorithm(self.tree, *arrays.values())
-            kernel = self._compile(name, algorithm, arrays)
-        return algorithm(self.tree, *arrays.values()) if kernel is None else kernel(*arrays.values())
+            is_new = variant is not None and key not in self._met
+            if self.content is None or self.calls < self.patience or is_new:
+                self._met.append(key)
+                kernel = None
+            else:
+                kernel = self._compile(key, algorithm, arrays)
+        if kernel is not None:
+            return kernel(*arrays.values())
+        with np.errstate(all="ignore"):
+            return algorithm(self.tree, *arrays.values())
 
-    def _compile(self, name: str, algorithm: Callable[..., Any], arrays: dict[str, Array]) -> Kernel | None:
+    def _compile(self, key: Any, algorithm: Callable[..., Any], arrays: dict[str, Array]) -> Kernel | None:
         """The kernel of an algorithm; None if it divides by a constant zero, as forward dynamics of no mass does."""
-        shapes = {key: x.shape for key, x in arrays.items()}
+        shapes = {name: x.shape for name, x in arrays.items()}
         try:
-            kernel: Kernel | None = row_kernel(name, algorithm, shapes, self.tree, "float64")
+            kernel: Kernel | None = row_kernel(key[0], algorithm, shapes, self.tree, "float64")
         except (TraceError, ArithmeticError):
             kernel = None
-        self._kernels[name] = kernel
+        self._kernels[key] = kernel
         return kernel
 
 
@@ -67,18 +80,30 @@ _new: deque[Mechanism] = deque(maxlen=3)
 _lock = Lock()
 
 
-def mechanism(where: str, model: Mapping[str, Any]) -> Mechanism:
-    """Return the mechanism of a model's current values; raise if they are not those of a model."""
+def mechanism(where: str, model: Mapping[str, Any], *, several: bool = True) -> Mechanism:
+    """Return the mechanism of a model's current values; raise if they are not those of a model.
+
+    ``several`` admits joints of several freedoms.
+    """
+    found = _mechanism(where, model)
+    if not several and found.tree.nv != found.parts.count:
+        read(where, model)  # raises
+    return found
+
+
+def _mechanism(where: str, model: Mapping[str, Any]) -> Mechanism:
     content = _content(model)
     found = _last.get(id(model))
     if found is not None and found.content == content:
         return found
     if content is None:
-        return Mechanism(where, model)
+        parts = read(where, model, several=True)
+        return Mechanism(parts, assemble(parts))
     with _lock:
         found = _known.get(content)
         if found is None:
-            found = _known[content] = Mechanism(where, model, content)
+            parts = read(where, model, several=True)
+            found = _known[content] = Mechanism(parts, assemble(parts), content)
             _new.append(found)
             if len(_known) > _MOST:
                 _known.popitem(last=False)
@@ -90,10 +115,10 @@ def mechanism(where: str, model: Mapping[str, Any]) -> Mechanism:
 
 
 def row(where: str, name: str, value: Any, size: int) -> Array:
-    """Return a vector of that size as floats; an array that is one already is returned as it is."""
+    """Return a vector of that size as floats, or with symbols; an array that is one already is returned as it is."""
     if type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == (size,):
         return value
-    return vector(where, name, value, size)
+    return vector(where, name, value, size, symbols=True)
 
 
 def _sweeping() -> bool:
@@ -123,7 +148,11 @@ def _value(x: Any) -> Any:
         if x.dtype == object:
             return x.shape, tuple([_value(entry) for entry in x.ravel().tolist()])
     elif kind is list or kind is tuple:
-        return tuple([_value(entry) for entry in x])
+        # most are arrays of floats and texts: a call for each takes a third of the time
+        return tuple([
+            (e.shape, e.tobytes()) if type(e) is np.ndarray and e.dtype is _FLOAT else e if type(e) is str
+            else _value(e) for e in x
+        ])  # fmt: skip
     elif kind is str or kind is int or kind is float or x is None:
         return x
     elif isinstance(x, np.generic) and x.dtype.kind in "iufb":

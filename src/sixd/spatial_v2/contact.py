@@ -95,7 +95,7 @@ def gcPosVel(model: Mapping[str, Any], *state: Any) -> Array:
         index = {i: i for i in tree.bodies}
         q, qd = vectors("gcPosVel", tree.nv, q=state[0], qd=state[1])
     elif len(state) in (1, 3):
-        tree, parts = floating_model("gcPosVel", model)
+        tree, parts = (found := floating_model("gcPosVel", model)).tree, found.parts
         index = {i + 5: i for i in tree.bodies}  # body 6 is the tree's body 1
         q_base, qd_base, _ = free_joint_state("gcPosVel", state[0])
         joints = vectors("gcPosVel", parts.count - 6, **dict(zip(("q", "qd"), state[1:] or ((), ()), strict=True)))

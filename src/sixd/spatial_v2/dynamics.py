@@ -1,7 +1,8 @@
 """Inverse, forward and hybrid dynamics, and energy, under the original names.
 
-q, qd, qdd and tau have NB entries, one per joint (more where joints have several freedoms). ``ID``, ``HandC`` and
-``FDab`` are compiled for a model when its values are first met. ``f_ext`` is omitted, empty, or a list of NB entries,
+q, qd, qdd and tau have NB entries, one per joint (more where joints have several freedoms). The functions are compiled
+for a model when its values are first met. ``ID``, ``HandC``, ``CoriolisMatrix``, ``EnerMo`` and ``jcalc`` take SymPy's
+symbols, too, in the model and in its state. ``f_ext`` is omitted, empty, or a list of NB entries,
 each None (or empty) or the force that acts on that body, in base coordinates with the moment about the base's origin:
 spatial (6,) or planar (3,).
 """
@@ -21,7 +22,7 @@ from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_
 from sixd.algorithms.rnea import bias_force, rnea
 from sixd.algorithms.singular import vanishing_pivots
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
-from sixd.io.spatial_v2.matlab import numbers, square, vector, vectors
+from sixd.io.spatial_v2.matlab import numbers, square, vector
 from sixd.io.spatial_v2.structures import (
     PLANAR_CODES,
     PLANE,
@@ -29,13 +30,13 @@ from sixd.io.spatial_v2.structures import (
     joint_code,
     joint_of_type,
     parents,
-    read,
 )
 from sixd.model.model import Model
+from sixd.model.sparsity import ltdl, solve_l, solve_lt
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.scalar import Array
-from sixd.spatial_v2.compiled import mechanism, row
-from sixd.spatial_v2.structure import Struct, assemble
+from sixd.spatial_v2.compiled import Mechanism, mechanism, row
+from sixd.spatial_v2.structure import Struct
 
 
 def ID(model: Mapping[str, Any], q: Any, qd: Any, qdd: Any, f_ext: Any = None) -> Array:
@@ -45,8 +46,7 @@ def ID(model: Mapping[str, Any], q: Any, qd: Any, qdd: Any, f_ext: Any = None) -
     q, qd, qdd = row("ID", "q", q, found.tree.nq), row("ID", "qd", qd, n), row("ID", "qdd", qdd, n)
     if f_ext is None:
         return found.run("ID", rnea, q=q, qd=qd, qdd=qdd)
-    force = spatial_forces("ID", found.parts, f_ext)
-    return found.run("ID with f_ext", _forced_rnea, q=q, qd=qd, qdd=qdd, force=_zeros_for_none(found.tree, force))
+    return found.run("ID", _forced_rnea, q=q, qd=qd, qdd=qdd, force=_forces(found, "ID", f_ext))
 
 
 def HandC(model: Mapping[str, Any], q: Any, qd: Any, f_ext: Any = None) -> tuple[Array, Array]:
@@ -56,8 +56,7 @@ def HandC(model: Mapping[str, Any], q: Any, qd: Any, f_ext: Any = None) -> tuple
     if f_ext is None:
         H, C = found.run("HandC", _matrix_and_bias, q=q, qd=qd)
     else:
-        force = _zeros_for_none(found.tree, spatial_forces("HandC", found.parts, f_ext))
-        H, C = found.run("HandC with f_ext", _matrix_and_bias, q=q, qd=qd, force=force)
+        H, C = found.run("HandC", _matrix_and_bias, q=q, qd=qd, force=_forces(found, "HandC", f_ext))
     return H, C
 
 
@@ -70,11 +69,15 @@ def CoriolisMatrix(
     inertia I and velocity v, spatial also for planar models, with B v = v×* I v and B + Bᵀ = v×* I - I v×.
     """
     where = "CoriolisMatrix"
-    tree = mechanism(where, model).tree
+    found = mechanism(where, model)
+    tree = found.tree
     q, qd = row(where, "q", q, tree.nq), row(where, "qd", qd, tree.nv)
     if fn is not None and not callable(fn):
         raise ScalarTypeError(f"{where}: fn is {fn!r}, expected a function B = fn(I, v). Or omit it.")
-    C = coriolis_matrix(tree, q, qd, factor=fn and (lambda I, v: square(where, "B of fn", fn(I, v), 6)))
+    if fn is None:
+        C, Hd, H = found.run(where, _coriolis, q=q, qd=qd)
+        return C, Hd, H
+    C = coriolis_matrix(tree, q, qd, factor=lambda I, v: square(where, "B of fn", fn(I, v), 6))
     return C, C + C.T, crba(tree, q)
 
 
@@ -86,14 +89,11 @@ def FDab(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None)
     found = mechanism("FDab", model)
     n = found.tree.nv
     q, qd, tau = row("FDab", "q", q, found.tree.nq), row("FDab", "qd", qd, n), row("FDab", "tau", tau, n)
-    with np.errstate(all="ignore"):
-        if f_ext is None:
-            qdd = found.run("FDab", aba, q=q, qd=qd, tau=tau)
-        else:
-            force = _zeros_for_none(found.tree, spatial_forces("FDab", found.parts, f_ext))
-            qdd = found.run("FDab with f_ext", _forced_aba, q=q, qd=qd, tau=tau, force=force)
-        if not isfinite(qdd.sum()) and not np.isfinite(qdd).all() and vanishing_pivots(found.tree, q, frozenset()):
-            raise _singular("FDab")
+    if f_ext is None:
+        qdd = found.run("FDab", aba, q=q, qd=qd, tau=tau)
+    else:
+        qdd = found.run("FDab", _forced_aba, q=q, qd=qd, tau=tau, force=_forces(found, "FDab", f_ext))
+    require_regular("FDab", found.tree, frozenset(), qdd, q)
     return qdd
 
 
@@ -109,21 +109,28 @@ def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None)
     ``q, qd, G, g = gamma_q(model, q, qd)`` returns a state closer to the constraint, G = ∂γ/∂y and
     g = Ġ ẏ plus stabilisation. Then q̈ = G (GᵀHG)⁻¹ Gᵀ(τ - C - H g) + g  [RBDA 3.2, 8.11]. Only Gᵀτ matters.
     """
-    n = read("FDgq", model).count
+    found = mechanism("FDgq", model, several=False)
+    n = found.tree.nv
     if not callable(model.get("gamma_q")):
         raise ModelError("FDgq: the model has no function gamma_q, expected q, qd, G, g = gamma_q(model, q, qd).")
-    q, qd, tau = vectors("FDgq", n, q=q, qd=qd, tau=tau)
-    result = model["gamma_q"](model, q, qd)
+    tau = row("FDgq", "tau", tau, n)
+    result = model["gamma_q"](model, row("FDgq", "q", q, n).copy(), row("FDgq", "qd", qd, n).copy())
     if not isinstance(result, (tuple, list)) or len(result) != 4:
         raise ModelError(
             f"FDgq: gamma_q returned a {type(result).__name__}, expected q, qd, G, g = gamma_q(model, q, qd)."
         )
     q, qd, G, g = result
-    G, g = numbers("FDgq", "G of gamma_q", G), vector("FDgq", "g of gamma_q", g, n)
+    G, g = numbers("FDgq", "G of gamma_q", G, symbols=True), row("FDgq", "g of gamma_q", g, n)
     if G.ndim != 2 or len(G) != n:
         raise ShapeError(f"FDgq: G of gamma_q has shape {G.shape}, expected ({n}, independent variables).")
-    H, C = HandC(model, q, qd, f_ext)
-    return G @ solve("FDgq", G.T @ H @ G, G.T @ (tau - C - H @ g)) + g
+    q, qd = row("FDgq", "q of gamma_q", q, n), row("FDgq", "qd of gamma_q", qd, n)
+    given = {} if f_ext is None else {"force": _forces(found, "FDgq", f_ext)}
+    qdd = found.run("FDgq", _loop_dynamics, q=q, qd=qd, tau=tau, G=G, g=g, **given)
+    if qdd.dtype != object and not isfinite(qdd.sum()):  # a pivot vanishes, of a matrix that may be regular
+        with np.errstate(all="ignore"):
+            H, C = _matrix_and_bias(found.tree, q, qd, **given)
+            qdd = G @ solve("FDgq", G.T @ H @ G, G.T @ (tau - C - H @ g)) + g
+    return qdd
 
 
 def HD(
@@ -133,7 +140,23 @@ def HD(
 
     The other entries are ignored  [RBDA section 9.2].
     """
-    return _hybrid("HD", model, fd, q, qd, qdd, tau, f_ext)
+    found = mechanism("HD", model, several=False)
+    n = found.tree.nv
+    q, qd, tau = row("HD", "q", q, n), row("HD", "qd", qd, n), row("HD", "tau", tau, n)
+    free = [1] * n if fd is None else vector("HD", "fd", fd, n).tolist()
+    given = {"qdd": np.zeros(n) if qdd is None else row("HD", "qdd", qdd, n), "tau": tau}
+    prescribed = frozenset([i for i, x in enumerate(free, start=1) if x == 0])
+    if len(prescribed) + free.count(1) != n:
+        raise ModelError(f"HD: fd is {free}, expected 1 (tau is given) or 0 (qdd is given) for each joint.")
+    if f_ext is not None:
+        given["force"] = _forces(found, "HD", f_ext)
+
+    def algorithm(tree: Model, q: Array, qd: Array, qdd: Array, tau: Array, force: Array | None = None) -> Any:
+        return hybrid(tree, prescribed, q, qd, qdd, tau, f_ext=force)
+
+    qdd, tau = found.run("HD", algorithm, variant=prescribed, q=q, qd=qd, **given)
+    require_regular("HD", found.tree, prescribed, qdd, q)
+    return qdd, tau
 
 
 def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
@@ -144,25 +167,12 @@ def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
     ``cm`` (3,) [m], ``vcm`` (3,) [m/s]. For a planar model htot is (3,), Itot (3, 3), cm and vcm (2,).
     """
     found = mechanism("EnerMo", model)
-    tree, parts = found.tree, found.parts
-    q, qd = row("EnerMo", "q", q, tree.nq), row("EnerMo", "qd", qd, tree.nv)
-    kinematics = joint_kinematics(tree, q, qd)
-    X_W, v = world_transforms(tree, kinematics.X), body_velocities(tree, kinematics)
-
-    # momentum of each body, and the sums over all of them in base coordinates
-    h = [tree.inertia[i] @ v[i] for i in range(tree.nb + 1)]
-    KE = sum(v[i] @ h[i] for i in tree.bodies) / 2
-    htot = sum((X_W[i].T @ h[i] for i in tree.bodies), np.zeros(6))
-    Itot = composite_inertias(tree, kinematics.X)[0]
-    if parts.dimension == 3:
-        htot, Itot = htot[PLANE], Itot[np.ix_(PLANE, PLANE)]
-
-    mass, size = Itot[-1, -1], parts.dimension // 3 + 1
-    moment = first_moment(Itot) if size == 3 else np.array([Itot[0, 2], -Itot[0, 1]])
-    if mass == 0:
+    q, qd = row("EnerMo", "q", q, found.tree.nq), row("EnerMo", "qd", qd, found.tree.nv)
+    values = found.run("EnerMo", _planar_sums if found.parts.dimension == 3 else _sums, q=q, qd=qd)
+    ret = Struct(zip(("KE", "PE", "htot", "Itot", "mass", "cm", "vcm"), values, strict=True))
+    if ret["mass"] == 0:
         raise ModelError("EnerMo: the total mass is 0, so there is no centre of mass, expected a mass that is not 0.")
-    PE = -moment @ parts.gravity[:size]
-    return Struct(KE=KE, PE=PE, htot=htot, Itot=Itot, mass=mass, cm=moment / mass, vcm=htot[-size:] / mass)
+    return ret
 
 
 def jcalc(jtyp: Any, q: Any, qd: Any = None) -> tuple[Array, ...]:
@@ -181,15 +191,15 @@ def jcalc(jtyp: Any, q: Any, qd: Any = None) -> tuple[Array, ...]:
     (array([ 1.,  0.,  0.,  0., -1.,  0.]), array([0., 0., 0., 0., 0., 4.]))
     """
     joint = joint_of_type(jtyp)
-    at = vector("jcalc", "q", q, joint.nq)
-    X, S = joint.transform(at).astype(float), joint.subspace(at).astype(float)
+    at = vector("jcalc", "q", q, joint.nq, symbols=True)
+    X, S = _floats(joint.transform(at)), _floats(joint.subspace(at))
     rows = PLANE if joint_code(jtyp) in PLANAR_CODES else list(range(6))
     X, S = X[np.ix_(rows, rows)], S[rows]
     S = S[:, 0] if joint.nv == 1 else S
     if qd is None:
         return X, S
-    rate = vector("jcalc", "qd", qd, joint.nv)
-    return X, S, joint.bias(at, rate).astype(float)[rows]
+    rate = vector("jcalc", "qd", qd, joint.nv, symbols=True)
+    return X, S, _floats(joint.bias(at, rate))[rows]
 
 
 def apply_external_forces(parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], f_ext: Any = None) -> list[Array]:
@@ -245,34 +255,16 @@ def solve(where: str, A: Array, b: Array) -> Array:
         raise _singular(where) from None
 
 
-def complete(where: str, tree: Model, prescribed: frozenset[int], *state: Array, f_ext: Array | None) -> Any:
-    """Return (qdd, tau) of a sixd Model by hybrid dynamics; raises if the mass matrix is singular.
+def require_regular(where: str, tree: Model, prescribed: frozenset[int], qdd: Array, *q: Array) -> None:
+    """Raise if accelerations are not finite because the mass matrix is singular.
 
     States that are not finite or overflow, as in a step that an integrator rejects, give results that are not finite.
     """
+    if qdd.dtype == object or isfinite(qdd.sum()) or np.isfinite(qdd).all():
+        return
     with np.errstate(all="ignore"):
-        qdd, tau = hybrid(tree, prescribed, *state, f_ext=f_ext)
-        if not np.isfinite(qdd).all() and vanishing_pivots(tree, state[0], prescribed):
+        if vanishing_pivots(tree, np.concatenate(q), prescribed):
             raise _singular(where)
-    return qdd, tau
-
-
-def _hybrid(
-    where: str, model: Mapping[str, Any], fd: Any, q: Any, qd: Any, qdd: Any, tau: Any, f_ext: Any
-) -> tuple[Array, Array]:
-    parts = read(where, model)
-    tree, force = assemble(parts), spatial_forces(where, parts, f_ext)
-    n = tree.nv
-    q, qd, tau = vectors(where, n, q=q, qd=qd, tau=tau)
-    free = np.ones(n) if fd is None else vector(where, "fd", fd, n)
-    qdd = np.zeros(n) if qdd is None else vector(where, "qdd", qdd, n)
-    if not np.isin(free, (0, 1)).all():
-        raise ModelError(
-            f"{where}: fd is {free.tolist()}, expected 1 (tau is given) or 0 (qdd is given) for each joint."
-        )
-    prescribed = frozenset(i for i in tree.bodies if not free[i - 1])
-    given = np.where(free == 0, qdd, 0.0), np.where(free == 1, tau, 0.0)
-    return complete(where, tree, prescribed, q, qd, *given, f_ext=force)
 
 
 def _forced_rnea(tree: Model, q: Array, qd: Array, qdd: Array, force: Array) -> Array:
@@ -287,9 +279,51 @@ def _matrix_and_bias(tree: Model, q: Array, qd: Array, force: Array | None = Non
     return crba(tree, q), bias_force(tree, q, qd, f_ext=force)
 
 
-def _zeros_for_none(tree: Model, force: Array | None) -> Array:
-    """Forces (nb, 6); an empty list of forces is none at all."""
-    return np.zeros((tree.nb, 6)) if force is None else force
+def _coriolis(tree: Model, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+    C = coriolis_matrix(tree, q, qd)
+    return C, C + C.T, crba(tree, q)
+
+
+def _loop_dynamics(
+    tree: Model, q: Array, qd: Array, tau: Array, G: Array, g: Array, force: Array | None = None
+) -> Array:
+    """q̈ = G (GᵀHG)⁻¹ Gᵀ(τ - C - H g) + g."""
+    H, C = _matrix_and_bias(tree, q, qd, force)
+    chain = range(-1, G.shape[1] - 1)
+    L, D = ltdl(G.T @ H @ G, chain)
+    return G @ solve_l(L, chain, solve_lt(L, chain, G.T @ (tau - C - H @ g)) / D) + g
+
+
+def _sums(tree: Model, q: Array, qd: Array, planar: bool = False) -> tuple[Any, ...]:
+    """KE, PE, htot, Itot, mass, cm and vcm of ``EnerMo``."""
+    kinematics = joint_kinematics(tree, q, qd)
+    X_W, v = world_transforms(tree, kinematics.X), body_velocities(tree, kinematics)
+
+    # momentum of each body, and the sums over all of them in base coordinates
+    h = [tree.inertia[i] @ v[i] for i in range(tree.nb + 1)]
+    KE = sum(v[i] @ h[i] for i in tree.bodies) / 2
+    htot = sum((X_W[i].T @ h[i] for i in tree.bodies), np.zeros(6))
+    Itot = composite_inertias(tree, kinematics.X)[0]
+    if planar:
+        htot, Itot = htot[PLANE], Itot[np.ix_(PLANE, PLANE)]
+    moment = np.array([Itot[0, 2], -Itot[0, 1]]) if planar else first_moment(Itot)
+    mass, size = Itot[-1, -1], len(moment)
+    return KE, -moment @ tree.gravity[:size], htot, Itot, mass, moment / mass, htot[-size:] / mass
+
+
+def _planar_sums(tree: Model, q: Array, qd: Array) -> tuple[Any, ...]:
+    return _sums(tree, q, qd, planar=True)
+
+
+def _floats(x: Array) -> Array:
+    """Numbers as floats; with symbols as they are."""
+    return x if x.dtype == object else x.astype(float)
+
+
+def _forces(found: Mechanism, where: str, f_ext: Any) -> Array:
+    """Return ``f_ext`` as (NB, 6); an empty list of forces is none at all."""
+    force = spatial_forces(where, found.parts, f_ext)
+    return np.zeros((found.parts.count, 6)) if force is None else force
 
 
 def _singular(where: str) -> SingularError:

@@ -16,23 +16,24 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.aba import hybrid
 from sixd.errors import ModelError, ModelWarning
-from sixd.io.spatial_v2.matlab import vector, vectors
+from sixd.io.spatial_v2.matlab import vector
 from sixd.io.spatial_v2.structures import (
     Parts,
     body_count,
     dimension,
     entry,
     parents,
-    read,
 )
 from sixd.model.joints import Free
 from sixd.model.model import Model
+from sixd.spatial.rotation import quaternion_multiply, quaternion_to_rotation
 from sixd.spatial.scalar import Array
-from sixd.spatial.transform import inverse_transform, plucker
-from sixd.spatial_v2.algebra import Vpt
-from sixd.spatial_v2.dynamics import complete, spatial_forces
-from sixd.spatial_v2.rotation import rq, rqd
+from sixd.spatial.transform import inverse_transform, plucker, point_velocity
+from sixd.spatial_v2.compiled import Mechanism, mechanism, row
+from sixd.spatial_v2.dynamics import require_regular, spatial_forces
+from sixd.spatial_v2.rotation import rq, stabilised
 from sixd.spatial_v2.structure import Struct, assemble
 
 _JOINTS = ("Px", "Py", "Pz", "Rx", "Ry", "Rz")
@@ -71,10 +72,7 @@ def FDfb(
     q, qd and tau are those of joints 7 to NB. ``f_ext`` has NB entries, the first five are not read. The last six
     numbers of xdfb are body 6's spatial acceleration, gravity included, in fixed base coordinates.
     """
-    tree, parts = floating_model("FDfb", model)
-    q, qd, tau = vectors("FDfb", parts.count - 6, q=q, qd=qd, tau=tau)
-    xd, qdd, _ = _move("FDfb", tree, xfb, q, qd, np.zeros(len(q)), tau, _forces("FDfb", parts, f_ext), frozenset())
-    return xd, qdd
+    return _move("FDfb", model, xfb, q, qd, f_ext, tau=tau)
 
 
 def IDfb(
@@ -84,16 +82,18 @@ def IDfb(
 
     Arguments as for ``FDfb``. Without joints (NB = 6) tau is empty.
     """
-    tree, parts = floating_model("IDfb", model)
-    q, qd, qdd = vectors("IDfb", parts.count - 6, q=q, qd=qd, qdd=qdd)
-    joints = frozenset(range(2, tree.nb + 1))
-    xd, _, tau = _move("IDfb", tree, xfb, q, qd, qdd, np.zeros(len(q)), _forces("IDfb", parts, f_ext), joints)
-    return xd, tau
+    return _move("IDfb", model, xfb, q, qd, f_ext, qdd=qdd)
 
 
-def floating_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
-    """Return the sixd Model in which body 6 has a free joint and bodies 1 to 5 are omitted, and the values read."""
-    parts = read(where, model)
+def floating_model(where: str, model: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism in which body 6 has a free joint and bodies 1 to 5 are omitted, with the values read."""
+    found = mechanism(where, model, several=False)
+    if found.floating is None:
+        found.floating = Mechanism(found.parts, _with_free_joint(where, found.parts), found.content)
+    return found.floating
+
+
+def _with_free_joint(where: str, parts: Parts) -> Model:
     if parts.dimension != 6:
         raise ModelError(f"{where}: the model is planar, expected a spatial one made by floatbase.")
     if parts.count < 6 or parts.parent[:6] != (0, 1, 2, 3, 4, 5) or min(parts.parent[6:], default=6) < 6:
@@ -108,7 +108,7 @@ def floating_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
         placement=np.concatenate([np.eye(4)[None], parts.placement[6:]]),
         inertia=parts.inertia[_EXTRA:],
     )
-    return assemble(floating), parts
+    return assemble(floating)
 
 
 def free_joint_state(where: str, xfb: Any) -> tuple[Array, Array, Array]:
@@ -118,21 +118,42 @@ def free_joint_state(where: str, xfb: Any) -> tuple[Array, Array, Array]:
     return x[:7], X @ x[7:], X
 
 
-def _move(
-    where: str, tree: Model, xfb: Any, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Any, joints: frozenset[int]
+def _move(where: str, model: Mapping[str, Any], xfb: Any, q: Any, qd: Any, f_ext: Any, **given: Any) -> Any:
+    """Return xdfb, and qdd if tau is given, tau if qdd is; no force drives the base."""
+    found = floating_model(where, model)
+    x, n = row(where, "xfb", xfb, 13), found.parts.count - 6
+    arrays = {name: row(where, name, value, n) for name, value in {"q": q, "qd": qd, **given}.items()}
+    forces = spatial_forces(where, found.parts, f_ext)
+    if forces is not None:
+        arrays["force"] = forces[_EXTRA:]
+    if not x[:4].any():
+        rq(x[:4])  # raises
+    rate, rest = found.run(where, _inverse if "qdd" in given else _forward, x=x, **arrays)
+    prescribed = frozenset(range(2, found.tree.nb + 1) if "qdd" in given else ())
+    for accelerations in (rate, rest):
+        require_regular(where, found.tree, prescribed, accelerations, x[:7], arrays["q"])
+    return rate, rest
+
+
+def _forward(tree: Model, x: Array, q: Array, qd: Array, tau: Array, force: Array | None = None) -> Any:
+    return _rates(tree, frozenset(), x, q, qd, 0 * tau, tau, force)[:2]
+
+
+def _inverse(tree: Model, x: Array, q: Array, qd: Array, qdd: Array, force: Array | None = None) -> Any:
+    return _rates(tree, frozenset(range(2, tree.nb + 1)), x, q, qd, qdd, 0 * qdd, force)[::2]
+
+
+def _rates(
+    tree: Model, prescribed: frozenset[int], x: Array, q: Array, qd: Array, qdd: Array, tau: Array, force: Any
 ) -> tuple[Array, Array, Array]:
-    """Return xdfb, qdd and tau, where the bodies in ``joints`` have their qdd given; no force drives the base."""
-    q_base, qd_base, X = free_joint_state(where, xfb)
-    x, none = vector(where, "xfb", xfb, 13), np.zeros(6)
-    state = [np.concatenate(pair) for pair in ((q_base, q), (qd_base, qd), (none, qdd), (none, tau))]
-    qdd_all, tau_all = complete(where, tree, joints, *state, f_ext=f_ext)
-    rate = np.concatenate([rqd(x[7:10], x[:4]), Vpt(x[7:], x[4:7]), inverse_transform(X) @ qdd_all[:6]])
+    """Return xdfb, qdd and tau of one state."""
+    X = plucker(quaternion_to_rotation(x[:4]).T, x[4:7])
+    none = np.zeros(6, dtype=int)
+    state = [np.concatenate(pair) for pair in ((x[:7], q), (X @ x[7:], qd), (none, qdd), (none, tau))]
+    qdd_all, tau_all = hybrid(tree, prescribed, *state, f_ext=force)
+    turn = quaternion_multiply(stabilised(x[:4], x[7:10]), x[:4]) / 2
+    rate = np.concatenate([turn, point_velocity(x[7:], x[4:7]), inverse_transform(X) @ qdd_all[:6]])
     return rate, qdd_all[6:], tau_all[6:]
-
-
-def _forces(where: str, parts: Parts, f_ext: Any) -> Array | None:
-    forces = spatial_forces(where, parts, f_ext)
-    return None if forces is None else forces[_EXTRA:]
 
 
 def _shift_numbers(model: Struct) -> None:

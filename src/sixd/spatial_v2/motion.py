@@ -23,6 +23,7 @@ from sixd.spatial_v2.structure import Struct, read_model
 
 _PLAYABLE = 2  # version of the files that this function writes and reads
 _ABOUT = ("author", "title", "description")
+_CELLS = ("jtype", "Xtree", "I")  # fields of a model with an entry for each body
 _HALF_HEIGHT = np.tan(np.radians(17))  # of the page's picture, at unit distance
 _RAMP = 0.5  # [s] in which a joint goes from 0 to 1, and back, if there is no data
 
@@ -167,7 +168,8 @@ def _save(file: Any) -> Path:
     if not isinstance(file, (str, os.PathLike)) or not str(file):
         raise ScalarTypeError(f"showmotion: the file is {file!r}, expected its name.")
     path = Path(file) if Path(file).suffix else Path(f"{file}.mat")
-    fields = {name: _to_cells(x) for name, x in model.items() if not callable(x)}  # functions cannot be saved
+    # functions cannot be saved
+    fields = {name: _to_cells(x, name in _CELLS) for name, x in model.items() if not callable(x)}
     about = {name: _shown.about.get(name, "") for name in _ABOUT}
     content = {"model": fields, "t_data": t, "q_data": q, "about": {**about, "playable": np.array([_PLAYABLE])}}
     data = io.BytesIO()
@@ -180,16 +182,26 @@ def _save(file: Any) -> Path:
     return path
 
 
-def _to_cells(x: Any) -> Any:
-    """Return lists as cells, also within structures, for a .mat file."""
+def _to_cells(x: Any, is_cell: bool = False) -> Any:
+    """Return lists as cells, also within structures, for a .mat file; those of numbers as arrays unless ``is_cell``."""
     if isinstance(x, Mapping):
         return {name: _to_cells(y) for name, y in x.items() if not callable(y)}
     if isinstance(x, (list, tuple)):
+        if x and not is_cell and _is_numeric(x):
+            return np.asarray(x, dtype=float)
         cell = np.empty(len(x), dtype=object)
         for k, y in enumerate(x):
             cell[k] = _to_cells(y)
         return cell
     return x
+
+
+def _is_numeric(x: Any) -> bool:
+    """Whether lists hold numbers alone, as many in each."""
+    try:
+        return np.asarray(x).dtype.kind in "iufb"
+    except ValueError:
+        return False
 
 
 def _load(file: str | os.PathLike[str]) -> tuple[Struct, Any, Any, dict[str, str]]:

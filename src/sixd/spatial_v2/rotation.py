@@ -14,7 +14,7 @@ import numpy as np
 from sixd.errors import ModelError, ShapeError
 from sixd.io.spatial_v2.matlab import numbers, scalar, vector
 from sixd.spatial import rotation as native
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, Scalar, sqrt
 
 
 def rx(theta: Scalar) -> Array:
@@ -77,9 +77,14 @@ def rqd(first: Any, second: Any) -> Array:
     if x.size == y.size:
         raise ShapeError(f"rqd: both arguments have {x.size} elements, expected (w in A, q) or (q, w in B).")
     q, w = (x, y) if x.size == 4 else (y, x)
-    spin = np.array([0.1 * np.linalg.norm(w) * (1 - np.linalg.norm(q)), *w])
+    spin = stabilised(q, w)
     product = native.quaternion_multiply(q, spin) if x.size == 4 else native.quaternion_multiply(spin, q)
     return product / 2
+
+
+def stabilised(q: Array, w: Array) -> Array:
+    """Return [σ; ω] of ``rqd``, of any scalars."""
+    return np.array([0.1 * sqrt(w @ w) * (1 - sqrt(q @ q)), *w])
 
 
 def skew(x: Any) -> Array:

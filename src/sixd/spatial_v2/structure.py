@@ -18,19 +18,27 @@ from sixd.io.spatial_v2.structures import Parts, read
 from sixd.model.joints import Fixed
 from sixd.model.model import Model
 from sixd.model.parts import PER_V, Frame
+from sixd.spatial.scalar import exact, is_object
+
+_STRUCTURES = ("appearance", "camera", "gc", "pars")  # fields of models and joint types that have fields
 
 
 class Struct(dict[str, Any]):
     """A dictionary whose entries are also attributes: ``model.NB`` is ``model["NB"]``.
 
-    Assigning does not copy, unlike in MATLAB: ``copy.deepcopy(model)`` gives an independent model.
+    Dictionaries in it become structures: ``model.camera.zoom``. The structures of a model need not be made first, as in
+    MATLAB: ``model.camera.zoom = 2`` makes ``model.camera``. Assigning does not copy arrays and lists, unlike in
+    MATLAB: ``copy.deepcopy(model)`` gives an independent model.
     """
 
     def __getattr__(self, name: str) -> Any:
-        try:
+        if name in self:
+            if type(self[name]) is dict:
+                self[name] = Struct(self[name])
             return self[name]
-        except KeyError:
-            raise AttributeError(f"no field {name!r}; there are {', '.join(self)}.") from None
+        if name in _STRUCTURES:
+            return _Unassigned(self, name)
+        raise AttributeError(f"no field {name!r}; there are {', '.join(self)}. A structure in it: .{name} = Struct().")
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
@@ -38,6 +46,18 @@ class Struct(dict[str, Any]):
     def __delattr__(self, name: str) -> None:
         getattr(self, name)  # raises if there is none
         del self[name]
+
+
+class _Unassigned(Struct):
+    """An empty structure that becomes a field of another with its first own field."""
+
+    def __init__(self, owner: Struct, name: str) -> None:
+        super().__init__()
+        self.__dict__.update(owner=owner, name=name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        self.__dict__["owner"][self.__dict__["name"]] = Struct(self)
 
 
 def to_model(model: Mapping[str, Any]) -> Model:
@@ -62,6 +82,8 @@ def assemble(parts: Parts) -> Model:
     nq, nv = sum(j.nq for j in parts.joints), sum(j.nv for j in parts.joints)
     per_v: dict[str, Any] = {key: np.full(nv, np.inf if key.endswith("limit") else 0.0) for key in PER_V}
     names = tuple(f"body{i}" for i in range(1, n + 1))
+    # a model with symbols has exact whole numbers, so that no 1.0 appears in its equations
+    tidy = exact if is_object(parts.placement, parts.inertia, parts.gravity) else np.asarray
     frames = {name: Frame(i, np.eye(4)) for i, name in enumerate(("world", *names))}
     return Model(
         name="spatial_v2",
@@ -69,9 +91,9 @@ def assemble(parts: Parts) -> Model:
         joints=(Fixed(), *parts.joints),
         body_names=names,
         joint_names=tuple(f"joint{i}" for i in range(1, n + 1)),
-        placement=np.concatenate([np.eye(4)[None], parts.placement]),
-        inertia=np.concatenate([np.zeros((1, 6, 6)), parts.inertia]),
-        gravity=parts.gravity,
+        placement=tidy(np.concatenate([np.eye(4)[None], parts.placement])),
+        inertia=tidy(np.concatenate([np.zeros((1, 6, 6)), parts.inertia])),
+        gravity=tidy(parts.gravity),
         lower=np.full(nq, -np.inf),
         upper=np.full(nq, np.inf),
         rest=np.zeros(nq),

@@ -36,7 +36,7 @@ class Graph:
     """
 
     def __init__(self, dtype: str = "float64") -> None:
-        limits = np.finfo(dtype)
+        self.dtype, limits = dtype, np.finfo(dtype)
         self._smallest, self._largest = float(limits.tiny), float(limits.max)
         self.nodes: list[Expr] = []
         self.marks: list[Mark] = []

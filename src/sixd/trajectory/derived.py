@@ -93,7 +93,8 @@ def _contacts_of(element: Any, system: System, size: int, parameters: tuple[str,
         points, pushes = element.contacts(model, t, q, qd, u)
         return np.asarray(points), np.asarray(pushes)
 
-    return compile(contacts, system, parameters=parameters, shapes={"t": (), "u": (size,)})
+    shapes = {"t": (), "u": (size,)}
+    return compile(contacts, system, dtype="float64", parameters=parameters, shapes=shapes)
 
 
 def _name(element: Any) -> str:

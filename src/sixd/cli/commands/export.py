@@ -14,7 +14,6 @@ from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json
 from sixd.cli.usage import from_option, unknown, wrong_call
 from sixd.engine.functions import LIBRARY
-from sixd.errors import FileError
 from sixd.model import Model
 
 
@@ -89,10 +88,6 @@ def export(
             free_path(folder / f"{name or chosen}{ending}", force)
     with console(stderr=True).status(f"writing {chosen} of {model.name}"):
         code = sixd.export_c(getattr(sixd, chosen), model, name=name, dtype=dtype, **static)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {str(folder)!r}: {error.strerror or error}.") from None
     c_file, header = code.save(folder)
     lines = code.source.count("\n")
     if as_json:

@@ -111,9 +111,15 @@ def assemble(module: str, machine: Machine) -> bytes:
 def _assemble(llvm: Any, module: str, machine: Machine) -> bytes:
     """A function of its own, so that LLVM's objects are freed before :func:`assemble` releases its lock."""
     parsed = llvm.parse_assembly(module)
-    target = llvm.Target.from_triple(llvm.get_process_triple())
+    target = llvm.Target.from_triple(triple_of(llvm.get_process_triple()))
     options = {"cpu": machine.cpu, "features": machine.features, "reloc": "pic", "codemodel": "small"}
     return bytes(target.create_target_machine(opt=effort_of(module), **options).emit_object(parsed))
+
+
+def triple_of(process: str) -> str:
+    """The triple for which code is made: on Windows with its calling convention, but as ELF files, which are linked
+    here, and which LLVM's loader needs."""
+    return f"{process}-elf" if "-windows-" in process else process
 
 
 def effort_of(module: str) -> int:

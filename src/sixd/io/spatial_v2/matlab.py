@@ -11,18 +11,29 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, Scalar, exact, require_scalars, symbols_in
 
 
-def numbers(where: str, name: str, value: Any) -> Array:
-    """Return ``value`` as an array of floats."""
+def numbers(where: str, name: str, value: Any, *, symbols: bool = False) -> Array:
+    """Return ``value`` as an array of floats; of objects if SymPy's ``symbols`` are allowed and it has some."""
     try:
         x = np.asarray(value)
         if value is None or x.dtype.kind == "c":
             raise TypeError
+        if symbols and symbols_in([x]):
+            require_scalars(f"{where}: {name}", x)
+            return np.asarray(exact(x), dtype=object)
         return x.astype(float)
     except (TypeError, ValueError):
         raise ScalarTypeError(f"{where}: {name} is {value!r}, expected numbers.") from None
+
+
+def sampled(x: Array) -> Array:
+    """Return an array of floats as it is; one with symbols at certain values of them, by which it can be checked."""
+    if x.dtype != object:
+        return x
+    values = {symbol: 0.7 + 0.1 * k for k, symbol in enumerate(sorted(symbols_in([x]), key=str))}
+    return np.array([float(e.subs(values)) if hasattr(e, "subs") else e for e in x.ravel()], float).reshape(x.shape)
 
 
 def scalar(where: str, name: str, value: Any) -> Scalar:
@@ -46,9 +57,9 @@ def is_vector(x: Array) -> bool:
     return x.size == 0 or x.size == max(x.shape, default=1)
 
 
-def vector(where: str, name: str, value: Any, *sizes: int) -> Array:
+def vector(where: str, name: str, value: Any, *sizes: int, symbols: bool = False) -> Array:
     """Return ``value`` as a 1-D array of one of the ``sizes``; columns and rows are flattened."""
-    x = numbers(where, name, value)
+    x = numbers(where, name, value, symbols=symbols)
     if not is_vector(x) or x.size not in sizes:
         wanted = " or ".join(str(n) for n in sizes)
         raise ShapeError(f"{where}: {name} has shape {x.shape}, expected a vector of {wanted} numbers.")
@@ -60,18 +71,18 @@ def vectors(where: str, size: int, **named: Any) -> list[Array]:
     return [vector(where, name, value, size) for name, value in named.items()]
 
 
-def square(where: str, name: str, value: Any, *sizes: int) -> Array:
+def square(where: str, name: str, value: Any, *sizes: int, symbols: bool = False) -> Array:
     """Return ``value`` as an n×n array, n one of the ``sizes``."""
-    x = numbers(where, name, value)
+    x = numbers(where, name, value, symbols=symbols)
     if x.shape not in [(n, n) for n in sizes]:
         wanted = " or ".join(f"{n}×{n}" for n in sizes)
         raise ShapeError(f"{where}: {name} has shape {x.shape}, expected a matrix {wanted}.")
     return x
 
 
-def columns(where: str, name: str, value: Any, rows: int) -> Array:
+def columns(where: str, name: str, value: Any, rows: int, *, symbols: bool = False) -> Array:
     """Return ``value`` as a (rows, n) array whose columns are points; a vector is one column."""
-    x = numbers(where, name, value)
+    x = numbers(where, name, value, symbols=symbols)
     if x.size == rows and is_vector(x):
         return x.reshape(rows, 1)
     if x.ndim != 2 or len(x) != rows:

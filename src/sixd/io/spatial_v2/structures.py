@@ -15,7 +15,7 @@ import numpy as np
 
 from sixd.errors import LoadError, ModelError, ScalarTypeError, ShapeError
 from sixd.io.spatial_v2.drawing import read_appearance
-from sixd.io.spatial_v2.matlab import count, scalar, square, vector
+from sixd.io.spatial_v2.matlab import count, sampled, scalar, square, vector
 from sixd.model import (
     Cylindrical,
     Free,
@@ -29,7 +29,7 @@ from sixd.model import (
     Spherical,
 )
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, is_sympy
 from sixd.spatial.transform import make_pose, pose_from_transform, transform_from_pose
 
 PLANE = [2, 3, 4]  # indices of [ω; vx; vy] and [n; fx; fy] in a spatial vector
@@ -64,7 +64,8 @@ def joint_of_type(jtype: Any) -> Joint:
             raise ModelError(
                 f"jcalc: {kind} {code!r} has no {name}. Give {{'code': {code!r}, 'pars': {{{name!r}: …}}}}."
             )
-        return joint(float(scalar("jcalc", name, value)))
+        number = scalar("jcalc", name, value)
+        return joint(number if is_sympy(number) else float(number))
     if code not in _JOINTS:
         known = ", ".join([*_JOINTS, *_WITH_PARAMETER])
         raise ModelError(f"jcalc: unrecognised joint code {code!r}, expected one of {known}.")
@@ -142,8 +143,9 @@ def get_gravity(model: Mapping[str, Any]) -> Array:
     given = model.get("gravity")
     if given is None or np.size(given) == 0:
         given = (0.0, 0.0, -9.81) if d == 6 else (0.0, 0.0)
-    g = vector("get_gravity", f"gravity of a {'spatial' if d == 6 else 'planar'} model", given, d // 3 + 1)
-    if not np.isfinite(g).all():
+    kind = f"gravity of a {'spatial' if d == 6 else 'planar'} model"
+    g = vector("get_gravity", kind, given, d // 3 + 1, symbols=True)
+    if not np.isfinite(sampled(g)).all():
         raise ModelError(f"get_gravity: gravity is {g.tolist()}, expected finite numbers [m/s²].")
     return np.concatenate([np.zeros(d - g.size), g])
 
@@ -168,7 +170,7 @@ def dimension(where: str, model: Mapping[str, Any]) -> int:
     require_fields(where, model)
     if cells(model["Xtree"]) == 0:
         return 6
-    return len(square(where, "Xtree of joint 1", entry(model["Xtree"], 0), 6, 3))
+    return len(square(where, "Xtree of joint 1", entry(model["Xtree"], 0), 6, 3, symbols=True))
 
 
 def cells(field: Any) -> int:
@@ -195,8 +197,9 @@ def joint_code(jtype: Any) -> str:
 
 
 def _placement(where: str, model: Mapping[str, Any], i: int, d: int) -> Array:
-    X = square(where, f"Xtree of joint {i + 1}", entry(model["Xtree"], i), d)
-    T = planar_pose(X) if d == 3 else pose_from_transform(X)
+    given = square(where, f"Xtree of joint {i + 1}", entry(model["Xtree"], i), d, symbols=True)
+    pose, X = planar_pose if d == 3 else pose_from_transform, sampled(given)
+    T = pose(X)
     back = transform_from_pose(T)
     rebuilt = back[np.ix_(PLANE, PLANE)] if d == 3 else back
     rigid = np.abs(T[:3, :3] @ T[:3, :3].T - np.eye(3)).max() < _ROUNDING
@@ -205,16 +208,17 @@ def _placement(where: str, model: Mapping[str, Any], i: int, d: int) -> Array:
             f"{where}: Xtree of joint {i + 1} is not a coordinate transform. Make it with "
             f"{'plnr' if d == 3 else 'rotx … xlt, or plux'}."
         )
-    return T
+    return pose(given)
 
 
 def _inertia(where: str, model: Mapping[str, Any], i: int, d: int) -> Array:
-    I = square(where, f"I of body {i + 1}", entry(model["I"], i), d)
-    if not np.abs(I - I.T).max() <= _ROUNDING * np.abs(I).max():
+    I = square(where, f"I of body {i + 1}", entry(model["I"], i), d, symbols=True)
+    known = sampled(I)
+    if not np.abs(known - known.T).max() <= _ROUNDING * np.abs(known).max():
         raise ModelError(f"{where}: I of body {i + 1} is not symmetric or not finite. Make it with mcI.")
     if d == 6:
         return I
-    spatial = np.zeros((6, 6))
+    spatial = np.zeros((6, 6), dtype=I.dtype)
     spatial[np.ix_(PLANE, PLANE)] = I
     return spatial
 
