@@ -17,6 +17,8 @@ from sixd.spatial.scalar import Array
 PER_Q = ("lower", "upper", "rest")
 PER_V = ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit")
 
+FILE = "file"  # the name of the configuration in which a file has its bodies
+
 
 @dataclass(frozen=True, eq=False)
 class JointRecord:

@@ -21,7 +21,7 @@ def parse_state(model: Model, option: str, text: str, others: Array | None = Non
     """
     of_q = option != "--qd"
     if others is None:
-        others = model.neutral() if of_q else np.zeros(model.nv)
+        others = model.initial_configuration() if of_q else np.zeros(model.nv)
     parts = _parts(text)
     if any("=" in p for p in parts):
         values = _by_name(model, option, parts, others)

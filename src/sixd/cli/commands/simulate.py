@@ -170,7 +170,7 @@ def make_controller(model: Model, text: str, target: str | None) -> Any:
     numbers = [parse_number("--controller", x) for x in gains.split(",")]
     if len(numbers) != 2:
         raise wrong_call(f"--controller is {text!r}, expected two gains: {kind}:KP,KD.")
-    position = model.neutral() if target is None else parse_state(model, "--target", target)
+    position = model.initial_configuration() if target is None else parse_state(model, "--target", target)
     with from_option("--controller"):
         return sixd.controllers.PD(position, *numbers, model=model, gravity=kind.startswith("gravity"))
 
