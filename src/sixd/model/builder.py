@@ -6,13 +6,14 @@ on fixed joints; their frames stay.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError, look_up
+from sixd.errors import ModelError, ModelWarning, ScalarTypeError, look_up
 from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import BUILT_IN, Fixed, Joint, has_constant_subspace, parameters_of, verify_joint
@@ -62,6 +63,7 @@ class ModelBuilder:
         self.constraints: list[Constraint] = []
         self.visuals: list[Visual] = []
         self.notes: list[Finding] = []
+        self.is_of_file = False  # sixd.load reports what is doubtful in a file, one warning for each kind
         self.configurations: dict[str, dict[str, Array]] = {}  # by name: the coordinates of each joint
         self.disabled_collisions: list[tuple[str, str]] = []  # pairs of frames
         self.joint_numbers: dict[str, int] = {}  # the index of each joint's entry
@@ -147,6 +149,9 @@ class ModelBuilder:
             else:
                 verify_joint(joint, name=joint_name)
         low, high = validate.limits(where, joint, limits)
+        degrees = None if self.is_of_file else validate.in_degrees(joint, low, high)
+        if degrees is not None:
+            warnings.warn(f"{where}: {degrees}.", ModelWarning, stacklevel=2)
         given = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness}
         values = {key: validate.vector(f"{where}: {key}", value, joint.nv) for key, value in given.items()}
         for key, value in (("effort", effort), ("velocity", velocity)):

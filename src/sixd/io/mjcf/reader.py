@@ -64,6 +64,7 @@ class _Reader:
         name = bytes(compiled.names).split(b"\0", 1)[0].decode(errors="replace")
         gravity = np.zeros(3) if self.disabled("GRAVITY") else np.array(compiled.opt.gravity)
         self.builder = ModelBuilder(name or "model", gravity)
+        self.builder.is_of_file = True
         self.body_names = complete_names(compiled, "body", "body")
         self.joint_names = complete_names(compiled, "jnt", "joint")
         self.taken = {*self.body_names, *self.joint_names}

@@ -9,7 +9,8 @@ import numpy as np
 
 from sixd.io.mjcf.compiled import FREE, HINGE, SLIDE
 from sixd.io.mjcf.geoms import PLANE
-from sixd.spatial.rotation import quaternion_to_rotation
+from sixd.spatial.rotation import quaternion_to_rotation, tidy_rotation
+from sixd.spatial.scalar import Array
 
 
 def scene_remark(compiled: Any, disabled: Callable[..., bool]) -> str | None:
@@ -18,9 +19,8 @@ def scene_remark(compiled: Any, disabled: Callable[..., bool]) -> str | None:
     ``disabled`` says whether the file switches one of these parts of MuJoCo off.
     """
     kinds = np.asarray(compiled.jnt_type)
-    collide = (np.asarray(compiled.geom_contype) != 0) | (np.asarray(compiled.geom_conaffinity) != 0)
-    moving = np.asarray(compiled.body_weldid)[np.asarray(compiled.geom_bodyid)] != 0
-    geoms = 0 if disabled("CONTACT", "CONSTRAINT") or not (collide & moving).any() else int(collide.sum())
+    collide = _colliding(compiled)
+    geoms = 0 if disabled("CONTACT", "CONSTRAINT") else int(collide.sum())
     actuators = 0 if disabled("ACTUATION") else int(getattr(compiled, "nactuator", compiled.nu))
     free = bool((kinds == FREE).any())
     if not (geoms and free) and not actuators:
@@ -45,11 +45,25 @@ def _present(parts: Mapping[str, Any]) -> str:
     return ", ".join(text for text, value in parts.items() if value)
 
 
-def _ground(compiled: Any, collide: Any) -> str:
+def _colliding(compiled: Any) -> Array:
+    """Return whether each geom can touch another one (ngeom,): of bodies that move against each other, no neighbours."""
+    weld = np.asarray(compiled.body_weldid)
+    body = weld[np.asarray(compiled.geom_bodyid)]
+    above = weld[np.asarray(compiled.body_parentid)[body]]
+    kinds = np.stack([body, above, compiled.geom_contype, compiled.geom_conaffinity], axis=1)
+    unique, index = np.unique(kinds, axis=0, return_inverse=True)
+    b, p, contype, conaffinity = unique.T
+    touch = (contype[:, None] & conaffinity) | (conaffinity[:, None] & contype)
+    near = (b[:, None] == b) | ((p[:, None] == b) & (b > 0)) | ((b[:, None] == p) & (b[:, None] > 0))
+    found: Array = ((touch != 0) & ~near).any(axis=1)[index.ravel()]
+    return found
+
+
+def _ground(compiled: Any, collide: Array) -> str:
     """Return the call that makes the first plane of the world that collides; empty if there is none."""
     for g in np.flatnonzero(collide & (np.asarray(compiled.geom_type) == PLANE)):
         if compiled.geom_bodyid[g] == 0:
-            normal = quaternion_to_rotation(np.array(compiled.geom_quat[g]))[:, 2]
+            normal = tidy_rotation(quaternion_to_rotation(np.array(compiled.geom_quat[g])))[:, 2]
             height = float(normal @ compiled.geom_pos[g])
             options = [f"height={height:.6g}"] if abs(height) > 1e-12 else []
             if not np.allclose(normal, [0, 0, 1]):
