@@ -102,7 +102,14 @@ def read_targets(where: str, system: System, frame: Any, target: Any, weights: A
             raise ScalarTypeError(
                 f"{where}: target is None, expected a pose (…, 4, 4), a position (…, 3), or a target."
             )
-        wanted = {WORLD if isinstance(target, CenterOfMass) and frame is None else frame: target}
+        frame = WORLD if isinstance(target, CenterOfMass) and frame is None else frame
+        if not isinstance(frame, str):
+            swapped = ". They are swapped" if isinstance(target, str) else ", or {frame: target}"
+            raise ScalarTypeError(
+                f"{where}: frame is {_brief(frame)}, target is {_brief(target)}, expected the name of a frame and its "
+                f"target{swapped}: {where}(model, 'tool', target)."
+            )
+        wanted = {frame: target}
     tasks: list[Task] = []
     arguments: list[Argument] = []
     shares: list[Array] = []
@@ -152,7 +159,14 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
         return Task("look at", frame, axis, other), target.point
     if isinstance(target, type) or target is None:
         raise ScalarTypeError(f"{where}: the target of {frame!r} is {target!r}, expected an array or a target.")
+    if isinstance(target, (str, System, Mapping)):
+        raise ScalarTypeError(f"{where}: the target of {frame!r} is {_brief(target)}, expected an array or a target.")
     shape = shape_of(where, f"the target of {frame!r}", target)
+    if shape[-2:] == (3, 3) and _are_rotations(target):
+        raise ShapeError(
+            f"{where}: the target of {frame!r} has shape {shape} and is a rotation matrix, expected a pose (…, 4, 4) or "
+            f"a position (…, 3). For an orientation: sixd.Orientation(R); for positions: target[..., None, :]."
+        )
     if shape[-2:] == (4, 4):
         return Task("pose", frame, other=other), target
     if shape[-1:] == (3,):
@@ -160,7 +174,25 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
     raise ShapeError(
         f"{where}: the target of {frame!r} has shape {shape}, expected a pose (…, 4, 4) or a position (…, 3). Others "
         f"are sixd.Orientation, Direction, LookAt, CenterOfMass and RelativeTo."
+        + (" A configuration is given by q0=…." if shape[-1:] == (system.nq,) else "")
     )
+
+
+def _are_rotations(value: Any) -> bool:
+    """Whether all matrices (…, 3, 3) are rotations; a permutation of axes, such as the identity, is one."""
+    R = np.asarray(value)
+    if R.dtype.kind not in "fiu" or not R.size:
+        return False
+    with np.errstate(all="ignore"):
+        away = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max()
+    return bool(away < _ROTATION[4]) and bool((np.linalg.det(R) > 0).all())
+
+
+def _brief(value: Any) -> str:
+    """What was given, for a message."""
+    if isinstance(value, (list, tuple, np.ndarray)) and np.size(value) > 1:
+        return f"an array of shape {np.shape(value)}"
+    return f"a {type(value).__name__}" if isinstance(value, (System, Mapping)) else f"{value!r:.60}"
 
 
 def _checked(where: str, label: str, task: Task, value: Any) -> Array:

@@ -161,8 +161,10 @@ class System:
             )
 
 
-def require_system(where: str, system: object) -> None:
-    """Raise unless ``system`` is a :class:`System`."""
+def require_system(where: str, system: object, *others: object) -> None:
+    """Raise unless ``system`` is a :class:`System`; ``others`` are arguments that it may have been swapped with."""
+    if not isinstance(system, System) and any(isinstance(x, System) for x in others):
+        raise ScalarTypeError(f"{where}: model is a {type(system).__name__}, expected the model first. Swap them.")
     if not isinstance(system, System):
         raise ScalarTypeError(
             f"{where}: model is a {type(system).__name__}, expected a sixd.Model, or a system of equations. "

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import MissingPackageError, ModelError, ModelWarning, ShapeError
+from sixd.file_limits import mesh_problem
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, Scalar, is_number, is_sympy, is_zero, require_scalars
 
@@ -217,6 +218,9 @@ def _read(path: str | PathLike[str]) -> Any:
             "mesh: reading a mesh file needs trimesh, which is not installed. Run: pip install 'sixd[mesh]'"
         ) from None
     try:
+        problem = mesh_problem(path)
+        if problem is not None:
+            raise ValueError(problem)
         read: Any = trimesh.load(str(path), force="mesh")
     except Exception as error:
         raise ModelError(f"mesh: cannot read {str(path)!r}: {error}.") from error
