@@ -3,7 +3,6 @@
 import re
 import warnings
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -145,7 +144,8 @@ def test_the_ground_is_the_files_plane():
     assert "sixd.RigidGround(height=2, normal=(0, 1, 0))" in remarks(wall)[0]
     without = SCENE.replace('<geom name="floor" type="plane" size="2 2 .1"/>', "")
     assert "RigidGround" not in remarks(without)[0]
-    fixed = ARM.replace("</mujoco>", '<actuator><motor joint="j"/></actuator></mujoco>').replace("<joint", '<joint name="j"')
+    named = ARM.replace("<joint", '<joint name="j"')
+    fixed = named.replace("</mujoco>", '<actuator><motor joint="j"/></actuator></mujoco>')
     assert remarks(fixed)[0].endswith(
         "actuators (1); sixd.simulate(model, None, None, 1.0, controller=law) adds the forces law(t, q, qd) at the joints."
     )

@@ -477,7 +477,11 @@ def test_weights():
     [
         ({"frame": "tol"}, sixd.UnknownNameError, "no frame named 'tol'"),
         ({"frame": 3}, sixd.ScalarTypeError, "expected the name of a frame"),
-        ({"frame": np.eye(4), "target": "tool"}, sixd.ScalarTypeError, r"They are swapped: .*\(model, 'tool', target\)"),
+        (
+            {"frame": np.eye(4), "target": "tool"},
+            sixd.ScalarTypeError,
+            r"They are swapped: .*\(model, 'tool', target\)",
+        ),
         ({"frame": np.zeros(7)}, sixd.ScalarTypeError, r"frame is an array of shape \(7,\)"),
         ({"frame": ["tool"]}, sixd.ScalarTypeError, r"frame is \['tool'\], .* expected the name of a frame"),
         ({"target": np.eye(3)}, sixd.ShapeError, r"is a rotation matrix.* For an orientation: sixd.Orientation\(R\)"),

@@ -98,7 +98,7 @@ def _checked_row(where: str, row: Any) -> Mapping[str, Any]:
         raise unknown_name(where, "joint type", row["joint"], _JOINTS)
     unused = [key for key in _OPTIONS if key in row and row.get("joint") == "fixed"]
     if unused:
-        raise ModelError(f"{where} is fixed and has {', '.join(unused)}, expected none: it does not move. Leave it out.")
+        raise ModelError(f"{where} is fixed and has {', '.join(unused)}, expected none: it does not move. Leave it.")
     return row
 
 

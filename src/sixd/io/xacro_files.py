@@ -53,7 +53,7 @@ def expand(
     if not trust:
         raise LoadError(
             f"load: {source.name} is xacro and trust is False, expected True: a xacro file is a program, whose Python "
-            f"expressions can do all that you can. If you trust who wrote it: sixd.load(…, trust=True), or --trust in a "
+            f"expressions can do all that you can. If you trust its author: sixd.load(…, trust=True), or --trust in a "
             f"shell. Or expand it where it can do no harm: xacro robot.urdf.xacro > robot.urdf."
         )
     if any(importlib.util.find_spec(name) is None for name in ("xacro", "xacrodoc")):

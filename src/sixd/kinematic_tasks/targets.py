@@ -164,8 +164,8 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
     shape = shape_of(where, f"the target of {frame!r}", target)
     if shape[-2:] == (3, 3) and _are_rotations(target):
         raise ShapeError(
-            f"{where}: the target of {frame!r} has shape {shape} and is a rotation matrix, expected a pose (…, 4, 4) or "
-            f"a position (…, 3). For an orientation: sixd.Orientation(R); for positions: target[..., None, :]."
+            f"{where}: the target of {frame!r} has shape {shape} and is a rotation matrix, expected a pose (…, 4, 4) "
+            f"or a position (…, 3). For an orientation: sixd.Orientation(R); for positions: target[..., None, :]."
         )
     if shape[-2:] == (4, 4):
         return Task("pose", frame, other=other), target

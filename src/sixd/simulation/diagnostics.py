@@ -1,4 +1,4 @@
-"""Warnings of a simulation: forces that jump, a start in degrees, a step beyond the limit of its method, motions that diverge.
+"""Warnings of a simulation: forces that jump, starts in degrees, steps beyond a method's limit, motions that diverge.
 
 The functions ``…_warning`` return the text of a warning, or None. The limits of steps are in ``stepping/stability.py``.
 """

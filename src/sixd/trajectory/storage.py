@@ -170,7 +170,7 @@ def _entries(data: BinaryIO, file: str) -> dict[str, Array]:
         used = {name: x for name, x in members.items() if name in _USED or name.startswith("parameters.")}
         full = sum(member.file_size for member in used.values())
         if problem := excess(size, full):  # save does not compress
-            raise LoadError(f"load: {file} {problem}. If that is right, write it again without compression: numpy.savez.")
+            raise LoadError(f"load: {file} {problem}. If that is right, save it without compression: numpy.savez.")
         return {name: _array(archive, member, name, file) for name, member in used.items()}
 
 

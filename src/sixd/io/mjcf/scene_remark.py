@@ -1,4 +1,4 @@
-"""The remark on an MJCF scene: what MuJoCo would do in it and a simulation here does not, with the call that does it."""
+"""The remark on an MJCF scene: what MuJoCo does in it and a simulation here does not, with the call that does it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _present(parts: Mapping[str, Any]) -> str:
 
 
 def _colliding(compiled: Any) -> Array:
-    """Return whether each geom can touch another one (ngeom,): of bodies that move against each other, no neighbours."""
+    """Return whether each geom (ngeom,) can touch another: of bodies that move against each other, no neighbours."""
     weld = np.asarray(compiled.body_weldid)
     body = weld[np.asarray(compiled.geom_bodyid)]
     above = weld[np.asarray(compiled.body_parentid)[body]]

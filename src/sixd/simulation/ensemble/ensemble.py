@@ -84,7 +84,8 @@ def ensemble(
     ----------
     q, qd, parameters, controller, f_ext : each q, qd, entry of parameters, constant force and constant f_ext is one row
         for all; an array with ``count`` rows; or a function of a ``numpy.random.Generator`` that draws one row.
-        None as for ``sixd.simulate``; q="random" draws configurations. A control law, a function (t, q, qd), is the same for all rows.
+        None as for ``sixd.simulate``; q="random" draws configurations. A control law, a function (t, q, qd), is the
+        same for all rows.
     count : number of rows; it may be omitted if an argument is an array with as many.
     seed : row i's generator is made from (seed, i) alone; it draws q, qd, the parameters in their order, the
         controller's force, f_ext. None: another seed each time, in ``facts["seed"]``.
