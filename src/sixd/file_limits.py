@@ -30,14 +30,17 @@ def excess(packed: int, unpacked: int) -> str | None:
 
 
 def mesh_problem(file: str | os.PathLike[str]) -> str | None:
-    """Return why a mesh file is not read, or None: it is too large, or an archive. Raises OSError."""
-    size = os.stat(file).st_size
-    with open(file, "rb") as opened:
-        if opened.read(8).startswith(_ARCHIVES):
-            if not os.fspath(file).lower().endswith(_ZIPPED_MESHES):
-                return "it is an archive, expected a mesh such as STL, OBJ or DAE. Unpack it"
-            with zipfile.ZipFile(opened) as archive:
-                size = sum(member.file_size for member in archive.infolist())
+    """Return why a mesh file is not read, or None: it is too large, an archive, or cannot be opened."""
+    try:
+        size = os.stat(file).st_size
+        with open(file, "rb") as opened:
+            if opened.read(8).startswith(_ARCHIVES):
+                if not os.fspath(file).lower().endswith(_ZIPPED_MESHES):
+                    return "it is an archive, expected a mesh such as STL, OBJ or DAE. Unpack it"
+                with zipfile.ZipFile(opened) as archive:
+                    size = sum(member.file_size for member in archive.infolist())
+    except (OSError, zipfile.BadZipFile) as error:
+        return f"{getattr(error, 'strerror', None) or error}"
     if size <= LARGEST_MESH:
         return None
     return f"it has {size >> 20} MiB, expected at most {LARGEST_MESH >> 20} MiB. Simplify the mesh"

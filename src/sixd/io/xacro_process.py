@@ -32,10 +32,9 @@ def find_package(name: str, roots: list[tuple[str, str | None]], otherwise: Any)
     for base, manifest in roots:
         if os.path.isdir(os.path.join(base, name)):
             return os.path.join(base, name)
-        if os.path.basename(base) == name or manifest == name:
+        if name in (os.path.basename(base), manifest):
             return base
-    found: str = otherwise(name)
-    return found
+    return str(otherwise(name))
 
 
 def expand(request: dict[str, Any]) -> dict[str, Any]:

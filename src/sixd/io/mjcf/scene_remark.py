@@ -18,8 +18,7 @@ def scene_remark(compiled: Any, disabled: Callable[..., bool]) -> str | None:
 
     ``disabled`` says whether the file switches one of these parts of MuJoCo off.
     """
-    kinds = np.asarray(compiled.jnt_type)
-    collide = _colliding(compiled)
+    kinds, collide = np.asarray(compiled.jnt_type), _colliding(compiled)
     geoms = 0 if disabled("CONTACT", "CONSTRAINT") else int(collide.sum())
     actuators = 0 if disabled("ACTUATION") else int(getattr(compiled, "nactuator", compiled.nu))
     free = bool((kinds == FREE).any())
@@ -28,11 +27,8 @@ def scene_remark(compiled: Any, disabled: Callable[..., bool]) -> str | None:
     limited = np.asarray(compiled.jnt_limited, dtype=bool) & np.isin(kinds, (HINGE, SLIDE))
     limits = 0 if disabled("LIMIT", "CONSTRAINT") else int(limited.sum())
     ground = _ground(compiled, collide) if geoms and free else ""
-    missing = {
-        f"collisions ({geoms} geoms; bodies pass through each other)": geoms,
-        f"joint limits ({limits})": limits,
-        f"actuators ({actuators})": actuators,
-    }
+    missing = {f"collisions ({geoms} geoms; bodies pass through each other)": geoms}
+    missing |= {f"joint limits ({limits})": limits, f"actuators ({actuators})": actuators}
     forces = ", ".join([ground] * bool(ground) + ["sixd.RigidLimits()"] * bool(limits))
     call = ", ".join([f"forces=[{forces}]"] * bool(forces) + ["controller=law"] * bool(actuators))
     added = {"the ground plane": ground, "the limits": limits, "the forces law(t, q, qd) at the joints": actuators}
@@ -49,14 +45,12 @@ def _colliding(compiled: Any) -> Array:
     """Return whether each geom (ngeom,) can touch another: of bodies that move against each other, no neighbours."""
     weld = np.asarray(compiled.body_weldid)
     body = weld[np.asarray(compiled.geom_bodyid)]
-    above = weld[np.asarray(compiled.body_parentid)[body]]
-    kinds = np.stack([body, above, compiled.geom_contype, compiled.geom_conaffinity], axis=1)
-    unique, index = np.unique(kinds, axis=0, return_inverse=True)
-    b, p, contype, conaffinity = unique.T
+    kinds = [body, weld[np.asarray(compiled.body_parentid)[body]], compiled.geom_contype, compiled.geom_conaffinity]
+    unique, index = np.unique(np.stack(kinds, axis=1), axis=0, return_inverse=True)
+    b, p, contype, conaffinity = unique.T  # of the body, and the one above it
     touch = (contype[:, None] & conaffinity) | (conaffinity[:, None] & contype)
     near = (b[:, None] == b) | ((p[:, None] == b) & (b > 0)) | ((b[:, None] == p) & (b[:, None] > 0))
-    found: Array = ((touch != 0) & ~near).any(axis=1)[index.ravel()]
-    return found
+    return np.asarray(((touch != 0) & ~near).any(axis=1)[index.ravel()])
 
 
 def _ground(compiled: Any, collide: Array) -> str:

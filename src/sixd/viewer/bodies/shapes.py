@@ -74,7 +74,8 @@ def _meshes(model: Model, notes: list[str]) -> dict[tuple[object, ...], Mesh]:
         elif shape.file is not None:
             try:
                 if sum(mesh.size for mesh in found.values()) > LARGEST_MESHES:
-                    raise FileError(f"further meshes are not read: they have {LARGEST_MESHES >> 20} MiB so far.")
+                    more = f"more than {LARGEST_MESHES >> 20} MiB"
+                    raise FileError(f"further meshes are not read: those before them have {more}.")
                 found[_key(shape)] = read_mesh(shape.file).scaled(shape.scale)
             except (FileError, MissingPackageError) as error:
                 lost[shape.file] = str(error).removeprefix("view: ")
