@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
+from commands import caller
 from peers import mujoco
 from sixd.viewer.scene.scene import make_scene
 
@@ -26,6 +27,12 @@ SCENE = """<mujoco model="bench">
   <keyframe><key name="home" qpos=".4 0 .45 1 0 0 0 .6 .1 .45 1 0 0 0 .2 .3"/></keyframe>
 </mujoco>"""
 ARM = """<mujoco model="arm"><worldbody><body><joint axis="0 1 0"/><geom size=".1" pos="0 0 .3"/></body></worldbody></mujoco>"""
+
+
+@pytest.fixture(autouse=True)
+def _reader():
+    """MuJoCo reads the files: without it the tests are skipped."""
+    assert mujoco.MjModel
 
 
 def remarks(text):
@@ -53,7 +60,7 @@ def test_the_configuration_of_the_file_is_qpos0():
     assert_array_equal(model.neutral()[:7], [1, 0, 0, 0, 0, 0, 0])
 
 
-def test_motions_start_where_the_file_has_the_bodies(tmp_path, monkeypatch):
+def test_motions_start_where_the_file_has_the_bodies(capsys, tmp_path, monkeypatch):
     """None means one thing: in simulate, ensemble and step, of reduced models, in the page and in the command."""
     model = sixd.load(SCENE)
     start = model.configuration("file")
@@ -63,6 +70,10 @@ def test_motions_start_where_the_file_has_the_bodies(tmp_path, monkeypatch):
     for given, none in zip(sixd.step(model, start, None, 1e-3), sixd.step(model, None, None, 1e-3), strict=True):
         assert_array_equal(given, none)
     assert make_scene(model)["q"] == start.tolist()
+    call = caller(capsys, tmp_path, monkeypatch)
+    (tmp_path / "scene.xml").write_text(SCENE)
+    assert call("simulate", "scene.xml", "--duration", "0.01", "--q", "shoulder=0.1", "-o", "m.npz")[0] == 0
+    assert_array_equal(sixd.Trajectory.load(tmp_path / "m.npz").q[0], [*start[:-2], 0.1, start[-1]])
     mimic = model.with_constraints(sixd.Mimic("elbow", "shoulder"))
     assert_array_equal(mimic.reduce().initial_configuration(), start[:-1])
 
