@@ -106,8 +106,8 @@ def read_targets(where: str, system: System, frame: Any, target: Any, weights: A
         if not isinstance(frame, str):
             swapped = ". They are swapped" if isinstance(target, str) else ", or {frame: target}"
             raise ScalarTypeError(
-                f"{where}: frame is {_brief(frame)}, target is {_brief(target)}, expected the name of a frame and its "
-                f"target{swapped}: {where}(model, 'tool', target)."
+                f"{where}: frame is a {type(frame).__name__} and target a {type(target).__name__}, expected the name of "
+                f"a frame and its target{swapped}: {where}(model, 'tool', target)."
             )
         wanted = {frame: target}
     tasks: list[Task] = []
@@ -160,7 +160,8 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
     if isinstance(target, type) or target is None:
         raise ScalarTypeError(f"{where}: the target of {frame!r} is {target!r}, expected an array or a target.")
     if isinstance(target, (str, System, Mapping)):
-        raise ScalarTypeError(f"{where}: the target of {frame!r} is {_brief(target)}, expected an array or a target.")
+        kind = type(target).__name__
+        raise ScalarTypeError(f"{where}: the target of {frame!r} is a {kind}, expected an array or a target.")
     shape = shape_of(where, f"the target of {frame!r}", target)
     if shape[-2:] == (3, 3) and _are_rotations(target):
         raise ShapeError(
@@ -186,13 +187,6 @@ def _are_rotations(value: Any) -> bool:
     with np.errstate(all="ignore"):
         away = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max()
     return bool(away < _ROTATION[4]) and bool((np.linalg.det(R) > 0).all())
-
-
-def _brief(value: Any) -> str:
-    """What was given, for a message."""
-    if isinstance(value, (list, tuple, np.ndarray)) and np.size(value) > 1:
-        return f"an array of shape {np.shape(value)}"
-    return f"a {type(value).__name__}" if isinstance(value, (System, Mapping)) else f"{value!r:.60}"
 
 
 def _checked(where: str, label: str, task: Task, value: Any) -> Array:

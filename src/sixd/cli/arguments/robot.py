@@ -58,7 +58,8 @@ class RobotSource(NamedTuple):
         doubtful = findings_at_load(model)
         if doubtful and not quiet:
             again = "" if self.robot == "-" else f": see `{self._check_command()}`"
-            text = f"{count(len(doubtful), 'doubtful thing')} in {model.name!r}{again}"
+            what = "thing left out" if {f.code for f in doubtful} == {"not-carried"} else "doubtful thing"
+            text = f"{count(len(doubtful), what, what.replace('thing', 'things'))} in {model.name!r}{again}"
             warnings.warn(text, ModelWarning, stacklevel=2)
         return model
 

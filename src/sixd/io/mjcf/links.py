@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.io.mjcf.elements import chosen_parts
-from sixd.io.mjcf.parts import Part, is_free
+from sixd.io.mjcf.parts import Part
 from sixd.model import Model
 from sixd.spatial.rotation import EYE3, quaternion_to_rotation
 from sixd.spatial.scalar import Array
@@ -66,7 +66,7 @@ def links_of(model: Model) -> dict[int, Link]:
             first = chain[0]
             parent = model.parent[first]
             pose = inverse_pose(frame[parent]) @ model.placement[first] @ ahead[first]
-            if is_free(parts[first]):  # MuJoCo's qpos0 is its pose in the file
+            if parts[first][0].kind == "free":  # MuJoCo's qpos0 is its pose in the file
                 q = start[model.iq[first]]
                 pose = pose @ placement(q[4:], R=quaternion_to_rotation(q[:4]))
             members = tuple(Member(k, parts[k], inverse_pose(ahead[k])) for k in chain)

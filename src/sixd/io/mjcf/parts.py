@@ -43,11 +43,6 @@ def _scalar(suffix: str, kind: str, axis: Any, k: int) -> Part:
     return Part(suffix, kind, axis, slice(k, k + 1), slice(k, k + 1))
 
 
-def is_free(parts: tuple[Part, ...]) -> bool:
-    """Whether the parts are MuJoCo's free joint, whose coordinates begin at the body's pose in the file."""
-    return [part.kind for part in parts] == ["free"]
-
-
 # a free joint that is on another body, or whose damping differs between directions
 SLIDES_AND_BALL = (
     *(Part(name, "slide", axis, slice(4 + k, 5 + k), slice(3 + k, 4 + k))

@@ -45,12 +45,18 @@ def _colliding(compiled: Any) -> Array:
     """Return whether each geom (ngeom,) can touch another: of bodies that move against each other, no neighbours."""
     weld = np.asarray(compiled.body_weldid)
     body = weld[np.asarray(compiled.geom_bodyid)]
-    kinds = [body, weld[np.asarray(compiled.body_parentid)[body]], compiled.geom_contype, compiled.geom_conaffinity]
-    unique, index = np.unique(np.stack(kinds, axis=1), axis=0, return_inverse=True)
-    b, p, contype, conaffinity = unique.T  # of the body, and the one above it
-    touch = (contype[:, None] & conaffinity) | (conaffinity[:, None] & contype)
-    near = (b[:, None] == b) | ((p[:, None] == b) & (b > 0)) | ((b[:, None] == p) & (b[:, None] > 0))
-    return np.asarray(((touch != 0) & ~near).any(axis=1)[index.ravel()])
+    masks = np.stack([compiled.geom_contype, compiled.geom_conaffinity], axis=1)
+    (contype, conaffinity), kind = (x.T for x in np.unique(masks, axis=0, return_inverse=True))
+    touch = ((contype[:, None] & conaffinity) | (conaffinity[:, None] & contype)) != 0
+    # by kind and body: the geoms on it, and those on it and on the bodies before and after it
+    own = np.zeros((len(touch), len(weld)), dtype=int)
+    np.add.at(own, (kind.ravel(), body), 1)
+    above = weld[np.asarray(compiled.body_parentid)]
+    inner = np.flatnonzero((weld == np.arange(len(weld))) & (above > 0))
+    near = own.copy()
+    near[:, inner] += own[:, above[inner]]
+    np.add.at(near.T, above[inner], own.T[inner])
+    return np.asarray((touch @ (own.sum(axis=1, keepdims=True) - near))[kind.ravel(), body] > 0)
 
 
 def _ground(compiled: Any, collide: Array) -> str:

@@ -13,7 +13,7 @@ from sixd.io.files import unused_name
 from sixd.io.mjcf.elements import Losses, fixed_inertial_element, inertial_element, joint_element, pose_attributes
 from sixd.io.mjcf.equalities import equality_elements, follower_element
 from sixd.io.mjcf.links import Link, Member, links_of
-from sixd.io.mjcf.parts import Part, is_free
+from sixd.io.mjcf.parts import Part
 from sixd.io.mjcf.shapes import Shapes
 from sixd.io.writing import base_frame, numbers, quoteattr, require_writable, write_text
 from sixd.model import Model, Visual
@@ -158,7 +158,7 @@ class _Writer:
         """Whether this is where the file has its bodies: all joints neutral but the free ones."""
         start = self.model.neutral()
         for body, parts, _ in self._members():
-            if is_free(parts):
+            if parts[0].kind == "free":
                 start[self.model.iq[body]] = q[self.model.iq[body]]
         return np.array_equal(q, start)
 
