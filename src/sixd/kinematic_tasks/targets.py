@@ -106,8 +106,8 @@ def read_targets(where: str, system: System, frame: Any, target: Any, weights: A
         if not isinstance(frame, str):
             swapped = ". They are swapped" if isinstance(target, str) else ", or {frame: target}"
             raise ScalarTypeError(
-                f"{where}: frame is a {type(frame).__name__} and target a {type(target).__name__}, expected the name of "
-                f"a frame and its target{swapped}: {where}(model, 'tool', target)."
+                f"{where}: frame is a {type(frame).__name__} and target a {type(target).__name__}, expected the name "
+                f"of a frame and its target{swapped}: {where}(model, 'tool', target)."
             )
         wanted = {frame: target}
     tasks: list[Task] = []
