@@ -57,10 +57,10 @@ def test_standard_output_by_its_names(call, tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="/dev/stdout is POSIX")
 def test_a_pipe_after_the_command(tmp_path):
     """The library writes to /dev/stdout, too."""
-    code = "import sixd; sixd.to_urdf(sixd.zoo.two_link_arm(), '/dev/stdout')"
+    code = "import sixd; sixd.to_urdf(sixd.zoo.panda_arm(), '/dev/stdout')"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=tmp_path, env=environment, text=True)
-    assert (done.stdout, done.returncode) == (sixd.to_urdf(sixd.zoo.two_link_arm()), 0)
+    assert (done.stdout, done.returncode) == (sixd.to_urdf(sixd.zoo.panda_arm()), 0)
 
 
 def test_there_and_back(call, tmp_path):
