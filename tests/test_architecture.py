@@ -24,6 +24,7 @@ LAYERS = [
     "garbage",
     "waiting",
     "atomic",
+    "file_limits",
     "notebook",
     "spatial",
     "trace",

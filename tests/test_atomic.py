@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +94,21 @@ def test_errors_leave_nothing(locks, tmp_path, monkeypatch):
     write_together({path: "new"})
     assert path.read_text() == "new"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@posix
+def test_streams_are_written_to_not_replaced(tmp_path):
+    """A pipe gets all of it, a file that a shell has opened at its end, as after >>; neither gets anything on an error."""
+    ours, theirs = os.pipe()
+    write_together({Path(f"/dev/fd/{theirs}"): "text"})
+    with pytest.raises(TypeError), whole_file(Path(f"/dev/fd/{theirs}")) as file:
+        file.writelines([b"half", "text"])
+    os.close(theirs)
+    with os.fdopen(ours) as pipe:
+        assert pipe.read() == "text"
+    with (tmp_path / "log").open("w") as log:
+        log.write("old ")
+        log.flush()
+        write_together({Path(f"/dev/fd/{log.fileno()}"): "new", tmp_path / "other": "other"})
+    assert (tmp_path / "log").read_text() == "old new"
+    assert sorted(os.listdir(tmp_path)) == ["log", "other"]

@@ -16,6 +16,7 @@ import pytest
 
 import sixd
 from guide import blocks_with
+from peers import mujoco
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
@@ -91,6 +92,7 @@ def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):
     text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     assert len(blocks) >= least
+    assert "<mujoco" not in text or mujoco.MjModel  # MuJoCo reads it
     names: dict = {}
     printed = ""
     for language, block in blocks:

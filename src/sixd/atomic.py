@@ -7,6 +7,7 @@ draft as long as it lives, so a draft without a lock is abandoned.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -22,10 +23,20 @@ try:
 except ImportError:  # Windows: drafts of killed processes stay
     fcntl = None  # type: ignore[assignment]
 
+_OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a draft that replaces ``path`` at the end of the block, and is removed on an error. Raises OSError."""
+    """Open a draft that replaces ``path`` at the end of the block, and is removed on an error. Raises OSError.
+
+    What goes to a stream, such as /dev/stdout, is written at the end of the block.
+    """
+    if _is_stream(path):
+        with io.BytesIO() as file, open(path, "ab") as stream:
+            yield file
+            stream.write(file.getvalue())
+        return
     path = Path(os.path.realpath(path))
     with _draft(path) as draft:
         with open(draft, "wb") as file:
@@ -37,14 +48,17 @@ def write_together(texts: Mapping[Path, str], failure: str = "cannot write") -> 
     """Write each text to its path: first all drafts, then rename each. Raises FileError, beginning with ``failure``."""
     try:
         with ExitStack() as stack:
-            targets = [Path(os.path.realpath(path)) for path in texts]
-            drafts = [stack.enter_context(_draft(target)) for target in targets]
-            for draft, text in zip(drafts, texts.values(), strict=True):
-                draft.write_text(text, encoding="utf-8", newline="\n")
-            for draft, target in zip(drafts, targets, strict=True):
-                _replace(draft, target)
+            for path, text in texts.items():
+                file = stack.enter_context(whole_file(path))
+                file.write(text.encode())
+                file.flush()
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise FileError(f"{failure}: {getattr(error, 'strerror', None) or error}. Check the folder.") from None
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether the path is a pipe or a device, or an open file by its number: written to at its end, not replaced."""
+    return str(path).startswith(_OPEN_FILES) or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 @contextmanager
@@ -97,11 +111,7 @@ def _remove_unlocked(draft: Path) -> None:
 
 
 def _replace(draft: Path, path: Path) -> None:
-    """Rename the draft, with the permissions of an existing file; a device or a pipe is written to instead."""
-    if path.exists() and not path.is_file():
-        with open(draft, "rb") as source, open(path, "wb") as sink:
-            shutil.copyfileobj(source, sink)
-        return
+    """Rename the draft, with the permissions of an existing file."""
     if path.exists():
         shutil.copymode(path, draft)
     os.replace(draft, path)

@@ -742,6 +742,22 @@ def test_bases_of_sdf(call, tmp_path):
     assert call("compare", path, path)[0] == 0
 
 
+def test_xacro_needs_trust(call, tmp_path):
+    """In every command that reads a robot; with the option it is expanded."""
+    text = "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'><link name='a'/></robot>"
+    (tmp_path / "r.xacro").write_text(text)
+    readers = [name for name in COMMANDS if any(p.name in ("robot", "a") for p in find(name).params)]
+    assert {"info", "check", "simulate", "view", "convert", "compare", "equations", "export", "bench"} <= set(readers)
+    more = {"compare": ("r.xacro",), "convert": ("out.urdf",), "export": ("energy",)}
+    for name in readers:
+        err = fails(call(name, "r.xacro", *more.get(name, ())))
+        assert "r.xacro is xacro and trust is False" in err
+        assert "--trust in a shell" in err
+    pytest.importorskip("xacrodoc")
+    assert call("info", "r.xacro", "--trust")[0] == 0
+    assert call("compare", "r.xacro", "r.xacro", "--trust")[0] == 0
+
+
 def test_arguments_and_srdf(call, tmp_path):
     err = fails(call("info", urdf(tmp_path), "--argument", "prefix=left_"))
     assert "arguments are given, but robot.urdf is not xacro" in err

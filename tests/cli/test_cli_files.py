@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -38,6 +40,27 @@ def test_convert_examples(call, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["panda.urdf", "panda.xml"]
     assert (tmp_path / "panda.urdf").read_text() == sixd.to_urdf(sixd.zoo.panda_arm())
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "panda.xml")).nv == 7
+
+
+def test_standard_output_by_its_names(call, tmp_path):
+    """The text alone, as for -, and no file beside."""
+    options = ("--to", "mjcf", "--no-shapes")
+    wanted = call("convert", "two_link_arm", "-", *options)
+    assert wanted[1].startswith("<mujoco")
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+        assert call("convert", "two_link_arm", name, *options) == wanted
+        assert "both write to standard output" in fails(call("convert", "two_link_arm", name, *options, "--json"), 2)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.name != "posix", reason="/dev/stdout is POSIX")
+def test_a_pipe_after_the_command(tmp_path):
+    """The library writes to /dev/stdout, too."""
+    code = "import sixd; sixd.to_urdf(sixd.zoo.panda_arm(), '/dev/stdout')"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=tmp_path, env=environment, text=True)
+    assert (done.stdout, done.returncode) == (sixd.to_urdf(sixd.zoo.panda_arm()), 0)
 
 
 def test_there_and_back(call, tmp_path):

@@ -436,6 +436,7 @@ def test_a_start_beyond_the_limits_is_reported(call):
     """Degrees instead of radians, most often; the motion is simulated all the same."""
     status, _, err = call("simulate", "panda_arm", "--q", "joint1=45,joint4=-1", "--duration", "0.01", "--json")
     assert status == 0
-    assert "the start is far beyond the limits of joint1 (`sixd info` lists them). Degrees are written 45deg." in err
+    assert "q starts 'joint1' at 45 rad (limits -2.8973 … 2.8973), which look like degrees" in err
+    assert "the command reads 45deg" in err
     status, _, err = call("simulate", "panda_arm", "--q", "joint1=45deg,joint4=-1", "--duration", "0.01", "--json")
     assert (status, err) == (0, "")

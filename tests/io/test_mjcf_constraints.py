@@ -158,11 +158,11 @@ def test_keyframes_are_configurations():
     """Each is MuJoCo's, with the free joint's quaternion first and of unit length."""
     text = document("", KEYS)
     model, theirs = sixd.load(text), mujoco.MjModel.from_xml_string(text)
-    assert model.configuration_names == ("home", "key1")
+    assert model.configuration_names == ("home", "key1", "file")
     half = np.sqrt(0.5)
     assert_allclose(model.configuration("home"), [0.1, 0.2, half, half, 0, 0, 0, 1, 0, 0, 1, 2, 3, 0.5], atol=1e-15)
     data = mujoco.MjData(theirs)
-    for k, name in enumerate(model.configuration_names):
+    for k, name in enumerate(("home", "key1")):
         mujoco.mj_resetDataKeyframe(theirs, data, k)
         mujoco.mj_forward(theirs, data)
         for body in ("b", "c", "e"):
@@ -174,7 +174,7 @@ def test_keyframes_are_configurations():
         model.configurations["home"][0] = 1
     with pytest.raises(sixd.UnknownNameError, match="no configuration named 'hoome'. Did you mean 'home'"):
         model.configuration("hoome")
-    with pytest.raises(sixd.UnknownNameError, match="There are: 'home', 'key1'"):
+    with pytest.raises(sixd.UnknownNameError, match="There are: 'home', 'key1', 'file'"):
         model.configuration("zzzzz")
 
 

@@ -120,7 +120,7 @@ def test_pipes_and_endless_files(tmp_path, monkeypatch):
     pipe = tmp_path / "robot.urdf"
     os.mkfifo(pipe)
     fails(pipe, "is a pipe, expected a regular file")
-    monkeypatch.setattr("sixd.io.files.LARGEST", 1 << 20)
+    monkeypatch.setattr("sixd.file_limits.LARGEST_ROBOT_FILE", 1 << 20)
     with open("/dev/zero", "rb") as endless:
         fails(endless, "/dev/zero has more than 1 MiB, expected a robot file")
     large = tmp_path / "large.urdf"

@@ -232,6 +232,20 @@ def test_impossible_inertias_warn_and_are_listed(body, code, text):
     assert text in str(finding)
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_limit_without_bounds_is_none(kind):
+    """By URDF's rule both would be 0, and the joint could not move; effort and velocity are kept."""
+    limit = "<limit effort='5' velocity='2'/>"
+    text = robot(link("r"), link("a"), joint("j", "r", "a", kind, limit))
+    with pytest.warns(sixd.ModelWarning, match="j: its <limit> has neither lower nor upper, none is taken"):
+        model = sixd.load(text)
+    assert (model.lower[0], model.upper[0], model.effort_limit[0], model.velocity_limit[0]) == (-np.inf, np.inf, 5, 2)
+    assert [(f.code, f.where) for f in sixd.check(model)] == [("no-limits", "j")]
+    one = sixd.load(text.replace("<limit", "<limit lower='-1'"))
+    assert (one.lower[0], one.upper[0]) == (-1, 0)
+    assert sixd.load(text.replace(kind, "continuous")).notes == ()
+
+
 def test_bodies_that_do_not_move_need_no_inertia():
     """The fixed root and massless frames on fixed joints are no findings."""
     text = robot(

@@ -522,6 +522,18 @@ def test_weights():
     [
         ({"frame": "tol"}, sixd.UnknownNameError, "no frame named 'tol'"),
         ({"frame": 3}, sixd.ScalarTypeError, "expected the name of a frame"),
+        (
+            {"frame": np.eye(4), "target": "tool"},
+            sixd.ScalarTypeError,
+            r"They are swapped: .*\(model, 'tool', target\)",
+        ),
+        ({"frame": np.zeros(7)}, sixd.ScalarTypeError, "frame is a ndarray and target a ndarray"),
+        ({"frame": ["tool"]}, sixd.ScalarTypeError, "frame is a list and .* expected the name of a frame"),
+        ({"target": np.eye(3)}, sixd.ShapeError, r"is a rotation matrix.* For an orientation: sixd.Orientation\(R\)"),
+        ({"target": [np.eye(3)] * 2}, sixd.ShapeError, r"shape \(2, 3, 3\) and is a rotation matrix"),
+        ({"target": np.zeros(7)}, sixd.ShapeError, "A configuration is given by q0="),
+        ({"target": "world"}, sixd.ScalarTypeError, "the target of 'tool' is a str, expected an array"),
+        ({"target": sixd.zoo.pendulum()}, sixd.ScalarTypeError, "the target of 'tool' is a Model"),
         ({"frame": "world"}, sixd.ModelError, "fixed to the world"),
         ({"frame": {}, "target": None}, sixd.ShapeError, "empty mapping"),
         ({"frame": {"tool": np.eye(4)}}, sixd.ScalarTypeError, "targets in one place"),
@@ -589,8 +601,20 @@ def test_nan_anywhere_in_a_pose():
     assert np.isnan(found.q[:16]).all()
 
 
+def test_three_positions_are_positions():
+    """Unless they are a rotation matrix to the last digits; a further dimension says so."""
+    arm = sixd.zoo.panda_arm()
+    assert ik(arm, "tool", 0.4 * np.eye(3) + 0.1).success.shape == (3,)
+    assert ik(arm, "tool", np.eye(3)[..., None, :], restarts=0).success.shape == (3, 1)
+
+
 def test_errors_of_models():
     arm = sixd.zoo.panda_arm()
+    for swapped in (("tool", arm, np.eye(4)), (np.eye(4), "tool", arm)):
+        with pytest.raises(sixd.ScalarTypeError, match="inverse_kinematics: model is a .*, expected the model first"):
+            ik(*swapped)
+    with pytest.raises(sixd.ScalarTypeError, match="differential_ik: model is a ndarray, expected the model first"):
+        sixd.differential_ik(np.zeros(7), arm, {"tool": np.zeros(6)})
     with pytest.raises(sixd.ModelError, match="no joint of .* that is not locked"):
         ik(arm, "tool", np.eye(4), locked=arm.joint_names)
     floating = sixd.zoo.random_tree(0, kinds=("free", "revolute"))

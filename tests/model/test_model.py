@@ -356,6 +356,42 @@ def test_check_finds_mistakes():
     assert str(sixd.check(sixd.zoo.ur_arm())) == "nothing doubtful found"
 
 
+IN_DEGREES = "its limits -90 … 90 rad are beyond two turns and look like degrees"
+
+
+def hinge(joint, limits):
+    """A body on a joint with limits."""
+    builder = sixd.ModelBuilder("hinge")
+    builder.add_body("door", "world", joint, limits=limits, inertia=sixd.box(1, 0.1, 2, mass=20))
+    return builder.build()
+
+
+def test_limits_that_look_like_degrees():
+    """The builder warns of them, check lists them, and a file's are one warning; edits do not repeat it."""
+    with pytest.warns(sixd.ModelWarning, match=f"add_body 'door': {IN_DEGREES}") as caught:
+        model = hinge(sixd.Revolute("z"), (-90, 90))
+    assert caught[0].filename == __file__
+    assert [(f.code, f.where) for f in sixd.check(model)] == [("degrees", "door")]
+    assert model.with_payload("sign", "door", sixd.point(1.0)).nb == 1
+    text = sixd.to_urdf(model)
+    with pytest.warns(sixd.ModelWarning, match=f"load: 'hinge': door: {IN_DEGREES}") as caught:
+        sixd.load(text)
+    assert len(caught) == 1
+
+
+def test_limits_that_do_not():
+    """Of joints that slide or turn without end, up to two turns, and numbers that stand for no limit."""
+    two_turns = 4 * np.pi
+    for joint, limits in (
+        (sixd.Revolute("z"), (-two_turns, two_turns)),
+        (sixd.Revolute("z"), (-1e16, 1e16)),
+        (sixd.Revolute("z"), (-np.inf, 90)),
+        (sixd.Revolute("z", continuous=True), (-90, 90)),
+        (sixd.Prismatic("z"), (-90, 90)),
+    ):
+        assert sixd.check(hinge(joint, limits)) == []
+
+
 def test_zoo():
     """Every model of the zoo works and has a page of its own; unknown names are suggested."""
     for name in sixd.zoo.names():

@@ -36,6 +36,30 @@ def warned(*args, **options):
     return motion, [str(w.message) for w in caught]
 
 
+# starts -------------------------------------------------------------------------------------------
+
+
+def test_a_start_in_degrees_is_reported():
+    """Of joints with limits, beyond them and beyond two turns: in every row of a batch, once."""
+    arm = sixd.zoo.panda_arm()
+    degrees = np.array([0, 45, 0, -90, 0, 90, 0])
+    _, (text,) = warned(arm, degrees, None, 1e-3)
+    assert "simulate: q starts 'joint2' at 45 rad (limits -1.7628 … 1.7628), 'joint4' at -90 rad" in text
+    assert "which look like degrees. Convert them: np.radians(q)" in text
+    _, texts = warned(arm, np.stack([0 * degrees, degrees]), None, 1e-3)
+    assert texts == [text]
+    assert warned(arm, np.radians(degrees), None, 1e-3)[1] == []
+    assert warned(arm, [0, 3, 0, -10, 0, 4, 0], None, 1e-3)[1] == []
+    with pytest.warns(sixd.SimulationWarning, match="ensemble: q starts 'joint2' at 45 rad"):
+        sixd.ensemble(arm, np.stack([0 * degrees, degrees]), None, 1e-3)
+
+
+def test_turns_of_joints_without_limits_are_no_degrees():
+    """Nor are metres."""
+    assert warned(sixd.zoo.pendulum(), [45.0], None, 1e-3)[1] == []
+    assert warned(cart(limits=(-1, 1)), [45.0], None, 1e-3)[1] == []
+
+
 # steps --------------------------------------------------------------------------------------------
 
 LIMITS = [  # method, rate, frequency, limit of h times 1000

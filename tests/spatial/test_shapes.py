@@ -130,6 +130,20 @@ def test_bad_sizes(bad):
         sixd.tube(2, 1, 1, mass=1)
 
 
+@pytest.mark.parametrize("bad", [-0.1, -3, np.nan, np.inf, sp.Rational(-1, 2)])
+def test_bad_masses(bad):
+    """No shape has a negative mass or density; a hole is a difference."""
+    for name, sizes in {"box": (1, 1, 1), "sphere": (1,), "cylinder": (1, 1), "capsule": (1, 1), "point": ()}.items():
+        for amount in ("mass", "density") if sizes else ("mass",):
+            with pytest.raises(ModelError, match=f"{name}: {amount} is {bad}, expected a finite number of at least 0"):
+                getattr(sixd, name)(*sizes, **{amount: bad})
+    with pytest.raises(ModelError, match=f"mesh: density is {bad}"):
+        sixd.mesh(CUBE, density=bad)
+    assert sixd.box(1, 1, 1, mass=0).mass == 0
+    drilled = sixd.box(1, 1, 1, density=2) - sixd.cylinder(0.1, 1, density=2)
+    assert close(drilled.mass, 2 - 0.02 * np.pi)
+
+
 def test_symbolic_shapes():
     """The printed formulas, exactly: sphere, ellipsoid, cylinder, box and tube."""
     m, a, b, c, h, d1, d2 = sp.symbols("m a b c h d1 d2", positive=True)

@@ -2,8 +2,10 @@
 
 import base64
 import dataclasses
+import gzip
 import json
 import shutil
+import zipfile
 
 import numpy as np
 import pytest
@@ -345,6 +347,51 @@ def test_a_broken_mesh_is_noted(tmp_path):
     assert len(scene["notes"]) == 1
     assert "arm.stl" in scene["notes"][0]
     assert str(tmp_path) not in scene["notes"][0]
+
+
+def zipped(path, inside="arm.obj", size=10**6):
+    """An archive with a file of zeros."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(inside, b"0" * size)
+    return str(path)
+
+
+def test_archives_are_no_meshes(tmp_path, monkeypatch):
+    """By their bytes, not by their names; formats that are archives themselves are measured as they unpack."""
+    pytest.importorskip("trimesh")
+    monkeypatch.setattr("trimesh.load_scene", None)  # none of them is read
+    monkeypatch.setattr("trimesh.load", None)
+    packed = gzip.compress(b"solid")
+    for name in ("arm.zip", "arm.stl", "arm.obj"):
+        with pytest.raises(sixd.FileError, match=f"{name}' is not read: it is an archive, expected a mesh.* Unpack it"):
+            read_mesh(zipped(tmp_path / name))
+    (tmp_path / "arm.tar.gz").write_bytes(packed)
+    with pytest.raises(sixd.ModelError, match=r"mesh: cannot read .*arm.tar.gz': it is an archive, expected a mesh"):
+        sixd.mesh(tmp_path / "arm.tar.gz", mass=1.0)
+    monkeypatch.setattr("sixd.file_limits.LARGEST_MESH", 1 << 19)
+    with pytest.raises(sixd.FileError, match="arm.3mf' is not read: it has 0 MiB, expected at most 0 MiB. Simplify"):
+        read_mesh(zipped(tmp_path / "arm.3mf"))
+    scene = make_scene(model_with(sixd.Shape("mesh", file=str(tmp_path / "arm.zip"))))
+    assert scene["notes"][0].startswith("The mesh 'arm.zip' is not read: it is an archive")
+
+
+def test_meshes_have_limits(tmp_path, monkeypatch):
+    """Of each, and of all together: the others are drawn by sticks."""
+    trimesh = pytest.importorskip("trimesh")
+    for name in "abc":
+        trimesh.creation.box((1, 2, 3)).export(tmp_path / f"{name}.stl")
+    shapes = [sixd.Shape("mesh", file=str(tmp_path / f"{name}.stl")) for name in "abc"]
+    builder = sixd.ModelBuilder.from_model(model_with(shapes[0]))
+    for shape in shapes[1:]:
+        builder.add_visual("a", shape)
+    model = builder.build()
+    assert make_scene(model)["notes"] == []
+    monkeypatch.setattr("sixd.viewer.bodies.shapes.LARGEST_MESHES", 1)
+    notes = make_scene(model)["notes"]
+    assert notes == ["Further meshes are not read: those before them have more than 0 MiB."]
+    monkeypatch.setattr("sixd.file_limits.LARGEST_MESH", 600)
+    with pytest.raises(sixd.FileError, match=r"c\.stl' is not read: it has 0 MiB, expected at most 0 MiB"):
+        read_mesh(shapes[2].file)
 
 
 def test_without_trimesh_the_notes_say_what_to_install(tmp_path, monkeypatch):

@@ -32,9 +32,9 @@ def check(model: System, q: Any = None) -> Findings:
     Each finding has a ``code``, ``where`` (a body or joint) and a ``message``.
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
-    ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and findings of a loader in a file:
-    ``misspelt``, ``repeated``, ``mimic``, ``visual``, ``renamed``, ``not-carried``, ``equality``, ``keyframe``,
-    ``mujoco``. With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, where
+    ``degrees``, ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and findings of a loader in a
+    file: ``misspelt``, ``repeated``, ``no-limits``, ``mimic``, ``visual``, ``renamed``, ``not-carried``, ``equality``,
+    ``keyframe``, ``mujoco``. With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, where
     ``constrained_dynamics`` returns NaN. An empty list means that nothing was found.
     """
     require_system("check", model)

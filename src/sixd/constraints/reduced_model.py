@@ -121,6 +121,11 @@ class Reduced(System):
         """The joints' neutral configurations (nq,)."""
         return np.concatenate([np.zeros(0), *(joint.neutral() for joint in self.space.joints)])
 
+    def initial_configuration(self) -> Array:
+        """The coordinates (nq,) of the independent joints where motions of the model start."""
+        q = self.model.initial_configuration()
+        return np.concatenate([np.zeros(0), *(q[self.model.q_slice(name)] for name in self.joint_names)])
+
     def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
         """Configurations (…, nq) drawn within the limits, including those that dependent joints impose."""
         joints = zip(self.space.joints, self.space.iq, strict=True)

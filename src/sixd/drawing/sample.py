@@ -24,6 +24,7 @@ from sixd.model.joints import (
     parameters_of,
 )
 from sixd.model.model import Model
+from sixd.model.parts import FILE
 from sixd.runtime.foreign import require_processor
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.rotation import quaternion_from_vector
@@ -119,9 +120,10 @@ def read_configuration(model: Model, q: Any) -> tuple[Array, list[str] | None]:
 
 def bent(model: Model) -> Array:
     """Return a configuration (nq,) that shows how the joints move, within limits, with loops closed if they can be."""
-    if model.configuration_names:
-        return model.configuration(model.configuration_names[0])
     q, hinges = model.neutral(), 0
+    named = [own for name, own in model.configurations.items() if name != FILE or not np.array_equal(own, q)]
+    if named:
+        return named[0].copy()
     # a robot of many bodies is bent less, or drawn as its file has it
     much = 1.0 if model.nb <= 4 else 0.6 if model.nb <= 8 else 0.0
     size = _reach(model)

@@ -8,10 +8,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from sixd import file_limits
 from sixd.errors import LoadError, ScalarTypeError
 
 _LONGEST_NAME = 200  # of a path, in a message
-LARGEST = 256 * 1024 * 1024  # bytes; the largest known robot files, MJCF with inline meshes, have some 50 million
 _KINDS = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 _OF_SHELLS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")  # pipes that a shell makes for <(command)
 # the first bytes of files that are not robot descriptions, with what they are and how to fix it
@@ -94,11 +94,12 @@ def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
 
 
 def read_limited(file: IO[Any], name: str) -> Any:
-    """Return the content of an open file, bytes or text; raises if it is longer than LARGEST."""
-    content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
+    """Return the content of an open file, bytes or text; raises if it is longer than a robot file can be."""
+    largest = file_limits.LARGEST_ROBOT_FILE
+    content = file.read(largest + 1)
+    if len(content) > largest:
         raise LoadError(
-            f"load: {name} has more than {LARGEST >> 20} MiB, expected a robot file, which is far smaller. "
+            f"load: {name} has more than {largest >> 20} MiB, expected a robot file, which is far smaller. "
             f"Is it the right one?"
         )
     return content

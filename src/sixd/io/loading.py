@@ -18,7 +18,7 @@ from sixd.io.sdf.reader import read_sdf
 from sixd.io.spatial_v2.structures import from_mat, from_structure
 from sixd.io.srdf import add_srdf
 from sixd.io.urdf.reader import read_urdf
-from sixd.io.xacro_files import expand, wants_xacro
+from sixd.io.xacro_files import expand, is_xacro
 from sixd.io.xml import Element, parse
 from sixd.model import Model
 from sixd.model.parts import Finding
@@ -39,14 +39,15 @@ def load(
     package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
     arguments: Mapping[str, Any] | None = None,
     srdf: str | bytes | os.PathLike[str] | IO[Any] | None = None,
+    trust: bool = False,
 ) -> Model:
     """Return the model of a robot file.
 
     Parameters
     ----------
     source : a path, the text or bytes of the file, an open file, or a dictionary with the fields of a spatial_v2 model.
-        URDF, SDF and MJCF are distinguished by their root tag; ``.mat`` files hold a spatial_v2 model; files named
-        ``….xacro`` are expanded first (extra ``xacro``), which evaluates their expressions: load those you trust.
+        URDF, SDF and MJCF are distinguished by their root tag; ``.mat`` files hold a spatial_v2 model; xacro is
+        expanded first (extra ``xacro``), if ``trust`` is True.
         ``"robot_descriptions:panda_description"`` is that module of the package robot_descriptions, if it is installed.
     floating_base : whether a base that the file leaves open moves freely (q = [qw qx qy qz, x y z], measured from its
         pose in the file). If omitted, the format decides: a URDF's root link is fixed to the world; in SDF, each model
@@ -58,6 +59,8 @@ def load(
     srdf : an SRDF file of the robot, as ``source``: its group states become named configurations (``GROUP/NAME`` where
         several groups have a state of that name; joints that it leaves out are neutral, mimic joints follow), and the
         pairs of links whose collisions it disables ``model.disabled_collisions``.
+    trust : whether xacro may be expanded. A xacro file is a program: its expressions are Python, and can do all that
+        you can. It runs in a process of its own, for at most a minute and in 2 GiB of memory.
 
     Names in an SDF with several models are ``MODEL::NAME``, those of nested models ``OUTER::INNER::NAME``.
 
@@ -65,13 +68,15 @@ def load(
     ``ModelWarning`` for each kind, and are listed by ``sixd.check(model)``; a broken file raises ``LoadError`` with the
     line.
     """
+    if not isinstance(trust, bool):
+        raise ScalarTypeError(f"load: trust is {trust!r}, expected True or False.")
     if not isinstance(floating_base, (bool, NoneType)):
         raise ScalarTypeError(f"load: floating_base is {floating_base!r}, expected True or False.")
     if package_dirs is None or isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = [package_dirs] if package_dirs else []
     if not isinstance(package_dirs, Iterable):
         raise ScalarTypeError(f"load: package_dirs is {package_dirs!r}, expected a folder or a list of folders.")
-    options = _Options(floating_base, list(package_dirs), arguments)
+    options = _Options(floating_base, list(package_dirs), arguments, trust)
     if isinstance(source, str) and source.startswith(PREFIX):
         description = find_description(source)
         source = Path(description.path)
@@ -91,10 +96,11 @@ class _Options(NamedTuple):
     floating_base: bool | None
     package_dirs: list[str | os.PathLike[str]]
     arguments: Mapping[str, Any] | None
+    trust: bool
 
 
 def _read(source: Any, options: _Options) -> Model:
-    floating_base, package_dirs, arguments = options
+    floating_base, package_dirs, arguments, _ = options
     if isinstance(source, Mapping):
         _without_arguments("a dictionary", arguments)
         return _without_floating(from_structure(source), floating_base)
@@ -117,11 +123,16 @@ def _read(source: Any, options: _Options) -> Model:
 
 
 def _document(read: Source, options: _Options, *, strict: bool = False) -> tuple[Source, Element]:
-    """Return a document, expanded if it is xacro, and its root; ``strict`` refuses arguments of what is not."""
+    """Return a document, expanded if it is xacro, and its root; ``strict`` refuses arguments of what is not.
+
+    xacro in a file of another name is expanded on request; else the reader refuses it, with its line.
+    """
     refuse_foreign(read.data, read.name)
     root = parse(read.data, read.name, encoding=read.encoding)
-    if read.name.endswith(".xacro") or (strict and wants_xacro(read, root, options.arguments)):
-        read = expand(read, options.arguments, options.package_dirs, all_known=strict)
+    arguments, trust = options.arguments, options.trust
+    asked = trust or arguments is not None or read.name.endswith(".xacro")
+    if asked and is_xacro(read, root, arguments if strict else None):
+        read = expand(read, arguments, options.package_dirs, trust=trust, all_known=strict)
         root = parse(read.data, f"{read.name}, expanded", encoding=read.encoding)
     return read, root
 

@@ -1,39 +1,44 @@
-"""xacro: expanded by the package xacrodoc, whose result is read as any other text.
+"""xacro: expanded by the package xacrodoc, in a process of its own, and read as any other text.
 
-xacro evaluates expressions of the file, so only files named ``….xacro``, or loaded with ``arguments=``, are expanded.
-Packages in ``$(find NAME)`` are searched as those of meshes are, and nothing that xacrodoc remembers is used or kept.
+A xacro file is a program, so it is expanded only where the caller trusts it. Packages in ``$(find NAME)`` are searched
+as those of meshes are, and nothing that xacrodoc remembers is used or kept. The limits are in ``sixd.file_limits``.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
+import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sixd import file_limits
 from sixd.errors import LoadError, MissingPackageError, ScalarTypeError, unknown_name
 from sixd.io.files import Source
 from sixd.io.urdf.meshes import is_file, package_roots
 from sixd.io.urdf.spelling import find_xacro
 from sixd.io.xml import Element, parse
-from sixd.locks import Lock
 
-_LOCK = Lock()  # xacro keeps its state in its module
 _ARGUMENT = re.compile(r"""<xacro:arg\s[^>]*?name\s*=\s*["']([^"']*)["']|\$\(arg\s+([^)\s]+)\s*\)""")
 _NOT_FOUND = re.compile(r"Package not found: (\S+)")
 _LONGEST_REASON = 300  # characters of xacro's message that are repeated
+# modules are found where this process finds them, and not in the working folder
+_START = "import sys; sys.path[:] = sys.argv[2:]; exec(sys.argv[1])"
 
 
-def wants_xacro(source: Source, root: Element, arguments: Mapping[str, Any] | None) -> bool:
-    """Whether a document is to be expanded; raises if there are arguments and it is not xacro."""
-    if source.name.endswith(".xacro"):
-        return True
-    if arguments is not None and find_xacro(root) is None:
+def is_xacro(source: Source, root: Element, arguments: Mapping[str, Any] | None) -> bool:
+    """Whether a robot's document is xacro; raises if there are arguments and it is not."""
+    found = source.name.endswith(".xacro") or (root.tag in ("robot", "sdf") and find_xacro(root) is not None)
+    if arguments is not None and not found:
         raise LoadError(
             f"load: arguments are given, but {source.name} is not xacro: nothing in it depends on them. Leave them out."
         )
-    return arguments is not None
+    return found
 
 
 def expand(
@@ -41,42 +46,56 @@ def expand(
     arguments: Mapping[str, Any] | None,
     package_dirs: Iterable[str | os.PathLike[str]],
     *,
+    trust: bool,
     all_known: bool,
 ) -> Source:
     """Return the expanded document, in the folder of the xacro file; ``all_known`` refuses unknown arguments."""
-    xacrodoc, xacro = _import(source)
-    values = _values(arguments or {})
-    text = source.data.decode("utf-8-sig", "replace")
-    path = None if source.folder is None else source.folder / source.name
-    with _LOCK:
-        kept = xacrodoc.packages.get_path
-        xacrodoc.packages.get_path = _finder(list(package_dirs), source.folders, kept)
-        try:
-            xacro.init_stacks(None if path is None else str(path))
-            read = len(xacro.all_includes)
-            document = xacrodoc.XacroDoc.from_string(text, subargs=dict(values), resolve_packages=False)
-            expanded = document.dom.toxml("utf-8")
-            if all_known:
-                _check_names(source, text, xacro.all_includes[read:], values)
-        except LoadError:
-            raise
-        except Exception as error:  # xacro evaluates expressions of the file, which may raise anything
-            raise LoadError(_reason(source, xacro, error)) from None
-        finally:
-            xacrodoc.packages.get_path = kept
-    return source._replace(data=expanded, encoding="utf-8")
-
-
-def _import(source: Source) -> tuple[Any, Any]:
-    try:
-        import xacro
-        import xacrodoc
-    except ImportError:
+    if not trust:
+        raise LoadError(
+            f"load: {source.name} is xacro and trust is False, expected True: a xacro file is a program, whose Python "
+            f"expressions can do all that you can. If you trust its author: sixd.load(…, trust=True), or --trust in a "
+            f"shell. Or expand it where it can do no harm: xacro robot.urdf.xacro > robot.urdf."
+        )
+    if any(importlib.util.find_spec(name) is None for name in ("xacro", "xacrodoc")):
         raise MissingPackageError(
             f"load: {source.name} is xacro, which needs the package xacrodoc: pip install 'sixd[xacro]' (or pip "
             f"install xacrodoc). Or expand it first: xacro robot.urdf.xacro > robot.urdf."
-        ) from None
-    return xacrodoc, xacro
+        )
+    values = _values(arguments or {})
+    text = source.data.decode("utf-8-sig", "replace")
+    path = None if source.folder is None else str(source.folder / source.name)
+    roots = [(str(base), _package_name(base)) for base in package_roots(package_dirs, source.folders)]
+    reply = _answer(source, {"text": text, "path": path, "arguments": values, "roots": roots})
+    if "error" in reply:
+        raise LoadError(_reason(source, **reply))
+    if all_known:
+        _check_names(source, text, reply["includes"], values)
+    return source._replace(data=reply["expanded"].encode(), encoding="utf-8")
+
+
+def _answer(source: Source, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the reply of the process that expands a file; raises if it is stopped by a limit, or ends without one."""
+    seconds, memory = file_limits.XACRO_SECONDS, file_limits.XACRO_MEMORY
+    program = (pkgutil.get_data("sixd.io", "xacro_process.py") or b"").decode()
+    asked = json.dumps({**request, "seconds": seconds, "memory": memory})
+    command = [sys.executable, "-c", _START, program, *sys.path]
+    try:
+        done = subprocess.run(command, input=asked, stdout=subprocess.PIPE, timeout=seconds, text=True)
+    except subprocess.TimeoutExpired:
+        raise LoadError(_stopped(source, f"it takes more than {seconds:g} s")) from None
+    except OSError as error:
+        raise LoadError(_stopped(source, f"no process can be started: {error.strerror or error}")) from None
+    try:
+        reply: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise LoadError(_stopped(source, f"its process ended with status {done.returncode}")) from None
+    if "MemoryError" in reply.get("kinds", ()):
+        raise LoadError(_stopped(source, f"it takes more than {memory >> 20} MiB of memory"))
+    return reply
+
+
+def _stopped(source: Source, reason: str) -> str:
+    return f"{source.name}: xacro cannot expand the file: {reason}. Do its macros, loops or lists grow without end?"
 
 
 def _values(arguments: Mapping[str, Any]) -> dict[str, str]:
@@ -97,22 +116,6 @@ def _check_names(source: Source, text: str, includes: list[str], values: Mapping
             raise LoadError(str(unknown_name(f"{source.name}: arguments", "xacro argument", name, sorted(known))))
 
 
-def _finder(
-    package_dirs: list[str | os.PathLike[str]], folders: tuple[Path, ...], otherwise: Callable[[str], str]
-) -> Callable[[str], str]:
-    """Return the function that finds the folder of a package."""
-
-    def find(name: str) -> str:
-        for base in package_roots(package_dirs, folders):
-            if (base / name).is_dir():
-                return str(base / name)
-            if base.name == name or _package_name(base) == name:
-                return str(base)
-        return otherwise(name)
-
-    return find
-
-
 def _package_name(folder: Path) -> str | None:
     """Return the name in a folder's ``package.xml``, if it has one."""
     manifest = folder / "package.xml"
@@ -125,15 +128,14 @@ def _package_name(folder: Path) -> str | None:
     return None if name is None else name.content
 
 
-def _reason(source: Source, xacro: Any, error: Exception) -> str:
+def _reason(source: Source, error: str, kinds: list[str], inside: str) -> str:
     """Return the message for an error of xacro, with the file in which it occurred."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(error.split()) or kinds[0]
     missing = _NOT_FOUND.search(text)
     if missing:
         text = f"the package {missing.group(1)!r} is not found; give package_dirs=…, the folders that packages are in"
-    elif isinstance(error, RecursionError):
+    elif "RecursionError" in kinds:
         text = "its macros or includes call each other without end"
     text = text.partition(" [Errno")[0]  # which repeats what is before it
-    stack = [Path(name).name for name in xacro.filestack or [] if name]
-    inside = f", in {stack[-1]}" if stack and stack[-1] != source.name else ""
-    return f"{source.name}: xacro cannot expand the file{inside}: {text[:_LONGEST_REASON].rstrip('.')}."
+    other = f", in {Path(inside).name}" if inside and Path(inside).name != source.name else ""
+    return f"{source.name}: xacro cannot expand the file{other}: {text[:_LONGEST_REASON].rstrip('.')}."

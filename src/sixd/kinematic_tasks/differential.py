@@ -92,7 +92,7 @@ def differential_ik(
     from sixd.kinematic_tasks.velocity_problem import compiled_velocities
 
     where = "differential_ik"
-    require_system(where, model)
+    require_system(where, model, q, targets)
     space = Coordinates(where, model)
     require_known(f"{where}: expressed_in", "choice", expressed_in, _FRAMES)
     rates, arguments = _read_rates(where, model, targets, expressed_in)

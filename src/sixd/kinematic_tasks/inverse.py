@@ -104,7 +104,7 @@ def inverse_kinematics(
     from sixd.kinematic_tasks.starts import known_starts
 
     where = "inverse_kinematics"
-    require_system(where, model)
+    require_system(where, model, frame, target)
     space = Coordinates(where, model)
     wanted = read_targets(where, model, frame, target, weights)
     freedoms, held = space.locked(locked)

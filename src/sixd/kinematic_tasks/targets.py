@@ -102,7 +102,14 @@ def read_targets(where: str, system: System, frame: Any, target: Any, weights: A
             raise ScalarTypeError(
                 f"{where}: target is None, expected a pose (…, 4, 4), a position (…, 3), or a target."
             )
-        wanted = {WORLD if isinstance(target, CenterOfMass) and frame is None else frame: target}
+        frame = WORLD if isinstance(target, CenterOfMass) and frame is None else frame
+        if not isinstance(frame, str):
+            swapped = ". They are swapped" if isinstance(target, str) else ", or {frame: target}"
+            raise ScalarTypeError(
+                f"{where}: frame is a {type(frame).__name__} and target a {type(target).__name__}, expected the name "
+                f"of a frame and its target{swapped}: {where}(model, 'tool', target)."
+            )
+        wanted = {frame: target}
     tasks: list[Task] = []
     arguments: list[Argument] = []
     shares: list[Array] = []
@@ -152,7 +159,15 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
         return Task("look at", frame, axis, other), target.point
     if isinstance(target, type) or target is None:
         raise ScalarTypeError(f"{where}: the target of {frame!r} is {target!r}, expected an array or a target.")
+    if isinstance(target, (str, System, Mapping)):
+        kind = type(target).__name__
+        raise ScalarTypeError(f"{where}: the target of {frame!r} is a {kind}, expected an array or a target.")
     shape = shape_of(where, f"the target of {frame!r}", target)
+    if shape[-2:] == (3, 3) and _are_rotations(target):
+        raise ShapeError(
+            f"{where}: the target of {frame!r} has shape {shape} and is a rotation matrix, expected a pose (…, 4, 4) "
+            f"or a position (…, 3). For an orientation: sixd.Orientation(R); for positions: target[..., None, :]."
+        )
     if shape[-2:] == (4, 4):
         return Task("pose", frame, other=other), target
     if shape[-1:] == (3,):
@@ -160,7 +175,18 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
     raise ShapeError(
         f"{where}: the target of {frame!r} has shape {shape}, expected a pose (…, 4, 4) or a position (…, 3). Others "
         f"are sixd.Orientation, Direction, LookAt, CenterOfMass and RelativeTo."
+        + (" A configuration is given by q0=…." if shape[-1:] == (system.nq,) else "")
     )
+
+
+def _are_rotations(value: Any) -> bool:
+    """Whether all matrices (…, 3, 3) are rotations; a permutation of axes, such as the identity, is one."""
+    R = np.asarray(value)
+    if R.dtype.kind not in "fiu" or not R.size:
+        return False
+    with np.errstate(all="ignore"):
+        away = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max()
+    return bool(away < _ROTATION[4]) and bool((np.linalg.det(R) > 0).all())
 
 
 def _checked(where: str, label: str, task: Task, value: Any) -> Array:

@@ -6,13 +6,14 @@ on fixed joints; their frames stay.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from sixd.errors import ModelError, ScalarTypeError, look_up
+from sixd.errors import ModelError, ModelWarning, ScalarTypeError, look_up
 from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import BUILT_IN, Fixed, Joint, has_constant_subspace, parameters_of, verify_joint
@@ -63,6 +64,7 @@ class ModelBuilder:
         self.constraints: list[Constraint] = []
         self.visuals: list[Visual] = []
         self.notes: list[Finding] = []
+        self.is_of_file = False  # sixd.load reports what is doubtful in a file, one warning for each kind
         self.configurations: dict[str, dict[str, Array]] = {}  # by name: the coordinates of each joint
         self.disabled_collisions: list[tuple[str, str]] = []  # pairs of frames
         self.joint_numbers: dict[str, int] = {}  # the index of each joint's entry
@@ -149,6 +151,9 @@ class ModelBuilder:
                 verify_joint(joint, name=joint_name)
         given = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
         values = validate.joint_properties(where, joint, dict(zip(PROPERTIES, given, strict=True)))
+        degrees = None if self.is_of_file else validate.in_degrees(joint, values["lower"], values["upper"])
+        if degrees is not None:
+            warnings.warn(f"{where}: {degrees}.", ModelWarning, stacklevel=2)
         body = MASSLESS if inertia is None else inertia.moved(link) if link_pose is not None else inertia
         number = len(self.entries)
         self.entries.append(Entry(name, base.body, joint, joint_name, base.pose, body, values))

@@ -20,7 +20,7 @@ from sixd.model.constraint import Constraint, renamed, with_followers
 from sixd.model.joints import Fixed, Free, Joint
 from sixd.model.model import Model
 from sixd.model.numbers import normalize_numbers
-from sixd.model.parts import PROPERTIES, Frame, Shape
+from sixd.model.parts import FILE, PROPERTIES, Frame, Shape
 from sixd.model.system import register
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, is_zero, require_scalars
@@ -138,7 +138,7 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
         _drop_constraints(builder, set(), "attach")
 
     for name, values in guest.configurations.items():
-        own = builder.configurations.setdefault(prefix + name, {})
+        own = builder.configurations.setdefault(name if name == FILE else prefix + name, {})
         own |= {prefix + joint: q for joint, q in values.items()}
     builder.disabled_collisions += [
         (_prefixed(a, prefix, frame), _prefixed(b, prefix, frame)) for a, b in other.disabled_collisions

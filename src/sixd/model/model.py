@@ -20,7 +20,7 @@ from sixd.errors import ScalarTypeError, look_up, unknown_name
 from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import PER_Q, PER_V, PROPERTIES, Finding, Frame, Frames, JointRecord, Shape, Visual
+from sixd.model.parts import FILE, PER_Q, PER_V, PROPERTIES, Finding, Frame, Frames, JointRecord, Shape, Visual
 from sixd.model.sparsity import expand_parent
 from sixd.model.system import System, library
 from sixd.model.tree import Tree
@@ -202,8 +202,18 @@ class Model(System):
     # the configuration manifold -------------------------------------------------------------------
 
     def neutral(self) -> Array:
-        """Return the configuration (nq,) with every joint at its neutral value."""
+        """Return the configuration (nq,) with every joint at its neutral value: 0, and no rotation.
+
+        It is a property of the joints alone: a free body is at the origin of its joint, not where an MJCF file has it.
+        """
         return np.concatenate([np.zeros(0), *(self.joints[i].neutral() for i in self.bodies)])
+
+    def initial_configuration(self) -> Array:
+        """Return the configuration (nq,) where motions start unless q is given: that of the file, else neutral.
+
+        That of the file is ``configuration("file")``, which models of MJCF files have.
+        """
+        return self.configurations[FILE].copy() if FILE in self.configurations else self.neutral()
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, *, size: int | tuple[int, ...] | None = None

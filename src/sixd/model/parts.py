@@ -19,6 +19,8 @@ PER_V = ("stiffness", "damping", "friction", "armature", "effort_limit", "veloci
 # what a joint has beside its kind, as arguments of ``ModelBuilder.add_body`` and ``Model.with_joints``
 PROPERTIES = ("limits", "damping", "friction", "armature", "stiffness", "rest", "effort", "velocity")
 
+FILE = "file"  # the name of the configuration in which a file has its bodies
+
 
 @dataclass(frozen=True, eq=False)
 class JointRecord:

@@ -129,6 +129,11 @@ class System:
         """The default configuration (nq,)."""
         return np.zeros(self.nq)
 
+    def initial_configuration(self) -> Array:
+        """The configuration (nq,) where motions start unless q is given: that of the model behind it, else neutral."""
+        model = getattr(self, "model", None)
+        return self.neutral() if model is None else model.initial_configuration()
+
     def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
         """Configurations (…, nq) drawn at random; ``rng`` a generator or seed, ``size`` None, a number or a tuple."""
         generator, shape = manifold.draw_arguments(rng, size)
@@ -156,8 +161,10 @@ class System:
             )
 
 
-def require_system(where: str, system: object) -> None:
-    """Raise unless ``system`` is a :class:`System`."""
+def require_system(where: str, system: object, *others: object) -> None:
+    """Raise unless ``system`` is a :class:`System`; ``others`` are arguments that it may have been swapped with."""
+    if not isinstance(system, System) and any(isinstance(x, System) for x in others):
+        raise ScalarTypeError(f"{where}: model is a {type(system).__name__}, expected the model first. Swap them.")
     if not isinstance(system, System):
         raise ScalarTypeError(
             f"{where}: model is a {type(system).__name__}, expected a sixd.Model, or a system of equations. "

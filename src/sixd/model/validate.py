@@ -13,13 +13,16 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, look_up
 from sixd.model.constraint import Constraint, Mimic
-from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.joints import Free, Joint, Revolute, Spherical
 from sixd.model.parts import PER_Q, PER_V, Finding
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, require_scalars
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
+
+TWO_TURNS = 4 * math.pi  # rad: an angle beyond it, of a joint with limits, looks like degrees
+_MOST_DEGREES = 720.0  # larger numbers are another way to write that there is no limit, such as 1e16
 
 
 # arguments ----------------------------------------------------------------------------------------
@@ -113,6 +116,19 @@ def pair(what: str, value: Any) -> tuple[Any, Any]:
     return value[0], value[1]
 
 
+def turns_within_limits(joint: Joint, low: Array, high: Array) -> bool:
+    """Whether the joint is revolute, not continuous, and its limits (1,) are finite numbers."""
+    limited = isinstance(joint, Revolute) and not joint.continuous and not is_object(low, high)
+    return limited and bool(np.isfinite([low, high]).all())
+
+
+def in_degrees(joint: Joint, low: Array, high: Array) -> str | None:
+    """Return a remark on the limits (1,) of a revolute joint if they look like degrees: beyond two turns in radians."""
+    if not turns_within_limits(joint, low, high) or not TWO_TURNS < max(-low[0], high[0]) <= _MOST_DEGREES:
+        return None
+    return f"its limits {low[0]:g} … {high[0]:g} rad are beyond two turns and look like degrees; give radians"
+
+
 def check_springs(where: str, joint: Joint, stiffness: Array) -> None:
     """Raise if a spring's force would not be the gradient of an energy."""
     if isinstance(joint, Free) and stiffness.any():
@@ -201,12 +217,15 @@ def findings_at_load(model: Model) -> list[Finding]:
 
 
 def property_findings(model: Model) -> Iterator[Finding]:
-    """Yield the findings about limits in the wrong order and about negative properties."""
+    """Yield the findings about limits in the wrong order or in degrees, and about negative properties."""
     for i in model.bodies:
         low, high = model.lower[model.iq[i]], model.upper[model.iq[i]]
         if not is_object(low, high) and (low > high).any():
             message = f"the lower limit {low.tolist()} is above the upper {high.tolist()}; exchange them"
             yield Finding("limits", model.joint_names[i - 1], message)
+        degrees = in_degrees(model.joints[i], low, high)
+        if degrees is not None:
+            yield Finding("degrees", model.joint_names[i - 1], degrees)
         for key in PER_V:
             values = getattr(model, key)[model.iv[i]]
             if not is_object(values) and (values < 0).any():

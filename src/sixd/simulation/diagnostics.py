@@ -1,4 +1,4 @@
-"""Warnings of a simulation: forces that jump, a step beyond the limit of its method, motions that diverge.
+"""Warnings of a simulation: forces that jump, starts in degrees, steps beyond a method's limit, motions that diverge.
 
 The functions ``…_warning`` return the text of a warning, or None. The limits of steps are in ``stepping/stability.py``.
 """
@@ -12,9 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sixd.constraints.reduced_model import Reduced
 from sixd.errors import SimulationWarning
 from sixd.forces.rigid_ground import RigidGround
+from sixd.model.model import Model
 from sixd.model.system import System
+from sixd.model.validate import TWO_TURNS, turns_within_limits
 from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordinates
 from sixd.simulation.quiet import is_quiet
 from sixd.simulation.setup import Setup
@@ -53,6 +56,26 @@ def friction_warning(setup: Setup) -> str | None:
         f"that should come to rest chatters or creeps instead. Friction that sticks is that of joints of a "
         f"sixd.Model, or F sign(q̇) of a coordinate's own velocity."
     )
+
+
+def degrees_warning(system: System, q: Array) -> str | None:
+    """Return which joints with limits start (…, nq) beyond them and beyond two turns: most often in degrees."""
+    if not isinstance(system, (Model, Reduced)) or not (np.abs(q) > TWO_TURNS).any():
+        return None
+    tree, found = tree_behind(system), []
+    assert tree is not None
+    for name in system.joint_names:
+        joint, starts = tree.joint(name), q[..., system.q_slice(name)]
+        low, high = joint.lower, joint.upper
+        if not turns_within_limits(joint.joint, low, high):
+            continue
+        beyond = (np.abs(starts) > TWO_TURNS) & ((starts < low) | (starts > high))
+        if beyond.any():
+            found.append(f"{name!r} at {starts[beyond][0]:g} rad (limits {low[0]:g} … {high[0]:g})")
+    if not found:
+        return None
+    some = ", ".join(found[:_MOST_NAMES]) + (" …" if len(found) > _MOST_NAMES else "")
+    return f"q starts {some}, which look like degrees. Convert them: np.radians(q); the command reads 45deg."
 
 
 def start_warning(setup: Setup) -> str | None:

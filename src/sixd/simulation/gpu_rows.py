@@ -148,7 +148,7 @@ def make_rows(
             full = x if one or shapes[name] == batch else library.rows(x, batch + core)
             constants[name] = full.reshape((1 if one else rows, *core))
     target = cuda(device(where, max(first.device, 0)).architecture)
-    start = whole("q", system.neutral()), whole("qd", np.zeros(system.nv))
+    start = whole("q", system.initial_configuration()), whole("qd", np.zeros(system.nv))
     return GpuRows(where, batch, *start, constants, first.dtype, like, library, target)
 
 

@@ -87,7 +87,7 @@ def make_setup(
         if q != "random":
             raise unknown_name(f"{where}: q", "choice", q, ("random",))
         q = system.random_configuration(rng)
-    q = system.neutral() if q is None else q
+    q = system.initial_configuration() if q is None else q
     qd = np.zeros(system.nv, np.float32 if getattr(q, "dtype", None) == np.float32 else float) if qd is None else qd
     interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
     law, sampled, constant = classify_controller(where, controller, interval, seed)

@@ -18,7 +18,15 @@ from sixd.forces.elements import RigidForce
 from sixd.model.system import System
 from sixd.runtime.foreign import are_tensors, with_numpy
 from sixd.simulation.collect import collect
-from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, start_warning, step_warning, warn
+from sixd.simulation.diagnostics import (
+    degrees_warning,
+    excess,
+    friction_warning,
+    limit_at_start,
+    start_warning,
+    step_warning,
+    warn,
+)
 from sixd.simulation.gpu_motions import simulate_on_gpu, step_on_gpu
 from sixd.simulation.gpu_rows import are_on_gpu
 from sixd.simulation.known_steps import NO_FORCES, begin, find
@@ -65,7 +73,8 @@ def simulate(
     Parameters
     ----------
     system : a Model (its constraints are satisfied), a reduced model, or equations of motion (``sixd.lagrange``).
-    q, qd : (…, nq), (…, nv), the start; None: the neutral configuration, and rest; q="random" draws one with ``seed``.
+    q, qd : (…, nq), (…, nv), the start; None: ``system.initial_configuration()`` (where an MJCF file has its bodies,
+        else neutral), and rest; q="random" draws one with ``seed``.
     duration : [s].
     dt : the step [s], 1e-3 if omitted; it is shortened to divide the duration, or ``sample_time``. For adaptive methods
         the interval of records; if omitted, one row has a record at each step of the method, a batch at the ends of 200
@@ -142,6 +151,7 @@ def simulate(
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
     )  # fmt: skip
     warn(where, friction_warning(setup), 2)
+    warn(where, degrees_warning(system, setup.q), 2)
     with Progress(f"{where} {system.name}", duration, progress) as bar:
         if method in ADAPTIVE:
             interval = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every

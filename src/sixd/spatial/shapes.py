@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import MissingPackageError, ModelError, ModelWarning, ShapeError
+from sixd.file_limits import mesh_problem
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, Scalar, is_number, is_sympy, is_zero, require_scalars
 
@@ -35,9 +36,21 @@ def _mass(shape: str, mass: Scalar | None, density: Scalar | None, volume: Volum
         raise ModelError(
             f"{shape}: got {got} of mass and density, expected one. Give mass=… [kg] or density=… [kg/m³]."
         )
+    _require_not_negative(shape, mass=mass, density=density)
     if mass is not None:
         return mass
     return density * volume(_pi(density, *dimensions.values()))
+
+
+def _require_not_negative(shape: str, **amounts: Any) -> None:
+    """Raise if a mass or a density is a negative number, or not finite."""
+    for name, x in amounts.items():
+        bad = not (x >= 0 and np.isfinite(float(x))) if is_number(x) else getattr(x, "is_negative", None) is True
+        if x is not None and bad:
+            raise ModelError(
+                f"{shape}: {name} is {x}, expected a finite number of at least 0. A hole is a difference: "
+                f"sixd.box(…) - sixd.cylinder(…)."
+            )
 
 
 def _pi(*values: Scalar) -> Scalar:
@@ -56,6 +69,7 @@ def _about(axis: str, along: Scalar, across: Scalar) -> list[Scalar]:
 
 def point(mass: Scalar, at: Any = (0.0, 0.0, 0.0)) -> Inertia:
     """Point mass at ``at`` (3,)."""
+    _require_not_negative("point", mass=mass)
     return Inertia(mass, at)
 
 
@@ -167,6 +181,7 @@ def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, den
         raise ModelError("mesh: vertices contain NaN or infinity, expected finite coordinates.")
     if (mass is None) == (density is None):
         raise ModelError("mesh: give exactly one of mass=… [kg] and density=… [kg/m³].")
+    _require_not_negative("mesh", mass=mass, density=density)
     if not _is_closed(T):
         warnings.warn("mesh: the surface is not closed, so its volume is unreliable.", ModelWarning, stacklevel=2)
 
@@ -203,6 +218,9 @@ def _read(path: str | PathLike[str]) -> Any:
             "mesh: reading a mesh file needs trimesh, which is not installed. Run: pip install 'sixd[mesh]'"
         ) from None
     try:
+        problem = mesh_problem(path)
+        if problem is not None:
+            raise ValueError(problem)
         read: Any = trimesh.load(str(path), force="mesh")
     except Exception as error:
         raise ModelError(f"mesh: cannot read {str(path)!r}: {error}.") from error

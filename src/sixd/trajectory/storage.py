@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sixd.errors import LoadError, MissingPackageError, SixdError
+from sixd.file_limits import excess
 from sixd.forces.elements import elements
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
@@ -44,8 +45,6 @@ SUFFIXES = (".npz", ".csv")
 _LIKE = {"friction": "tau"}  # arrays with the labels of others
 _LINES = 4096  # lines of a CSV file that are formatted at a time
 _USED = ("meta", "t", *STATES, *KEPT)  # entries of an .npz file that are read, beside the parameters
-# a compressed file may unpack to 256 MB plus a hundred times its size; save does not compress
-_ROOM, _RATIO = 2**28, 100
 
 
 def save(traj: Trajectory, path: str | os.PathLike[str]) -> None:
@@ -170,11 +169,8 @@ def _entries(data: BinaryIO, file: str) -> dict[str, Array]:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         used = {name: x for name, x in members.items() if name in _USED or name.startswith("parameters.")}
         full = sum(member.file_size for member in used.values())
-        if full > _ROOM + _RATIO * size:
-            raise LoadError(
-                f"load: {file} unpacks from {size / 1e6:.3g} MB to {full / 1e6:.3g} MB, expected at most {_RATIO} "
-                f"times as much. If that is right, write it again without compression: numpy.savez."
-            )
+        if problem := excess(size, full):  # save does not compress
+            raise LoadError(f"load: {file} {problem}. If that is right, save it without compression: numpy.savez.")
         return {name: _array(archive, member, name, file) for name, member in used.items()}
 
 

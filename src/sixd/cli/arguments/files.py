@@ -29,6 +29,11 @@ class FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
+def is_standard_output(path: Path) -> bool:
+    """Whether this names standard output."""
+    return str(path) in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
 def free_path(path: Path, force: bool) -> Path:
     """Return the path if a file can be written there, else raise; called before the work begins."""
     if path.is_dir():

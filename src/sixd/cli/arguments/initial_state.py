@@ -34,7 +34,7 @@ def initial_state(model: Model, q: str | None, qd: str | None, seed: int | None,
     """Return the states that the options give; joints in --q and --qd keep their values if the constraints allow it."""
     if seed is None and rows is not None and q is None:
         seed = 0
-    position, velocity = model.neutral(), np.zeros(model.nv)
+    position, velocity = model.initial_configuration(), np.zeros(model.nv)
     if seed is not None:
         position, velocity = random_states(model, seed, rows)
     position = position if q is None else parse_state(model, "--q", q, position)

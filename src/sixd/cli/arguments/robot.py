@@ -26,6 +26,7 @@ from sixd.model.validate import findings_at_load
 PREFIX = "zoo:"
 _BASE = "Let the root link of a URDF move freely in space; fix the models of an SDF where they are."
 _ARGUMENT = "An argument of a xacro file; may be given several times."
+TRUST = "Expand a xacro file, which is a program: its Python can do all that you can."
 _PACKAGE_DIR = "Where packages named in package://… lie; may be given several times."
 _ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf", ".world")
 _MOST_FILES = 5  # that a message lists
@@ -40,6 +41,7 @@ class RobotSource(NamedTuple):
     package_dirs: tuple[str, ...]
     arguments: tuple[str, ...] = ()  # of xacro, NAME=VALUE each
     srdf: str | None = None
+    trust: bool = False
 
     def load(self, *, quiet: bool = False) -> Model:
         """Return the model; a warning counts the findings in its file, unless ``quiet``."""
@@ -51,11 +53,13 @@ class RobotSource(NamedTuple):
                 package_dirs=self.package_dirs,
                 arguments=dict(map(_pair, self.arguments)) or None,
                 srdf=None if self.srdf is None else Path(self.srdf),
+                trust=self.trust,
             )
         doubtful = findings_at_load(model)
         if doubtful and not quiet:
             again = "" if self.robot == "-" else f": see `{self._check_command()}`"
-            text = f"{count(len(doubtful), 'doubtful thing')} in {model.name!r}{again}"
+            what = "thing left out" if {f.code for f in doubtful} == {"not-carried"} else "doubtful thing"
+            text = f"{count(len(doubtful), what, what.replace('thing', 'things'))} in {model.name!r}{again}"
             warnings.warn(text, ModelWarning, stacklevel=2)
         return model
 
@@ -64,7 +68,7 @@ class RobotSource(NamedTuple):
         several = {"--package-dir": self.package_dirs, "--argument": self.arguments}
         words = [word for option, values in several.items() for value in values for word in (option, value)]
         srdf = [] if self.srdf is None else ["--srdf", self.srdf]
-        return shlex.join(["sixd", "check", self.robot, *base, *words, *srdf])
+        return shlex.join(["sixd", "check", self.robot, *base, *words, *srdf, *["--trust"] * self.trust])
 
 
 def robot_argument(*, required: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -76,6 +80,7 @@ def robot_argument(*, required: bool = True) -> Callable[[Callable[..., Any]], C
         @click.option("--package-dir", "package_dirs", multiple=True, metavar="FOLDER", help=_PACKAGE_DIR)
         @click.option("--argument", "arguments", multiple=True, metavar="NAME=VALUE", help=_ARGUMENT)
         @click.option("--srdf", metavar="FILE", help="The robot's SRDF: its group states become named configurations.")
+        @click.option("--trust", is_flag=True, help=TRUST)
         @functools.wraps(function)
         def with_source(
             robot: str | None,
@@ -83,9 +88,10 @@ def robot_argument(*, required: bool = True) -> Callable[[Callable[..., Any]], C
             package_dirs: tuple[str, ...],
             arguments: tuple[str, ...],
             srdf: str | None,
+            trust: bool,
             **others: Any,
         ) -> Any:
-            source = None if robot is None else RobotSource(robot, floating_base, package_dirs, arguments, srdf)
+            source = None if robot is None else RobotSource(robot, floating_base, package_dirs, arguments, srdf, trust)
             return function(source, **others)
 
         return with_source

@@ -16,12 +16,12 @@ from sixd.spatial.scalar import Array
 def parse_state(model: Model, option: str, text: str, others: Array | None = None) -> Array:
     """``--q`` (…, nq) or ``--qd`` (…, nv): "0.1,0.2,90deg", or "elbow=0.5,wrist=90deg".
 
-    Joints that are not named keep their values in ``others``; by default they are neutral, or at rest. A joint of
-    several coordinates takes them separated by colons: "base=1:0:0:0:0:0:0.5".
+    Joints that are not named keep their values in ``others``; by default they start as the file has them,
+    or at rest. A joint of several coordinates takes them separated by colons: "base=1:0:0:0:0:0:0.5".
     """
     of_q = option != "--qd"
     if others is None:
-        others = model.neutral() if of_q else np.zeros(model.nv)
+        others = model.initial_configuration() if of_q else np.zeros(model.nv)
     parts = _parts(text)
     if any("=" in p for p in parts):
         values = _by_name(model, option, parts, others)

@@ -118,6 +118,8 @@ _FAULTS = {
     "repeated": "Delete the one that is not meant; only the first is in the model.",
 }
 _REMARKS = {
+    "no-limits": "Write lower and upper, or the type continuous for a joint that turns without end.",
+    "degrees": "Multiply the limits by π/180, if they are degrees.",
     "redundant-constraints": "Not a fault: the motion is unique. Leave equations out only if you need unique "
     "constraint forces.",
     "visual": "For pictures only; correct the shape, or leave it so.",

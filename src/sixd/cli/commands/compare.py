@@ -8,7 +8,7 @@ import click
 
 import sixd
 from sixd.api.comparison import KINDS
-from sixd.cli.arguments.robot import RobotSource
+from sixd.cli.arguments.robot import TRUST, RobotSource
 from sixd.cli.arguments.robot import complete as complete_robot
 from sixd.cli.group import command
 from sixd.cli.output import print_json, printable
@@ -43,6 +43,7 @@ def _tolerance(context: click.Context, parameter: click.Parameter, value: float)
 @click.option("--ignore", metavar="KINDS", help=f"Kinds to leave out, with commas: {', '.join(KINDS)}.")
 @click.option("--floating-base", type=click.Choice(_ENDS), help="Whose root link, of a URDF, moves freely in space.")
 @click.option("--package-dir", "package_dirs", multiple=True, metavar="FOLDER", help="Where packages of meshes lie.")
+@click.option("--trust", is_flag=True, help=TRUST)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare(
     a: str,
@@ -55,6 +56,7 @@ def compare(
     ignore: str | None,
     floating_base: str | None,
     package_dirs: tuple[str, ...],
+    trust: bool,
     as_json: bool,
 ) -> int:
     """Compare two robots A and B: joints and how they are connected, masses, inertias, placements and axes, limits,
@@ -68,7 +70,7 @@ def compare(
         raise wrong_call("A and B are both -, expected at most one of them from standard input.")
     ignored = names_in("--ignore", ignore, "kind", KINDS) if ignore is not None else []
     models = [
-        RobotSource(robot, floating_base in (end, "both") or None, package_dirs).load(quiet=True)
+        RobotSource(robot, floating_base in (end, "both") or None, package_dirs, trust=trust).load(quiet=True)
         for robot, end in ((a, "a"), (b, "b"))
     ]
     found = sixd.compare(*models, tol=tol, dynamics_tol=dynamics_tol, states=states, seed=seed, by=by, ignore=ignored)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import sixd
-from sixd.cli.arguments.files import FilePath, free_path, require_other
+from sixd.cli.arguments.files import FilePath, free_path, is_standard_output, require_other
 from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import count, print_json, printable
@@ -42,9 +42,9 @@ def convert(source: RobotSource, out: Path, form: str | None, no_shapes: bool, f
     has changed.
     """
     chosen = form or _by_ending(out)
-    shown = str(out) == "-"
+    shown = is_standard_output(out)
     if shown and as_json:
-        raise wrong_call("--json and - both write to standard output, expected one of them. Give OUT a name.")
+        raise wrong_call(f"--json and {out} both write to standard output, expected one of them. Give OUT a name.")
     if not shown:
         require_other(source.robot, out)
         free_path(out, force)
@@ -68,7 +68,7 @@ def convert(source: RobotSource, out: Path, form: str | None, no_shapes: bool, f
 
 
 def _by_ending(out: Path) -> str:
-    if str(out) == "-":
+    if is_standard_output(out):
         raise wrong_call("standard output has no ending, expected --to urdf or --to mjcf.")
     ending = out.suffix.lower()
     if ending not in _ENDINGS:

@@ -7,7 +7,6 @@ from time import perf_counter
 from typing import Any
 
 import click
-import numpy as np
 
 import sixd
 from sixd.cli.arguments.files import FilePath, free_path, require_ending
@@ -23,12 +22,10 @@ from sixd.errors import ScalarTypeError
 from sixd.model import Model
 from sixd.model.joints import Free
 from sixd.simulation.simulate import METHODS, automatic_method
-from sixd.spatial.scalar import Array
 
 AUTOMATIC = "auto"
 FILES = ("output", "html", "plot")
 CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
-_FAR = 3.0  # rad or m
 _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not report them
 
 
@@ -61,7 +58,8 @@ _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not repo
 @click.option(
     "--q",
     metavar="STATE",
-    help="Start [rad or m]: numbers with commas between, or joints by name: elbow=0.5,wrist=90deg.  [default: neutral]",
+    help="Start [rad or m]: numbers with commas between, or joints by name: elbow=0.5,wrist=90deg.  "
+    "[default: as an MJCF file has it, else neutral]",
 )
 @click.option("--qd", metavar="STATE", help="Velocities at the start [rad/s or m/s], likewise.  [default: 0]")
 @click.option("--random", "seed", type=click.IntRange(0), metavar="SEED", help="Draw what --q and --qd do not give.")
@@ -72,7 +70,7 @@ _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not repo
     help="none; gravity: holds the weight; pd:KP,KD: springs [N m/rad or N/m] and dampers towards --target; "
     "gravity+pd:KP,KD: both.",
 )
-@click.option("--target", metavar="STATE", help="Configuration that pd leads to.  [default: neutral]")
+@click.option("--target", metavar="STATE", help="Configuration that pd leads to.  [default: as of --q]")
 @click.option(
     "--batch",
     type=click.IntRange(1),
@@ -103,7 +101,7 @@ def simulate(source: RobotSource, **options: Any) -> int:
     every = options["record_every"] or _record_every(options["dt"])
     _require_memory(model, options["batch"], options["duration"] / (options["dt"] * every))
     begin = initial_state(model, options["q"], options["qd"], options["seed"], options["batch"])
-    print_notes([*begin.notes, *_outside(model, begin.q)])
+    print_notes(begin.notes)
     controller = make_controller(model, options["controller"], options["target"])
     if controller is not None:
         print_notes(_held_bases(model))
@@ -129,16 +127,6 @@ def simulate(source: RobotSource, **options: Any) -> int:
 def _record_every(dt: float) -> int:
     """Return the number of steps between records that are 10 ms apart."""
     return max(1, round(0.01 / dt)) if 1e-12 < dt < 1 else 1
-
-
-def _outside(model: Model, q: Array) -> list[str]:
-    """Return a note if the start is far beyond joint limits: degrees, most often. Neutral may be a little beyond."""
-    beyond = np.logical_or(q < model.lower - _FAR, q > model.upper + _FAR)
-    names = [model.joint_names[i - 1] for i in model.bodies if beyond[..., model.iq[i]].any()]
-    if not names:
-        return []
-    listed = ", ".join(names)
-    return [f"the start is far beyond the limits of {listed} (`sixd info` lists them). Degrees are written 45deg."]
 
 
 def _held_bases(model: Model) -> list[str]:
@@ -170,7 +158,7 @@ def make_controller(model: Model, text: str, target: str | None) -> Any:
     numbers = [parse_number("--controller", x) for x in gains.split(",")]
     if len(numbers) != 2:
         raise wrong_call(f"--controller is {text!r}, expected two gains: {kind}:KP,KD.")
-    position = model.neutral() if target is None else parse_state(model, "--target", target)
+    position = model.initial_configuration() if target is None else parse_state(model, "--target", target)
     with from_option("--controller"):
         return sixd.controllers.PD(position, *numbers, model=model, gravity=kind.startswith("gravity"))
 

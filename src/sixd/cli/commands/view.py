@@ -28,7 +28,7 @@ from sixd.viewer.session import wants_browser
 )
 @robot_argument()
 @click.argument("trajectory", required=False, type=FilePath(), metavar="[TRAJECTORY]")
-@click.option("--q", metavar="STATE", help="Configuration [rad or m], as for `sixd simulate`.  [default: neutral]")
+@click.option("--q", metavar="STATE", help="Configuration [rad or m], as for `sixd simulate`, with its default.")
 @click.option("--live", is_flag=True, help="A page that simulates the robot by itself, from --q and --qd.")
 @click.option("--qd", metavar="STATE", help="With --live: velocity [rad/s or m/s], as --q.  [default: at rest]")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="P", help="Port on 127.0.0.1.  [default: any]")

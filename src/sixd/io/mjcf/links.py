@@ -13,9 +13,9 @@ import numpy as np
 from sixd.io.mjcf.elements import chosen_parts
 from sixd.io.mjcf.parts import Part
 from sixd.model import Model
-from sixd.spatial.rotation import EYE3
+from sixd.spatial.rotation import EYE3, quaternion_to_rotation
 from sixd.spatial.scalar import Array
-from sixd.spatial.transform import inverse_pose
+from sixd.spatial.transform import inverse_pose, placement
 
 _MOST_FREEDOMS = 6  # of a body in MuJoCo
 
@@ -57,6 +57,7 @@ def links_of(model: Model) -> dict[int, Link]:
         named = model.body_names[i - 1].startswith(f"{model.body_names[end[c] - 1]}:{model.joint_names[i - 1]}")
         if named and "free" not in kinds and not turned and freedoms[i] + freedoms[c] <= _MOST_FREEDOMS:
             end[i], ahead[i], freedoms[i] = end[c], pose, freedoms[i] + freedoms[c]
+    start = model.initial_configuration()
     links: dict[int, Link] = {}
     chain: list[int] = []
     for i in _by_chain(model, end):
@@ -65,6 +66,9 @@ def links_of(model: Model) -> dict[int, Link]:
             first = chain[0]
             parent = model.parent[first]
             pose = inverse_pose(frame[parent]) @ model.placement[first] @ ahead[first]
+            if parts[first][0].kind == "free":  # MuJoCo's qpos0 is its pose in the file
+                q = start[model.iq[first]]
+                pose = pose @ placement(q[4:], R=quaternion_to_rotation(q[:4]))
             members = tuple(Member(k, parts[k], inverse_pose(ahead[k])) for k in chain)
             links[i] = Link(i, parent, pose, frame[i], members)
             chain = []

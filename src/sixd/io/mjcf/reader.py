@@ -18,9 +18,10 @@ from sixd.io.files import Source, unused_name
 from sixd.io.mjcf.compiled import BALL, FREE, SLIDE, compile_mjcf, complete_names, given_names, import_mujoco
 from sixd.io.mjcf.constraints import Equalities
 from sixd.io.mjcf.geoms import add_geoms
+from sixd.io.mjcf.scene_remark import scene_remark
 from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
-from sixd.model.parts import Finding
+from sixd.model.parts import FILE, Finding
 from sixd.model.validate import InertiaFindings
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import axis_rotation, quaternion_to_rotation, tidy_rotation
@@ -37,7 +38,9 @@ def read_mjcf(source: Source, root: Element) -> Model:
     reader = _Reader(mujoco, compiled)
     builder = reader.builder
     builder.notes.extend(Finding("mujoco", builder.name, f"MuJoCo says: {text}") for text in remarks)
-    builder.notes.extend(Finding("not-carried", builder.name, text) for text in not_carried(compiled))
+    remark = scene_remark(compiled, reader.disabled)
+    acting = [*not_carried(compiled), *([] if remark is None else [remark])]
+    builder.notes.extend(Finding("not-carried", builder.name, text) for text in acting)
     builder.notes.extend(Finding("not-carried", builder.name, text, True) for text in not_acting(compiled))
     for body in range(1, compiled.nbody):
         try:
@@ -46,7 +49,7 @@ def read_mjcf(source: Source, root: Element) -> Model:
             raise LoadError(f"{source.name}: body {reader.body_names[body]!r}: {error}") from None
     reader.add_sites()
     reader.add_equalities()
-    add_keyframes(builder, compiled, reader.joint_names)
+    add_configurations(builder, compiled, reader.joint_names)
     add_geoms(builder, compiled, reader.body_names)
     model = builder.build()
     return dataclasses.replace(model, notes=(*builder.notes, *reader.inertias.of(model, reader.between)))
@@ -59,8 +62,9 @@ class _Reader:
         self.compiled = compiled
         self._bits = mujoco.mjtDisableBit
         name = bytes(compiled.names).split(b"\0", 1)[0].decode(errors="replace")
-        gravity = np.zeros(3) if self._disabled("GRAVITY") else np.array(compiled.opt.gravity)
+        gravity = np.zeros(3) if self.disabled("GRAVITY") else np.array(compiled.opt.gravity)
         self.builder = ModelBuilder(name or "model", gravity)
+        self.builder.is_of_file = True
         self.body_names = complete_names(compiled, "body", "body")
         self.joint_names = complete_names(compiled, "jnt", "joint")
         self.taken = {*self.body_names, *self.joint_names}
@@ -68,7 +72,8 @@ class _Reader:
         self.between: set[str] = set()  # massless bodies between the joints of one body
         self.sites: dict[int, str] = {}  # the frames that sites became
 
-    def _disabled(self, *flags: str) -> bool:
+    def disabled(self, *flags: str) -> bool:
+        """Whether the file switches one of these parts of MuJoCo off."""
         bits = [getattr(self._bits, f"mjDSBL_{flag}", 0) for flag in flags]
         return any(self.compiled.opt.disableflags & int(bit) for bit in bits)
 
@@ -125,11 +130,11 @@ class _Reader:
         iq, iv = (slice(k, k + n) for k, n in ((c.jnt_qposadr[j], joint.nq), (c.jnt_dofadr[j], joint.nv)))
         order = _FREE_ORDER if isinstance(joint, Free) else slice(None)
         values: dict[str, Any] = {"armature": c.dof_armature[iv][order]}
-        if not self._disabled("DAMPER", "PASSIVE"):
+        if not self.disabled("DAMPER", "PASSIVE"):
             values["damping"] = c.dof_damping[iv][order]
-        if not self._disabled("FRICTIONLOSS", "CONSTRAINT"):
+        if not self.disabled("FRICTIONLOSS", "CONSTRAINT"):
             values["friction"] = c.dof_frictionloss[iv][order]
-        if not self._disabled("SPRING", "PASSIVE") and not isinstance(joint, Free):
+        if not self.disabled("SPRING", "PASSIVE") and not isinstance(joint, Free):
             values |= {"stiffness": float(c.jnt_stiffness[j]), "rest": np.array(c.qpos_spring[iq])}
         if joint.nq == 1 and c.jnt_limited[j]:
             values["limits"] = tuple(c.jnt_range[j])
@@ -157,20 +162,26 @@ class _Reader:
         """Add the equalities as constraints, unless the file disables them."""
         if self.compiled.neq:
             equalities = Equalities(self.builder, self.compiled, self.body_names, self.joint_names, self.sites)
-            equalities.add(enabled=not self._disabled("EQUALITY", "CONSTRAINT"))
+            equalities.add(enabled=not self.disabled("EQUALITY", "CONSTRAINT"))
 
 
 def _pose(position: Array, quaternion: Array) -> Array:
     return placement(np.array(position), R=tidy_rotation(quaternion_to_rotation(quaternion)))
 
 
-# keyframes --------------------------------------------------------------------------------------
+# configurations ---------------------------------------------------------------------------------
 
 
-def add_keyframes(builder: ModelBuilder, compiled: Any, joints: list[str]) -> None:
-    """Add the keyframes as named configurations; an unnamed one is named by its number, key0 for the first."""
-    for k, name in enumerate(complete_names(compiled, "key", "key") if compiled.nkey else []):
-        q = np.array(compiled.key_qpos[k], dtype=float)
+def add_configurations(builder: ModelBuilder, compiled: Any, joints: list[str]) -> None:
+    """Add the keyframes as named configurations, an unnamed one by its number, key0 for the first; and "file", qpos0.
+
+    A keyframe of that name takes its place: so writes ``to_mjcf`` a configuration that is not its file's qpos0.
+    """
+    names = complete_names(compiled, "key", "key") if compiled.nkey else []
+    found = dict(zip(names, compiled.key_qpos, strict=True))
+    found.setdefault(FILE, compiled.qpos0)
+    for name, qpos in found.items():
+        q = np.array(qpos, dtype=float)
         values = {joint: _coordinates(compiled, j, q) for j, joint in enumerate(joints)}
         try:
             builder.add_configuration(name, values)
@@ -227,9 +238,7 @@ def not_carried(compiled: Any) -> Iterator[str]:
 
 def not_acting(compiled: Any) -> Iterator[str]:
     """Yield a sentence for each kind of element that a Model cannot hold and that exerts no force without control."""
-    actuators, tendons = getattr(compiled, "nactuator", compiled.nu), _idle_tendons(compiled)
-    if actuators:
-        yield f"actuators ({actuators}) are not carried; tau is the force at the joints"
+    tendons = _idle_tendons(compiled)
     if tendons:
         yield f"tendons ({tendons}) that exert no force by themselves are not carried"
 

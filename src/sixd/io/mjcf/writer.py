@@ -17,6 +17,7 @@ from sixd.io.mjcf.parts import Part
 from sixd.io.mjcf.shapes import Shapes
 from sixd.io.writing import base_frame, numbers, quoteattr, require_writable, write_text
 from sixd.model import Model, Visual
+from sixd.model.parts import FILE
 from sixd.spatial.rotation import quaternion_from_rotation, quaternion_to_rotation
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_pose, placement
@@ -42,7 +43,8 @@ def to_mjcf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     Helical joints and racks with pinions become NAME:turn and NAME:slide, coupled by an equality.
 
     Mimic joints, couplings by polynomials, and loops in the directions "point", "axis" and "weld" become
-    equalities, which MuJoCo enforces softly. Configurations become keyframes, and shapes geoms that touch nothing.
+    equalities, which MuJoCo enforces softly. Configurations become keyframes, and shapes geoms that touch nothing; free
+    bodies are where ``configuration("file")`` has them, if there is one.
     A joint, spring, inertia or constraint that MJCF cannot hold raises an error with its name.
 
     One warning lists what is not in the file: velocity limits, limits that MuJoCo refuses, shapes and meshes that
@@ -98,7 +100,9 @@ class _Writer:
         yield "  </worldbody>"
         yield from _section("equality", equalities)
         keys = [
-            f"<key name={quoteattr(n)} qpos={numbers(self._qpos(q))}/>" for n, q in self.model.configurations.items()
+            f"<key name={quoteattr(n)} qpos={numbers(self._qpos(q))}/>"
+            for n, q in self.model.configurations.items()
+            if n != FILE or not self._is_qpos0(q)
         ]
         yield from _section("keyframe", keys if self.model.nq else [])
         yield "</mujoco>"
@@ -149,6 +153,14 @@ class _Writer:
             own = q[self.model.iq[body]]
             values += [self._coordinates(body, part, own[part.q]) for part in parts]
         return np.concatenate(values)
+
+    def _is_qpos0(self, q: Array) -> bool:
+        """Whether this is where the file has its bodies: all joints neutral but the free ones."""
+        start = self.model.neutral()
+        for body, parts, _ in self._members():
+            if parts[0].kind == "free":
+                start[self.model.iq[body]] = q[self.model.iq[body]]
+        return np.array_equal(q, start)
 
     def _coordinates(self, body: int, part: Part, q: Array) -> Array:
         if part.kind == "free":  # [p, quaternion] in the world

@@ -75,6 +75,7 @@ class _Reader:
         self.graph = frame_graph(world)
         gravity = numbers_in(world.element, "gravity", 3, (0.0, 0.0, -9.81)) if world.element.tag == "world" else None
         self.builder = ModelBuilder(name, (0.0, 0.0, -9.81) if gravity is None else gravity)
+        self.builder.is_of_file = True
         self.links: dict[str, tuple[Scope, Part]] = {
             scope.prefix + name: (scope, part) for scope in world.walk() for name, part in scope.links.items()
         }

@@ -44,13 +44,18 @@ def read_dynamics(joint: Element) -> dict[str, float]:
 def read_limits(joint: Element, notes: list[Finding]) -> dict[str, Any]:
     """Return the limits of a ``<joint>`` on effort, velocity and position, if given, as arguments of ``add_body``.
 
-    Position limits in the wrong order are left out and added to ``notes``, since either end may be the mistake.
+    Position limits in the wrong order are left out and added to ``notes``, since either end may be the mistake. So is a
+    ``<limit>`` without both: by URDF's rule they would be 0, and the joint could not move.
     """
     limit = joint.find("limit")
     if limit is None:
         return {}
     limits: dict[str, Any] = {key: _limit(limit, key, np.inf) for key in ("effort", "velocity")}
     if joint.text("type") not in ("revolute", "prismatic"):
+        return limits
+    if not any(limit.attributes.get(key, "").strip() for key in ("lower", "upper")):
+        message = "its <limit> has neither lower nor upper, none is taken; write them, or the type continuous"
+        notes.append(Finding("no-limits", joint.text("name"), message))
         return limits
     lower, upper = (_limit(limit, key, 0.0) for key in ("lower", "upper"))
     if lower <= upper:

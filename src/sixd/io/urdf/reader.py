@@ -37,6 +37,7 @@ def read_urdf(
     refuse_xacro(robot)
     tree = read_tree(robot)
     builder = ModelBuilder(robot.attributes.get("name", "").strip() or "robot")
+    builder.is_of_file = True
     reader = _Reader(builder, tree, read_materials(robot), list(package_dirs), folders)
     builder.notes.extend(spelling_findings(robot))
     reader.add_root(floating_base)

@@ -44,7 +44,7 @@ _URDF: dict[str, tuple[str, str, str]] = {
 _XACRO = re.compile(r"\$[{(]")
 _HINT = (
     "is not expanded: expand it first (xacro robot.urdf.xacro > robot.urdf), or, if you trust the file, load it with "
-    "arguments={}."
+    "trust=True."
 )
 
 

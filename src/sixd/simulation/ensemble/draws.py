@@ -64,7 +64,7 @@ def make_rows(
 ) -> Rows:
     """Return the arguments of all rows; random ones are drawn in the order q, qd, parameters, controller, f_ext."""
     if q is None:
-        q = system.neutral()
+        q = system.initial_configuration()
     elif isinstance(q, str) and q == "random":
         q = system.random_configuration
     given: dict[str, tuple[Any, tuple[int, ...]]] = {"q": (q, (system.nq,)), "qd": (qd, (system.nv,))}

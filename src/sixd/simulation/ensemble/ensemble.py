@@ -20,7 +20,7 @@ from sixd.runtime.cuda.driver import driver
 from sixd.runtime.routine import VECTOR
 from sixd.runtime.threads import available
 from sixd.simulation.controller import may_remember
-from sixd.simulation.diagnostics import friction_warning, step_warning, warn
+from sixd.simulation.diagnostics import degrees_warning, friction_warning, step_warning, warn
 from sixd.simulation.ensemble.draws import WHERE, Rows, make_rows, simulate_arguments
 from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run
 from sixd.simulation.ensemble.results import Results
@@ -84,7 +84,8 @@ def ensemble(
     ----------
     q, qd, parameters, controller, f_ext : each q, qd, entry of parameters, constant force and constant f_ext is one row
         for all; an array with ``count`` rows; or a function of a ``numpy.random.Generator`` that draws one row.
-        q="random" draws configurations. A control law, a function (t, q, qd), is the same for all rows.
+        None as for ``sixd.simulate``; q="random" draws configurations. A control law, a function (t, q, qd), is the
+        same for all rows.
     count : number of rows; it may be omitted if an argument is an array with as many.
     seed : row i's generator is made from (seed, i) alone; it draws q, qd, the parameters in their order, the
         controller's force, f_ext. None: another seed each time, in ``facts["seed"]``.
@@ -164,6 +165,7 @@ def ensemble(
     run(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
     job = replace(job, device=device)
     warn(WHERE, friction_warning(setup), 2)
+    warn(WHERE, degrees_warning(system, rows.own["q"]), 2)
     if method not in ADAPTIVE:
         warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
     cost = _seconds_per_row(setup, method, duration, step, job.alone)

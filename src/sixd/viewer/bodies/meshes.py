@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import FileError, MissingPackageError
+from sixd.file_limits import mesh_problem
 from sixd.spatial.scalar import Array
 
 # bytes of all meshes of a page before base64: some 180,000 triangles, which a laptop draws easily
@@ -50,6 +51,9 @@ def read_mesh(file: str) -> Mesh:
     """Return the mesh of an STL, OBJ, DAE … file, its parts joined and welded; raise FileError if it cannot be read."""
     if not os.path.isfile(file):  # a device might never end
         raise FileError(f"view: the mesh {file!r} is not found. Give sixd.load its folder by package_dirs.")
+    problem = mesh_problem(file)
+    if problem is not None:
+        raise FileError(f"view: the mesh {file!r} is not read: {problem}.")
     return _read(file, os.stat(file).st_mtime_ns)
 
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from sixd.errors import FileError, MissingPackageError
+from sixd.file_limits import LARGEST_MESHES
 from sixd.model.joints import Free
 from sixd.model.model import Model
 from sixd.model.parts import Shape, Visual
@@ -72,6 +73,9 @@ def _meshes(model: Model, notes: list[str]) -> dict[tuple[object, ...], Mesh]:
             found[_key(shape)] = weld(Mesh(vertices, triangles).scaled(shape.scale))
         elif shape.file is not None:
             try:
+                if sum(mesh.size for mesh in found.values()) > LARGEST_MESHES:
+                    more = f"more than {LARGEST_MESHES >> 20} MiB"
+                    raise FileError(f"further meshes are not read: those before them have {more}.")
                 found[_key(shape)] = read_mesh(shape.file).scaled(shape.scale)
             except (FileError, MissingPackageError) as error:
                 lost[shape.file] = str(error).removeprefix("view: ")

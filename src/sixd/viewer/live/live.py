@@ -119,7 +119,7 @@ def _setup(adjusted: Adjustable, q: Any, qd: Any, motion: Mapping[str, Any]) -> 
     """The setup of the simulation, with the sliders as parameters; raise if it needs Python while it runs."""
     system = adjusted.system
     if q is None and system.constraints:
-        q = assemble(adjusted.numeric, adjusted.numeric.neutral())
+        q = assemble(adjusted.numeric, adjusted.numeric.initial_configuration())
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         setup = make_setup(

@@ -152,7 +152,7 @@ def _with_damping(tree: Model, given: dict[str, Any], numeric: System, q: Any) -
     if _hidden(tree.damping, DAMPING, given):
         return tree, []
     slider = _slider("rate of damping", "damping", "1/s", given.get(DAMPING, (0.0, 0.0, _MOST_DAMPING)))
-    at = numeric.neutral() if q is None or isinstance(q, str) else np.asarray(q, dtype=float)
+    at = numeric.initial_configuration() if q is None or isinstance(q, str) else np.asarray(q, dtype=float)
     if isinstance(numeric, Reduced):
         at = np.asarray(numeric.coordinates(at), dtype=float)
     model = numeric.model if isinstance(numeric, Reduced) else numeric

@@ -16,6 +16,7 @@ from sixd.engine.targets import js
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, ShapeError, unknown_name
 from sixd.model.joints import Free, Joint, RackAndPinion
 from sixd.model.model import Model
+from sixd.model.parts import FILE
 from sixd.model.printing import describe_joint
 from sixd.model.system import System
 from sixd.runtime.foreign import require_processor
@@ -92,7 +93,7 @@ def _configuration(system: System, q: Any, motions: Sequence[Motion], notes: lis
     finite = [m.q[0] for m in motions if np.isfinite(m.q[0]).all()]
     if finite:
         return np.asarray(finite[0])
-    shown = system.neutral()
+    shown = system.initial_configuration()
     if system.constraints:
         try:
             shown = assemble(system, shown)
@@ -120,7 +121,7 @@ def _lifted(system: System, model: Model, q: Array, pieces: list[Piece], poses: 
     level = [p for p in pieces if p.kind == "plane" and p.body == 0 and abs(p.pose[2, 2]) > 0.99]
     lowest = box_corners([p for p in pieces if p.body], poses)[:, 2].min(initial=np.inf)
     floating = [i for i in model.bodies if model.parent[i] == 0 and isinstance(model.joints[i], Free)]
-    if system is not model or not level or not floating or not np.isfinite(lowest):
+    if system is not model or FILE in model.configurations or not level or not floating or not np.isfinite(lowest):
         return q
     q = q.copy()
     for i in floating:
