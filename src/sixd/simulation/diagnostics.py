@@ -12,8 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sixd.algorithms.crba import crba
+from sixd.algorithms.singular import condition, dependent_joints, is_large, usual_sizes
 from sixd.errors import SimulationWarning
 from sixd.forces.rigid_ground import RigidGround
+from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordinates
 from sixd.simulation.quiet import is_quiet
@@ -29,6 +32,9 @@ from sixd.trajectory.trajectory import Trajectory
 # rad/s or m/s, or times the speed at the start if that is above 1: a joint that runs away, and one that has diverged
 _FAST, _HUGE = 1e3, 1e9
 _MOST_NAMES = 3
+# a condition of M that is so many times that at the start is singular (of six-axis arms it varies by a factor of 20); in
+# one of the last records before a joint ran away
+_SINGULAR, _LAST = 1e3, 10
 _BELOW = 1e-3  # m: a start deeper in the ground is reported
 
 
@@ -189,13 +195,15 @@ def divergence_warning(found: Trajectory, runner: Runner | None) -> str | None:
 
 
 class Divergence(NamedTuple):
-    """The number of rows that diverged; of the first its index, the record and time [s], and a text on the joint."""
+    """The number of rows that diverged; of the first its index, the record and time [s], a text on the joint, and the
+    last ``calm`` record, before it ran away."""
 
     rows: int
     row: int
     record: int
     t: float
     joint: str
+    calm: int
 
 
 def first_divergence(found: Trajectory) -> Divergence | None:
@@ -212,20 +220,20 @@ def first_divergence(found: Trajectory) -> Divergence | None:
     first = np.argmin(good[rows], axis=1)  # bad record of each of them
     k = int(np.argmin(first))
     row, record = int(rows[k]), int(first[k])
-    joint = _first_joint(found, qd[row], record) if record and found.system is not None else ""
-    return Divergence(len(rows), row, record, float(found.t[record]), joint)
+    joint, calm = _first_joint(found, qd[row], record) if record and found.system is not None else ("", 0)
+    return Divergence(len(rows), row, record, float(found.t[record]), joint, calm)
 
 
-def _first_joint(found: Trajectory, qd: Array, record: int) -> str:
-    """Return a text that names the joint that ran away first in a row that diverged at a record."""
+def _first_joint(found: Trajectory, qd: Array, record: int) -> tuple[str, int]:
+    """Return a text that names the joint that ran away first in a row that diverged at a record, and the record before
+    it did."""
     assert found.system is not None
     speed = np.abs(qd[:record])
     fast = (speed > _FAST * max(1.0, speed[0].max(initial=0.0))).any(axis=1)
     k = int(np.argmax(fast)) if fast.any() else record - 1
     name = _joint_of(found.system, int(np.argmax(speed[k])))
-    return f", joint {name!r} first" + (
-        f", beyond {_FAST:g} rad/s or m/s at t = {found.t[k]:g} s" if fast.any() else ""
-    )
+    when = f", beyond {_FAST:g} rad/s or m/s at t = {found.t[k]:g} s" if fast.any() else ""
+    return f", joint {name!r} first{when}", max(0, k - 1) if fast.any() else k
 
 
 def _is_bounded(q: Array, qd: Array, most: float) -> Array:
@@ -236,10 +244,14 @@ def _is_bounded(q: Array, qd: Array, most: float) -> Array:
 
 
 def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
-    """Return the cause: the step, if it is too long at the start or before the divergence, else a list of others."""
+    """Return the cause: singular coordinates, or a step that is too long at the start or before it ran away, else a
+    list of others."""
+    singular = _singularity(found, first)
+    if singular is not None:
+        return singular
     if runner is not None and first.record and _has_slopes(runner.setup):
         has_friction = bool(friction_joints(runner.setup))
-        for record in dict.fromkeys([0, first.record - 1]):
+        for record in dict.fromkeys([0, first.calm]):
             there = without_contact(_restarted_at(runner, found, first.row, record))
             limit = step_limit(there, np.array([0]), has_friction=has_friction)
             if limit is not None:
@@ -258,6 +270,25 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
     if found.facts["method"] == MIDPOINT:
         return f"iterations that do not converge (a shorter dt helps), or {hint}"
     return hint
+
+
+def _singularity(found: Trajectory, first: Divergence) -> str | None:
+    """Return a text if the mass matrix of a tree is nearly singular where a row ran away, and was not at the start."""
+    model = found.system
+    if not first.calm or not isinstance(model, Model) or found.parameters or is_large(model) or model.constraints:
+        return None
+    records = [0, *range(max(1, first.calm + 1 - _LAST), first.calm + 1)]
+    q = found.q.reshape(-1, *found.q.shape[-2:])[first.row, records].astype(float)
+    M = np.array([np.asarray(model.apply("mass_matrix", crba, x), dtype=float) for x in q])
+    start, *later = condition(M, usual_sizes(model).size).tolist()
+    if not max(later) > _SINGULAR * start:
+        return None
+    names = ", ".join(map(repr, dependent_joints(model, q[1 + later.index(max(later))], frozenset(), "float64")))
+    return (
+        f"the coordinates are singular there, for {names} moves next to no inertia that other joints do not move "
+        f"already (the condition of the mass matrix is {max(later):.1e}, {start:.1e} at the start). A shorter step only "
+        f"comes closer. Use other coordinates, such as a sixd.Spherical joint instead of three axes, or an armature."
+    )
 
 
 def _restarted_at(runner: Runner, found: Trajectory, row: int, record: int) -> Runner:
