@@ -15,7 +15,10 @@ import numpy as np
 from sixd.algorithms.crba import crba
 from sixd.algorithms.singular import condition, dependent_joints, is_large, usual_sizes
 from sixd.errors import SimulationWarning
+from sixd.forces.elements import RigidForce
+from sixd.forces.joint_limits import limited_coordinates
 from sixd.forces.rigid_ground import RigidGround
+from sixd.forces.rigid_limits import RigidLimits
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordinates
@@ -35,7 +38,7 @@ _MOST_NAMES = 3
 # a condition of M that is so many times that at the start is singular (of six-axis arms it varies by a factor of 20); in
 # one of the last records before a joint ran away
 _SINGULAR, _LAST = 1e3, 10
-_BELOW = 1e-3  # m: a start deeper in the ground is reported
+_BELOW = 1e-3  # m or rad: a start deeper in the ground, or further beyond a limit, is reported
 
 
 def warn(where: str, text: str | None, stacklevel: int) -> None:
@@ -61,8 +64,12 @@ def friction_warning(setup: Setup) -> str | None:
     )
 
 
-def start_warning(setup: Setup) -> str | None:
-    """Return how far points start below a rigid ground."""
+def start_warnings(setup: Setup) -> list[str]:
+    """Return how far points start below a rigid ground, and joints beyond rigid limits."""
+    return [text for text in (_below_ground(setup), _beyond_limits(setup)) if text is not None]
+
+
+def _below_ground(setup: Setup) -> str | None:
     problem = setup.problem
     if problem.parameters or not any(isinstance(force, RigidGround) for force in problem.forces):
         return None
@@ -80,6 +87,25 @@ def start_warning(setup: Setup) -> str | None:
     return (
         f"a point of frame {frame!r} starts {-lowest:.3g} m below the rigid ground, and is moved onto it in the first "
         f"step. Start above it: a body whose points are all below may be pressed down instead."
+    )
+
+
+def _beyond_limits(setup: Setup) -> str | None:
+    system = setup.problem.system
+    has_stops = any(isinstance(force, RigidLimits) for force in setup.problem.forces)
+    limited = limited_coordinates(system) if has_stops else []
+    if not limited or not setup.rows:
+        return None
+    i, _, lower, upper = (np.array(x) for x in zip(*limited, strict=True))
+    q = setup.q[:, i].astype(float)
+    depth = np.nan_to_num(np.fmax(lower - q, q - upper), nan=-np.inf)
+    row, k = map(int, np.unravel_index(np.argmax(depth), depth.shape))
+    if not depth[row, k] > _BELOW:
+        return None
+    column, where = labels_of(system).q[i[k]], f" in row {row}" if setup.batch else ""
+    return (
+        f"joint {column.name!r} starts at {q[row, k]:.4g} {column.unit}{where}, {depth[row, k]:.3g} {column.unit} beyond "
+        f"its rigid limits {lower[k]:g} … {upper[k]:g}, and is moved onto them in the first step. Start within them."
     )
 
 
@@ -114,7 +140,7 @@ def limit_at_start(runner: Runner) -> Limit | None:
     setup = runner.setup
     if not setup.rows or not _has_slopes(setup):
         return None
-    runner = without_contact(runner)
+    runner = without_impulses(runner)
     return step_limit(
         runner,
         some_rows(setup.rows),
@@ -127,7 +153,7 @@ def _has_slopes(setup: Setup) -> bool:
     problem = setup.problem
     if problem.law is not None or problem.f_ext is not None:
         return True
-    if any(not isinstance(force, RigidGround) for force in problem.forces):
+    if any(not isinstance(force, RigidForce) for force in problem.forces):
         return True
     model = tree_behind(problem.system)
     if model is None or "damping" in problem.parameters or model.symbols:
@@ -135,10 +161,10 @@ def _has_slopes(setup: Setup) -> bool:
     return bool(np.any(model.damping) or np.any(model.stiffness))
 
 
-def without_contact(runner: Runner) -> Runner:
-    """Return the runner, or one of the same state without rigid ground: impulses of contact have no slopes."""
+def without_impulses(runner: Runner) -> Runner:
+    """Return the runner, or one of the same state without rigid ground and limits: their impulses have no slopes."""
     setup, problem = runner.setup, runner.setup.problem
-    kept = [i for i, force in enumerate(problem.forces) if not isinstance(force, RigidGround)]
+    kept = [i for i, force in enumerate(problem.forces) if not isinstance(force, RigidForce)]
     if len(kept) == len(problem.forces):
         return runner
     parts = np.split(setup.u, np.cumsum(problem.sizes)[:-1], axis=1)
@@ -252,7 +278,7 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
     if runner is not None and first.record and _has_slopes(runner.setup):
         has_friction = bool(friction_joints(runner.setup))
         for record in dict.fromkeys([0, first.calm]):
-            there = without_contact(_restarted_at(runner, found, first.row, record))
+            there = without_impulses(_restarted_at(runner, found, first.row, record))
             limit = step_limit(there, np.array([0]), has_friction=has_friction)
             if limit is not None:
                 name = _joint_of(runner.setup.problem.system, limit.freedom)

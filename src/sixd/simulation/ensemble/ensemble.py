@@ -20,7 +20,7 @@ from sixd.runtime.cuda.driver import driver
 from sixd.runtime.routine import VECTOR
 from sixd.runtime.threads import available, get_num_threads
 from sixd.simulation.controller import may_remember
-from sixd.simulation.diagnostics import friction_warning, step_warning, warn
+from sixd.simulation.diagnostics import friction_warning, start_warnings, step_warning, warn
 from sixd.simulation.ensemble.draws import WHERE, Rows, make_rows, simulate_arguments
 from sixd.simulation.ensemble.job import ChunkResult, Job, Span, run
 from sixd.simulation.ensemble.results import Results
@@ -170,6 +170,8 @@ def ensemble(
         run(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
         job = replace(job, device=device)
         warn(WHERE, friction_warning(setup), 2)
+        for text in start_warnings(setup):
+            warn(WHERE, text, 2)
         if method not in ADAPTIVE:
             warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
         cost = _seconds_per_row(setup, method, duration, step, job.alone)
