@@ -358,7 +358,6 @@ def test_interrupted(tmp_path):
         multiprocessing.connection.wait([process.sentinel])  # as long as it takes
 
 
-
 def pressed(*args):
     raise KeyboardInterrupt
 
@@ -369,7 +368,9 @@ def test_interrupted_during_start_up(when, monkeypatch):
     monkeypatch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], when, pressed)
     for controller in (None, law):
         q = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
-        with pytest.warns(sixd.SimulationWarning, match="^ensemble: interrupted when 0 of 3 rows were complete") as seen:
+        with pytest.warns(
+            sixd.SimulationWarning, match="^ensemble: interrupted when 0 of 3 rows were complete"
+        ) as seen:
             found = sixd.ensemble(ARM, q, [1, 2], 0.1, controller=controller)
         assert len(seen) == 1
         assert found.interrupted

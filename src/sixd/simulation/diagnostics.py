@@ -35,8 +35,8 @@ from sixd.trajectory.trajectory import Trajectory
 # rad/s or m/s, or times the speed at the start if that is above 1: a joint that runs away, and one that has diverged
 _FAST, _HUGE = 1e3, 1e9
 _MOST_NAMES = 3
-# a condition of M that is so many times that at the start is singular (of six-axis arms it varies by a factor of 20); in
-# one of the last records before a joint ran away
+# a condition of M so many times that at the start means a singular state (of arms it varies by a factor of 20);
+# the last records before a joint ran away are examined
 _SINGULAR, _LAST = 1e3, 10
 _BELOW = 1e-3  # m or rad: a start deeper in the ground, or further beyond a limit, is reported
 
@@ -104,8 +104,9 @@ def _beyond_limits(setup: Setup) -> str | None:
         return None
     column, where = labels_of(system).q[i[k]], f" in row {row}" if setup.batch else ""
     return (
-        f"joint {column.name!r} starts at {q[row, k]:.4g} {column.unit}{where}, {depth[row, k]:.3g} {column.unit} beyond "
-        f"its rigid limits {lower[k]:g} … {upper[k]:g}, and is moved onto them in the first step. Start within them."
+        f"joint {column.name!r} starts at {q[row, k]:.4g} {column.unit}{where}, {depth[row, k]:.3g} {column.unit} "
+        f"beyond its rigid limits {lower[k]:g} … {upper[k]:g}, and is moved onto them in the first step. Start within "
+        f"them."
     )
 
 
@@ -312,8 +313,8 @@ def _singularity(found: Trajectory, first: Divergence) -> str | None:
     names = ", ".join(map(repr, dependent_joints(model, q[1 + later.index(max(later))], frozenset(), "float64")))
     return (
         f"the coordinates are singular there, for {names} moves next to no inertia that other joints do not move "
-        f"already (the condition of the mass matrix is {max(later):.1e}, {start:.1e} at the start). A shorter step only "
-        f"comes closer. Use other coordinates, such as a sixd.Spherical joint instead of three axes, or an armature."
+        f"already (the condition of the mass matrix is {max(later):.1e}, {start:.1e} at the start). A shorter step "
+        f"only comes closer. Use other coordinates, such as a sixd.Spherical joint for three axes, or an armature."
     )
 
 

@@ -53,8 +53,8 @@ def payload_of(job: Job) -> bytes:
         return payload
     if main.__spec__ is None and not os.path.exists(getattr(main, "__file__", None) or ""):
         raise WorkerError(
-            f"{WHERE}: the work needs functions or classes that were typed at a prompt or into a notebook, which worker "
-            f"processes cannot import. Define them in a module, or give processes=1."
+            f"{WHERE}: the work needs functions or classes that were typed at a prompt or into a notebook, which "
+            f"worker processes cannot import. Define them in a module, or give processes=1."
         )
     if _is_unguarded(main):
         raise _unguarded()
