@@ -10,8 +10,7 @@ so the answer is known: for ζ < 1 it swings through to φ0 exp(-πζ/√(1-ζ²
 The model is written with a symbol for the mass. ``parameters`` gives each row of a batch its own values: of symbols by
 their names, and of "damping", "stiffness", "armature", "gravity", "inertia" of any model. The code is compiled once,
 with the parameters as inputs, and 21×30 doors shut side by side. ``sixd.grid`` lists all pairs, and ``sixd.ensemble``
-spreads rows over processes where that pays, or over a cluster, with the same bits as ``sixd.simulate``. New processes
-read this file again, which is why what it does is in a function.
+runs them in chunks on all threads of this process, or on a cluster, with the same bits as ``sixd.simulate``.
 
     python 62_parameter_sweep.py            # prints
     python 62_parameter_sweep.py door.png   # draws a map as well; needs matplotlib

@@ -194,7 +194,7 @@ def test_records_of_adaptive_methods(call):
 
 def test_quaternions_of_length_zero(call):
     told = fails(call("simulate", "falling_sphere", "--q", "0,0,0,0,0,0,1"), 2)
-    assert "the quaternion of joint 'sphere' is 0" in told
+    assert "the quaternion of joint 'sphere' is zero in the state, expected length 1, in the order w, x, y, z" in told
 
 
 def test_controllers(call):

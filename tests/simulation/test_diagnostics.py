@@ -304,3 +304,25 @@ def test_streamed_and_not_finite():
     _, texts = warned(cart(1e5), [0.0], [1.0], 0.2, on_chunk=lambda piece: None)
     assert any("the motion is not finite from t = 0.2 s on: " in text for text in texts)
     assert not any("the start is not finite" in text for text in texts)
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
+def test_singular_coordinates_are_the_cause(method):
+    """A damped top falls until it hangs, where its first and third axes are one: not a step that is too long."""
+    top = replace(sixd.zoo.spinning_top(), damping=np.full(3, 1e-3))
+    motion, (text,) = warned(top, [0, 0.5, 0], [0, 0, 150], 13.0, method=method)
+    assert motion.failed == 1
+    lost = int(np.argmax(~np.isfinite(motion.qd[:, 0])))
+    assert np.abs(motion.q[:lost, 1] - np.pi).min() < 0.02  # it came there
+    assert f"the motion is not finite from t = {motion.t[lost]:g} s on" in text
+    assert ": the coordinates are singular there, for 'precession' moves next to no inertia" in text
+
+
+@pytest.mark.parametrize("damping", [1e80, 1e150, 1e300, -1e80])
+def test_limits_near_the_largest_numbers(damping):
+    """Maps of errors that overflow are beyond a limit; they end in the usual warnings, whatever the method."""
+    wild = replace(sixd.zoo.pendulum(2), damping=np.full(2, damping))
+    for method in ("rk4", "euler", "midpoint"):
+        motion, texts = warned(wild, [0.1, 0.2], [1.0, 0.0], 0.01, method=method)
+        assert motion.failed == 1
+        assert "not finite" in texts[-1]

@@ -357,20 +357,28 @@ def test_interrupted(tmp_path):
     for process in workers.values():
         multiprocessing.connection.wait([process.sentinel])  # as long as it takes
 
-    def never(fraction):
-        raise AssertionError("not reached")
 
-    def refuse(*args):
-        raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], "_results", lambda *args: iter_of(refuse))
-        with pytest.raises(KeyboardInterrupt):
-            tops(60, processes=1, progress=never)
+def pressed(*args):
+    raise KeyboardInterrupt
 
 
-def iter_of(function):
-    yield function()
+@pytest.mark.parametrize("when", ["run", "step_warning", "_results"])
+def test_interrupted_during_start_up(when, monkeypatch):
+    """Ctrl-C before any row is complete gives the starts: in the first steps, in a check, at the first chunk."""
+    monkeypatch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], when, pressed)
+    for controller in (None, law):
+        q = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
+        with pytest.warns(
+            sixd.SimulationWarning, match="^ensemble: interrupted when 0 of 3 rows were complete"
+        ) as seen:
+            found = sixd.ensemble(ARM, q, [1, 2], 0.1, controller=controller)
+        assert len(seen) == 1
+        assert found.interrupted
+        assert found.t.tolist() == [0]
+        assert found.q.tolist() == [[x] for x in q]
+        assert found.qd.tolist() == [[[1, 2]]] * 3
+        assert np.isnan(found.tau).all() == (controller is law)
+        assert found.facts["method"] == "rk4"
 
 
 @pytest.mark.long
@@ -416,15 +424,18 @@ def test_errors_that_cannot_travel(monkeypatch):
     assert raised(kept) is kept
 
 
-def script(text, path=None, **options):
+def script(text, path=None):
     """Run a program, as a file or, without a path, from the standard input; (status, output, errors)."""
     text = textwrap.dedent(text)
     if path is not None:
         path.write_text(text)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    given = {"input": None if path else text, "capture_output": True, "text": True, "env": environment}
+    given = {"input": None if path else text, "capture_output": True, "text": True, "env": environment()}
     run = subprocess.run([sys.executable, str(path or "-")], **given, check=False)
     return run.returncode, run.stdout, run.stderr
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 CALL = "sixd.ensemble(sixd.zoo.pendulum(), lambda rng: rng.normal(size=1), None, 0.1, count=4, chunk=2, processes=2{})"
@@ -438,24 +449,112 @@ def test_scripts_need_no_guard(tmp_path):
     assert (code, out, err) == (0, "begins\n(4, 101, 1)\n", "")
 
 
-OWN = "import sixd\ndef law(t, q, qd): return -q\n"
+LONG = """
+import numpy as np, sixd
+arm = sixd.zoo.pendulum(2)
+def law(t, q, qd): return sixd.inverse_dynamics(arm, q, qd, -100 * q - 20 * qd)
+print(sixd.ensemble(arm, np.zeros((9, 2)), None, 0.1, controller={}, keep="end").q.shape)
+"""
+
+
+def test_traced_controllers_need_no_processes(monkeypatch):
+    """However long the work is, compiled steps stay in this process, whatever kind of function the controller is."""
+    monkeypatch.setitem(sys.modules, "sixd.simulation.ensemble.workers", None)
+    monkeypatch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], "_SHORT", 0.0)
+    goal = np.array([0.2, 0.1])
+
+    def closure(t, q, qd):
+        return 5 * (goal - q) - qd
+
+    q = np.random.default_rng(0).normal(size=(9, 2))
+    for controller in (law, closure, lambda t, q, qd: -q, sixd.controllers.PD(goal, 5.0, 1.0), None):
+        found = sixd.ensemble(ARM, q, None, 0.05, controller=controller)
+        same(found, sixd.simulate(ARM, q, None, 0.05, controller=controller))
+    names = {"__name__": "__main__"}  # as a notebook runs a cell
+    exec(LONG.format("law"), names)
+    exec(LONG.format("lambda t, q, qd: law(t, q, qd)"), names)
+
+
+def test_adaptive_steps_stay_here_if_workers_cannot_import_the_controller():
+    """A lambda cannot be sent, but it was traced: no error, only one core."""
+    found = sixd.ensemble(ARM, [0.1, 0.2], None, 0.05, controller=lambda t, q, qd: -q, count=3, method="adaptive")
+    assert found.failed == 0
+
+
+OWN = "import sixd\ndef law(t, q, qd): return [-float(q[0])]\n"
+SAMPLED = ", controller=law, sample_time=0.01"
+GUARD = "Write 'if __name__ == \"__main__\":' above the call and indent it, or give processes=1."
+
+
+def one_sentence(err, text):
+    """The last line has the text, and beside it there is one short traceback."""
+    assert text in err.splitlines()[-1]
+    assert err.count("Traceback") == 1
+    assert len(err.splitlines()) < 25
+
+
+def test_a_missing_guard_is_one_sentence(tmp_path):
+    """Found before a worker starts: the script runs once."""
+    text = f"{OWN}print('begins')\nprint({CALL.format(SAMPLED)}.q.shape)"
+    code, out, err = script(text, tmp_path / "bare.py")
+    assert (code, out) == (1, "begins\n")
+    one_sentence(err, GUARD)
 
 
 @pytest.mark.long
-def test_a_law_of_the_script_needs_the_guard(tmp_path):
-    call = CALL.format(", controller=law, retries=0")
-    code, _, err = script(f"{OWN}print({call}.q.shape)", tmp_path / "bare.py")
-    assert code
-    assert "Call sixd.ensemble under 'if __name__ == \"__main__\":' in a script." in err
-    code, out, _ = script(f"{OWN}if __name__ == '__main__':\n    print({call}.q.shape)", tmp_path / "guarded.py")
-    assert (code, out) == (0, "(4, 101, 1)\n")
+def test_guards(tmp_path):
+    """A condition that holds in workers too ends in the same sentence; the usual guards work."""
+    call = f"print({CALL.format(SAMPLED)}.q.shape)"
+    code, _, err = script(f"{OWN}if True:\n    {call}", tmp_path / "bare.py")
+    assert code == 1
+    one_sentence(err, GUARD)
+    head = f"import multiprocessing\n{OWN}"
+    for guard in (
+        f"if __name__ == '__main__':\n    {call}",
+        f"if multiprocessing.current_process().name == 'MainProcess':\n    {call}",
+        f"def main():\n    {call}\n__name__ == '__main__' and main()",
+    ):
+        code, out, err = script(head + guard, tmp_path / "guarded.py")
+        assert (code, out, err) == (0, "(4, 101, 1)\n", "")
 
 
 @pytest.mark.long
-def test_a_law_of_the_prompt_is_not_found():
-    code, _, err = script(f"{OWN}{CALL.format(', controller=law')}")
-    assert code
-    assert "ensemble: a worker does not find what the work needs: " in err
+def test_a_controller_of_the_prompt():
+    """Workers cannot import what was typed at a prompt: said before any starts."""
+    code, _, err = script(f"{OWN}{CALL.format(SAMPLED)}")
+    assert code == 1
+    one_sentence(err, "ensemble: the work needs functions or classes that were typed at a prompt or into a notebook, ")
+
+
+PRESSED = """
+import os, sixd, time
+def law(t, q, qd): return [-float(q[0])]
+if __name__ == "__main__":
+    found = {call}
+    print("interrupted", found.interrupted, found.t.tolist(), found.q.shape)
+else:
+    print("worker", flush=True)
+    while not os.path.exists({path!r}):
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.long
+@posix
+def test_ctrl_c_while_workers_start(tmp_path):
+    """It reaches all processes of a terminal; the workers say nothing, and the call returns what there is."""
+    path, pressed = tmp_path / "pressed.py", tmp_path / "pressed"
+    path.write_text(PRESSED.format(call=CALL.format(SAMPLED), path=str(pressed)))
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment()}
+    with subprocess.Popen([sys.executable, str(path)], start_new_session=True, **given) as process:
+        assert process.stdout.readline() == "worker\n"
+        os.killpg(process.pid, signal.SIGINT)
+        pressed.touch()
+        out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert out.splitlines()[-1] == "interrupted True [0.0] (4, 1, 1)"
+    assert "Traceback" not in err
+    assert err.count("SimulationWarning") == 1
 
 
 @pytest.mark.long
@@ -569,7 +668,6 @@ WRONG = [
     ({"parameters": {"gravitas": 1}, "count": 2}, sixd.UnknownNameError, "ensemble: parameters: no parameter named 'gravitas'. Did you mean 'gravity'?"),
     ({"parameters": {"gravity": np.full((2, 3), np.nan)}}, sixd.ScalarTypeError, "ensemble: gravity holds NaN or infinity"),
     ({"controller": lambda t, q, qd: -q, "count": 2, "processes": 2}, sixd.ScalarTypeError, "ensemble: the work cannot be sent to other processes: "),
-    ({"controller": lambda t, q, qd: -q, "count": 2}, sixd.ScalarTypeError, "ensemble: the work cannot be sent to other processes: "),
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Rigid limits: joints that lean on them, strike them and bounce, with and without dry friction."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
@@ -102,9 +103,48 @@ def test_rows_and_single_steps():
     assert_array_equal(sixd.step(model, q, qd, H, forces=limits)[0], together.q[:, 1])
 
 
-def test_a_start_beyond_a_limit_is_moved_back():
-    motion = sixd.simulate(elevator(), [-0.2], None, 0.01, dt=H, forces=sixd.RigidLimits())
+def pendulum(damping=0.0):
+    """A mass of 1 kg at 1 m that may turn by 0.3 rad to both sides."""
+    builder = sixd.ModelBuilder("pendulum")
+    weight = sixd.point(1.0, (0, 0, -1))
+    builder.add_body("rod", "world", sixd.Revolute("y"), inertia=weight, limits=(-0.3, 0.3), damping=damping)
+    return builder.build()
+
+
+def warned(function, *args, **options):
+    """Return the motion, and the texts of its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        motion = function(*args, **options, forces=sixd.RigidLimits())
+    return motion, [str(w.message) for w in caught]
+
+
+def test_a_start_beyond_a_limit_is_moved_back_and_reported():
+    """Once, of the worst row; a start at a limit, or beyond it by rounding, is none."""
+    motion, (text,) = warned(sixd.simulate, elevator(), [-0.2], None, 0.01, dt=H)
     assert_array_equal(motion.q[1:], 0)
+    assert text == (
+        "simulate: joint 'cab' starts at -0.2 m, 0.2 m beyond its rigid limits 0 … inf, and is moved onto them in the "
+        "first step. Start within them."
+    )
+    starts = [[0.3], [1.0], [-0.31], [np.nan]]
+    for function in (sixd.simulate, sixd.ensemble):
+        texts = warned(function, pendulum(), starts, None, 0.01)[1]
+        assert [": joint 'rod' starts at 1 rad in row 1, 0.7 rad beyond" in text for text in texts] == [True, False]
+        assert warned(function, pendulum(), [[0.3], [-0.3], [0.3005]], None, 0.01)[1] == []
+    assert warned(sixd.simulate, elevator(lower=-np.inf), [-9.0], None, 0.01)[1] == []  # no limits at all
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint"])
+def test_a_limit_does_not_shorten_the_step(method):
+    """Neither where a joint is pressed against it, nor beside a damper; only a hard damper does."""
+    for force in ([20.0], lambda t, q, qd: 20 - qd):
+        for damping in (0.0, 1.0):
+            motion, texts = warned(sixd.simulate, pendulum(damping), [0.3], None, 0.01, controller=force, method=method)
+            assert texts == []
+            assert_array_equal(motion.q, 0.3)
+    _, texts = warned(sixd.simulate, pendulum(5e3), [0.3], None, 0.001, controller=[20.0], method=method)
+    assert "a mode mostly of joint 'rod' decays at 5e+03 1/s" in texts[0]
 
 
 @pytest.mark.long

@@ -21,6 +21,7 @@ from sixd.algorithms.constrained.rank import Mobility, assembled_rank, mobility_
 from sixd.algorithms.derivatives import implicit
 from sixd.engine.public import public
 from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
+from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, apply, prepare
 from sixd.runtime.foreign import require_processor
@@ -131,6 +132,7 @@ def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = ()
     arguments = [Argument("q", q, (model.nq,), f"nq of model {model.name!r}")]
     if qd is not None:
         arguments.append(Argument("qd", qd, (model.nv,), f"nv of model {model.name!r}"))
+    require_unit_quaternions(where, model, "q", prepare(where, arguments).arrays[0])
 
     def one(q: Array, qd: Array | None = None) -> Any:
         for name, x in (("q", q), ("qd", qd)):

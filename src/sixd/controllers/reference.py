@@ -15,9 +15,10 @@ import numpy as np
 
 from sixd.algorithms.aba import inverse_small
 from sixd.constraints.reduced_model import Reduced
-from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.errors import ScalarTypeError, ShapeError
 from sixd.forces.elements import finite_vector
-from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.joints import Joint
+from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.dual import Dual, duals, parts
@@ -25,8 +26,6 @@ from sixd.spatial.scalar import Array, Scalar, common_dtype, is_number, is_objec
 from sixd.spatial.transform import inverse_transform
 
 Given = Any  # an array, or a function of t
-
-_UNIT = 1e-6  # how far from 1 the length of a target's quaternion may be: float32 and rounded digits pass
 
 
 class Motion(NamedTuple):
@@ -59,8 +58,8 @@ class Reference:
                 wanted += _target_of_joints(self.system) if name == "target" else ""
                 object.__setattr__(self, name, finite_vector(self.where, name, value, n, wanted))
             n = self.nv
-        if not callable(self.target):
-            _require_unit_quaternions(self.where, self.system, self.target)
+        if not callable(self.target) and self.system is not None:
+            require_unit_quaternions(self.where, self.system, "target", self.target)
 
     @property
     def nv(self) -> int | None:
@@ -190,14 +189,3 @@ def gains_of_joints(system: System | None, gain: str) -> str:
         f". Joint {name!r} takes {iv.stop - iv.start} of them, {gain}[{iv.start}:{iv.stop}]: begin with {gain} = "
         f"np.zeros({system.nv}), which leaves it alone, and set those of the other joints"
     )
-
-
-def _require_unit_quaternions(where: str, system: System | None, q: Array) -> None:
-    for name, joint, iq, _ in curved_joints(system):
-        if isinstance(joint, (Spherical, Free)):
-            length = float(np.linalg.norm(q[iq][:4]))
-            if abs(length - 1) > _UNIT:
-                raise ModelError(
-                    f"{where}: the target's quaternion of joint {name!r} has length {length:.6g}, expected 1. Start "
-                    f"from model.neutral(), or divide it by its length."
-                )

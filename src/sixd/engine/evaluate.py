@@ -18,6 +18,7 @@ from sixd.engine.functions import Function, Request, Shape
 from sixd.engine.gpu_calls import GpuCalls, gpu_calls
 from sixd.engine.suspect_results import inspect, require_mass, require_regular
 from sixd.errors import ScalarTypeError
+from sixd.model.manifold import require_unit_quaternions
 from sixd.model.memo import KNOWN, known_of
 from sixd.model.system import System, require_system
 from sixd.runtime import batch, foreign
@@ -26,6 +27,7 @@ from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number
 
 _EMPTY: dict[Any, Any] = {}
+_CONFIGURATION = ("nq",)  # core shape
 
 
 def call(
@@ -76,7 +78,7 @@ def call(
         if declared.adapt is None:
             known_of(system).setdefault(("gpu", declared, choices), calls)
         return calls(system, arrays, f_ext, out)
-    result = evaluate(function, system, checked, arrays, f_ext, out)
+    result = evaluate(function, system, checked, arrays, f_ext, out, is_user=True)
     if declared.adapt is None and not system.symbols:
         _use_code(declared, function, system, choices, checked, entries)
     return result
@@ -140,10 +142,12 @@ def evaluate(
     out: Any = None,
     dtype: str | None = None,
     find: Callable[[Request], Any] | None = None,
+    is_user: bool = False,
 ) -> Any:
     """Evaluate a function with checked choices on arrays of NumPy, tensors of PyTorch or arrays on a GPU.
 
     ``dtype`` None takes that of the arrays; ``find(request)`` gives a kernel's routine, by default that of the memo.
+    ``is_user``: the arrays are a user's, whose quaternions must have unit length.
     """
     where = function.name
     require_mass(function, model)
@@ -155,7 +159,7 @@ def evaluate(
 
         def on_numpy(values: list[Any], out: Any) -> Any:
             own, force = (values, None) if f_ext is None else (values[:-1], values[-1])
-            return evaluate(function, model, choices, tuple(own), force, out, dtype, find)
+            return evaluate(function, model, choices, tuple(own), force, out, dtype, find, is_user)
 
         return foreign.with_numpy(where, tuple(given), on_numpy, tuple(given.values()), out)
     if side == foreign.GPU:
@@ -169,6 +173,9 @@ def evaluate(
     if find is not None and prepared.dtype is object and all(map(is_number, _elements(prepared.arrays))):
         arguments = [a._replace(value=x.astype(float)) for a, x in zip(arguments, prepared.arrays, strict=True)]
         prepared = batch.prepare(where, arguments)
+    for name, x in zip(given, prepared.arrays, strict=True) if is_user else ():
+        if function.shape(name) == _CONFIGURATION:
+            require_unit_quaternions(where, model, name, x)
     traced = prepared.dtype is not object and model.is_traced
     if traced:
         arguments = [a._replace(value=x.astype(object)) for a, x in zip(arguments, prepared.arrays, strict=True)]

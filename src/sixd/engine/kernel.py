@@ -69,7 +69,7 @@ class Kernel(Called):
         if f_ext is not None and not self._function.force:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
         choices = self._request.choices
-        result = evaluate(self._function, self.model, choices, ordered, f_ext, out, self.dtype, self._find)
+        result = evaluate(self._function, self.model, choices, ordered, f_ext, out, self.dtype, self._find, True)
         self._use_code()
         return result
 

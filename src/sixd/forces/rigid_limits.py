@@ -29,9 +29,10 @@ class RigidLimits(RigidForce):
     For methods of fixed steps. A strike is found at the end of its step, and the joint is moved back to the limit in
     the mass metric. A joint counts as striking if it would pass its limit within a step at its present speed; it
     bounces only if that speed is more than twice what all other forces change in a step, so that a joint at rest on its
-    limit stays there. Dry friction and limit of a joint act together, as one law. The trajectory's ``internal`` has the
-    mean force [N m or N] of each limited joint's stops over the step that ended at the record, positive away from
-    the lower limit. Limits of joints with as many coordinates as freedoms count: all but spherical and free ones.
+    limit stays there. A start beyond a limit is moved onto it in the first step, with a warning. Dry friction and limit
+    of a joint act together, as one law. The trajectory's ``internal`` has the mean force [N m or N] of each limited
+    joint's stops over the step that ended at the record, positive away from the lower limit. Limits of joints with as
+    many coordinates as freedoms count: all but spherical and free ones.
     """
 
     restitution: float = 0.0

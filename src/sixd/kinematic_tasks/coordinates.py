@@ -17,8 +17,6 @@ from sixd.constraints.reduced_model import Reduced
 from sixd.engine.functions import Function
 from sixd.engine.kernel import batched
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
-from sixd.kinematic_tasks.task_rows import joint_slices
-from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime.batch import Argument
@@ -124,15 +122,6 @@ class Coordinates:
             return [joint]
         found = [j for c in self.system.steps if joint in c.dependent for j in c.independent]
         return [k for j in found for k in self._independent(j)]
-
-    def require_quaternions(self, name: str, q: Array) -> None:
-        """Raise if configurations (rows, nq) of the model have a quaternion that is zero."""
-        for (joint, i), label in zip(joint_slices(self.model), self.model.joint_names, strict=True):
-            if isinstance(joint, (Free, Spherical)) and (q[:, i.start : i.start + 4] == 0).all(axis=1).any():
-                raise ModelError(
-                    f"{self.where}: {name} has a zero quaternion at joint {label!r}, expected a length near 1. Start "
-                    f"from model.neutral(), not from zeros."
-                )
 
     def argument(self, name: str, value: Any) -> Argument:
         """An argument that is a configuration of the model."""

@@ -16,6 +16,7 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
 from sixd.kinematic_tasks.coordinates import Coordinates
 from sixd.kinematic_tasks.targets import WORLD, CenterOfMass, read_weights, shape_of
+from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, prepare
 from sixd.simulation.setup import positive
@@ -125,7 +126,7 @@ def differential_ik(
 
     rows = [flat(x, a) for x, a in zip(arrays, arguments, strict=True)]
     for name, x in zip(("q", "posture"), rows[len(rates) :], strict=False):
-        space.require_quaternions(name, x)
+        require_unit_quaternions(where, model, name, x.reshape((*batch, model.nq)))
     goals, configurations = rows[: len(rates)], [space.inner(x) for x in rows[len(rates) :]]
     lower, upper = space.limits(limits)
     fastest = _velocity_bounds(space, velocity_limits, freedoms)

@@ -11,7 +11,7 @@ import numpy as np
 from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning
 from sixd.kinematic_tasks.coordinates import Coordinates
 from sixd.kinematic_tasks.targets import Wanted, read_targets
-from sixd.model.manifold import read_generator
+from sixd.model.manifold import read_generator, require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import prepare
 from sixd.simulation.setup import positive, whole
@@ -191,7 +191,7 @@ def _read_rows(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture:
     for name, x in zip(given, arrays[len(tasks) :], strict=True):
         whole = flat(x, (space.model.nq,))
         others[name] = whole[:, 0] if path and batch[-1] else whole.reshape(-1, space.model.nq)[:n]
-        space.require_quaternions(name, others[name])
+        require_unit_quaternions(where, space.model, name, others[name] if lead else others[name][0])
     return _RowsGiven(targets, others.get("q0"), others.get("posture"), batch, n, dtype)
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, SingularError
+from sixd.errors import ScalarTypeError, SingularError, SixdError
 from sixd.model.constraint import Constraint, with_followers
 from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.memo import remember
 from sixd.spatial.scalar import Array, exact, symbols_in
 
 if TYPE_CHECKING:
@@ -86,6 +87,53 @@ def coadjoint_row(model: Model, q: Array, qd: Array, p: Array) -> Array:
     """ad* of the momentum p along qd, each (nv,): joint by joint."""
     parts = [model.joints[i].coadjoint(q[model.iq[i]], qd[model.iv[i]], p[model.iv[i]]) for i in model.bodies]
     return np.concatenate([np.zeros(0, dtype=int), *parts])
+
+
+# quaternions ------------------------------------------------------------------------------------
+
+UNIT = 1e-3  # how far from 1 the length of a quaternion may be: rounded digits and drift pass
+
+
+def require_unit_quaternions(where: str, system: Any, name: str, q: Array) -> None:
+    """Raise if a quaternion in configurations q (…, nq), the argument ``name``, is not of unit length.
+
+    States that are not finite pass, and so do symbols.
+    """
+    for joint, entries in remember(system, "quaternions", lambda: _quaternions(system)):
+        quaternion = q[..., entries]
+        if quaternion.dtype == object:
+            return
+        with np.errstate(all="ignore"):
+            length = np.sqrt(np.square(quaternion, dtype=float).sum(axis=-1))
+            wrong = (np.abs(length - 1) > UNIT) & np.isfinite(quaternion).all(axis=-1)
+        if wrong.any():
+            at = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            raise _length_error(where, name, joint, float(length[at]), tuple(map(int, at)))
+
+
+def _quaternions(system: Any) -> tuple[tuple[str, slice], ...]:
+    """(joint, slice of its quaternion in q) of the spherical and free joints of a system."""
+    tree = system
+    while tree is not None and not hasattr(tree, "joint_index"):
+        tree = getattr(tree, "model", None)
+    names = [name for name in system.joint_names if tree is not None and name in tree.joint_names]
+    turning = [name for name in names if isinstance(tree.joints[tree.joint_index(name)], (Spherical, Free))]
+    return tuple((name, slice(system.q_slice(name).start, system.q_slice(name).start + 4)) for name in turning)
+
+
+def _length_error(where: str, name: str, joint: str, length: float, at: tuple[int, ...]) -> SixdError:
+    """The error for a quaternion of a wrong length in the state with the index ``at``."""
+    state = f" of state {at[0] if len(at) == 1 else at}" if at else ""
+    if not length:
+        return SingularError(
+            f"{where}: the quaternion of joint {joint!r} is zero in {name}{state}, expected length 1, in the order "
+            f"w, x, y, z. Start from model.neutral(), not from zeros; states of other programs: sixd.interop."
+        )
+    return ScalarTypeError(
+        f"{where}: the quaternion of joint {joint!r} has length {length:.5g} in {name}{state}, expected 1. Its order "
+        f"is w, x, y, z, before a position: convert states of MuJoCo or Pinocchio by sixd.interop, or divide it by its "
+        f"length."
+    )
 
 
 def nonfinite_error(model: Any, where: str, row: str, *arrays: Array) -> SingularError:

@@ -14,6 +14,7 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, look_up
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import Free, Joint, Revolute, Spherical
+from sixd.model.manifold import UNIT
 from sixd.model.parts import PER_Q, PER_V, Finding
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, require_scalars
@@ -45,10 +46,13 @@ def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool =
 
 
 def coordinates(what: str, joint: Joint, value: Any, *, spread: bool) -> Array:
-    """Return ``value`` as the coordinates (nq,) of a joint; a zero quaternion is refused."""
+    """Return ``value`` as the coordinates (nq,) of a joint; a quaternion must have unit length."""
     q = vector(what, value, joint.nq, spread=spread)
-    if isinstance(joint, (Spherical, Free)) and not q[:4].any():
-        raise ModelError(f"{what} has a zero quaternion, expected one of any other length.")
+    if isinstance(joint, (Spherical, Free)):
+        length = 0.0 if not q[:4].any() else 1.0 if is_object(q) else float(np.linalg.norm(q[:4]))
+        if abs(length - 1) > UNIT:
+            found = f"quaternion of length {length:.5g}" if length else "zero quaternion"
+            raise ModelError(f"{what} has a {found}, expected length 1, in the order w, x, y, z.")
     return q
 
 

@@ -12,9 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sixd.algorithms.crba import crba
+from sixd.algorithms.singular import condition, dependent_joints, is_large, usual_sizes
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import SimulationWarning
+from sixd.forces.elements import RigidForce
+from sixd.forces.joint_limits import limited_coordinates
 from sixd.forces.rigid_ground import RigidGround
+from sixd.forces.rigid_limits import RigidLimits
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.model.validate import TWO_TURNS, turns_within_limits
@@ -32,7 +37,10 @@ from sixd.trajectory.trajectory import Trajectory
 # rad/s or m/s, or times the speed at the start if that is above 1: a joint that runs away, and one that has diverged
 _FAST, _HUGE = 1e3, 1e9
 _MOST_NAMES = 3
-_BELOW = 1e-3  # m: a start deeper in the ground is reported
+# a condition of M so many times that at the start means a singular state (of arms it varies by a factor of 20);
+# the last records before a joint ran away are examined
+_SINGULAR, _LAST = 1e3, 10
+_BELOW = 1e-3  # m or rad: a start deeper in the ground, or further beyond a limit, is reported
 
 
 def warn(where: str, text: str | None, stacklevel: int) -> None:
@@ -58,8 +66,14 @@ def friction_warning(setup: Setup) -> str | None:
     )
 
 
-def degrees_warning(system: System, q: Array) -> str | None:
-    """Return which joints with limits start (…, nq) beyond them and beyond two turns: most often in degrees."""
+def start_warnings(setup: Setup) -> list[str]:
+    """Return texts on joints that start in degrees or beyond rigid limits, and on points that start below the ground."""
+    return [text for text in (_in_degrees(setup), _below_ground(setup), _beyond_limits(setup)) if text is not None]
+
+
+def _in_degrees(setup: Setup) -> str | None:
+    """Return which joints with limits start beyond them and beyond two turns: most often in degrees."""
+    system, q = setup.problem.system, setup.q
     if not isinstance(system, (Model, Reduced)) or not (np.abs(q) > TWO_TURNS).any():
         return None
     tree, found = tree_behind(system), []
@@ -78,8 +92,7 @@ def degrees_warning(system: System, q: Array) -> str | None:
     return f"q starts {some}, which look like degrees. Convert them: np.radians(q); the command reads 45deg."
 
 
-def start_warning(setup: Setup) -> str | None:
-    """Return how far points start below a rigid ground."""
+def _below_ground(setup: Setup) -> str | None:
     problem = setup.problem
     if problem.parameters or not any(isinstance(force, RigidGround) for force in problem.forces):
         return None
@@ -97,6 +110,26 @@ def start_warning(setup: Setup) -> str | None:
     return (
         f"a point of frame {frame!r} starts {-lowest:.3g} m below the rigid ground, and is moved onto it in the first "
         f"step. Start above it: a body whose points are all below may be pressed down instead."
+    )
+
+
+def _beyond_limits(setup: Setup) -> str | None:
+    system = setup.problem.system
+    has_stops = any(isinstance(force, RigidLimits) for force in setup.problem.forces)
+    limited = limited_coordinates(system) if has_stops else []
+    if not limited or not setup.rows:
+        return None
+    i, _, lower, upper = (np.array(x) for x in zip(*limited, strict=True))
+    q = setup.q[:, i].astype(float)
+    depth = np.nan_to_num(np.fmax(lower - q, q - upper), nan=-np.inf)
+    row, k = map(int, np.unravel_index(np.argmax(depth), depth.shape))
+    if not depth[row, k] > _BELOW:
+        return None
+    column, where = labels_of(system).q[i[k]], f" in row {row}" if setup.batch else ""
+    return (
+        f"joint {column.name!r} starts at {q[row, k]:.4g} {column.unit}{where}, {depth[row, k]:.3g} {column.unit} "
+        f"beyond its rigid limits {lower[k]:g} … {upper[k]:g}, and is moved onto them in the first step. Start within "
+        f"them."
     )
 
 
@@ -131,7 +164,7 @@ def limit_at_start(runner: Runner) -> Limit | None:
     setup = runner.setup
     if not setup.rows or not _has_slopes(setup):
         return None
-    runner = without_contact(runner)
+    runner = without_impulses(runner)
     return step_limit(
         runner,
         some_rows(setup.rows),
@@ -144,7 +177,7 @@ def _has_slopes(setup: Setup) -> bool:
     problem = setup.problem
     if problem.law is not None or problem.f_ext is not None:
         return True
-    if any(not isinstance(force, RigidGround) for force in problem.forces):
+    if any(not isinstance(force, RigidForce) for force in problem.forces):
         return True
     model = tree_behind(problem.system)
     if model is None or "damping" in problem.parameters or model.symbols:
@@ -152,10 +185,10 @@ def _has_slopes(setup: Setup) -> bool:
     return bool(np.any(model.damping) or np.any(model.stiffness))
 
 
-def without_contact(runner: Runner) -> Runner:
-    """Return the runner, or one of the same state without rigid ground: impulses of contact have no slopes."""
+def without_impulses(runner: Runner) -> Runner:
+    """Return the runner, or one of the same state without rigid ground and limits: their impulses have no slopes."""
     setup, problem = runner.setup, runner.setup.problem
-    kept = [i for i, force in enumerate(problem.forces) if not isinstance(force, RigidGround)]
+    kept = [i for i, force in enumerate(problem.forces) if not isinstance(force, RigidForce)]
     if len(kept) == len(problem.forces):
         return runner
     parts = np.split(setup.u, np.cumsum(problem.sizes)[:-1], axis=1)
@@ -212,13 +245,15 @@ def divergence_warning(found: Trajectory, runner: Runner | None) -> str | None:
 
 
 class Divergence(NamedTuple):
-    """The number of rows that diverged; of the first its index, the record and time [s], and a text on the joint."""
+    """The number of rows that diverged; of the first its index, the record and time [s], a text on the joint, and the
+    last ``calm`` record, before it ran away."""
 
     rows: int
     row: int
     record: int
     t: float
     joint: str
+    calm: int
 
 
 def first_divergence(found: Trajectory) -> Divergence | None:
@@ -235,20 +270,20 @@ def first_divergence(found: Trajectory) -> Divergence | None:
     first = np.argmin(good[rows], axis=1)  # bad record of each of them
     k = int(np.argmin(first))
     row, record = int(rows[k]), int(first[k])
-    joint = _first_joint(found, qd[row], record) if record and found.system is not None else ""
-    return Divergence(len(rows), row, record, float(found.t[record]), joint)
+    joint, calm = _first_joint(found, qd[row], record) if record and found.system is not None else ("", 0)
+    return Divergence(len(rows), row, record, float(found.t[record]), joint, calm)
 
 
-def _first_joint(found: Trajectory, qd: Array, record: int) -> str:
-    """Return a text that names the joint that ran away first in a row that diverged at a record."""
+def _first_joint(found: Trajectory, qd: Array, record: int) -> tuple[str, int]:
+    """Return a text that names the joint that ran away first in a row that diverged at a record, and the record before
+    it did."""
     assert found.system is not None
     speed = np.abs(qd[:record])
     fast = (speed > _FAST * max(1.0, speed[0].max(initial=0.0))).any(axis=1)
     k = int(np.argmax(fast)) if fast.any() else record - 1
     name = _joint_of(found.system, int(np.argmax(speed[k])))
-    return f", joint {name!r} first" + (
-        f", beyond {_FAST:g} rad/s or m/s at t = {found.t[k]:g} s" if fast.any() else ""
-    )
+    when = f", beyond {_FAST:g} rad/s or m/s at t = {found.t[k]:g} s" if fast.any() else ""
+    return f", joint {name!r} first{when}", max(0, k - 1) if fast.any() else k
 
 
 def _is_bounded(q: Array, qd: Array, most: float) -> Array:
@@ -259,11 +294,15 @@ def _is_bounded(q: Array, qd: Array, most: float) -> Array:
 
 
 def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
-    """Return the cause: the step, if it is too long at the start or before the divergence, else a list of others."""
+    """Return the cause: singular coordinates, or a step that is too long at the start or before it ran away, else a
+    list of others."""
+    singular = _singularity(found, first)
+    if singular is not None:
+        return singular
     if runner is not None and first.record and _has_slopes(runner.setup):
         has_friction = bool(friction_joints(runner.setup))
-        for record in dict.fromkeys([0, first.record - 1]):
-            there = without_contact(_restarted_at(runner, found, first.row, record))
+        for record in dict.fromkeys([0, first.calm]):
+            there = without_impulses(_restarted_at(runner, found, first.row, record))
             limit = step_limit(there, np.array([0]), has_friction=has_friction)
             if limit is not None:
                 name = _joint_of(runner.setup.problem.system, limit.freedom)
@@ -281,6 +320,25 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
     if found.facts["method"] == MIDPOINT:
         return f"iterations that do not converge (a shorter dt helps), or {hint}"
     return hint
+
+
+def _singularity(found: Trajectory, first: Divergence) -> str | None:
+    """Return a text if the mass matrix of a tree is nearly singular where a row ran away, and was not at the start."""
+    model = found.system
+    if not first.calm or not isinstance(model, Model) or found.parameters or is_large(model) or model.constraints:
+        return None
+    records = [0, *range(max(1, first.calm + 1 - _LAST), first.calm + 1)]
+    q = found.q.reshape(-1, *found.q.shape[-2:])[first.row, records].astype(float)
+    M = np.array([np.asarray(model.apply("mass_matrix", crba, x), dtype=float) for x in q])
+    start, *later = condition(M, usual_sizes(model).size).tolist()
+    if not max(later) > _SINGULAR * start:
+        return None
+    names = ", ".join(map(repr, dependent_joints(model, q[1 + later.index(max(later))], frozenset(), "float64")))
+    return (
+        f"the coordinates are singular there, for {names} moves next to no inertia that other joints do not move "
+        f"already (the condition of the mass matrix is {max(later):.1e}, {start:.1e} at the start). A shorter step "
+        f"only comes closer. Use other coordinates, such as a sixd.Spherical joint for three axes, or an armature."
+    )
 
 
 def _restarted_at(runner: Runner, found: Trajectory, row: int, record: int) -> Runner:

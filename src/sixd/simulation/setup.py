@@ -22,6 +22,7 @@ from sixd.engine.parameters import parameter_shape
 from sixd.engine.suspect_results import require_regular
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, unknown_name
 from sixd.forces.elements import elements
+from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, prepare
@@ -114,6 +115,7 @@ def make_setup(
     sticks = "friction" not in given or bool(arrays["friction"].any())
     problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT, sticks=sticks)
     rows = len(arrays["q"])
+    require_unit_quaternions(where, system, "q", arrays["q"].reshape((*batch, system.nq)))
     if sampled is not None:
         sampled = replace(sampled, batch=batch)
         arrays["tau"] = np.zeros((rows, system.nv), dtype)

@@ -18,15 +18,7 @@ from sixd.forces.elements import RigidForce
 from sixd.model.system import System
 from sixd.runtime.foreign import are_tensors, with_numpy
 from sixd.simulation.collect import collect
-from sixd.simulation.diagnostics import (
-    degrees_warning,
-    excess,
-    friction_warning,
-    limit_at_start,
-    start_warning,
-    step_warning,
-    warn,
-)
+from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, start_warnings, step_warning, warn
 from sixd.simulation.gpu_motions import simulate_on_gpu, step_on_gpu
 from sixd.simulation.gpu_rows import are_on_gpu
 from sixd.simulation.known_steps import NO_FORCES, begin, find
@@ -151,7 +143,8 @@ def simulate(
         parameters=parameters, constraints=constraints, stabilisation=stabilisation, seed=seed,
     )  # fmt: skip
     warn(where, friction_warning(setup), 2)
-    warn(where, degrees_warning(system, setup.q), 2)
+    for text in start_warnings(setup) if not is_quiet() else ():
+        warn(where, text, 2)
     with Progress(f"{where} {system.name}", duration, progress) as bar:
         if method in ADAPTIVE:
             interval = None if dt is None else positive(where, "dt", dt, "s", zero=False) * every
@@ -183,7 +176,6 @@ def run_fixed(
     marks = np.append(np.arange(0, steps, every), steps)
     runner = Runner(setup, method, h, on_gpu=on_gpu)
     if not is_quiet():
-        warn(where, start_warning(setup), 3)
         warn(where, step_warning(runner), 3)
     buffer = None if on_chunk is not None else RecordBuffer(setup, len(marks))
     records = runner.run(marks, lambda done: bar.update(done * h), buffer, last_step)

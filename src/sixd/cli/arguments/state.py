@@ -9,7 +9,7 @@ import numpy as np
 from sixd.cli.output import count
 from sixd.cli.usage import from_option, wrong_call
 from sixd.model import Model
-from sixd.model.joints import Free, Spherical
+from sixd.model.manifold import require_unit_quaternions
 from sixd.spatial.scalar import Array
 
 
@@ -28,7 +28,8 @@ def parse_state(model: Model, option: str, text: str, others: Array | None = Non
     else:
         values = np.broadcast_to(_numbers(model, option, parts, of_q), others.shape).copy()
     if of_q:
-        _require_quaternions(model, option, values)
+        with from_option(option):
+            require_unit_quaternions("", model, "the state", values)
     return values
 
 
@@ -89,15 +90,6 @@ def _by_name(model: Model, option: str, parts: list[str], others: Array) -> Arra
             )
         values[..., slot] = numbers
     return values
-
-
-def _require_quaternions(model: Model, option: str, q: Array) -> None:
-    for i in model.bodies:
-        if isinstance(model.joints[i], (Free, Spherical)) and not q[..., model.iq[i]][..., :4].any(axis=-1).all():
-            raise wrong_call(
-                f"{option}: the quaternion of joint {model.joint_names[i - 1]!r} is 0, expected a length near 1, "
-                f"such as 1,0,0,0 for no rotation."
-            )
 
 
 def parse_number(option: str, text: str) -> float:

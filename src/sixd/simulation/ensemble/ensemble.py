@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from sixd.errors import DeviceError, ScalarTypeError, require_known
+from sixd.errors import DeviceError, ScalarTypeError, SixdError, require_known
 from sixd.model.system import System, require_system
 from sixd.runtime.cuda.driver import driver
 from sixd.runtime.routine import VECTOR
-from sixd.runtime.threads import available
+from sixd.runtime.threads import available, get_num_threads
 from sixd.simulation.controller import may_remember
-from sixd.simulation.diagnostics import degrees_warning, friction_warning, step_warning, warn
+from sixd.simulation.diagnostics import friction_warning, start_warnings, step_warning, warn
 from sixd.simulation.ensemble.draws import WHERE, Rows, make_rows, simulate_arguments
-from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run
+from sixd.simulation.ensemble.job import ChunkResult, Job, Span, run
 from sixd.simulation.ensemble.results import Results
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
@@ -44,6 +44,8 @@ _SPEED = 2e10
 _CALL, _CALL_ALONE = 1e-5, 2e-4
 _CHUNK = 0.5  # s, that a chunk should take: long beside the 3 ms measured for sending it, short enough to show progress
 _BYTES = 3e7  # of a chunk's result
+# compiled steps in this process: a controller is traced again for each chunk, 0.13 s for a seven-axis arm
+_CHUNK_HERE, _BYTES_HERE = 2.0, 3e8
 # on a GPU: an H200 made 1.2e10 steps of a six-axis arm, of about 1,000 operations, in a second
 _SPEED_OF_GPU, _BYTES_OF_GPU = 1e13, 1e9
 _NEVER = 10**15  # steps, more than there can be: only the start and the end are recorded
@@ -89,8 +91,8 @@ def ensemble(
     count : number of rows; it may be omitted if an argument is an array with as many.
     seed : row i's generator is made from (seed, i) alone; it draws q, qd, the parameters in their order, the
         controller's force, f_ext. None: another seed each time, in ``facts["seed"]``.
-    processes : worker processes on this machine; by default one for each core, or this process if the work is short.
-        1: in this process, on its threads.
+    processes : worker processes on this machine. 1: in this process, on its threads, which is the default for fixed
+        steps without a controller that is called with numbers, and for short work. Otherwise one for each core.
     cluster : instead of processes, the address of a dask scheduler ("tcp://…"), a ``distributed.Client``, or any
         executor like those of ``concurrent.futures``: an object with ``submit(function, *arguments)``, whose futures
         have ``result()``, and ``add_done_callback`` or ``done()`` (pools of processes, mpi4py.futures, submitit …).
@@ -106,12 +108,14 @@ def ensemble(
     -------
     ``Trajectory`` with the batch (count,). The same bits as ``sixd.simulate`` gives for all rows at once, whatever the
     chunks, processes and machines, if these have one kind of processor. Interrupted by Ctrl-C it returns the complete
-    rows, the others NaN, with a warning, and ``interrupted`` is True.
+    rows, the others NaN (if none is complete, a record of all starts), with a warning, and ``interrupted`` is True.
 
     Notes
     -----
-    Workers get arrays and pickled objects: draws may be any function, while control laws must be functions of a module,
-    or objects such as those of ``sixd.controllers``; a cluster takes lambdas too, if cloudpickle is installed.
+    In this process a controller may be any function or object. Workers get arrays and pickled objects: draws may be any
+    function, while controllers must be functions of a module, or objects such as those of ``sixd.controllers``; a
+    cluster takes lambdas too, if cloudpickle is installed. If workers need functions of the script itself, they import
+    it, so that the call must be under ``if __name__ == "__main__":``.
     A controller with ``sample_time`` may keep a memory: each row has a copy of its own, and an argument ``rng`` gets
     the row's own generator.
 
@@ -160,25 +164,24 @@ def ensemble(
     if keep == "end":
         options |= {"dt": duration or None, "record_every": 1} if method in ADAPTIVE else {"record_every": _NEVER}
     job = _job(setup, duration, options, rows, names, entropy)
-    # the first steps of the first row, on the processor: errors are raised here, and workers find compiled code on disk
-    moment = duration / 1000 if method in ADAPTIVE else step or STEP
-    run(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
-    job = replace(job, device=device)
-    warn(WHERE, friction_warning(setup), 2)
-    warn(WHERE, degrees_warning(system, rows.own["q"]), 2)
-    if method not in ADAPTIVE:
-        warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
-    cost = _seconds_per_row(setup, method, duration, step, job.alone)
-    if cluster is None and processes is None:
-        packed(job)  # whether it can be sent must not depend on how long it takes
-        processes = 1 if on_gpu or (cost is not None and cost * rows.count < _SHORT) else available()
-    size = chunk or _chunk_size(setup, cost, duration, options, rows.count, processes, on_gpu)
-    spans = [(first, min(first + size, rows.count)) for first in range(0, rows.count, size)]
-
     results = Results(setup, rows.count)
-    with Progress(f"{WHERE} {system.name}", rows.count, progress) as bar:
+    with results.until_interrupted(), Progress(f"{WHERE} {system.name}", rows.count, progress) as bar:
+        # the first steps of the first row, on the CPU: errors are raised here, and workers find compiled code on disk
+        moment = duration / 1000 if method in ADAPTIVE else step or STEP
+        run(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
+        job = replace(job, device=device)
+        warn(WHERE, friction_warning(setup), 2)
+        for text in start_warnings(setup):
+            warn(WHERE, text, 2)
+        if method not in ADAPTIVE:
+            warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
+        cost = _seconds_per_row(setup, method, duration, step, job.alone)
+        if cluster is None and processes is None:
+            processes = _default_processes(job, cost, rows.count)
+        size = chunk or _chunk_size(setup, cost, duration, options, rows.count, processes, on_gpu)
+        spans = [(first, min(first + size, rows.count)) for first in range(0, rows.count, size)]
         results.collect(_results(job, spans, rows, processes, cluster, retries), bar.update)
-    return results.trajectory({"seed": entropy, "keep": keep, "record_every": record_every})
+    return results.trajectory({"method": method, "seed": entropy, "keep": keep, "record_every": record_every})
 
 
 def _require_gpu(method: str, events: Sequence[Any], cluster: Any) -> None:
@@ -228,6 +231,22 @@ def _job(
 # chunks -----------------------------------------------------------------------------------------
 
 
+def _default_processes(job: Job, cost: float | None, count: int) -> int:
+    """Return the number of processes if the user gives none; compiled steps use all threads of this one."""
+    is_compiled = job.options["method"] not in ADAPTIVE and not job.sampled
+    if is_compiled or job.device != "cpu" or (cost is not None and cost * count < _SHORT):
+        return 1
+    from sixd.simulation.ensemble.workers import payload_of  # imports multiprocessing
+
+    try:
+        payload_of(job)
+    except SixdError:
+        if job.sampled:
+            raise
+        return 1  # adaptive steps with a traced controller, which workers cannot import
+    return available()
+
+
 def _seconds_per_row(setup: Setup, method: str, duration: float, step: float | None, alone: bool) -> float | None:
     """Return the approximate time [s] of one core for a row, in a batch or ``alone``; None if it is unknown."""
     if method in ADAPTIVE:
@@ -252,6 +271,8 @@ def _chunk_size(
         cost, most, fair = cost * _SPEED / _SPEED_OF_GPU, _BYTES_OF_GPU, math.ceil(count / (processes or 8))
     if cost is None:
         return max(1, min(fair, VECTOR))
+    if processes == 1 and setup.sampled is None and not on_gpu:  # one chunk fills all threads
+        cost, most, fair = cost * _CHUNK / (_CHUNK_HERE * get_num_threads()), _BYTES_HERE, count
     numbers = max(1, duration / (options["dt"] or STEP) / options["record_every"]) * setup.problem.system.nv * 3
     size = int(min(_CHUNK / cost if cost else count, fair, most / (8 * numbers)))
     # whole vectors of rows: an incomplete vector at the end of a chunk computes rows twice

@@ -126,7 +126,7 @@ def packed(job: Job, dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
         raise ScalarTypeError(
             f"{WHERE}: the work cannot be sent to other processes: {error}. Define functions at the top level of a "
             f"module (no lambda, none inside another function), or use processes=1."
-        ) from error
+        ) from None
 
 
 def run_packed(payload: bytes, first: int, own: dict[str, Array]) -> ChunkResult:

@@ -30,17 +30,20 @@ class Results:
         self.processors: set[str] = set()
 
     def collect(self, chunks: Iterator[tuple[Span, ChunkResult]], on_progress: Callable[[float], Any]) -> None:
-        """Store all chunks; call ``on_progress(rows)`` after each. Ctrl-C ends it, once a chunk is stored."""
+        """Store all chunks; call ``on_progress(rows)`` after each."""
         with contextlib.closing(chunks):  # type: ignore[type-var]
-            try:
-                for (first, stop), result in chunks:
-                    self._store(first, stop, result)
-                    on_progress(int(self.done.sum()))
-                assert self.done.all()
-            except KeyboardInterrupt:
-                if not self.done.any():
-                    raise
-                self.interrupted = True
+            for (first, stop), result in chunks:
+                self._store(first, stop, result)
+                on_progress(int(self.done.sum()))
+            assert self.done.all()
+
+    @contextlib.contextmanager
+    def until_interrupted(self) -> Iterator[None]:
+        """Leave a ``with`` statement upon Ctrl-C, with what is complete by then."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.interrupted = True
 
     def _store(self, first: int, stop: int, result: ChunkResult) -> None:
         if not self.arrays:
@@ -60,9 +63,15 @@ class Results:
         self.done[first:stop] = True
 
     def trajectory(self, facts: Mapping[str, Any]) -> Trajectory:
-        """Return the trajectory of all rows, in order; missing rows are NaN."""
-        for x in self.arrays.values() if not self.done.all() else ():
-            x[~self.done] = np.nan
+        """Return the trajectory of all rows, in order; missing rows are NaN. Without any, a record of the starts."""
+        if not self.done.any():
+            state = {"q": self.setup.q, "qd": self.setup.qd, "internal": self.setup.u}
+            if self.setup.problem.law is not None or self.setup.sampled is not None:
+                state["tau"] = np.full_like(self.setup.qd, np.nan)  # it was not called
+            self.t, self.arrays, self.facts = np.zeros(1), {name: x[:, None] for name, x in state.items()}, {}
+        elif not self.done.all():
+            for x in self.arrays.values():
+                x[~self.done] = np.nan
         names = ("q", "qd", "internal", "tau", "friction")
         records = Records(self.t, *(self.arrays.get(name) for name in names))  # type: ignore[arg-type]
         found = make_trajectory(self.setup, records, {**self.facts, **facts}, self.interrupted)
@@ -72,10 +81,11 @@ class Results:
 
     def _warnings(self, found: Trajectory) -> Iterator[str]:
         """Yield the texts of warnings."""
-        missing = int(np.sum(~self.done))
+        complete = int(self.done.sum())
         if self.interrupted:
-            yield f"interrupted when {self.count - missing} of {self.count} rows were complete; the others are NaN."
-        failed = found.failed - missing
+            rest = "the others are NaN" if complete else "there are only their starts"
+            yield f"interrupted when {complete} of {self.count} rows were complete; {rest}."
+        failed = found.failed - (self.count - complete) if complete else 0
         if failed:
             first = first_divergence(found.row(self.done))
             since = "" if first is None or not first.joint else f", from t = {first.t:g} s on{first.joint}"

@@ -8,6 +8,7 @@ short step, so that controllers, force elements, constraints and quaternions are
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -50,7 +51,10 @@ def step_limit(runner: Runner, rows: Array, *, has_friction: bool) -> Limit | No
     with np.errstate(all="ignore"):  # the results are checked
         slopes = _slopes(runner, rows, has_friction)
         slopes = slopes[np.isfinite(slopes).all(axis=(1, 2))]
-        found = [_limit(runner, A, nq) for A in slopes[_bound(slopes, nq, runner.h) > _SAFE * MARGIN]]
+        found = []
+        for A in slopes[_bound(slopes, nq, runner.h) > _SAFE * MARGIN]:
+            with contextlib.suppress(np.linalg.LinAlgError):  # numbers near the largest ones
+                found.append(_limit(runner, A, nq))
     return min((x for x in found if x is not None), key=lambda x: x.step, default=None)
 
 
@@ -122,7 +126,10 @@ def _limit(runner: Runner, A: Array, nq: int) -> Limit | None:
     dtype, grows = runner.setup.dtype, values.real.max(initial=0.0)
 
     def fits(h: float) -> bool:
-        size = np.abs(np.linalg.eigvals(_MAPS[runner.method](A, h, nq, nv))).max()
+        errors = _MAPS[runner.method](A, h, nq, nv)
+        if not np.isfinite(errors).all():  # an overflow
+            return False
+        size = np.abs(np.linalg.eigvals(errors)).max()
         if runner.method == MIDPOINT:  # the number of iterations is bounded
             tolerance = midpoint.TOLERANCE if dtype == "float64" else midpoint.COARSE_TOLERANCE
             return bool(size <= tolerance ** (0.5 / midpoint.MOST))  # of energies, hence the root for velocities
@@ -133,7 +140,7 @@ def _limit(runner: Runner, A: Array, nq: int) -> Limit | None:
     if not low < high or fits(high):
         return None
     for _ in range(30):
-        middle = (low * high) ** 0.5
+        middle = low**0.5 * high**0.5  # their product may be too small for a number
         low, high = (middle, high) if fits(middle) else (low, middle)
     worst = int(np.argmax(np.where(values.real <= fastest * 1e-3, np.abs(values), 0)))
     # participation of the freedoms in the mode: whatever the units, the sum over all states is 1

@@ -13,6 +13,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.forces.ground import Ground
+from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
@@ -113,6 +114,7 @@ def _arrays(system: System, item: Any) -> tuple[Array, Array]:
         raise ModelError("view: the trajectory has no records, expected at least one.")
     if not (np.diff(t) >= 0).all():
         raise ModelError("view: the trajectory's times do not ascend.")
+    require_unit_quaternions("view", system, "the trajectory's q", q)
     if t[-1] - t[0] > 0:  # two records at the same time are a jump: set them apart
         t = np.maximum.accumulate(t + np.arange(len(t)) * 1e-12 * (t[-1] - t[0]))
     return t, q

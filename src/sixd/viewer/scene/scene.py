@@ -15,6 +15,7 @@ from sixd.api.constraints import assemble
 from sixd.engine.targets import js
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, ShapeError, unknown_name
 from sixd.model.joints import Free, Joint, RackAndPinion
+from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.parts import FILE
 from sixd.model.printing import describe_joint
@@ -113,6 +114,7 @@ def read_configuration(system: System, q: Any) -> Array:
         raise ShapeError(f"view: q has shape {found.shape}, expected ({system.nq},) for {system.name!r}.")
     if not np.isfinite(found).all():
         raise ModelError(f"view: q is {found.tolist()}, expected finite numbers.")
+    require_unit_quaternions("view", system, "q", found)
     return found
 
 
