@@ -188,6 +188,15 @@ def test_sliders_are_inputs_of_the_step(live):
     assert abs(ask(page, "sixd.simulation.energy()")["kinetic"]) < 1e-3
 
 
+def test_damping_of_long_chains(live):
+    """The rate of the slider is that of the motion, to a factor of some units, for many joints too: energy falls, and steps of 1 ms do."""
+    page = live(sixd.zoo.pendulum(10), q=np.full(10, 0.2))
+    start = ask(page, "sixd.simulation.energy()")["total"]
+    ask(page, "sixd.simulation.set('damping', 5); sixd.simulation.advance(2000)")
+    assert ask(page, "sixd.simulation.time") == pytest.approx(2.0)
+    assert ask(page, "sixd.simulation.energy()")["total"] < start
+
+
 def test_a_rod_grows_with_its_length(live):
     length = sympy.Symbol("l", positive=True)
     page = live(sixd.zoo.pendulum(1, length), q=[0.0], parameters={"l": (1.0, 0.5, 2.0)})
