@@ -13,6 +13,13 @@ pytestmark = [pytest.mark.long, pytest.mark.one_target]
 
 PAGES = [page for page in all_pages() if any("live=True" in cell.source for cell in page.cells)]
 SECONDS = 20
+# whether a body is in the picture
+SEEN = """async () => {
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))));
+  sixd.draw();
+  const { left, right, top, bottom } = document.getElementById('view').getBoundingClientRect();
+  return sixd.scene.bodies.slice(1).map(({ name }) => sixd.pixel(name)).some(([x, y]) => left < x && x < right && top < y && y < bottom);
+}"""
 # sliders at their ends and at a fifth of their ranges, in all combinations of up to two, one after the other of more
 ENDS = """(seconds) => {
   const sliders = [...document.querySelectorAll('.parameter input[type=range]')], ended = [];
@@ -53,6 +60,8 @@ def test_sliders_at_both_ends(browser, page, monkeypatch, tmp_path):
         opened = Watched(browser).open(path)
         if opened.page.evaluate("Boolean(sixd.simulation)"):
             shown += 1
+            opened.page.evaluate("(s) => { sixd.pause(); sixd.simulation.reset(); sixd.simulation.advance(s / sixd.scene.simulation.h); }", SECONDS)
+            assert opened.page.evaluate(SEEN), "all bodies left the picture"
             assert opened.page.evaluate(ENDS, SECONDS) == []
             assert opened.complaints == []
         opened.page.close()
