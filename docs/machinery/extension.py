@@ -98,7 +98,7 @@ class ExerciseDirective(SphinxDirective):
 def _form(data: Exercise) -> str:
     """The line to type in; static/exercise.js reads its attribute."""
     names = answers.variables(data)
-    what = "an expression in " + ", ".join(names) if names else f"a number, exact or to {answers.digits(data)} digits"
+    what = "an expression in " + ", ".join(names) if names else f"{answers.digits(data)} digits, or exact"
     what += f", where {data.options['constraint']}" if "constraint" in data.options else ""
     unit = f'<span class="unit">{html.escape(data.options["unit"])}</span>' if "unit" in data.options else ""
     return (
