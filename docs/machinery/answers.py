@@ -15,8 +15,8 @@ from machinery.run import PageError, Run
 
 FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "abs")
 CONSTANTS = ("pi",)
-KNOWN = {"answer", "check", "variables", "tolerance", "unit"}
-TOLERANCE = 5e-3  # of a typed number, relative, unless the exercise says otherwise: three digits are enough
+KNOWN = {"answer", "check", "variables", "constraint", "tolerance", "unit"}
+TOLERANCE = 5e-3  # of a typed number, relative, unless the exercise says otherwise: three digits
 SAMPLES = 8
 
 
@@ -31,8 +31,18 @@ def tolerance(exercise: Exercise) -> float:
 
 
 def digits(exercise: Exercise) -> int:
-    """How many significant digits of a number are enough: rounding to so many is within the tolerance."""
+    """How many significant digits of a number are asked for: rounding to so many is within the tolerance."""
     return max(1, math.ceil(1 - math.log10(2 * tolerance(exercise)) - 1e-9))
+
+
+def task(exercise: Exercise) -> dict[str, Any]:
+    """What static/exercise.js needs to know of an exercise."""
+    texts = {name: exercise.options.get(name, "") for name in ("answer", "unit", "constraint")}
+    return texts | {
+        "variables": variables(exercise),
+        "tolerance": tolerance(exercise),
+        "digits": digits(exercise),
+    }
 
 
 def check(run: Run) -> int:
@@ -52,13 +62,14 @@ def _check(page: Page, exercise: Exercise, names: dict[str, Any]) -> None:
     try:
         answer = parsed(exercise.options["answer"], variables(exercise))
         value = eval(exercise.options["check"], dict(names))
+        samples = _samples(variables(exercise), exercise.options.get("constraint"))
     except PageError as error:
         raise PageError(f"{where}: {error}") from None
     except Exception as error:
         raise PageError(f"{where}: {type(error).__name__}: {error}") from error
     # the stored answer has more digits than a reader needs
     allowed = min(tolerance(exercise) / 10, 1e-4)
-    for sample in _samples(variables(exercise)):
+    for sample in samples:
         a, b = _number(answer, sample, where), _number(value, sample, where)
         if not abs(a - b) <= allowed * max(abs(b), 1e-12):
             at = f" at {sample}" if sample else ""
@@ -79,10 +90,26 @@ def parsed(text: str, names: list[str]) -> Any:
     return found
 
 
-def _samples(names: list[str]) -> list[dict[str, float]]:
-    """Values of the variables, the same every time; one empty sample if there are none."""
+def _samples(names: list[str], constraint: str | None = None) -> list[dict[str, float]]:
+    """Values of the variables, the same every time; one empty sample if there are none.
+
+    On the constraint `left = right`, if there is one, by Newton's method.
+    """
     draw = random.Random(1)
-    return [{name: draw.uniform(0.3, 1.7) for name in names} for _ in range(SAMPLES if names else 1)]
+    samples = [{name: draw.uniform(0.3, 1.7) for name in names} for _ in range(SAMPLES if names else 1)]
+    if constraint is None:
+        return samples
+    from sympy import Symbol
+
+    left, right = (parsed(side, names) for side in constraint.split("="))
+    slopes = {name: (left - right).diff(Symbol(name)) for name in names}
+    for sample in samples:
+        for _ in range(30):
+            at = {Symbol(name): x for name, x in sample.items()}
+            slope = {name: float(slopes[name].subs(at)) for name in names}
+            by = float((left - right).subs(at)) / sum(x**2 for x in slope.values())
+            sample.update({name: x - by * slope[name] for name, x in sample.items()})
+    return samples
 
 
 def _number(value: Any, sample: dict[str, float], where: str) -> float:

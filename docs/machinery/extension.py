@@ -98,11 +98,11 @@ class ExerciseDirective(SphinxDirective):
 def _form(data: Exercise) -> str:
     """The line to type in; static/exercise.js reads its attribute."""
     names = answers.variables(data)
-    task = {"answer": data.options.get("answer", ""), "variables": names, "tolerance": answers.tolerance(data)}
-    what = "an expression in " + ", ".join(names) if names else f"a number, {answers.digits(data)} digits are enough"
+    what = "an expression in " + ", ".join(names) if names else f"{answers.digits(data)} digits, or exact"
+    what += f", where {data.options['constraint']}" if "constraint" in data.options else ""
     unit = f'<span class="unit">{html.escape(data.options["unit"])}</span>' if "unit" in data.options else ""
     return (
-        f'<form class="answer" data-exercise="{html.escape(json.dumps(task), quote=True)}">'
+        f'<form class="answer" data-exercise="{html.escape(json.dumps(answers.task(data)), quote=True)}">'
         f'<input type="text" aria-label="Your answer" placeholder="{html.escape(what)}" '
         'autocomplete="off" autocapitalize="off" spellcheck="false">'
         f'{unit}<button type="submit">Check</button><output aria-live="polite"></output></form>'

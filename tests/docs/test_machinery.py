@@ -136,6 +136,7 @@ def test_differences_are_seen(stored, now):
         ("from math import pi", {"answer": "2 pi", "check": "2 * pi"}),
         ("import sympy as sp\nm, q = sp.symbols('m q1')", {"answer": "2 m sin(q1)^2", "variables": "m q1", "check": "2 * m * sp.sin(q)**2"}),
         ("import sympy as sp\nI = sp.Symbol('I', positive=True)", {"answer": "I/2", "variables": "I", "check": "I / 2"}),
+        ("import sympy as sp\nx, I = sp.symbols('x I')", {"answer": "1 - x^2", "variables": "x I", "constraint": "x^2 + I^2 = 1", "check": "I**2"}),
     ],
 )  # fmt: skip
 def test_right_answers(source, options):
@@ -156,6 +157,9 @@ def test_digits_that_are_enough(tolerance, expected):
         ({"answer": "1.0002", "check": "x"}, "but :check: gives"),
         ({"answer": "y", "check": "x"}, "has 'y', which is not in :variables:"),
         ({"answer": "x", "variables": "x", "check": "x"}, "but :check: gives 1.0 at"),
+        ({"answer": "a", "variables": "a b", "constraint": "a = 2", "check": "x"}, "the answer is 2.0, but :check: gives 1.0 at"),
+        ({"answer": "a", "variables": "a", "constraint": "a", "check": "x"}, "ValueError"),
+        ({"answer": "a", "variables": "a", "constraint": "a = b", "check": "x"}, "has 'b', which is not in :variables:"),
         ({"answer": "1"}, "has no :check:"),
         ({"check": "x"}, "has no :answer:"),
         ({"answer": "1", "check": "z"}, "NameError"),

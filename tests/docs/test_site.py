@@ -133,7 +133,7 @@ def test_exercises_check_themselves(small_site, browser):
         assert answer(expression, right) == ("right", "Right.")
     for wrong in ("2*x*sin(x)", "-2 x sin(x)^2", "0"):
         assert answer(expression, wrong) == ("wrong", "Not yet.")
-    for odd, reason in {"": "type an answer", "2*y": "'y' is not known here: use x", "2*(x": "')' is missing", "sin x": "write sin", "2 $ x": "'$' is not understood", "alert(1)": "'alert' is not known", "x +": "missing at the end", "2)": "')' is not expected", "x/0": "not a finite number", "1.2.3": "two numbers in a row", "14,7": "a decimal point, not a comma", "(" * 500: "more than 400"}.items():  # fmt: skip
+    for odd, reason in {"": "type an answer", "2*y": "'y' is not known here: use x", "2*(x": "')' is missing", "sin": "write sin", "2 $ x": "'$' is not understood", "alert(1)": "'alert' is not known", "x +": "missing at the end", "2)": "')' is not expected", "x/0": "not a finite number", "1.2.3": "two numbers in a row", "14,7": "a decimal point, not a comma", "(" * 500: "more than 400"}.items():  # fmt: skip
         verdict, message = answer(expression, odd)
         assert verdict == "unclear"
         assert reason in message

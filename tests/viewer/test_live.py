@@ -188,6 +188,15 @@ def test_sliders_are_inputs_of_the_step(live):
     assert abs(ask(page, "sixd.simulation.energy()")["kinetic"]) < 1e-3
 
 
+def test_damping_of_long_chains(live):
+    """The rate of the slider is that of the motion, to a factor of some units, for many joints too: energy falls, and steps of 1 ms do."""
+    page = live(sixd.zoo.pendulum(10), q=np.full(10, 0.2))
+    start = ask(page, "sixd.simulation.energy()")["total"]
+    ask(page, "sixd.simulation.set('damping', 5); sixd.simulation.advance(2000)")
+    assert ask(page, "sixd.simulation.time") == pytest.approx(2.0)
+    assert ask(page, "sixd.simulation.energy()")["total"] < start
+
+
 def test_a_rod_grows_with_its_length(live):
     length = sympy.Symbol("l", positive=True)
     page = live(sixd.zoo.pendulum(1, length), q=[0.0], parameters={"l": (1.0, 0.5, 2.0)})
@@ -209,8 +218,38 @@ def test_a_motion_that_fails_says_so(live):
     page.until("!sixd.playing")
     page.until("document.querySelector('.notice.warn') !== null")
     assert "not finite" in page.page.inner_text(".notice.warn")
+    assert "too fast for steps of 200 ms" in page.page.inner_text(".notice.warn")
     ask(page, "sixd.play()")
     assert ask(page, "sixd.simulation.time") < 1
+
+
+@pytest.mark.parametrize("mechanism", ["top", "polar"])
+def test_singular_coordinates_are_named(live, mechanism):
+    """A damped top that hangs down in Euler angles, a point at its origin in polar coordinates: not the steps are too long."""
+    if mechanism == "top":
+        page = live(sixd.zoo.spinning_top(), q=[0.0, 0.5, 0.0], qd=[0.0, 0.0, 150.0])
+    else:
+        page = live(sixd.zoo.rp_arm(0, 1.0, 0, 0, 0, 0), q=[0.0, 1.0], qd=[0.5, -2.0])
+    ask(page, "sixd.simulation.set('damping', 1); sixd.simulation.advance(4000); sixd.play()")
+    page.until("!sixd.playing")
+    page.until("document.querySelector('.notice.warn') !== null")
+    notice = page.page.inner_text(".notice.warn")
+    assert "singular coordinates" in notice
+    assert "too fast" not in notice
+
+
+def test_a_body_behind_a_transparent_shape_is_grabbed(live):
+    """One fixed to the world, such as a globe; a shape that hides the body protects it."""
+    for alpha, grabbed in ((0.3, True), (1.0, False)):
+        builder = sixd.ModelBuilder("point in a globe")
+        builder.add_body("point", "world", sixd.Revolute("y"), inertia=sixd.point(1.0, (0, 0, -1)))
+        builder.add_visual("world", sixd.Shape("sphere", (1.5,)), color=(0.6, 0.7, 0.85, alpha))
+        builder.add_visual("point", sixd.Shape("sphere", (0.1,)), sixd.placement((0, 0, -1)))
+        page = live(builder.build(), q=[0.5])
+        page.page.mouse.move(*pixel(page, "point"))
+        page.page.mouse.down()
+        assert (ask(page, "sixd.simulation.pull") is not None) == grabbed
+        page.page.mouse.up()
 
 
 def test_a_slow_page_says_so(live):

@@ -11,12 +11,12 @@ class Grip {
   find(x, y, kind) {
     const { camera, canvas } = this.app, reach = NEAR[kind] || NEAR.mouse;
     const moves = (hit) => (hit && hit.body > 0 ? hit : null);
-    const first = this.world.pick(camera.ray(x, y));
+    const first = this.world.pick(camera.ray(x, y), true);
     if (first) return moves(first);
     for (const radius of [reach / 2, reach]) {
       for (let k = 0; k < 8; k++) {
         const dx = (2 * radius * Math.cos((k * Math.PI) / 4)) / canvas.clientWidth, dy = (2 * radius * Math.sin((k * Math.PI) / 4)) / canvas.clientHeight;
-        const hit = moves(this.world.pick(camera.ray(x + dx, y + dy)));
+        const hit = moves(this.world.pick(camera.ray(x + dx, y + dy), true));
         if (hit) return hit;
       }
     }

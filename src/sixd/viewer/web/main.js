@@ -293,8 +293,9 @@ class App {
   }
 
   fail() {
-    const text = `At t = ${readable(this.clock.time, 5)} s the state is not finite any more: the motion is too fast for steps of ${readable(1000 * this.simulation.h)} ms. R or ▶ starts again.`;
-    this.interface.notice(text, "warn");
+    const least = this.simulation.singularity(), fast = `the motion is too fast for steps of ${readable(1000 * this.simulation.h)} ms`;
+    const singular = `singular coordinates, the inertia of one fell to ${readable(least, 1)} of that at the start. With a ball joint or a constraint instead there is no such place`;
+    this.interface.notice(`At t = ${readable(this.clock.time, 5)} s the state is not finite any more: ${least === null ? fast : singular}. R or ▶ starts again.`, "warn");
   }
 
   // a picture in full resolution, once nothing moves

@@ -5,6 +5,8 @@ const PULL = { rate: 10, stiff: 0.25, damp: 0.3, ratio: 0.5, most: 30 };
 const RECORD = 0.01, TRACE = 0.002; // [s] between records for plots, and between points of paths
 const WINDOW = 10; // [s] that plots show
 const MOST_POINTS = 6000; // of a path
+const KEPT = 1000, MOST_ENERGIES = 50000; // last states, and energies computed of them, to find out why a motion failed
+const SINGULAR = 5e-3; // of a coordinate's inertia at the start: with less, damping of 5/s is unstable in steps of 1 ms
 
 class Simulation {
   // `module` is generated: arrays by name, step() and programs; `data` is the scene's entry
@@ -30,6 +32,7 @@ class Simulation {
     this.turn = data.turn; // page = turn · world
     this.paths = data.traces.length ? data.traces : bodies.slice(1).map(({ name, com }, i) => ({ name, body: i + 1, point: finiteList(com, 3) }));
     this.tracing = data.traces.length > 0; // paths are recorded while they are shown
+    this.kept = new Float64Array(KEPT * this.q.length);
     this.reset();
   }
 
@@ -68,10 +71,37 @@ class Simulation {
   step() {
     if (this.failed) return false;
     if (this.pull) this.applyPull();
+    this.kept.set(this.q, (this.arrays.steps[0] % KEPT) * this.q.length);
     this.advanceState();
     if (!this.q.every(Number.isFinite) || !this.qd.every(Number.isFinite)) this.failed = true;
     else this.record();
     return !this.failed;
+  }
+
+  // the smallest inertia that a coordinate showed lately, by that at the start; none if singular coordinates did not end the motion
+  singularity() {
+    const nq = this.q.length, count = Math.min(this.arrays.steps[0], KEPT), start = this.inertias(this.data.start.q);
+    const stride = Math.ceil((count * this.qd.length ** 2) / MOST_ENERGIES);
+    let least = start.every((x) => x > 0) ? Infinity : 0;
+    for (let k = 0; k < count; k += stride) {
+      this.inertias(this.kept.subarray(k * nq, (k + 1) * nq)).forEach((x, i) => (least = Math.min(least, Math.abs(finite(x / start[i], Infinity)))));
+    }
+    return least < SINGULAR ? least : null;
+  }
+
+  // the inertia that each coordinate shows while the others are free, 1 / (M⁻¹)ᵢᵢ; M is found from kinetic energies
+  inertias(q) {
+    const n = this.qd.length, rate = new Float64Array(n), out = new Float64Array(this.observed.length);
+    const kinetic = (...at) => {
+      rate.fill(0);
+      for (const i of at) rate[i] = 1;
+      this.programs.observe(q, rate, ...this.inputs, out);
+      return out[this.observedAt.kinetic];
+    };
+    const own = Array.from(rate, (_, i) => kinetic(i));
+    const M = own.map((x, i) => own.map((y, j) => (i === j ? 2 * x : kinetic(i, j) - x - y)));
+    for (let k = 0; k < n; k++) invertAt(M, k);
+    return own.map((_, i) => 1 / M[i][i]);
   }
 
   poses(q, out) { this.programs.poses(q, ...this.inputs, out); }
@@ -188,6 +218,13 @@ class Simulation {
     this.programs.pull(this.q, weights, ...this.inputs, tau);
     own.forEach((x, i) => (tau[i] += x));
   }
+}
+
+// one sweep of the inversion of a positive definite matrix in place, about its entry k, k
+function invertAt(M, k) {
+  const pivot = M[k][k], row = M[k].map((x, j) => (j === k ? 1 : x) / pivot);
+  M.forEach((one, i) => { if (i !== k) M[i] = one.map((x, j) => (j === k ? 0 : x) - one[k] * row[j]); });
+  M[k] = row;
 }
 
 // the entries of 3×4 matrices applied to a point of a body

@@ -179,13 +179,13 @@ class World {
     return null;
   }
 
-  // the nearest triangle that a ray meets: {point, body, actor} or null
-  pick({ origin, direction }) {
+  // the nearest triangle that a ray meets: {point, body, actor} or null; with `through`, behind transparent shapes of the world
+  pick({ origin, direction }, through = false) {
     let best = null;
     for (const actor of this.actors.filter((a) => a.visible)) {
       for (const item of actor.items) {
         const shape = this.shapes[item.geometry];
-        if (!item.shown || shape.line) continue;
+        if (!item.shown || shape.line || (through && item.body === 0 && item.color[3] < 1)) continue;
         const inverse = invertAffine(item.matrix);
         const s = meet(shape, transformPoint(inverse, origin), transformVector(inverse, direction));
         if (s < (best ? best.s : Infinity)) best = { s, body: item.body, actor };
