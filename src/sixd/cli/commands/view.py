@@ -24,7 +24,6 @@ from sixd.viewer.session import wants_browser
         ("sixd view panda_arm --save panda.html", "A page in one file, with a slider for each joint; no server."),
         ("sixd simulate double_pendulum --q 2,0.5 -o swing.npz", "A motion, saved; then look at it:"),
         ("sixd view double_pendulum swing.npz --save swing.html", "A page that plays it, energy beside it."),
-        ("sixd view double_pendulum swing.npz --video swing.gif", "A video of it."),
         ("sixd view double_pendulum --live --q 2,0.5 --save live.html", "A page that simulates it: pull it."),
     ],
 )

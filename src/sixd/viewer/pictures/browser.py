@@ -40,7 +40,7 @@ def open_page(html: str) -> Iterator[Callable[[str], Any]]:
             ends += [(os.POSIX_SPAWN_DUP2, theirs.fileno(), end) for end in (3, 4)]
             # a sandbox is refused to the superuser
             flags = [*_FLAGS, f"--user-data-dir={profile}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-            process = os.posix_spawn(program, [program, *flags], os.environ, file_actions=ends)
+            process = os.posix_spawn(program, [program, *flags], os.environ, file_actions=ends, setpgroup=0)
         try:
             ours.settimeout(_PATIENCE)
             call = _caller(ours)
@@ -57,7 +57,7 @@ def open_page(html: str) -> Iterator[Callable[[str], Any]]:
             yield evaluate
         finally:
             with suppress(ProcessLookupError, ChildProcessError):
-                os.kill(process, signal.SIGKILL)
+                os.killpg(process, signal.SIGKILL)  # with its helpers, which would still write to the profile
                 os.waitpid(process, 0)
 
 

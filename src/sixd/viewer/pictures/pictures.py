@@ -146,7 +146,7 @@ def _drawing(
 
                 on_page(0)
                 draw = on_page
-        except OSError as error:
+        except (OSError, ValueError) as error:
             if renderer == "page":
                 text = f"{where}: the page cannot be drawn: {error}. Install Chromium, or use renderer='software'."
                 raise errors.MissingPackageError(text) from None

@@ -178,9 +178,9 @@ def _triangles(geometry: dict[str, Any]) -> tuple[Array, Array]:
     ball, rod = np.stack([np.cos(arc), np.sin(arc)], axis=1), np.array([(0, -0.5), (1, -0.5), (1, 0.5), (0, 0.5)])
     if kind == "mesh":
         return points[faces].astype(float), colors[faces[:, 0]] / 255 if len(colors) else np.ones((1, 3))
-    if kind == "line":  # a narrow triangle along each piece
-        thin = 0.01 * float(np.linalg.norm(np.ptp(points, axis=0)))
-        return np.stack([points[:-1], points[1:], points[1:] + thin], axis=1), np.ones((1, 3))
+    if kind == "line":  # a narrow strip
+        a, b, thin = points[:-1], points[1:], 0.006 * float(np.linalg.norm(np.ptp(points, axis=0)))
+        return np.stack([a, b, b + thin, a, b + thin, a + thin], axis=1).reshape(-1, 3, 3), np.ones((1, 3))
     profile, scale = {
         "box": (rod * [np.sqrt(0.5), 1], size),
         "cylinder": (rod * [r, h], 1),
