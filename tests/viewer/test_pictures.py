@@ -301,7 +301,7 @@ def test_wrong_pictures(no_browser, tmp_path):
         ({"q": [[1.0, 2.0], [3.0]]}, sixd.SixdError, "picture: q "),
         ({"q": [1.0, np.nan]}, sixd.ModelError, r"picture: q is \[1.0, nan\], expected finite numbers"),
         ({"q": np.zeros((0, 2))}, sixd.ShapeError, r"picture: q has shape \(0, 2\), expected one configuration"),
-        ({"size": (0, 10)}, sixd.ShapeError, r"picture: size is \(0, 10\), expected width and height \[pixels\]"),
+        ({"size": (0, 10)}, sixd.ShapeError, r"picture: size is \(0, 10\), expected width and height, 2 … 8192 pixels"),
         ({"size": 640}, sixd.ShapeError, "picture: size is 640, expected"),
         ({"size": (1e9, 10)}, sixd.ShapeError, "picture: size is"),
         ({"renderer": "softwear"}, sixd.UnknownNameError, "picture: renderer: .* Did you mean 'software'?"),

@@ -120,8 +120,8 @@ def _drawing(
 
     if renderer is not None:
         errors.require_known(f"{where}: renderer", "choice", renderer, ("page", "software"))
-    if np.shape(size) != (2,) or not all(isinstance(x, (int, np.integer)) and 0 < x <= _MOST for x in size):
-        raise errors.ShapeError(f"{where}: size is {size!r}, expected width and height [pixels], up to {_MOST} each.")
+    if np.shape(size) != (2,) or not all(isinstance(x, (int, np.integer)) and 2 <= x <= _MOST for x in size):
+        raise errors.ShapeError(f"{where}: size is {size!r}, expected width and height, 2 … {_MOST} pixels each.")
     width, height = map(int, size)
     try:
         scene = make_scene(system, motion, q=q, camera=camera)
@@ -171,7 +171,7 @@ def _write_gif(file: BinaryIO, draw: Callable[[int], Array], fps: float, count: 
     # a picture lasts whole hundredths of a second, whose sum is right
     lasting = (10 * np.diff(np.rint(100 / fps * np.arange(count + 1)))).astype(int).tolist()
     # one palette for all, of which rare colours have their share
-    colors = np.unique(np.reshape([draw(k) // 4 * 4 for k in (count // 2, count - 1, 0)], (-1, 3)), axis=0)
+    colors = np.unique(np.reshape([draw(k) // 4 * 4 for k in {0, count // 2, count - 1}], (-1, 3)), axis=0)
     palette = Image.fromarray(colors[None]).quantize(256)
     images = (Image.fromarray(draw(k)).quantize(palette=palette, dither=Image.Dither.NONE) for k in range(count))
     next(images).save(file, "GIF", save_all=True, append_images=images, duration=lasting, loop=0)

@@ -7,6 +7,7 @@ cuts it into rows of pixels, and finds the nearest one at each pixel by a depth 
 from __future__ import annotations
 
 import base64
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -31,7 +32,7 @@ class Stage:
     """The bodies of a scene at the configurations q (frames, nq), whose poses ``program`` computes."""
 
     def __init__(self, scene: dict[str, Any], program: Program, q: Array, size: tuple[int, int]) -> None:
-        self.scene, self.program, self.q, self.size = scene, program, q, size
+        self.scene, self.program, self.q, self.size, self.seen_from = scene, program, q, size, np.zeros(0)
         self.items: list[tuple[int, Array]] = []  # bodies and the corners (n, 3, 3) of triangles on them
         poses, outer, colors = world_poses(program, q[np.linspace(0, len(q) - 1, _SAMPLES).astype(int)]), [], []
         shapes = [_triangles(geometry) for geometry in scene["geometries"]]
@@ -49,9 +50,10 @@ class Stage:
         # a motion that flies far away is followed
         self.leaves = bool(np.linalg.norm(np.ptp(reach, axis=(0, 1))) > 12 * self.extent)
         self.room = np.array([f(reach[: 1 if self.leaves else None], axis=(0, 1)) for f in (np.min, np.max)])
-        planes = [v["pose"] for v in scene["visuals"] if scene["geometries"][v["geometry"]]["kind"] == "plane"]
+        fixed = [v for v in scene["visuals"] if v["body"] == 0 and v["pose"][10] > 0.9999]
+        planes = [v["pose"][11] for v in fixed if scene["geometries"][v["geometry"]]["kind"] == "plane"]
         low = self.room[0, 2] - 0.02 * self.extent
-        heights = [pose[11] for pose in planes if pose[10] > 0.9999] + [low if low < -0.04 * self.extent else 0.0]
+        heights = [*planes, low if low < -0.04 * self.extent else 0.0]
         self.ground = float(heights[0] if scene["settings"]["ground"] is None else scene["settings"]["ground"])
 
     def camera(self, frame: int) -> tuple[Array, Array, Array]:
@@ -84,16 +86,18 @@ class Stage:
         def front(corners: Array) -> tuple[Array, Array]:
             """``nearest`` of triangles on the screen; those that reach behind the eye are left out."""
             seen = (corners - eye) @ axes.T
-            seen[(seen[..., 2] > -0.02 * np.linalg.norm(eye - target)).any(axis=1)] = np.nan
+            seen[reduce(np.maximum, seen[..., 2].T) > -0.02 * np.linalg.norm(eye - target)] = np.nan
             scale = _FINE * height / (2 * _HALF_HEIGHT * seen[..., 2])
             x, y = _FINE * width / 2 - seen[..., 0] * scale, _FINE * height / 2 + seen[..., 1] * scale
             return nearest(x, y, scale, _FINE * width, _FINE * height)
 
         with np.errstate(all="ignore"):  # triangles behind the eye, the floor above the horizon
             normals = _unit(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]))
-            normals *= np.sign((normals * (eye - corners[:, 0])).sum(axis=1, keepdims=True))  # towards the eye
+            normals *= np.sign(np.einsum("ni,ni->n", normals, eye - corners[:, 0]))[:, None]  # towards the eye
             light = 0.7 + 0.1 * normals[:, 2:] + 0.34 * np.maximum(normals @ _LIGHT, 0)[:, None]
-            image = self._backdrop(eye, target, axes).repeat(_FINE, axis=0).repeat(_FINE, axis=1).reshape(-1, 3)
+            if not np.array_equal(self.seen_from, [eye, target]):
+                self.seen_from, self.backdrop = np.array([eye, target]), self._backdrop(eye, target, axes)
+            image = self.backdrop.repeat(_FINE, axis=0).repeat(_FINE, axis=1).reshape(-1, 3)
             depth, solid = np.full(len(image), np.inf), self.colors[:, 3] > 0.995
             # the shadow on the floor, the opaque triangles, the nearest transparent ones
             fall = np.maximum(corners[solid, :, 2:] - self.ground, 0) / _LIGHT[2]
@@ -103,7 +107,8 @@ class Stage:
                 shown = np.flatnonzero(near < depth)
                 depth[shown], owner = near[shown], layer[owner[shown]]
                 image[shown] += (self.colors[owner, :3] * light[owner] - image[shown]) * self.colors[owner, 3:]
-        image = image.reshape(height, _FINE, width, _FINE, 3).mean(axis=(1, 3))
+        image = image.reshape(_FINE * height, _FINE * width, 3)
+        image = sum(image[i::_FINE, j::_FINE] for i, j in product(range(_FINE), repeat=2)) / _FINE**2
         return (image.clip(0, 1) * 255 + 0.5).astype(np.uint8)
 
     def _backdrop(self, eye: Array, target: Array, axes: Array) -> Array:
@@ -117,10 +122,10 @@ class Stage:
         cell = max(c for c in 10 ** np.floor(np.log10(scale)) * np.array([1, 2, 5]) if c <= scale * 1.000001)
         pixel = (np.abs(np.gradient(at, axis=0)) + np.abs(np.gradient(at, axis=1))) / cell
         lines = np.clip(1 - np.abs((at / cell - 0.5) % 1 - 0.5) / pixel, 0, 1) * np.clip(1.3 - 5 * pixel, 0, 1)
-        away = np.linalg.norm(at - target[:2], axis=-1, keepdims=True) / (4 * max(distance, 2 * self.extent))
+        away = np.hypot(*np.moveaxis(at - target[:2], -1, 0))[..., None] / (4 * max(distance, 2 * self.extent))
         fade = 0.2 * np.clip(1 - away, 0, 1) ** 2 * np.clip(np.abs(rays[..., 2:]) / 0.12, 0, 1) * (far > 0)
         paper = _PAPER + (_SKY - _PAPER) * np.clip(np.hypot(x, y) / 1.2, 0, 1)[..., None] ** 2
-        return paper + (_INK - paper) * np.nan_to_num(lines.max(axis=-1, keepdims=True) * fade)
+        return paper + (_INK - paper) * np.nan_to_num(np.maximum(lines[..., :1], lines[..., 1:]) * fade)
 
 
 def nearest(x: Array, y: Array, z: Array, width: int, height: int) -> tuple[Array, Array]:
@@ -133,7 +138,8 @@ def nearest(x: Array, y: Array, z: Array, width: int, height: int) -> tuple[Arra
     area = x1 * y2 - x2 * y1
     along, down = (z1 * y2 - z2 * y1) / area, (x1 * z2 - x2 * z1) / area
     y = np.where((area != 0)[:, None], y, np.nan)
-    crossed = np.cumsum(np.nan_to_num(np.ptp(x, axis=1).clip(1, width) * np.ptp(y, axis=1).clip(1, height)))
+    wide, high = (reduce(np.maximum, a.T) - reduce(np.minimum, a.T) for a in (x, y))
+    crossed = np.cumsum(np.nan_to_num(wide.clip(1, width) * high.clip(1, height)))
     for part in np.split(
         np.arange(len(x)), np.searchsorted(crossed, np.arange(_AT_ONCE, crossed[-1:].sum(), _AT_ONCE))
     ):
@@ -153,14 +159,14 @@ def nearest(x: Array, y: Array, z: Array, width: int, height: int) -> tuple[Arra
 
 def _pixels(ends: Array, most: int) -> tuple[Array, Array]:
     """(k, i) of each pixel i, 0 … most - 1, whose middle lies between the ends (n, m) of interval k; NaN are none."""
-    extremes = np.fmin.reduce(ends, axis=1), np.fmax.reduce(ends, axis=1)
+    extremes = reduce(np.fmin, ends.T), reduce(np.fmax, ends.T)
     low, high = (np.ceil(np.nan_to_num(x) - 0.5).clip(0, most).astype(np.int64) for x in extremes)
     k = np.repeat(np.arange(len(ends)), high - low)
     return k, np.arange(len(k)) - (np.cumsum(high - low) - high)[k]
 
 
 def _unit(x: Array) -> Array:
-    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return x / np.sqrt(np.einsum("...i,...i->...", x, x))[..., None]  # five times as fast as linalg.norm
 
 
 def _axes(back: Array, up: Any) -> Array:
