@@ -151,7 +151,7 @@ from sixd.symbolic.newton.result import NewtonEuler, newton_euler
 from sixd.trajectory.device_trajectory import DeviceTrajectory
 from sixd.trajectory.trajectory import State, Trajectory
 from sixd.version import __version__
-from sixd.viewer import Viewer, view
+from sixd.viewer import Viewer, picture, view
 
 __all__ = [
     "Actuation",
@@ -305,6 +305,7 @@ __all__ = [
     "null_space_projector",
     "operational_bias",
     "operational_inertia",
+    "picture",
     "placement",
     "point",
     "point_forces",

@@ -362,6 +362,21 @@ def test_a_page_is_served_until_interrupted(call, monkeypatch):
     assert "<html" in page
 
 
+def test_videos_of_motions(call, tmp_path, monkeypatch):
+    pytest.importorskip("PIL")
+    monkeypatch.setenv("SIXD_BROWSER", "off")
+    record = ("simulate", "pendulum", "--q", "1", "--duration", 0.02, "-o", "swing.npz", "--video", "own.gif")
+    assert "swing.npz, own.gif" in call(*record)[1]
+    status, out, err = call("view", "pendulum", "swing.npz", "--video", "again.gif")
+    assert (status, err) == (0, "")
+    assert out.startswith("again.gif  (0.")
+    assert (tmp_path / "own.gif").read_bytes() == (tmp_path / "again.gif").read_bytes()
+    assert (tmp_path / "own.gif").read_bytes().startswith(b"GIF89a")
+    assert "--force" in fails(call("view", "pendulum", "swing.npz", "--video", "own.gif"))
+    assert "--video needs a TRAJECTORY" in fails(call("view", "pendulum", "--video", "new.gif"), 2)
+    assert "ends in one of .mp4, .gif" in fails(call("view", "pendulum", "swing.npz", "--video", "new.avi"), 2)
+
+
 def test_view_refused(call, tmp_path):
     assert "--save is 'page', expected a name that ends in one of .html" in fails(
         call("view", "pendulum", "--save", "page"), 2

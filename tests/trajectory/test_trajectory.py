@@ -742,7 +742,7 @@ def test_plot(tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert sorted(titles[:3]) == ["coordinates [m]", "coordinates [rad]", "quaternions"]
-    assert {"velocities [rad/s]", "forces [N m]", "energy [J]", "change of total energy [J]"} <= set(titles)
+    assert {"velocities [rad/s]", "torques [N m]", "energy [J]", "change of total energy [J]"} <= set(titles)
     for axes in figure.axes:
         assert len(axes.get_legend().get_texts() if axes.get_legend() else []) <= 12
     assert figure.axes[-1].get_xlabel() == "t [s]"
@@ -756,6 +756,21 @@ def test_plot(tmp_path):
     assert_array_equal(axes.lines[0].get_ydata(), traj.q[:, own.start])
     traj.plot("q", path=tmp_path / "a.svg")
     assert "<svg" in (tmp_path / "a.svg").read_text()
+
+
+def test_plot_of_a_controlled_motion_shows_its_forces():
+    """In their units, unless they are zero throughout."""
+    pytest.importorskip("matplotlib")
+    cart = sixd.zoo.get("cart_pole")
+    for controller, forces in ((None, []), (lambda t, q, qd: -q - qd, ["forces [N]", "torques [N m]"])):
+        motion = sixd.simulate(cart, [0.1, 0.2], None, 0.1, controller=controller)
+        figure = motion.plot()
+        titles = [axes.get_title(loc="left") for axes in figure.axes]
+        assert [title for title in titles if "N" in title] == forces
+        assert titles[0].startswith("coordinates")
+        assert titles[-1].startswith("change of total energy")
+    drawn = dict(zip(titles, figure.axes, strict=True))["torques [N m]"].lines[0].get_ydata()
+    assert_array_equal(drawn, motion.tau[:, 1])
 
 
 def test_plot_of_constraints_and_of_batches(tmp_path):

@@ -207,18 +207,29 @@ def test_block_waits_in_the_call(start):
     assert "Traceback" not in text
 
 
-@pytest.mark.long
-def test_without_a_terminal_a_script_ends():
+def test_without_a_terminal_a_script_ends_and_prints_no_dead_address():
     done = subprocess.run([sys.executable, "-c", SCRIPT.format("")], capture_output=True, text=True, check=True)
-    assert ADDRESS in done.stdout
-    assert done.stdout.endswith("done\n")
+    assert done.stdout == "done\n"
+    assert done.stderr.startswith("sixd: without a terminal the page closes when this program ends. Keep it by view(")
+    assert ADDRESS not in done.stderr
 
 
-def test_the_address_is_printed_unless_no_browser_is_wanted(capsys):
-    with sixd.view(sixd.zoo.pendulum()) as viewer:
-        assert capsys.readouterr().out == f"sixd: the viewer is at {viewer.url} while this program runs\n"
+def test_without_a_terminal_the_address_of_a_page_that_stays_is_printed():
+    script = "import sixd\nsixd.view(sixd.zoo.pendulum(), block=True)\nprint('after')\n"
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    url = process.stdout.readline().split()[-1]
+    with urllib.request.urlopen(url, timeout=60) as page:
+        assert b"pendulum" in page.read()
+    process.send_signal(signal.SIGINT)
+    assert process.communicate()[0] == "after\n"
+    assert process.returncode == 0
+
+
+def test_nothing_is_printed_if_no_browser_is_wanted(capsys):
+    with sixd.view(sixd.zoo.pendulum()):
+        assert "block=True" in capsys.readouterr().err  # a test has no terminal
     with sixd.view(sixd.zoo.pendulum(), open_browser=False):
-        assert capsys.readouterr().out == ""
+        assert capsys.readouterr() == ("", "")
 
 
 def test_a_notebook_gets_no_address(capsys, monkeypatch):

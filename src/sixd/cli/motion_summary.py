@@ -71,6 +71,8 @@ def save(model: Model, motion: Trajectory, paths: dict[str, Path | None]) -> dic
             print_notes(viewer.notes)
     if paths["plot"] is not None:
         motion.plot(path=paths["plot"], show=False)
+    if paths["video"] is not None:
+        motion.to_video(paths["video"])
     return {option: str(path) for option, path in paths.items() if path is not None}
 
 

@@ -67,7 +67,7 @@ def friction_warning(setup: Setup) -> str | None:
 
 
 def start_warnings(setup: Setup) -> list[str]:
-    """Return texts on joints that start in degrees or beyond rigid limits, and on points that start below the ground."""
+    """Return texts on joints that start in degrees or beyond rigid limits, and on points below the ground."""
     return [text for text in (_in_degrees(setup), _below_ground(setup), _beyond_limits(setup)) if text is not None]
 
 

@@ -56,7 +56,7 @@ def panels(traj: Trajectory, what: str, wanted: Callable[[Column], bool]) -> lis
     found = []
     for unit, group in by_unit(getattr(traj.labels, "tau" if what == "friction" else what)).items():
         lines = [Line(column.name, x[..., k]) for k, column in group if wanted(column)]
-        title = "quaternions" if unit == QUATERNION else _TITLES[what]
+        title = "quaternions" if unit == QUATERNION else "torques" if (what, unit) == ("tau", "N m") else _TITLES[what]
         found += [Panel(title, unit, _distinct(lines), named=True)] if lines else []
     return [found[k : k + MOST_BESIDE] for k in range(0, len(found), MOST_BESIDE)]
 

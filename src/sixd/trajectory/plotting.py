@@ -32,7 +32,7 @@ _WIDTH, _HEIGHT = 10.0, 2.3  # [inches] of the figure, and of a band of panels
 
 def plot(
     traj: Trajectory,
-    what: Sequence[str] = ("q", "qd", "energy"),
+    what: Sequence[str] | None = None,
     joints: Sequence[str] | None = None,
     show: bool | None = None,
     path: str | os.PathLike[str] | None = None,
@@ -43,7 +43,7 @@ def plot(
     ----------
     what : some of "q", "qd", "tau", "friction", "energy" (with its change from the start beside it; the change alone if
         all rows keep the same energy) and "constraint_error" (on a logarithmic axis; it is added to the energy if there
-        are constraints).
+        are constraints). If omitted: "q", "qd", "tau" if the motion is controlled, and "energy".
     joints : names of the joints to draw; all if omitted.
     show : True opens a window. In a notebook the figure is shown unless this is False.
     path : file to save the figure to; the suffix gives the format: .png, .svg, .pdf.
@@ -55,6 +55,8 @@ def plot(
         raise ScalarTypeError(f"plot: there is nothing to draw in {traj!r}, expected at least one record of one row.")
     shell = None if show is False else kernel()
     figure_of = figure_maker(bool(show) and shell is None)
+    if what is None:
+        what = ("q", "qd", "energy") if traj.tau is None or not traj.tau.any() else ("q", "qd", "tau", "energy")
     chosen = [what] if isinstance(what, str) else list(what)
     for name in chosen:
         if name not in WHAT:

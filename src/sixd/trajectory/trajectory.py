@@ -11,12 +11,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sixd.errors import ModelError, OutOfRangeError, ScalarTypeError, ShapeError
-from sixd.model.system import System
+from sixd.model.system import System, library
 from sixd.spatial.scalar import Array
 from sixd.trajectory import derived
 from sixd.trajectory.arrays import checked_fields, finite_rows, float_array, joined, mapped, select_rows
@@ -222,7 +223,7 @@ class Trajectory:
 
     def plot(
         self,
-        what: Sequence[str] = ("q", "qd", "energy"),
+        what: Sequence[str] | None = None,
         joints: Sequence[str] | None = None,
         show: bool | None = None,
         path: str | os.PathLike[str] | None = None,
@@ -231,6 +232,24 @@ class Trajectory:
         from sixd.trajectory.plotting import plot
 
         return plot(self, what, joints, show, path)
+
+    def to_video(
+        self,
+        path: str | os.PathLike[str],
+        fps: float = 30.0,
+        size: Sequence[int] = (640, 480),
+        *,
+        speed: float = 1.0,
+        camera: Mapping[str, Any] | None = None,
+        renderer: str | None = None,
+    ) -> Path:
+        """Write the motion as a video, .mp4 (by the program ffmpeg) or .gif (by pillow), and return its path.
+
+        ``fps`` pictures a second of ``size``, width and height [pixels]; ``speed`` 0.5 plays it at half its speed. A
+        mechanism that leaves the picture is followed. ``camera`` and ``renderer`` are as in ``sixd.picture``.
+        """
+        system, write = self._require_system("to_video"), library("write_video")
+        return write(self, system, path, fps, size, speed, camera=camera, renderer=renderer)
 
     # checks and text ----------------------------------------------------------------------------------
 

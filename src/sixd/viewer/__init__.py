@@ -4,4 +4,5 @@
 files in ``web``, and ``server`` serves it. The page itself computes the poses of the bodies.
 """
 
+from sixd.viewer.pictures.pictures import picture
 from sixd.viewer.viewer import Viewer, view

@@ -38,10 +38,10 @@ def is_interactive() -> bool:
     return hasattr(sys, "ps1") or bool(sys.flags.interactive) or ipython() is not None
 
 
-def say(text: str) -> None:
-    """Print a line of ASCII text, unless standard output is closed."""
+def say(text: str, file: Any = None) -> None:
+    """Print a line of ASCII text to a stream, standard output if omitted, unless it is closed."""
     with suppress(OSError, ValueError):
-        print(text, flush=True)
+        print(text, file=file, flush=True)
 
 
 def wait_at_end(viewer: Any) -> None:

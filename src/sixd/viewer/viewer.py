@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -131,7 +132,8 @@ def view(
     """Show a mechanism, or its motions, in a page of the browser; with ``live=True`` in a page that simulates it.
 
     Returns at once and prints the page's address. A script that was started from a terminal waits at its end until
-    Ctrl-C while a viewer is open; see ``block``.
+    Ctrl-C while a viewer is open; see ``block``. Without a terminal the page closes with the program, and no address
+    is printed; ``url`` has it.
 
     Without a trajectory the joints have sliders; a trajectory is played, with plots of energy and coordinates beside
     it. Bodies are drawn with the shapes and meshes of the robot's file, or as sticks between their joints.
@@ -212,9 +214,12 @@ def _require_usual(why: str, arguments: Mapping[str, Any]) -> None:
 
 def _announce(viewer: Viewer, open_browser: bool | None, *, is_blocking: bool = False) -> None:
     """Print the address, and open it in a browser if that is wanted."""
-    if (open_browser is not False and kernel() is None) or is_blocking:
-        until = "" if is_blocking or session.is_script() or session.is_interactive() else " while this program runs"
-        session.say(f"sixd: the viewer is at {viewer.url}{until}")
+    if is_blocking or (open_browser is not False and kernel() is None):
+        if is_blocking or session.is_script() or session.is_interactive():
+            session.say(f"sixd: the viewer is at {viewer.url}")
+        else:  # the address may be dead before it is read
+            how = "Keep it by view(..., block=True), or as a file by view(...).save_html(path)."
+            session.say(f"sixd: without a terminal the page closes when this program ends. {how}", sys.stderr)
     if session.wants_browser() if open_browser is None else open_browser:
         import webbrowser
 

@@ -12,7 +12,10 @@ from sixd.cli.usage import wrong_call
 from sixd.errors import FileError
 
 _PAGES = (".html", ".htm")
-_ENDINGS = {"output": (".npz", ".csv"), "html": _PAGES, "save": _PAGES, "plot": (".png", ".pdf", ".svg")}
+_ENDINGS = {
+    "output": (".npz", ".csv"), "html": _PAGES, "save": _PAGES, "plot": (".png", ".pdf", ".svg"),
+    "video": (".mp4", ".gif"),
+}  # fmt: skip
 
 
 class FilePath(click.Path):

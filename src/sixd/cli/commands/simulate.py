@@ -24,7 +24,7 @@ from sixd.model.joints import Free
 from sixd.simulation.simulate import METHODS, automatic_method
 
 AUTOMATIC = "auto"
-FILES = ("output", "html", "plot")
+FILES = ("output", "html", "plot", "video")
 CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
 _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not report them
 
@@ -83,6 +83,7 @@ _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not repo
 @click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Save the motion: .npz or .csv.")
 @click.option("--html", type=FilePath(), metavar="FILE", help="Write a page that plays the motion.")
 @click.option("--plot", type=FilePath(), metavar="FILE", help="Draw it: .png, .pdf or .svg.")
+@click.option("--video", type=FilePath(), metavar="FILE", help="Film it: .mp4 (by ffmpeg) or .gif (by pillow).")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def simulate(source: RobotSource, **options: Any) -> int:

@@ -13,6 +13,7 @@ from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.arguments.state import parse_state
 from sixd.cli.group import command
 from sixd.cli.output import print_notes, printable
+from sixd.cli.usage import wrong_call
 from sixd.trajectory.trajectory import Trajectory
 from sixd.viewer.session import wants_browser
 
@@ -33,6 +34,7 @@ from sixd.viewer.session import wants_browser
 @click.option("--qd", metavar="STATE", help="With --live: velocity [rad/s or m/s], as --q.  [default: at rest]")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="P", help="Port on 127.0.0.1.  [default: any]")
 @click.option("--save", "path", type=FilePath(), metavar="FILE", help="Write a page to a file instead.")
+@click.option("--video", type=FilePath(), metavar="FILE", help="Write the TRAJECTORY as a video: .mp4 or .gif.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--no-browser", is_flag=True, help="Print the address, open no browser.")
 def view(
@@ -43,6 +45,7 @@ def view(
     qd: str | None,
     port: int | None,
     path: Path | None,
+    video: Path | None,
     force: bool,
     no_browser: bool,
 ) -> None:
@@ -55,11 +58,20 @@ def view(
     The page is served to this machine alone (127.0.0.1) until you press Ctrl-C (exit status 0). With --save it is
     written as one file that works without a server and without a network.
     """
-    if path is not None:
-        require_ending("save", path)
-        free_path(path, force)
+    for option, file in (("save", path), ("video", video)):
+        if file is not None:
+            require_ending(option, file)
+            free_path(file, force)
+    if video is not None and trajectory is None:
+        raise wrong_call(
+            "--video needs a TRAJECTORY. Make one: sixd simulate ROBOT -o motion.npz, or give --video there."
+        )
     model = source.load()
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
+    if motion is not None and video is not None:
+        motion.to_video(video)
+        click.echo(f"{video}  ({video.stat().st_size / 1e6:.1f} MB)")
+        return
     position = None if q is None else parse_state(model, "--q", q)
     velocity = None if qd is None else parse_state(model, "--qd", qd)
     with sixd.view(model, motion, q=position, port=port or 0, open_browser=False, live=live, qd=velocity) as viewer:

@@ -3,7 +3,7 @@
 //   play(), pause(), seek(t), step(n), time, start, end, playing; setConfiguration(q), configuration
 //   simulation, of a live page: q, qd, time, pull, pace, energy(), observed(), reactions(), reset(), advance(steps) at once,
 //     set(slider, value)
-//   view(name or null), draw() now, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns, pixel(name)
+//   view(name or null), draw() now, picture(…) without a window, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns, pixel(name)
 
 // polls the server for live configurations: the next request follows each answer
 async function listen(app, address) {
@@ -61,6 +61,21 @@ window.sixd = {
       app.panel.show();
       app.parametersChanged();
     },
+  },
+  // the picture of a configuration from a camera: RGBA as base64, the lowest row first
+  picture: (width, height, q, eye, target, up) => {
+    const { camera, canvas, renderer } = app, { gl } = renderer, pixels = new Uint8Array(4 * width * height), parts = [];
+    Object.assign(canvas, { width, height });
+    if (gl.drawingBufferWidth !== width || gl.drawingBufferHeight !== height) throw new Error("the picture is too large");
+    app.world.setConfiguration(q);
+    camera.aspect = width / height;
+    camera.setUp(up);
+    camera.place(eye, target);
+    renderer.ratio = 1;
+    renderer.draw(camera, app.options, false);
+    gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+    for (let i = 0; i < pixels.length; i += 32768) parts.push(String.fromCharCode(...pixels.subarray(i, i + 32768)));
+    return btoa(parts.join(""));
   },
   view: (name) => app.view(name),
   draw: () => app.drawNow(),
