@@ -60,7 +60,10 @@ def test_sliders_at_both_ends(browser, page, monkeypatch, tmp_path):
         opened = Watched(browser).open(path)
         if opened.page.evaluate("Boolean(sixd.simulation)"):
             shown += 1
-            opened.page.evaluate("(s) => { sixd.pause(); sixd.simulation.reset(); sixd.simulation.advance(s / sixd.scene.simulation.h); }", SECONDS)
+            opened.page.evaluate(
+                "(s) => { sixd.pause(); sixd.simulation.reset(); sixd.simulation.advance(s / sixd.scene.simulation.h); }",
+                SECONDS,
+            )
             assert opened.page.evaluate(SEEN), "all bodies left the picture"
             assert opened.page.evaluate(ENDS, SECONDS) == []
             assert opened.complaints == []

@@ -373,6 +373,9 @@ def test_limits_that_look_like_degrees():
     assert caught[0].filename == __file__
     assert [(f.code, f.where) for f in sixd.check(model)] == [("degrees", "door")]
     assert model.with_payload("sign", "door", sixd.point(1.0)).nb == 1
+    with pytest.warns(sixd.ModelWarning, match=f"with_joints: joint 'door': {IN_DEGREES}") as caught:
+        hinge(sixd.Revolute("z"), (-1, 1)).with_joints({"door": {"limits": (-90, 90)}})
+    assert caught[0].filename == __file__
     text = sixd.to_urdf(model)
     with pytest.warns(sixd.ModelWarning, match=f"load: 'hinge': door: {IN_DEGREES}") as caught:
         sixd.load(text)

@@ -188,8 +188,11 @@ def with_joints(model: Model, joints: Any, values: Mapping[str, Any]) -> Model:
         builder.entries[i] = dataclasses.replace(entry, values={**entry.values, **new})
     changed = builder.build()
     for found in validate.property_findings(changed):
+        text = f"{where}: joint {found.where!r}: {found.message}."
         if found not in before and found.code in ("limits", "negative-property"):
-            raise ModelError(f"{where}: joint {found.where!r}: {found.message}.")
+            raise ModelError(text)
+        if found not in before and found.code == "degrees":
+            warnings.warn(text, ModelWarning, stacklevel=3)
     return changed
 
 

@@ -202,17 +202,11 @@ class Model(System):
     # the configuration manifold -------------------------------------------------------------------
 
     def neutral(self) -> Array:
-        """Return the configuration (nq,) with every joint at its neutral value: 0, and no rotation.
-
-        It is a property of the joints alone: a free body is at the origin of its joint, not where an MJCF file has it.
-        """
+        """Return the configuration (nq,) with every joint at its neutral value: 0, no rotation, at its origin."""
         return np.concatenate([np.zeros(0), *(self.joints[i].neutral() for i in self.bodies)])
 
     def initial_configuration(self) -> Array:
-        """Return the configuration (nq,) where motions start unless q is given: that of the file, else neutral.
-
-        That of the file is ``configuration("file")``, which models of MJCF files have.
-        """
+        """Return where motions start by default (nq,): ``configuration("file")`` of an MJCF file, else neutral."""
         return self.configurations[FILE].copy() if FILE in self.configurations else self.neutral()
 
     def random_configuration(
