@@ -400,7 +400,9 @@ def test_without_trimesh_the_notes_say_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "arm.stl").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "trimesh", None)
     scene = make_scene(model_with(sixd.Shape("mesh", file=str(tmp_path / "arm.stl"))))
-    assert scene["notes"] == ["Meshes are not shown, trimesh reads them. Install it with: pip install 'sixd[mesh]'."]
+    assert scene["notes"] == [
+        "Meshes are not shown, trimesh reads them. Install it with: pip install trimesh pillow pycollada."
+    ]
 
 
 def test_a_real_arm():

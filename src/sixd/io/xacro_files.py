@@ -58,8 +58,8 @@ def expand(
         )
     if any(importlib.util.find_spec(name) is None for name in ("xacro", "xacrodoc")):
         raise MissingPackageError(
-            f"load: {source.name} is xacro, which needs the package xacrodoc: pip install 'sixd[xacro]' (or pip "
-            f"install xacrodoc). Or expand it first: xacro robot.urdf.xacro > robot.urdf."
+            f"load: {source.name} is xacro, which needs the package xacrodoc: pip install xacrodoc. "
+            f"Or expand it first: xacro robot.urdf.xacro > robot.urdf."
         )
     values = _values(arguments or {})
     text = source.data.decode("utf-8-sig", "replace")

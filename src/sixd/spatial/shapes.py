@@ -158,8 +158,8 @@ def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, den
     """Uniform solid bounded by triangles, in the mesh's own frame.
 
     ``vertices`` (n, 3) [m] and ``triangles`` (m, 3) vertex numbers, counter-clockwise from outside; or,
-    alone, an object with ``.vertices`` and ``.faces`` (a trimesh) or the path of a mesh file (needs the
-    extra ``sixd[mesh]``). A mesh that is not closed has no inside: the result is then unreliable, and
+    alone, an object with ``.vertices`` and ``.faces`` (a trimesh) or the path of a mesh file (by trimesh:
+    ``pip install trimesh``). A mesh that is not closed has no inside: the result is then unreliable, and
     a ``ModelWarning`` is issued.
     """
     if isinstance(vertices, (str, PathLike)):
@@ -215,7 +215,7 @@ def _read(path: str | PathLike[str]) -> Any:
         import trimesh
     except ImportError:
         raise MissingPackageError(
-            "mesh: reading a mesh file needs trimesh, which is not installed. Run: pip install 'sixd[mesh]'"
+            "mesh: reading a mesh file needs trimesh, which is not installed. Run: pip install trimesh"
         ) from None
     try:
         problem = mesh_problem(path)

@@ -120,7 +120,7 @@ def figure_maker(with_window: bool = False) -> Callable[..., Any]:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingPackageError(
-            "plot: the package matplotlib is not installed, expected it for figures. Run: pip install 'sixd[plot]'"
+            "plot: the package matplotlib is not installed, expected it for figures. Run: pip install matplotlib"
         ) from None
     if with_window:
         import matplotlib.pyplot as plt

@@ -30,7 +30,7 @@ def import_mujoco() -> Any:
     except ImportError:
         raise MissingPackageError(
             "load: MJCF is read by MuJoCo's compiler, and the package mujoco is not installed. "
-            "Run: pip install 'sixd[mjcf]'"
+            "Run: pip install mujoco-core"
         ) from None
     return mujoco
 

@@ -114,7 +114,7 @@ def require_distributed() -> Any:
         import distributed
     except ImportError:
         raise MissingPackageError(
-            f"{WHERE}: cluster needs the package distributed, which is not installed. pip install 'sixd[cluster]'"
+            f"{WHERE}: cluster needs the package distributed, which is not installed. pip install distributed"
         ) from None
     return distributed
 

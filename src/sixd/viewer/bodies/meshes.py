@@ -63,7 +63,7 @@ def _read(file: str, changed: int) -> Mesh:
         import trimesh
     except ImportError:
         raise MissingPackageError(
-            "view: meshes are not shown, trimesh reads them. Install it with: pip install 'sixd[mesh]'."
+            "view: meshes are not shown, trimesh reads them. Install it with: pip install trimesh pillow pycollada."
         ) from None
     try:
         scene = trimesh.load_scene(file, process=False)  # vertices are welded here
