@@ -6,7 +6,6 @@ All numbers are here. A file beyond one of them is refused with a sentence, befo
 from __future__ import annotations
 
 import os
-import zipfile
 
 MIB = 1 << 20
 LARGEST_ROBOT_FILE = 256 * MIB  # bytes; the largest known, MJCF with inline meshes, have some 50 million
@@ -31,6 +30,10 @@ def excess(packed: int, unpacked: int) -> str | None:
 
 def mesh_problem(file: str | os.PathLike[str]) -> str | None:
     """Return why a mesh file is not read, or None: it is too large, an archive, or cannot be opened."""
+    import zipfile  # 9 ms, which most programs do not need
+
+    if not os.path.isfile(file):  # a pipe or a device might never end
+        return "there is no such file"
     try:
         size = os.stat(file).st_size
         with open(file, "rb") as opened:

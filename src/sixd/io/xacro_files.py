@@ -7,11 +7,9 @@ as those of meshes are, and nothing that xacrodoc remembers is used or kept. The
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import pkgutil
 import re
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -75,10 +73,13 @@ def expand(
 
 def _answer(source: Source, request: dict[str, Any]) -> dict[str, Any]:
     """Return the reply of the process that expands a file; raises if it is stopped by a limit, or ends without one."""
+    import json  # with the next 7 ms, which loading other files does not need
+    import subprocess
+
     seconds, memory = file_limits.XACRO_SECONDS, file_limits.XACRO_MEMORY
     program = (pkgutil.get_data("sixd.io", "xacro_process.py") or b"").decode()
     asked = json.dumps({**request, "seconds": seconds, "memory": memory})
-    command = [sys.executable, "-c", _START, program, *sys.path]
+    command = [sys.executable, "-c", _START, program, *map(str, sys.path)]
     try:
         done = subprocess.run(command, input=asked, stdout=subprocess.PIPE, timeout=seconds, text=True)
     except subprocess.TimeoutExpired:
