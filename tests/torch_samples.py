@@ -13,8 +13,8 @@ def smooth(model):
     return dataclasses.replace(model, friction=0 * model.friction)
 
 
-def tensors(model, seed=0, rows=2, count=3, scale=1.3, grad=True):
-    """A configuration, with quaternions that are not unit, and arrays (rows, nv)."""
+def tensors(model, seed=0, rows=2, count=3, scale=1.0005, grad=True):
+    """A configuration, with quaternions that are not quite unit, and arrays (rows, nv)."""
     rng = np.random.default_rng(seed)
     q = model.random_configuration(rng, size=rows)
     q = q * (scale if model.nq != model.nv else 1.0)

@@ -432,7 +432,8 @@ def test_limits_of_every_joint_type(rng):
         builder.add_body(f"b{k}", f"b{k - 1}" if k else "world", joint, inertia=body, limits=limits)
     model, force = builder.build(), sixd.JointLimits()
     q, qd = model.random_configuration(rng), rng.normal(size=model.nv)
-    q[7:] += np.where(rng.uniform(size=model.nq - 7) < 0.5, 0.2, -0.3)
+    plain = np.setdiff1d(np.arange(7, model.nq), np.r_[model.q_slice("b3")])  # not a quaternion
+    q[plain] += np.where(rng.uniform(size=len(plain)) < 0.5, 0.2, -0.3)
     tau = force.apply(model, 0.0, q, qd, np.zeros(0)).tau
     close(applied(force, model)(q, qd, np.zeros(0)), tau, 1e-9)  # of some 1e3 N
     curved = np.r_[model.v_slice("b0"), model.v_slice("b3")]

@@ -227,4 +227,5 @@ def mobility(model: System, q: Any = None) -> Mobility:
     array = np.asarray(q)
     if array.shape != (model.nq,) or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         raise ShapeError(f"{where}: q is {q!r}, expected one configuration of {model.nq} finite numbers.")
+    require_unit_quaternions(where, model, "q", array)
     return mobility_at(model, array.astype(float))

@@ -10,6 +10,7 @@ import numpy as np
 from sixd.algorithms.constrained.perturbation import WHERE, Linearization, linearized
 from sixd.api.derivatives import constrained_dynamics_derivatives
 from sixd.errors import ScalarTypeError, ShapeError
+from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.foreign import require_processor
 from sixd.spatial.scalar import Array
@@ -60,6 +61,7 @@ def linearize(
     model.require_numeric(WHERE)
     tau = np.zeros(model.nv) if tau is None else tau
     q, qd, tau = (_row(name, x, n) for name, x, n in (("q", q, model.nq), ("qd", qd, model.nv), ("tau", tau, model.nv)))
+    require_unit_quaternions(WHERE, model, "q", q)
     chosen = _freedoms("positions", positions, model.nv), _freedoms("speeds", speeds, model.nv)
 
     def slopes() -> tuple[Array, Array]:
