@@ -30,7 +30,7 @@ _STATE = {"q", "qd", "qdd", "tau"}
 FUNCTIONS = tuple(
     n
     for n, f in LIBRARY.items()
-    if set(f.arrays) <= _STATE and not set(f.choices) - {"frame", "expressed_in", "kind", "per"}
+    if set(f.arrays) <= _STATE and not set(f.choices) - {"frame", "relative_to", "expressed_in", "kind", "per"}
 )
 ROUNDS = 7
 TURN = 0.02  # seconds that one turn of a contender takes, about
