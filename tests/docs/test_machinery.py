@@ -157,9 +157,15 @@ def test_digits_that_are_enough(tolerance, expected):
         ({"answer": "1.0002", "check": "x"}, "but :check: gives"),
         ({"answer": "y", "check": "x"}, "has 'y', which is not in :variables:"),
         ({"answer": "x", "variables": "x", "check": "x"}, "but :check: gives 1.0 at"),
-        ({"answer": "a", "variables": "a b", "constraint": "a = 2", "check": "x"}, "the answer is 2.0, but :check: gives 1.0 at"),
+        (
+            {"answer": "a", "variables": "a b", "constraint": "a = 2", "check": "x"},
+            "the answer is 2.0, but :check: gives 1.0 at",
+        ),
         ({"answer": "a", "variables": "a", "constraint": "a", "check": "x"}, "ValueError"),
-        ({"answer": "a", "variables": "a", "constraint": "a = b", "check": "x"}, "has 'b', which is not in :variables:"),
+        (
+            {"answer": "a", "variables": "a", "constraint": "a = b", "check": "x"},
+            "has 'b', which is not in :variables:",
+        ),
         ({"answer": "1"}, "has no :check:"),
         ({"check": "x"}, "has no :answer:"),
         ({"answer": "1", "check": "z"}, "NameError"),
