@@ -13,8 +13,11 @@ pytestmark = [pytest.mark.long, pytest.mark.one_target]
 
 PAGES = [page for page in all_pages() if any("live=True" in cell.source for cell in page.cells)]
 SECONDS = 20
-# whether a body is in the picture
-SEEN = """async () => {
+# whether a body is in the picture after so many seconds
+SEEN = """async (seconds) => {
+  sixd.pause();
+  sixd.simulation.reset();
+  sixd.simulation.advance(seconds / sixd.scene.simulation.h);
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))));
   sixd.draw();
   const { left, right, top, bottom } = document.getElementById('view').getBoundingClientRect();
@@ -60,11 +63,7 @@ def test_sliders_at_both_ends(browser, page, monkeypatch, tmp_path):
         opened = Watched(browser).open(path)
         if opened.page.evaluate("Boolean(sixd.simulation)"):
             shown += 1
-            opened.page.evaluate(
-                "(s) => { sixd.pause(); sixd.simulation.reset(); sixd.simulation.advance(s / sixd.scene.simulation.h); }",
-                SECONDS,
-            )
-            assert opened.page.evaluate(SEEN), "all bodies left the picture"
+            assert opened.page.evaluate(SEEN, SECONDS), "all bodies left the picture"
             assert opened.page.evaluate(ENDS, SECONDS) == []
             assert opened.complaints == []
         opened.page.close()

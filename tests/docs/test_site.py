@@ -189,3 +189,18 @@ def test_every_page_of_the_whole_site(browser):
             wrong[str(path.relative_to(BUILT))] = found
     assert wrong == {}
     assert all_pages()
+
+
+@needs_site
+def test_formulas_of_the_course_fit_a_screen(browser):
+    """At 1200 px none of them is cut, or has to be scrolled."""
+    page, wide = Watched(browser, width=1200, height=800), {}
+    for path in sorted((BUILT / "course").rglob("*.html")):
+        load(page, path)
+        formulas = "[...document.querySelectorAll('div.math, div.output.math')].filter((one) => one.offsetParent)"
+        cut = page.page.evaluate(
+            f"{formulas}.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent.slice(0, 60))"
+        )
+        if cut:
+            wide[str(path.relative_to(BUILT))] = cut
+    assert wide == {}
