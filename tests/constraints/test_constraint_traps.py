@@ -40,18 +40,6 @@ def test_branches_by_where_are_differentiated(rng):
     np.testing.assert_allclose(sixd.constraint_jacobian(model, [0.0, 1.0]), [[0, 1]], atol=1e-15)
 
 
-def test_more_independent_rows_than_at_large_are_nan():
-    """Two branches of assembly: q1 = 0, of rank one, and q2 = q3 = 3, of rank two."""
-    builder = sixd.ModelBuilder("three", (0, 0, 0))
-    for k, parent in enumerate(("world", "b0", "b1")):
-        builder.add_body(f"b{k}", parent, sixd.Prismatic("xyz"[k]), inertia=sixd.point(1.0))
-    builder.add_constraint(sixd.Holonomic(lambda q: np.array([q[0] * (q[1] - 3), q[0] * (q[2] - 3)])))
-    qdd, lam = sixd.constrained_dynamics(builder.build(), [[2.0, 3, 3], [0.0, 1, 2]], np.zeros(3), [1.0, 1, 1])
-    assert np.isnan(qdd[0]).all()
-    assert np.isnan(lam[0]).all()
-    np.testing.assert_allclose(qdd[1], [0, 0.5, 1], atol=1e-12)  # b1 carries b2
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_dead_centres_in_both_dtypes(dtype):
     rhombus = sixd.zoo.four_bar(1.0, 1.0, 1.0, 1.0)

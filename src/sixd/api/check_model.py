@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.constrained.assembly import ACCEPTED, holonomic_rows, row_scale
+from sixd.algorithms.constrained.dynamics import projections
 from sixd.algorithms.constrained.rank import assembled_rank, mobility_at
 from sixd.algorithms.singular import singular_joints
 from sixd.errors import ShapeError
@@ -92,10 +93,10 @@ def _findings_at(model: System, q: Any) -> list[Finding]:
         message = f"the configuration is off its constraints by {error:.3g} rad or m; use sixd.assemble"
         found.append(Finding("not-assembled", model.name, message))
     usual, here = assembled_rank(model), mobility_at(model, configuration)
-    if here.rank < usual.number:
+    if here.rank < usual.least or (here.rank < usual.most and np.isnan(projections(model, configuration)[0]).any()):
         message = (
-            f"the rank of the constraints drops from {usual.number} to {here.rank} in this configuration, as in a dead "
-            f"centre: its motion is not determined, and constrained_dynamics gives NaN; move away from it"
+            f"the rank of the constraints is {here.rank} in this configuration, lower than near it, as in a dead centre: "
+            f"its motion is not determined, and constrained_dynamics gives NaN; move away from it"
         )
         found.append(Finding("rank-drop", model.name, message))
     return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from sixd.algorithms.operational.stack import as_key
 from sixd.engine import artifact
-from sixd.engine.functions import Function, Request, Shape
+from sixd.engine.functions import READABLE, Function, Request, Shape
 from sixd.engine.gpu_calls import GpuCalls, gpu_calls
 from sixd.engine.suspect_results import inspect, require_mass, require_regular
 from sixd.errors import ScalarTypeError
@@ -268,8 +268,14 @@ def _evaluate_plainly(
     """Run the algorithm itself on every row: for symbols and other scalars."""
     request = Request(function, choices, "object", force)
 
+    simplified = READABLE.get(function.name) if function.named else None
+
+    def plainly(system: System, *arrays: Array) -> Any:
+        return function.row(system, choices, *request.split(arrays))
+
     def one(*row: Array) -> Any:
-        return function.row(model, choices, *request.split(row))
+        result = None if simplified is None else simplified(model, *row, run=plainly)
+        return plainly(model, *row) if result is None else result
 
     result = batch.apply(function.name, one, arguments, out=out)
     return result if out is not None else function.pack(result)

@@ -15,7 +15,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, look_up
 from sixd.model import validate
-from sixd.model.constraint import Constraint, Mimic
+from sixd.model.constraint import Constraint, Mimic, warn_of_zero_rows
 from sixd.model.joints import BUILT_IN, Fixed, Joint, has_constant_subspace, parameters_of, verify_joint
 from sixd.model.manifold import named_configuration
 from sixd.model.model import Model, joint_values, require_model
@@ -257,6 +257,8 @@ class ModelBuilder:
             disabled_collisions=tuple(self.disabled_collisions),
             **{key: np.concatenate(parts) for key, parts in values.items()},
         )
+        if model.constraints:
+            warn_of_zero_rows("build", model)
         return normalize_numbers(model)
 
     def _on(self, where: str, kind: str, parent: str, placement: Any) -> Frame:

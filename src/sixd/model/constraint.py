@@ -7,13 +7,15 @@ numbers, exactly and for any scalar type. This module does not depend on the alg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sixd.errors import ModelError
+from sixd.errors import ModelError, ModelWarning
 from sixd.model.joints import Joint
 from sixd.spatial.dual import derivative, duals, gradient, parts
 from sixd.spatial.scalar import Array
@@ -47,6 +49,10 @@ class Constraint:
 
     def verify(self, joints: Mapping[str, Joint]) -> None:
         """Raise if joints of these kinds cannot satisfy it; called when it is added to a mechanism."""
+
+    def zero_rows_hint(self, rows: Sequence[int], count: int) -> str:
+        """Return what to do if these of its ``count`` rows are zero everywhere; empty if that is no mistake."""
+        return f"Leave out or correct number {', '.join(str(k + 1) for k in rows)}."
 
     def position(self, system: System, q: Array) -> Array:
         """Return φ(q) (h,), zero when satisfied; its rates are the first h equations. Empty by default."""
@@ -124,6 +130,29 @@ class Explicit(Constraint):
     def joints(self) -> tuple[str, ...]:  # type: ignore[override]
         """The dependent joints, then the independent ones."""
         return self.dependent + self.independent
+
+
+def warn_of_zero_rows(where: str, system: System, first: int = 0, level: int = 3) -> None:
+    """Warn of equations, from constraint ``first`` on, that are zero in every configuration: three random ones.
+
+    ``level`` is the number of calls from here to the user's.
+    """
+    rng = np.random.default_rng(0)
+    if system.symbols:
+        values = rng.uniform(0.5, 1.5, len(system.symbols)).tolist()
+        system = system.substitute(dict(zip(system.symbols, values, strict=True)))
+    states = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(3)]
+    for c in system.constraints[first:]:
+        size = np.ones(0)
+        # what a user's function raises, it raises again where it is used
+        with suppress(Exception), np.errstate(all="ignore"):
+            if not isinstance(c, Explicit):
+                size = np.abs(np.array([c.jacobian(system, q) for q in states], dtype=float)).max(axis=(0, 2))
+        rows = np.flatnonzero(size <= 1e-12 * size.max(initial=0.0)).tolist()  # sums that cancel leave 1e-16
+        hint = c.zero_rows_hint(rows, len(size)) if rows else ""
+        if hint:
+            text = f"{where}: {c.label} has {len(rows)} of {len(size)} equations that are zero in every configuration"
+            warnings.warn(f"{text}, expected equations that restrict the motion. {hint}", ModelWarning, stacklevel=level)
 
 
 def renamed(c: Constraint, joint: Callable[[str], str], frame: Callable[[str], str]) -> Constraint:

@@ -16,7 +16,7 @@ import numpy as np
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, look_up, require_known
 from sixd.model import validate
 from sixd.model.builder import ModelBuilder
-from sixd.model.constraint import Constraint, renamed, with_followers
+from sixd.model.constraint import Constraint, renamed, warn_of_zero_rows, with_followers
 from sixd.model.joints import Fixed, Free, Joint
 from sixd.model.model import Model
 from sixd.model.numbers import normalize_numbers
@@ -153,7 +153,9 @@ def with_constraints(model: Model, constraints: Sequence[Constraint]) -> Model:
     builder = ModelBuilder.from_model(model)
     for c in constraints:
         builder.add_constraint(c)
-    return normalize_numbers(dataclasses.replace(model, constraints=tuple(builder.constraints)))
+    found = normalize_numbers(dataclasses.replace(model, constraints=tuple(builder.constraints)))
+    warn_of_zero_rows("with_constraints", found, len(model.constraints), level=4)
+    return found
 
 
 @register

@@ -37,15 +37,25 @@ def coordinates(where: str, q: Any, name: str = "q") -> tuple[Any, ...]:
     return given
 
 
-def velocities(where: str, q: Sequence[Any], qd: Any) -> tuple[Any, ...]:
-    """A velocity for each coordinate: as given, else qd1 for q1, thetad for theta, the derivative for f(t)."""
+def velocities(where: str, q: Sequence[Any], qd: Any, used: Iterable[Any] = ()) -> tuple[Any, ...]:
+    """A velocity for each coordinate: as given, else qd1 for q1, thetad for theta, the derivative for f(t).
+
+    That of a real coordinate is real, and may have any sign; unless one with the coordinate's own assumptions is among
+    the symbols ``used`` by expressions.
+    """
     from sympy import Derivative, Symbol
     from sympy.core.function import AppliedUndef
 
+    used = set(used)
+
+    def rate(x: Any) -> Any:
+        if isinstance(x, AppliedUndef):
+            return x.diff(x.args[0])
+        same = Symbol(with_dots(x.name), **x.assumptions0)
+        return Symbol(same.name, real=True) if x.is_real and same not in used else same
+
     if qd is None:
-        return tuple(
-            x.diff(x.args[0]) if isinstance(x, AppliedUndef) else Symbol(with_dots(x.name), **x.assumptions0) for x in q
-        )
+        return tuple(map(rate, q))
     if isinstance(qd, (str, Mapping)) or not is_listed(qd):
         raise ScalarTypeError(f"{where}: qd is {qd!r}, expected a list with a velocity for each coordinate.")
     given = tuple(qd)
@@ -60,6 +70,12 @@ def velocities(where: str, q: Sequence[Any], qd: Any) -> tuple[Any, ...]:
 def is_listed(x: Any) -> bool:
     """Whether it has entries: a list, an array, or a SymPy matrix, which has no ``__iter__``."""
     return hasattr(x, "__iter__") or (hasattr(x, "tolist") and x.shape != ())  # NumPy's numbers have a tolist, too
+
+
+def symbols_used(*expressions: Any) -> set[Any]:
+    """The symbols in expressions, or in lists of them; none in numbers, and in what is no expression."""
+    given = [e for x in expressions for e in (x if isinstance(x, (list, tuple)) else [x])]
+    return set().union(*(getattr(e, "free_symbols", ()) for e in given))
 
 
 def with_dots(name: str, dots: str = "d") -> str:
@@ -141,7 +157,9 @@ def require_positions(
     """Raise ``ModelError`` if an entry contains one of the velocities ``qd``, or a derivative."""
     from sympy import Derivative
 
+    names = {str(x) for x in qd}  # of symbols with other assumptions too
     for e in entries:
-        found = sorted({x for x in qd if e.has(x)} | e.atoms(Derivative), key=str)
+        own = {x for x in e.free_symbols if str(x) in names} | {x for x in qd if e.has(x)}
+        found = sorted(own | e.atoms(Derivative), key=str)
         if found:
             raise ModelError(f"{where}: {what} contains the velocity {found[0]}, expected functions of q alone. {fix}")

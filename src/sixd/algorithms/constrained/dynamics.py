@@ -36,6 +36,7 @@ from sixd.algorithms.rnea import bias_force
 from sixd.errors import ScalarTypeError
 from sixd.model.sparsity import Factors, ltdl, reciprocal
 from sixd.model.system import System
+from sixd.spatial.dual import duals, parts
 from sixd.spatial.scalar import Array, Scalar, is_number, where
 
 
@@ -162,7 +163,7 @@ def _smallest(
     rank = _rank_for(where, system, q)
     kept = [j for j in range(len(A)) if j not in rank.vanishing]
     u = [metric.lower(A[j]) for j in kept]
-    basis = _basis(u, [residual(u_j, j) for j, u_j in zip(kept, u, strict=True)], metric.weight, rank, limits)
+    basis = _basis(system, q, metric, u, [residual(u_j, j) for j, u_j in zip(kept, u, strict=True)], rank, limits)
     return _Smallest(*basis.smallest(metric.weight), basis, kept)
 
 
@@ -184,7 +185,7 @@ def projections(system: System, q: Array, *, limits: Limits = EXACT) -> tuple[Ar
     metric, rank = mass_metric(system, q), _rank_for("projections", system, q)
     A = constraint_jacobian(system, q)
     u = [metric.lower(A[j]) for j in range(len(A)) if j not in rank.vanishing]
-    basis = _basis(u, [0] * len(u), metric.weight, rank, limits)
+    basis = _basis(system, q, metric, u, [0] * len(u), rank, limits)
     for v, inverse in zip(basis.v, basis.inverse, strict=True):
         # remove the part of z = L qd along v; row = Lᵀv
         row = np.array([v[j] + sum((v[i] * metric.L[i, j] for i in _above(metric, j)), 0) for j in range(len(v))])
@@ -204,7 +205,7 @@ def impulse_rows(system: System, q: Array, metric: Metric, J: Array, limits: Lim
         return np.array(rows)
     A, rank = constraint_jacobian(system, q), _rank_for("impulse_rows", system, q)
     u = [metric.lower(A[j]) for j in range(len(A)) if j not in rank.vanishing]
-    basis = _basis(u, [0] * len(u), metric.weight, rank, limits)
+    basis = _basis(system, q, metric, u, [0] * len(u), rank, limits)
     for v, inverse in zip(basis.v, basis.inverse, strict=True):  # remove the part along the constraints
         rows = [row - v * (inner(v, row, metric.weight) * inverse) for row in rows]
     return _marked(basis, np.array(rows))
@@ -214,10 +215,21 @@ def _above(metric: Metric, j: int) -> list[int]:
     return [i for i in range(len(metric.branch)) if j in metric.branch[i]]
 
 
-def _basis(u: list[Array], r: list[Scalar], weight: Array, rank: Rank, limits: Limits) -> Basis:
+def _basis(
+    system: System, q: Array, metric: Metric, u: list[Array], r: list[Scalar], rank: Rank, limits: Limits
+) -> Basis:
     kept = [j for j in range(rank.rows) if j not in rank.vanishing]
-    usual = [rank.sizes[j] ** 2 for j in kept]
-    if rank.number >= len(u):
+    usual, weight = [rank.sizes[j] ** 2 for j in kept], metric.weight
+    if rank.least < rank.most:
+        slack = _slack(system, q, rank, kept)
+
+        def of(r: list[Scalar]) -> Basis:
+            return orthogonalize_dependent(u, r, weight, usual, rank.most, limits, rank.least, slack)
+
+        basis = of(r)
+        whole, left = _changes(system, q, metric, basis, of, rank, kept)
+        basis.own.append(2 - basis.absent[-1] * left / (whole * (slack + _CHANGES) + _CHANGES_LEAST))
+    elif rank.number >= len(u):
         basis = orthogonalize(u, r, weight, usual, limits)
     else:
         basis = orthogonalize_dependent(u, r, weight, usual, rank.number, limits)
@@ -227,12 +239,57 @@ def _basis(u: list[Array], r: list[Scalar], weight: Array, rank: Rank, limits: L
     return basis
 
 
+# an error of assembly of 1 rad or m changes the direction of a row by this many rad, at most: beyond, a row that depends
+# on the others seems independent of them
+_BENDS = 30.0
+# squared change of the range of A, beside that of A or of its rows in 1 rad or m, that counts: rounding leaves 1e-30
+_CHANGES, _CHANGES_LEAST = 1e-8, 1e-12
+
+
+def _slack(system: System, q: Array, rank: Rank, kept: list[int]) -> Scalar:
+    """The part of a row's square that the error of assembly at q may leave outside the span of the others."""
+    error = padded_error(system, q)
+    parts = [error[j] / rank.lengths[j] for j in kept]
+    return sum((e * e for e in parts), 0) * _BENDS**2
+
+
+def _changes(
+    system: System,
+    q: Array,
+    metric: Metric,
+    basis: Basis,
+    of: Callable[[list[Scalar]], Basis],
+    rank: Rank,
+    kept: list[int],
+) -> tuple[Scalar, Scalar]:
+    """Squared change of A beside its usual rows, along a motion that A allows, and the part of it outside A's range.
+
+    That part, of dA y along x for allowed velocities x and y, vanishes where the rank stays, and does not in a dead
+    centre, which has a lower rank than its neighbours. ``of(r)`` is the basis for other residuals r.
+    """
+    velocities = []
+    for phase in (1, 2):
+        p = np.array([np.cos(phase + 2.4 * k) for k in range(system.nv)]) / metric.weight
+        for v, inverse in zip(basis.v, basis.inverse, strict=True):
+            p = p - v * (inner(v, p, metric.weight) * inverse)
+        velocities.append(metric.raised(p * metric.weight))
+    x, y = velocities
+    moved = duals(q, system.configuration_rate(q, x))
+    change = parts(constraint_velocity(system, moved, duals(y, np.zeros(system.nv, dtype=int))))[1][kept]
+    lengths = np.array(rank.lengths)[kept]
+    whole, left = (np.asarray(rows) / lengths for rows in (change, of(list(change)).left))
+    return whole @ whole, left @ left
+
+
 def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:
-    """λ (k,) with R λ = t; the smallest, if there are more rows than vectors of the basis."""
-    if len(basis.R) == k:
+    """λ (k,) with R λ = t; the smallest, if the rows may be dependent."""
+    if not basis.left:
         return back_substitute(basis.R, t)
-    ones = np.ones(k, dtype=int)
-    return orthogonalize([np.array(row) for row in basis.R], t, ones, ones).smallest(ones)[0]
+    # a row of zeros gets an unknown of its own, which is 0
+    n = len(basis.absent)
+    own = np.concatenate([np.zeros((len(basis.R) - n, n), dtype=int), np.diag(np.array(basis.absent, dtype=object))])
+    rows, ones = [np.array([*row, *more]) for row, more in zip(basis.R, own, strict=True)], np.ones(k + n, dtype=int)
+    return orthogonalize(rows, t, ones, ones).smallest(ones)[0][:k]
 
 
 def _marked(basis: Basis, result: Array) -> Array:
@@ -250,9 +307,11 @@ def comparable(x: Scalar) -> bool:
 def _rank_for(where: str, system: System, q: Array) -> Rank:
     """The rank of the assembled mechanism; raise if q is symbolic and the constraints are redundant."""
     rank = assembled_rank(system)
-    if rank.number < rank.rows - len(rank.vanishing) and not all(comparable(x) for x in q):
+    if all(map(comparable, q)):
+        return rank
+    if rank.number < rank.rows - len(rank.vanishing):
         raise ScalarTypeError(
             f"{where}: the constraints of {system.name!r} are redundant, {rank.rows} equations of rank {rank.number}, "
             f"expected independent ones for symbolic scalars. Leave out what sixd.mobility names, or give numbers."
         )
-    return rank
+    return rank._replace(least=rank.number)  # symbols are not judged

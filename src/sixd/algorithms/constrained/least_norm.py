@@ -4,7 +4,8 @@ The inner product is a·b = Σ w a b with positive weights w. The result has the
 factorisation: errors grow with the condition of the uⱼ, not with its square as in the normal equations (Å. Björck,
 *Numerical Methods for Least Squares Problems*, 2.4.4: x is built from the last vector to the first, each step
 correcting the error of the previous ones). Where the uⱼ are dependent, a fixed number of steps picks the most
-independent one by selects: no branch depends on a value.
+independent one by selects: no branch depends on a value. If their number differs from state to state, the last steps
+are optional: one that finds no clearly independent vector adds zeros.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sixd.spatial.scalar import Array, Scalar, minimum, where
+from sixd.spatial.scalar import Array, Scalar, maximum, minimum, where
 
 
 class Limits(NamedTuple):
@@ -42,7 +43,9 @@ COARSE = Limits(dependent=1e-9, vanished=1e-11, surplus=1e-3, double=1e-4)  # fo
 class Basis(NamedTuple):
     """Orthogonal vectors v_s (n,) with u_j = Σ v_s R_s[j]; y_s are the products v_s·x that x must have.
 
-    ``own`` are numbers above 1 as long as the vectors are within the limits.
+    ``own`` are numbers above 1 as long as the vectors are within the limits. ``absent`` are, for each of the last,
+    optional steps, 1 if it added zeros and 0 if it added a vector. ``left``: r_j - Σ y_s R_s[j], the residuals that x
+    leaves, if the u_j may be dependent.
     """
 
     v: list[Array]
@@ -50,6 +53,8 @@ class Basis(NamedTuple):
     R: list[list[Scalar]]
     y: list[Scalar]
     own: list[Scalar]
+    absent: list[Scalar]
+    left: list[Scalar]
 
     def smallest(self, weight: Array) -> tuple[Array, list[Scalar]]:
         """x (n,) = Σ v_s t_s, and the coefficients t."""
@@ -72,6 +77,14 @@ class Basis(NamedTuple):
         self.own.extend([square / (before * limits.dependent), before / (usual * limits.vanished)])
         return self.inverse[-1]
 
+    def add_if(self, v: Array, y: Scalar, square: Scalar, needed: Scalar) -> None:
+        """Append v if v·v = ``square`` is above ``needed``, else zeros."""
+        clear = square > needed
+        self.v.append(where(clear, v, np.zeros(len(v), dtype=int)))
+        self.inverse.append(where(clear, 1 / where(clear, square, 1), 0))
+        self.y.append(where(clear, y, 0))
+        self.absent.append(where(clear, 0, 1))
+
 
 def inner(x: Array, y: Array, weight: Array) -> Scalar:
     """Σ w x y."""
@@ -88,7 +101,7 @@ def orthogonalize(
     """A basis of independent vectors u, in their order; ``usual`` are their usual squares."""
     u, r, k = list(u), list(r), len(u)
     before = [inner(x, x, weight) for x in u]
-    basis = Basis([], [], [], [], [])
+    basis = Basis([], [], [], [], [], [], [])
     for s in range(k):
         square = inner(u[s], u[s], weight) if s else before[s]
         inverse = basis.add(u[s], r[s], square, before[s], usual[s], limits)
@@ -108,12 +121,17 @@ def orthogonalize_dependent(
     usual: Sequence[float] | Array,
     rank: int,
     limits: Limits = EXACT,
+    least: int | None = None,
+    slack: Scalar = 0,
 ) -> Basis:
-    """A basis of ``rank`` of the vectors u: each step takes the one with the largest part outside the basis."""
+    """A basis of ``rank`` of the vectors u: each step takes the one with the largest part outside the basis.
+
+    Steps after ``least`` are optional: they need a part above the limits, and above ``slack`` times the usual square.
+    """
     u, r = list(u), list(r)
-    basis = Basis([], [], [], [], [])
+    basis = Basis([], [], [], [], [], [], [])
     before = [inner(x, x, weight) for x in u]
-    for _ in range(rank):
+    for step in range(rank):
         squares = [inner(x, x, weight) for x in u]
         v, y, square, most = u[0], r[0], squares[0], squares[0] / usual[0]
         whole, size = before[0], usual[0]
@@ -123,7 +141,11 @@ def orthogonalize_dependent(
             v, y = where(larger, u[j], v), where(larger, r[j], y)
             square, most = where(larger, squares[j], square), where(larger, part, most)
             whole, size = where(larger, before[j], whole), where(larger, usual[j], size)
-        inverse = basis.add(v, y, square, whole, size, limits)
+        if least is None or step < least:
+            basis.add(v, y, square, whole, size, limits)
+        else:
+            basis.add_if(v, y, square, maximum(whole * limits.dependent, maximum(slack, limits.vanished) * size))
+        v, y, inverse = basis.v[-1], basis.y[-1], basis.inverse[-1]
         row = [inner(v, x, weight) * inverse for x in u]
         u = [x - v * c for x, c in zip(u, row, strict=True)]
         r = [x - y * c for x, c in zip(r, row, strict=True)]
@@ -131,6 +153,7 @@ def orthogonalize_dependent(
     # a vector that is left over must lie in the span of the basis
     for x, size in zip(u, usual, strict=True):
         basis.own.append(2 - inner(x, x, weight) / (size * limits.surplus))
+    basis.left.extend(r)
     return basis
 
 

@@ -1,13 +1,14 @@
 """Rank of a system's constraint equations in assembled configurations, and its mobility.
 
 Works on floats only. The rank is a property of the mechanism, computed once: the largest over an assembled
-configuration and a few near it, since the first may be a special pose.
+configuration and a few near it, since the first may be a special pose. Branches of assembly may differ in it, so that
+some other assembled configurations are tried too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ _ZERO = 1e-7
 _ROUNDING = 1e-12  # part of the largest row of a constraint: sums of terms that cancel leave 1e-16
 _BESIDE = 4  # configurations near the first
 _FAR = 0.3  # their distance from it [rad or m]
+_STARTS = 5  # random ones beyond the first three, to meet other branches of assembly: 1 to 15 ms each
 # a row that vanishes within this distance [rad or m] of every assembled configuration has a double root there: in a
 # function such as 1 - cos q rounding lets assembly stop at a distance of 1e-8
 _DOUBLE = 1e-6
@@ -34,7 +36,9 @@ _STEP = 1e-3  # over which the change of a row is measured
 class Rank(NamedTuple):
     """Rank of the constraints: number of independent rows of A, of all rows, and those that always vanish.
 
-    ``sizes`` are the usual norms of the rows, each freedom scaled by its inertia. ``at`` is the configuration in which
+    ``branches`` are the ranks in the branches of assembly that were met, ``number`` is the largest. Ranks from ``least``
+    to ``most`` are accepted where they stay the same nearby. ``lengths`` are the usual norms of the rows,
+    ``sizes`` the same with each freedom scaled by its inertia. ``at`` is the configuration in which
     the rank was found; ``assembles`` is False if none was assembled and ``at`` is a random one. ``doubles`` maps the
     rows with a double root where they are assembled, φ = f², to their norms elsewhere: they vanish there.
     """
@@ -46,6 +50,10 @@ class Rank(NamedTuple):
     at: Array
     assembles: bool
     doubles: Mapping[int, float]
+    least: int
+    most: int
+    lengths: tuple[float, ...]
+    branches: frozenset[int]
 
 
 def derived(new: System, old: System) -> System:
@@ -100,23 +108,50 @@ def _find(system: System) -> Rank:
     free = np.ones(system.nv, dtype=bool)
     start = np.asarray(system.neutral(), dtype=float)
     found = next((a.q for q in [start, *anywhere] if (a := assembled(system, q, free, rng)).done), None)
-    configurations = anywhere if found is None else [found]
-    if found is not None:
-        for _ in range(_BESIDE):
-            dq = _allowed(system, found) @ rng.standard_normal(system.nv)
-            step = dq * (_FAR / max(np.abs(dq).max(initial=0.0), 1e-300))
-            beside = solve_nearby(system, np.asarray(system.integrate_row(found, step), dtype=float), free)
-            if beside.done:
-                configurations.append(beside.q)
+    configurations = anywhere if found is None else [found, *_beside(system, found, free, rng)]
     elsewhere = [scaled_rows(system, q) for q in anywhere]
     sizes = _sizes([scaled_rows(system, q) for q in configurations], elsewhere)
+    lengths = _sizes([np.asarray(constraint_jacobian(system, q), dtype=float) for q in configurations], rows)
     # neighbours of a special configuration may be special too: add some that are not near it
     far = [] if found is None else [a.q for q in anywhere if (a := solve_nearby(system, q, free)).done]
     apart = [] if found is None else [*configurations, *far]
     doubles = _double_roots(system, apart, elsewhere, rng)
-    ranks = [_rank(scaled_rows(system, q, sizes)) for q in configurations]
-    at = configurations[int(np.argmax(ranks))]
-    return Rank(max(ranks), len(rows[0]), vanishing, sizes, at, found is not None, doubles)
+
+    def rank_at(q: Array) -> int:
+        return _rank(scaled_rows(system, q, sizes))
+
+    ranks = [rank_at(q) for q in configurations]
+    first = max(ranks)
+    at, branches = configurations[ranks.index(first)], [first]
+    if found is not None:
+        starts = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_STARTS)]
+        far += [a.q for q in starts if (a := solve_nearby(system, q, free)).done]
+        for q in far:
+            if rank_at(q) != first:  # another branch, or a special configuration of this one
+                branches.append(max(map(rank_at, [q, *_beside(system, q, free, rng)])))
+                at = q if rank_at(q) == max(branches) > first else at
+    number, least = max(branches), min(branches)
+    most = number
+    if found is not None and number < len(rows[0]) - len(vanishing):
+        # the bound leaves out branches without a freedom, which overconstrained loops have off their motion; if one was
+        # met, those that move may be rare
+        general = max(_rank(A / np.array(sizes)[:, None]) for A in elsewhere)
+        most = max(number, min(general, system.nv - 1))
+        least = least if number < system.nv else 0
+    sampled = frozenset(branches)
+    return Rank(number, len(rows[0]), vanishing, sizes, at, found is not None, doubles, least, most, lengths, sampled)
+
+
+def _beside(system: System, q: Array, free: Array, rng: np.random.Generator) -> list[Array]:
+    """Assembled configurations near q (nq,), in random directions that the constraints allow there."""
+    found = []
+    for _ in range(_BESIDE):
+        dq = _allowed(system, q) @ rng.standard_normal(system.nv)
+        step = dq * (_FAR / max(np.abs(dq).max(initial=0.0), 1e-300))
+        beside = solve_nearby(system, np.asarray(system.integrate_row(q, step), dtype=float), free)
+        if beside.done:
+            found.append(beside.q)
+    return found
 
 
 def _sizes(here: list[Array], anywhere: list[Array]) -> tuple[float, ...]:
@@ -152,6 +187,7 @@ class Mobility:
     """Result of ``sixd.mobility``: freedoms left, rank and number of the equations, and which are redundant.
 
     ``redundant_in`` pairs the label of a constraint with the number of its rows that depend on earlier rows.
+    ``in_other_branches`` are the freedoms in other branches of assembly, if they were met and differ.
     """
 
     name: str
@@ -162,13 +198,20 @@ class Mobility:
     redundant: int
     redundant_in: tuple[tuple[str, int], ...] = ()
     assembled: bool = True  # whether it was found in a configuration that satisfies the constraints
+    in_other_branches: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         text = f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} = {self.nv} of the joints - "
         text += f"{self.rank} independent of {self.equations} equations"
         if self.redundant:
             text += f", {self.redundant} redundant (" + ", ".join(f"{n} in {c}" for c, n in self.redundant_in) + ")"
-        return text if self.assembled else text + "; no configuration was found that satisfies them all"
+        return "; ".join([text, *self._notes])
+
+    @property
+    def _notes(self) -> list[str]:
+        """What else there is to say."""
+        others = [f"{n} freedom{'s' if n != 1 else ''} in another branch of assembly" for n in self.in_other_branches]
+        return others if self.assembled else ["no configuration was found that satisfies them all"]
 
     def _repr_html_(self) -> str:
         """Freedoms and equations as a table, for notebooks."""
@@ -177,10 +220,15 @@ class Mobility:
             ["of them independent", self.rank], ["of them redundant", self.redundant],
         ]  # fmt: skip
         rows += [[f"redundant in {label}", count] for label, count in self.redundant_in]
-        note = "" if self.assembled else "no configuration was found that satisfies them all"
-        return table(
-            f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} left", (), rows, note=note
-        )
+        title = f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} left"
+        return table(title, (), rows, note="; ".join(self._notes))
+
+
+def general_mobility(system: System) -> Mobility:
+    """The mobility in general assembled configurations, of the branch with the fewest freedoms."""
+    rank = assembled_rank(system)
+    others = tuple(system.nv - number for number in sorted(rank.branches, reverse=True) if number != rank.number)
+    return replace(mobility_at(system, rank.at), assembled=rank.assembles, in_other_branches=others)
 
 
 def mobility_at(system: System, q: Array) -> Mobility:

@@ -122,7 +122,7 @@ def null_part(system: System, q: Array, metric: Metric, A: Array, lam: Array, li
     if not system.constraints:
         return zero
     rank = assembled_rank(system)
-    if rank.number >= rank.rows - len(rank.vanishing):
+    if rank.least >= rank.rows - len(rank.vanishing):
         return zero
     return _solve(system, q, metric, A, zero, lam, limits)[0]
 

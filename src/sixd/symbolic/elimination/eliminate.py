@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, velocities
+from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, symbols_used, velocities
 from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 
 
-def solve_for(phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+def solve_for(
+    phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any] | None = None, where: str = "solve_for"
+) -> dict[Any, Any]:
     """Dependent coordinates as functions of the others, from holonomic constraints φ(q) = 0.
 
     Parameters
@@ -25,6 +27,7 @@ def solve_for(phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any
     dependent : those to solve for; by default as many as there are independent constraints, those first in which a
         constraint is linear.
     near : a point {coordinate or parameter: number} that selects one of several branches.
+    where : name of the function that the user called, for errors.
 
     Returns
     -------
@@ -39,7 +42,6 @@ def solve_for(phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any
     >>> solve_for(y - a * x**2, [x, y])
     {y: a*x**2}
     """
-    where = "solve_for"
     q = coordinates(where, q)
     equations = [expression(where, "phi", e) for e in _listed(where, phi)]
     candidates = q if dependent is None else _members(where, q, dependent)
@@ -135,12 +137,12 @@ def eliminate(
 
     where = "eliminate"
     q = coordinates(where, q)
-    qd = velocities(where, q, qd)
+    qd = velocities(where, q, qd, symbols_used(T))
     T, V = expression(where, "T", T), expression(where, "V", V)
     if explicit is None:
         if new is not None:
             raise ModelError(f"{where}: new is given without explicit, expected both. Give explicit={{x: …, y: …}}.")
-        table = solve_for(phi, q, dependent, near=near)
+        table = solve_for(phi, q, dependent, near=near, where=where)
         y = tuple(x for x in q if x not in table)
     else:
         table, y = _explicit(where, q, explicit, new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +13,7 @@ from sixd.algorithms.constrained.rows import is_timed
 from sixd.errors import ModelError, ShapeError
 from sixd.symbolic.echelon import tidy
 from sixd.symbolic.elimination.eliminate import eliminate
+from sixd.symbolic.elimination.remainders import on_constraints
 from sixd.symbolic.equations.printing import entries, shorthand_note, symbol_letters, text_letters
 from sixd.symbolic.lagrange.euler_lagrange import EulerLagrange, euler_lagrange
 from sixd.symbolic.ring.derivative import real_derivative
@@ -111,7 +112,8 @@ def constrained(system: Equations, tau: Any) -> Constrained:
 
     q, qd, u = (np.array(list(x), dtype=object) for x in (system.q, system.qd, _forces(system, tau, "constrained")))
     found = dynamics.constrained_dynamics(system, q, qd, u, sympy.Symbol("t") if is_timed(system) else 0)
-    return Constrained(*(sympy.Matrix(len(x), 1, [_tidy_if_short(e) for e in x]) for x in found))
+    written = _written(system)
+    return Constrained(*(sympy.Matrix(len(x), 1, [written(e) for e in x]) for x in found))
 
 
 def _forces(system: Equations, tau: Any, where: str) -> list[Any]:
@@ -158,7 +160,7 @@ def constrained_equations(system: Equations, tau: Any) -> ConstrainedEquations:
     targets = [x for c in system.constraints for x in _target_rates(system, c, time)]
     left, right = A * system.qdd + A_rate * system.qd, sympy.Matrix(len(targets), 1, targets)
     free = P * system.M.adjugate() * (u - system.h) / _tidy_if_short(system.M.det())
-    pushed = A.T * lam
+    pushed, written = A.T * lam, _written(system)
 
     def equal(lhs: Any, rhs: Any) -> tuple[Any, ...]:
         return tuple(sympy.Eq(a, b, evaluate=False) for a, b in zip(lhs, rhs, strict=True))
@@ -167,7 +169,7 @@ def constrained_equations(system: Equations, tau: Any) -> ConstrainedEquations:
         system,
         equal(system.tau, u + pushed),
         equal(left, right),
-        equal(P * system.qdd, [_tidy_if_short(e) for e in free]),
+        equal(P * system.qdd, [written(e) for e in free]),
         *(A, A_rate, P, u, lam),
     )
 
@@ -186,8 +188,9 @@ def projections(system: Equations) -> Projections:
     import sympy
 
     n = system.nv
-    found = dynamics.projections(system, np.array(list(system.q), dtype=object))
-    return Projections(*(sympy.Matrix(n, n, [_tidy_if_short(e) for e in X.ravel()]) for X in found))
+    found, written = dynamics.projections(system, np.array(list(system.q), dtype=object)), _written(system)
+    P = sympy.Matrix(n, n, [written(e) for e in found[0].ravel()])
+    return Projections(P, P.T)
 
 
 def eliminated(
@@ -217,8 +220,14 @@ def eliminated(
     return euler_lagrange(found.T, found.V, found.q, found.qd, inputs, **absent)
 
 
-def _tidy_if_short(e: Any) -> Any:
+def _written(system: Equations) -> Callable[[Any], Any]:
+    """A function that makes a short expression readable where the holonomic constraints hold."""
+    write = on_constraints(list(system.phi), list(system.q))
+    return lambda e: _tidy_if_short(e, write)
+
+
+def _tidy_if_short(e: Any, write: Callable[[Any], Any] = tidy) -> Any:
     """A short expression made readable, a long one unchanged."""
     import sympy
 
-    return tidy(e) if sympy.count_ops(e) < _LONG else sympy.sympify(e)
+    return write(e) if sympy.count_ops(e) < _LONG else sympy.sympify(e)

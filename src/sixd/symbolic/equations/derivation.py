@@ -28,7 +28,7 @@ class Derivation:
     ``T``, ``V``, ``L`` = T - V; columns (n,): ``dL_dqd`` = ∂L/∂q̇ (the momenta), ``ddt_dL_dqd`` = d/dt ∂L/∂q̇, which
     contains the accelerations, ``dL_dq`` = ∂L/∂q, ``resistance`` r (damping, friction: what L does not contain),
     ``tau`` their sum; and the same collected: ``M`` (n, n), ``C`` (n, n), ``g`` (n,), ``b`` (n,) with
-    τ = M q̈ + C q̇ + g + b. ``equations`` are the equations that they belong to.
+    τ = M q̈ + C q̇ + g + b, which is T(q) f for inputs f. ``equations`` are the equations that they belong to.
 
     ``print`` writes the steps as text; ``latex()`` and ``markdown()`` for papers; notebooks render them.
     """
@@ -49,12 +49,17 @@ class Derivation:
 
     def __str__(self) -> str:
         letters = printing.text_letters(self.equations)
-        blocks = [f"{self.equations.name}: d/dt ∂L/∂q̇ - ∂L/∂q{' + r' * self._resisted} = τ, L = T - V"]
-        for heading, lines in self._blocks(letters, "∂", "d/dt "):
-            blocks.append(f"{heading}\n" + aligned([(left, text(right, letters)) for left, right in lines]))
-        blocks.append(f"Collected: {self._form}")
+        force = printing.motion_form(self.equations).partition(" = ")[2]
+        blocks = [f"{self.equations.name}: d/dt ∂L/∂q̇ - ∂L/∂q{' + r' * self._resisted} = {force}, L = T - V"]
+
+        def written(x: Any) -> str:
+            return text(x, letters)
+
+        for heading, lines in self._blocks(letters, written, "∂", "d/dt "):
+            blocks.append(f"{heading}\n" + aligned([(left, written(right)) for left, right in lines]))
+        blocks.append(f"Collected: {printing.motion_form(self.equations)}")
         for name in self._collected:
-            blocks.append(aligned(printing.entries(name, getattr(self, name), letters)))
+            blocks.append(aligned(printing.entries(name, getattr(self.equations, name), letters)))
         return "\n\n".join(blocks)
 
     def latex(self, *, short: bool = True, digits: int | None = 4) -> str:
@@ -84,11 +89,7 @@ class Derivation:
 
     @property
     def _collected(self) -> list[str]:
-        return ["M", "C", "g"] + ["b"] * any(x != 0 for x in self.b)
-
-    @property
-    def _form(self) -> str:
-        return "M q̈ + C q̇ + g + b = τ" if "b" in self._collected else "M q̈ + C q̇ + g = τ"
+        return [name for name in printing.chosen_fields(self.equations, ()) if name != "A"]
 
     def _latex_blocks(
         self, letters: dict[Any, str], short: bool, digits: int | None
@@ -96,14 +97,19 @@ class Derivation:
         def written(x: Any) -> str:
             return latex(x, letters, short=short, digits=digits)
 
-        found = self._blocks(letters, r"\partial ", r"\frac{d}{dt} ")
+        found = self._blocks(letters, written, r"\partial ", r"\frac{d}{dt} ")
         blocks = [(heading, [(left, written(right)) for left, right in lines]) for heading, lines in found]
-        collected = [line for name in self._collected for line in _matrix_lines(name, getattr(self, name), written)]
-        form = self._form.replace("q̈", r"\ddot q").replace("q̇", r"\dot q").replace("τ", r"\tau")
+        fields = [(printing.NAMES.get(name, name), getattr(self.equations, name)) for name in self._collected]
+        collected = [line for name, value in fields for line in _matrix_lines(name, value, written)]
+        form = printing.form_latex(printing.motion_form(self.equations))
         return [*blocks, (f"Collected, ${form}$", collected)]
 
-    def _blocks(self, letters: dict[Any, str], curly: str, rate: str) -> list[tuple[str, list[tuple[str, Any]]]]:
+    def _blocks(
+        self, letters: dict[Any, str], written: Callable[[Any], str], curly: str, rate: str
+    ) -> list[tuple[str, list[tuple[str, Any]]]]:
         """Headings, and below them left sides in the given letters with their expressions."""
+        import sympy
+
         tex = curly != "∂"
 
         def partial(x: Any) -> str:
@@ -113,7 +119,10 @@ class Derivation:
         def numbered(letter: str) -> list[str]:
             return [f"{letter}_{{{k + 1}}}" if tex else f"{letter}[{k + 1}]" for k in range(len(self.tau))]
 
-        system = self.equations
+        system, forces = self.equations, numbered(r"\tau" if tex else "τ")
+        if printing.has_inputs(system):
+            inputs = sympy.symbols(f"f1:{system.input_matrix.cols + 1}")
+            forces = [written(x) for x in system.input_matrix * sympy.Matrix(len(inputs), 1, inputs)]
         resistance = [("Damping and friction", list(zip(numbered("b"), self.resistance, strict=True)))]
         return [
             ("Energies", [("T", self.T), ("V", self.V), ("L", self.L)]),
@@ -121,7 +130,7 @@ class Derivation:
             ("Their rates", [(rate + partial(v), x) for v, x in zip(system.qd, self.ddt_dL_dqd, strict=True)]),
             ("Slopes of L", list(zip(map(partial, system.q), self.dL_dq, strict=True))),
             *(resistance if self._resisted else []),
-            ("Forces", list(zip(numbered(r"\tau" if tex else "τ"), self.tau, strict=True))),
+            ("Forces", list(zip(forces, self.tau, strict=True))),
         ]
 
 

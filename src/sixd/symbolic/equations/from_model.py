@@ -7,6 +7,7 @@ results are canonical by construction.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,27 +18,31 @@ from sixd.algorithms.momentum import composite_inertia
 from sixd.algorithms.passive_forces import passive_force, spring_energy
 from sixd.algorithms.rnea import gravity_force
 from sixd.constraints.reduced_model import Reduced
-from sixd.errors import CompileWarning
+from sixd.engine.functions import READABLE
+from sixd.errors import CompileWarning, ModelError, ScalarTypeError, ShapeError
 from sixd.model.constraint import Explicit
 from sixd.model.joints import Prismatic, Revolute
 from sixd.model.model import Model, require_model
 from sixd.model.system import System
 from sixd.spatial.inertia import first_moment
-from sixd.spatial.scalar import Array, is_number, is_zero
+from sixd.spatial.scalar import Array, is_number, is_sympy, is_zero, object_map
+from sixd.symbolic.arguments import coordinates, velocities, with_dots
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations.equations import Equations
 from sixd.symbolic.equations.ring_model import model_constraints, ring_coordinates, ring_force, ring_system
 from sixd.symbolic.equations.snap import snap_model
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
+from sixd.symbolic.writing.readable import readable
 
 
-def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
+def equations(model: Model | Reduced, *, q: Any = None, snap: float = 1e-9) -> Equations:
     """The equations of motion of a model in closed form: τ = M q̈ + C q̇ + g + b.
 
     Parameters
     ----------
     model : its parameters may be numbers or SymPy symbols; or a model in independent coordinates, ``model.reduce()``.
+    q : symbols for the nq coordinates, such as [theta1, theta2]; by default q1, q2, … Velocities are then thetad1, …
     snap : entries of placements and axes within this distance of those of a rotation by a multiple of 90° (or of zero)
         become exactly that: robot files write 1.57079632679 for 90°. ``.snapped`` lists the changes, ``.model`` is the
         changed model, to compare results with. 0 changes nothing.
@@ -56,7 +61,7 @@ def equations(model: Model | Reduced, *, snap: float = 1e-9) -> Equations:
     tree, moved = snap_model(model.model if isinstance(model, Reduced) else model, snap)
     system = tree.reduce() if isinstance(model, Reduced) else tree
     _warn_if_long(tree)
-    ring, symbols = Ring(), _symbols(system)
+    ring, symbols = Ring(), _symbols(system) if q is None else _named(system, q)
     numbers, q = ring_system(system, ring), ring_coordinates(system, tree, ring, symbols[0])
     state = [np.array(x, dtype=object) for x in symbols[:2]]
     lifted = system.state(*state) if isinstance(system, Reduced) else state
@@ -96,6 +101,7 @@ _LONG = 6.2
 # time for a field in fractions of that for C; 10 turns in a row (talos): M 60 s of 6480 s, g 1 s after deriving for 5 s
 _SHARES = {"C": 1.0, "h": 1.0, "tau": 1.0, "Gamma": 1.0, "M": 1e-2, "T": 1e-2, "L": 1e-2}
 _DERIVING = 1e-3
+_LONGEST = 1.0  # foreseen for a kinetic energy [s], beyond which results on symbols are not simplified
 
 
 def foreseen_seconds(tree: Model, field: str = "C") -> float:
@@ -177,3 +183,55 @@ def _symbols(model: System) -> tuple[list[Any], list[Any], list[Any]]:
     counts = {"": model.nq, "d": model.nv, "dd": model.nv}
     q, qd, qdd = ([sympy.Symbol(f"{letter}{d}{k + 1}") for k in range(n)] for d, n in counts.items())
     return q, qd, qdd
+
+
+def _named(model: System, q: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """The given coordinates, and velocities and accelerations named after them; those of ball joints as by default."""
+    import sympy
+
+    given, taken = coordinates("equations", q), {str(s) for s in model.symbols}
+    if len(given) != model.nq:
+        names = ", ".join(model.joint_names)
+        raise ShapeError(f"equations: q has {len(given)} entries, expected {model.nq}, for the joints {names}.")
+    _, qd, qdd = _symbols(model)
+    for joint in model.joint_names:
+        own, at = given[model.q_slice(joint)], model.v_slice(joint)
+        if len(own) == len(qd[at]):
+            qd[at] = velocities("equations", own, None)
+            qdd[at] = [sympy.Symbol(with_dots(str(x), "dd")) for x in own]
+    everything = [*given, *qd, *qdd]
+    clash = [x for x in everything if str(x) in taken or not isinstance(x, sympy.Symbol)]
+    if clash or len({str(x) for x in everything}) != len(everything):
+        raise ModelError(
+            f"equations: q is {list(given)}, expected symbols whose names, and those of their rates, are no other "
+            f"coordinate's and not among the model's parameters {sorted(taken)}."
+        )
+    return list(given), qd, qdd
+
+
+def _readable(system: System, *arrays: Array, run: Callable[..., Any]) -> Any:
+    """The result ``run(system, *arrays)`` on symbols as a textbook prints it: computed in a ring, q of unit quaternions.
+
+    None for other scalars and systems, for functions that the ring does not have, such as roots, and for long chains.
+    """
+    tree = system.model if isinstance(system, Reduced) else system
+    if not isinstance(tree, Model) or not all(is_sympy(x) or is_number(x) for a in arrays for x in a):
+        return None
+    if foreseen_seconds(tree, "T") > _LONGEST:
+        return None
+    ring, q = Ring(), list(arrays[0])
+    named = all(getattr(x, "is_Symbol", False) for x in q)
+    parallel = parallel_axes(system, tree, q) if named else ()
+    try:
+        coordinates = ring_coordinates(system, tree, ring, q) if named else ring.array(q)
+        result = run(ring_system(system, ring), coordinates, *map(ring.array, arrays[1:]))
+    except ScalarTypeError:
+        return None
+
+    def written(x: Any) -> Any:
+        return object_map(lambda e: readable(ring.convert(e), parallel), x)
+
+    return tuple(map(written, result)) if isinstance(result, tuple) else written(result)
+
+
+READABLE.update(pose=_readable, energy=_readable)

@@ -15,9 +15,11 @@ from sixd.symbolic.writing.unicode_text import aligned, symbol_text, text
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
 
-FIELDS = ("M", "C", "g", "b", "h", "tau", "T", "V", "L", "A", "phi", "Gamma")
-_LETTERS = {"tau": r"\tau", "phi": r"\varphi"}  # LaTeX of the fields that are not printed by their name
-MATRICES = ("M", "C", "A")  # also where they have one column
+FIELDS = ("M", "C", "g", "b", "h", "tau", "T", "V", "L", "A", "phi", "Gamma", "input_matrix")
+# the fields that are not printed by their name, as text and as LaTeX
+NAMES = {"tau": "τ", "phi": "φ", "Gamma": "Γ", "input_matrix": "T(q)"}
+_LETTERS = {"tau": r"\tau", "phi": r"\varphi", "input_matrix": "T(q)"}
+MATRICES = ("M", "C", "A", "T(q)")  # also where they have one column
 _LONGEST = 1000  # characters of an entry that are printed as text
 _FEW = 9  # entries of a field up to which its zeros are listed
 
@@ -27,9 +29,10 @@ def equations_text(
 ) -> str:
     """The fields entry by entry, M[1,2] = …; zeros of large fields are gathered, entries of many characters cut."""
     chosen = chosen_fields(system, fields)
-    form = "M q̈ + C q̇ + g + b = τ, b for damping and friction," if "b" in chosen else "M q̈ + C q̇ + g = τ"
-    letters = text_letters(system)
-    blocks = [f"{system.name}: {form} in {', '.join(letters[x] for x in system.q)}"]
+    letters, about = text_letters(system), f", {_about_b(system)}," if "b" in chosen else ""
+    blocks = [f"{system.name}: {motion_form(system)}{about} in {', '.join(letters[x] for x in system.q)}"]
+    if system.nq != system.nv:
+        blocks[0] += f", velocities {', '.join(letters[v] for v in system.qd)}"
     blocks += [aligned(entries(name, getattr(system, name), letters, digits, longest)) for name in chosen]
     return "\n\n".join(blocks)
 
@@ -42,7 +45,7 @@ def entries(
     Equal entries across the diagonal of a symmetric matrix share a line.
     """
     shape = getattr(value, "shape", ())
-    name = {"tau": "τ", "phi": "φ", "Gamma": "Γ"}.get(name, name)
+    name = NAMES.get(name, name)
     if not shape:
         return [(name, _cut(text(value, letters, digits=digits), longest))]
     column = len(shape) == 2 and shape[1] == 1 and name not in MATRICES
@@ -68,13 +71,54 @@ def _cut(line: str, longest: int | None) -> str:
     return line if longest is None or len(line) <= longest else f"{line[:longest]} … ({len(line)} characters)"
 
 
+def motion_form(system: Equations) -> str:
+    """The equations of motion in general; T(q) f are the forces of inputs."""
+    left = "M q̈ + C q̇ + g + b" if any(x != 0 for x in system.b) else "M q̈ + C q̇ + g"
+    return f"{left} = {'T(q) f' if has_inputs(system) else 'τ'}"
+
+
+def has_inputs(system: Equations) -> bool:
+    """Whether the inputs are other than the generalised forces themselves."""
+    import sympy
+
+    return bool(system.input_matrix != sympy.eye(system.nv))
+
+
+def form_latex(form: str) -> str:
+    """LaTeX of such a form."""
+    for letter, tex in (("q̈", r"\ddot q"), ("q̇", r"\dot q"), ("τ", r"\tau")):
+        form = form.replace(letter, tex)
+    return form
+
+
+def _about_b(system: Equations) -> str:
+    """What the forces b are: those of a model's joints, of the dissipation, or gyroscopic ones."""
+    tree = getattr(system.model, "model", system.model)  # of a reduced model, its tree
+    if tree is None:
+        return "b for " + ("damping and friction" if any(system.lossy) else "gyroscopic forces")
+    given = {"damping": tree.damping, "friction": tree.friction, "springs": tree.stiffness}
+    return "b for " + " and ".join(", ".join(name for name, x in given.items() if any(x != 0)).rsplit(", ", 1))
+
+
+def _velocity_names(system: Equations) -> list[tuple[str, int]]:
+    """For each velocity a name, and the dots that it gets: its coordinate's, or ω and v of a ball or free joint."""
+    if system.nq == system.nv:
+        return [(str(x), 1) for x in system.q]
+    names: list[tuple[str, int]] = []
+    for joint in system.joint_names:
+        q, k = list(system.q[system.q_slice(joint)]), len(names)
+        n = len(system.qd[system.v_slice(joint)])
+        own = [(f"{'omega' if i < 3 else 'v'}{k + i + 1}", 0) for i in range(n)]
+        names += [(str(x), 1) for x in q] if len(q) == n else own
+    return names
+
+
 def text_letters(system: Equations) -> dict[Any, str]:
     """Unicode of the coordinates and rates; rates get dots, unless the user gave a velocity a name of its own."""
     letters = {x: symbol_text(str(x)) for x in system.q}
-    for k, (v, a) in enumerate(zip(system.qd, system.qdd, strict=True)):
-        base = str(system.q[k]) if system.nq == system.nv else f"q{k + 1}"
-        letters[v] = symbol_text(base, 1) if _is_dotted(v, a) else symbol_text(str(v))
-        letters[a] = symbol_text(base, 2)
+    for v, a, (base, dots) in zip(system.qd, system.qdd, _velocity_names(system), strict=True):
+        letters[v] = symbol_text(base, dots) if _is_dotted(v, a) else symbol_text(str(v))
+        letters[a] = symbol_text(base, dots + 1)
     return letters
 
 
@@ -88,10 +132,8 @@ def equations_latex(system: Equations, fields: tuple[Any, ...], short: bool, dig
 
 def equations_markdown(system: Equations, fields: tuple[str, ...], short: bool, digits: int | None) -> str:
     """See ``Equations.markdown``."""
-    form = r"$M \ddot q + C \dot q + g = \tau$"
-    if "b" in chosen_fields(system, ()):
-        form = r"$M \ddot q + C \dot q + g + b = \tau$, b for damping and friction"
-    parts = [f"### Equations of motion of {system.name}", form]
+    about = f", {_about_b(system)}" if "b" in chosen_fields(system, ()) else ""
+    parts = [f"### Equations of motion of {system.name}", f"${form_latex(motion_form(system))}${about}"]
     parts += [f"$${left} = {right}$$" for left, right in _sides(system, fields, short, digits)]
     note = shorthand_note(parts)
     return "\n\n".join(parts + [note] * bool(note)) + "\n"
@@ -106,12 +148,13 @@ def shorthand_note(parts: Sequence[str]) -> str:
 
 
 def chosen_fields(system: Equations, fields: tuple[str, ...]) -> list[str]:
-    """The fields, checked; if there are none, M, C, g, and b and A unless they are zero or empty."""
+    """The fields, checked; if there are none, M, C, g, and b, A and T(q) unless they are zero, empty or the identity."""
     for name in fields:
         require_known("latex", "field", name, FIELDS)
     if fields:
         return list(fields)
-    return ["M", "C", "g"] + ["b"] * any(x != 0 for x in system.b) + ["A"] * bool(system.constraints)
+    more = {"b": any(x != 0 for x in system.b), "A": bool(system.constraints), "input_matrix": has_inputs(system)}
+    return ["M", "C", "g", *(name for name, is_shown in more.items() if is_shown)]
 
 
 def _sides(system: Equations, fields: tuple[str, ...], short: bool, digits: int | None) -> Iterator[tuple[str, str]]:
@@ -132,11 +175,11 @@ def symbol_letters(system: Equations) -> dict[Any, str]:
     import sympy
 
     letters = {x: sympy.latex(x) for x in system.q}
-    for k, (v, a) in enumerate(zip(system.qd, system.qdd, strict=True)):
-        base = letters[system.q[k]] if system.nq == system.nv else f"q_{{{k + 1}}}"
-        letter, line, index = base.partition("_")
-        letters[v] = f"\\dot{{{letter}}}{line}{index}" if _is_dotted(v, a) else f"{{{sympy.latex(v)}}}"
-        letters[a] = f"\\ddot{{{letter}}}{line}{index}"
+    for v, a, (base, dots) in zip(system.qd, system.qdd, _velocity_names(system), strict=True):
+        letter, line, index = sympy.latex(sympy.Symbol(base)).partition("_")
+        dotted = [letter, f"\\dot{{{letter}}}", f"\\ddot{{{letter}}}"]
+        letters[v] = dotted[dots] + line + index if _is_dotted(v, a) else f"{{{sympy.latex(v)}}}"
+        letters[a] = dotted[dots + 1] + line + index
     return letters
 
 

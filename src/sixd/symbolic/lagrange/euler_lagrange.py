@@ -16,7 +16,16 @@ import numpy as np
 from sixd.errors import ModelError, ShapeError, require_known
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
-from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, time_in, velocities, with_dots
+from sixd.symbolic.arguments import (
+    coordinates,
+    entries_of,
+    expression,
+    is_listed,
+    symbols_used,
+    time_in,
+    velocities,
+    with_dots,
+)
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.lagrange import plausibility
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
@@ -53,7 +62,7 @@ def euler_lagrange(
     from sympy.core.function import AppliedUndef
 
     # the arguments, with symbols for all functions of time
-    symbols, rename = _coordinates(q, qd)
+    symbols, rename = _coordinates(q, qd, symbols_used(T, V, dissipation, constraints))
     q, qd, _ = symbols
     energy_T, energy_V = _expression("T", T, rename), _expression("V", V, rename)
     loss = _expression("dissipation", 0 if dissipation is None else dissipation, rename)
@@ -99,7 +108,7 @@ def euler_lagrange(
 # arguments -----------------------------------------------------------------------------------------
 
 
-def _coordinates(q: Any, qd: Any) -> tuple[tuple[list[Any], list[Any], list[Any]], dict[Any, Any]]:
+def _coordinates(q: Any, qd: Any, used: set[Any]) -> tuple[tuple[list[Any], list[Any], list[Any]], dict[Any, Any]]:
     """Symbols of q, qd, qdd, and the symbols that replace functions of time and their derivatives."""
     import sympy
 
@@ -107,7 +116,7 @@ def _coordinates(q: Any, qd: Any) -> tuple[tuple[list[Any], list[Any], list[Any]
     rename: dict[Any, Any] = {}
     names = [x if isinstance(x, sympy.Symbol) else sympy.Symbol(x.func.__name__) for x in given]
     speeds = []
-    for x, name, v in zip(given, names, velocities("lagrange", given, qd), strict=True):
+    for x, name, v in zip(given, names, velocities("lagrange", given, qd, used), strict=True):
         speeds.append(v if isinstance(v, sympy.Symbol) else sympy.Symbol(with_dots(str(name))))
         if x is not name:  # a function of time
             rename |= {x.diff(x.args[0]): speeds[-1], v: speeds[-1], x: name}
