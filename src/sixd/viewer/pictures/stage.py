@@ -107,9 +107,9 @@ class Stage:
                 shown = np.flatnonzero(near < depth)
                 depth[shown], owner = near[shown], layer[owner[shown]]
                 image[shown] += (self.colors[owner, :3] * light[owner] - image[shown]) * self.colors[owner, 3:]
-        image = image.reshape(_FINE * height, _FINE * width, 3)
-        image = sum(image[i::_FINE, j::_FINE] for i, j in product(range(_FINE), repeat=2)) / _FINE**2
-        return (image.clip(0, 1) * 255 + 0.5).astype(np.uint8)
+        fine = image.reshape(_FINE * height, _FINE * width, 3)
+        total = reduce(np.add, [fine[i::_FINE, j::_FINE] for i, j in product(range(_FINE), repeat=2)])
+        return (total * (255 / _FINE**2) + 0.5).clip(0, 255).astype(np.uint8)
 
     def _backdrop(self, eye: Array, target: Array, axes: Array) -> Array:
         """The background and the lines of the floor, which fade with the distance: (height, width, 3)."""
