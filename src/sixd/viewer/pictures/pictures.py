@@ -59,7 +59,7 @@ def picture(
     if not len(rows) or (path is not None and len(rows) > 1):
         raise errors.ShapeError(f"picture: q has shape {shape}, expected one configuration, or several without a path.")
     motion = None if len(rows) == 1 else (np.arange(len(rows)), rows)
-    with _drawing("picture", model, motion, rows[0], camera, size, renderer) as draw:
+    with _drawing("picture", model, motion, rows[0], size, camera, renderer) as draw:
         images = np.array([draw(k) for k in range(len(rows))])
     if target is not None:
         with open_whole("picture", path, target) as file:
@@ -68,7 +68,7 @@ def picture(
 
 
 @register
-def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: Any, speed: Any, **options: Any) -> Path:
+def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: Any, speed: Any, *options: Any) -> Path:
     """See ``Trajectory.to_video``."""
     target, suffix = checked_path("to_video", path, list(_FORMATS))
     write, most, needed, found, how = _FORMATS[suffix]
@@ -88,23 +88,19 @@ def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: A
         text = f"to_video: the motion is not finite after t = {shown.t[-1]:g} s, where the video ends."
         warnings.warn(text, errors.SimulationWarning, stacklevel=3)
     times = np.minimum(shown.t[0] + step * np.arange(int(shown.duration / step + 1e-6) + 1), shown.t[-1])
+    frames = times, shown.at(times)[0]
     with (
-        _drawing("to_video", system, (times, shown.at(times)[0]), None, size=size, **options) as draw,
+        _drawing("to_video", system, frames, None, size, *options) as draw,
         open_whole("to_video", path, target) as file,
         Progress("video", len(times), None) as bar,
     ):
-
-        def draw_next(k: int) -> Array:
-            bar.update(k)
-            return draw(k)
-
-        write(file, draw_next, fps, len(times))
+        write(file, lambda k: bar.update(k) or draw(k), fps, len(times))  # type: ignore[func-returns-value]
     return target
 
 
 @contextmanager
 def _drawing(
-    where: str, system: System, motion: Any, q: Any, camera: Any, size: Any, renderer: str | None
+    where: str, system: System, motion: Any, q: Any, size: Any, camera: Any, renderer: str | None
 ) -> Iterator[Callable[[int], Array]]:
     """A function that draws the frames of a motion (t, q (r, nq)), or the configuration q, as (height, width, 3)."""
     from sixd.viewer.page import html
