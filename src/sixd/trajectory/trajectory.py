@@ -248,8 +248,8 @@ class Trajectory:
         ``fps`` pictures a second of ``size``, width and height [pixels]; ``speed`` 0.5 plays it at half its speed. A
         mechanism that leaves the picture is followed. ``camera`` and ``renderer`` are as in ``sixd.picture``.
         """
-        system, write = self._require_system("to_video"), library("write_video")
-        return write(self, system, path, fps, size, speed, camera=camera, renderer=renderer)
+        system = self._require_system("to_video")
+        return library("write_video")(self, system, path, fps, size, speed, camera, renderer)
 
     # checks and text ----------------------------------------------------------------------------------
 

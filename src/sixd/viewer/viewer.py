@@ -132,8 +132,7 @@ def view(
     """Show a mechanism, or its motions, in a page of the browser; with ``live=True`` in a page that simulates it.
 
     Returns at once and prints the page's address. A script that was started from a terminal waits at its end until
-    Ctrl-C while a viewer is open; see ``block``. Without a terminal the page closes with the program, and no address
-    is printed; ``url`` has it.
+    Ctrl-C while a viewer is open; see ``block``. Without a terminal it does not, and only ``url`` has the address.
 
     Without a trajectory the joints have sliders; a trajectory is played, with plots of energy and coordinates beside
     it. Bodies are drawn with the shapes and meshes of the robot's file, or as sticks between their joints.

@@ -11,11 +11,8 @@ import click
 from sixd.cli.usage import wrong_call
 from sixd.errors import FileError
 
-_PAGES = (".html", ".htm")
-_ENDINGS = {
-    "output": (".npz", ".csv"), "html": _PAGES, "save": _PAGES, "plot": (".png", ".pdf", ".svg"),
-    "video": (".mp4", ".gif"),
-}  # fmt: skip
+_PAGES, _FIGURES, _VIDEOS = (".html", ".htm"), (".png", ".pdf", ".svg"), (".mp4", ".gif")
+_ENDINGS = {"output": (".npz", ".csv"), "html": _PAGES, "save": _PAGES, "plot": _FIGURES, "video": _VIDEOS}
 
 
 class FilePath(click.Path):

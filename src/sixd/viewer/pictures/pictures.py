@@ -40,17 +40,13 @@ def picture(
     camera: Mapping[str, Any] | None = None,
     renderer: str | None = None,
 ) -> Array:
-    """Draw a mechanism without a window: an array (…, height, width, 3) of uint8, red, green and blue of each pixel.
+    """Draw a mechanism without a window: (…, height, width, 3) of uint8, red, green and blue of each pixel.
 
-    Parameters
-    ----------
-    model, camera : as in ``sixd.view``.
-    q : (…, nq) a configuration, or several, which are seen by one camera; that of ``sixd.view`` if omitted.
-    size : width and height [pixels].
-    path : a .png file to write a single picture to.
+    q : (…, nq) a configuration, or several, seen by one camera; that of ``sixd.view`` if omitted.
+    size, path, camera : width and height [pixels]; a .png file for a single picture; as in ``sixd.view``.
     renderer : "page": as the viewer's page, drawn in a browser of Chromium's family, which takes seconds to start;
-        "software": by NumPy, with plainer light. None takes the page if a browser works: the one that SIXD_BROWSER
-        in the environment names, or one on the path.
+        "software": by NumPy, with plainer light. None takes the page if a browser works: the one that SIXD_BROWSER in
+        the environment names, or one on the path.
 
     >>> import sixd
     >>> sixd.picture(sixd.zoo.pendulum(), [0.5], size=(64, 48), renderer="software").shape
@@ -63,7 +59,7 @@ def picture(
     if not len(rows) or (path is not None and len(rows) > 1):
         raise errors.ShapeError(f"picture: q has shape {shape}, expected one configuration, or several without a path.")
     motion = None if len(rows) == 1 else (np.arange(len(rows)), rows)
-    with _drawing("picture", model, motion, rows[0], camera, size, renderer) as draw:
+    with _drawing("picture", model, motion, rows[0], size, camera, renderer) as draw:
         images = np.array([draw(k) for k in range(len(rows))])
     if target is not None:
         with open_whole("picture", path, target) as file:
@@ -72,17 +68,17 @@ def picture(
 
 
 @register
-def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: Any, speed: Any, **options: Any) -> Path:
+def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: Any, speed: Any, *options: Any) -> Path:
     """See ``Trajectory.to_video``."""
     target, suffix = checked_path("to_video", path, list(_FORMATS))
-    write, needed, found, how = _FORMATS[suffix]
+    write, most, needed, found, how = _FORMATS[suffix]
     if found() is None:
         text = f"to_video: the {needed} is not installed, expected it for {suffix} files. Run: {how}."
         raise errors.MissingPackageError(text)
     fps = positive("to_video", "fps", fps, "1/s", zero=False)
     step = positive("to_video", "speed", speed, "1", zero=False) / fps
-    if suffix == ".gif" and fps > 50:
-        raise errors.OutOfRangeError(f"to_video: fps is {fps:g}, expected at most 50 in a .gif file. Write .mp4.")
+    if not 0.01 <= fps <= most:
+        raise errors.OutOfRangeError(f"to_video: fps is {fps:g}, expected 0.01 … {most} in a {suffix} file.")
     bad = np.flatnonzero(~np.isfinite(np.append(motion.q, motion.qd, axis=-1)).all(axis=-1))
     shown = motion[: bad[0]] if len(bad) else motion
     if motion.batch or not len(shown):
@@ -92,23 +88,19 @@ def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: A
         text = f"to_video: the motion is not finite after t = {shown.t[-1]:g} s, where the video ends."
         warnings.warn(text, errors.SimulationWarning, stacklevel=3)
     times = np.minimum(shown.t[0] + step * np.arange(int(shown.duration / step + 1e-6) + 1), shown.t[-1])
+    frames = times, shown.at(times)[0]
     with (
-        _drawing("to_video", system, (times, shown.at(times)[0]), None, size=size, **options) as draw,
+        _drawing("to_video", system, frames, None, size, *options) as draw,
         open_whole("to_video", path, target) as file,
         Progress("video", len(times), None) as bar,
     ):
-
-        def draw_next(k: int) -> Array:
-            bar.update(k)
-            return draw(k)
-
-        write(file, draw_next, fps, len(times))
+        write(file, lambda k: bar.update(k) or draw(k), fps, len(times))  # type: ignore[func-returns-value]
     return target
 
 
 @contextmanager
 def _drawing(
-    where: str, system: System, motion: Any, q: Any, camera: Any, size: Any, renderer: str | None
+    where: str, system: System, motion: Any, q: Any, size: Any, camera: Any, renderer: str | None
 ) -> Iterator[Callable[[int], Array]]:
     """A function that draws the frames of a motion (t, q (r, nq)), or the configuration q, as (height, width, 3)."""
     from sixd.viewer.page import html
@@ -116,7 +108,7 @@ def _drawing(
     from sixd.viewer.pictures.stage import Stage
     from sixd.viewer.scene.drawn_model import drawn_model
     from sixd.viewer.scene.poses import display_turn, kinematics
-    from sixd.viewer.scene.scene import make_scene
+    from sixd.viewer.scene.scene import make_scene, read_configuration
 
     if renderer is not None:
         errors.require_known(f"{where}: renderer", "choice", renderer, ("page", "software"))
@@ -125,12 +117,12 @@ def _drawing(
     width, height = map(int, size)
     try:
         scene = make_scene(system, motion, q=q, camera=camera)
+        states = np.array([read_configuration(system, row) for row in (motion[1] if motion else [scene["q"]])])
     except errors.SixdError as error:
         raise type(error)(str(error).replace("view:", f"{where}:", 1)) from None
     notes = [note for note in scene["notes"] if not note.startswith(_OF_PAGES)]
     if notes:
-        warnings.warn(f"{where}: {' '.join(notes)}", errors.ModelWarning, stacklevel=4)
-    states = np.array(motion[1] if motion else [scene["q"]], dtype=float)
+        warnings.warn(f"{where}: {' '.join(notes)}", errors.ModelWarning, stacklevel=4 if where == "picture" else 5)
     stage = Stage(scene, kinematics(system, display_turn(drawn_model(system))), states, (width, height))
     scene["settings"] |= {"ground": stage.ground, "play": False}
     draw: Callable[[int], Array] = stage.draw
@@ -188,13 +180,13 @@ def _write_mp4(file: BinaryIO, draw: Callable[[int], Array], fps: float, count: 
         with suppress(BrokenPipeError):
             for k in range(count):
                 process.stdin.write(draw(k).tobytes())
-        said = process.communicate()[1].decode(errors="replace").strip()
+        said = " ".join(process.communicate()[1].decode(errors="replace").split())
     if process.returncode:
         raise OSError(f"ffmpeg says: {said}")
 
 
-# how videos are written, what that needs, and how to get it
-_FORMATS: dict[str, tuple[Callable[..., None], str, Callable[[], Any], str]] = {
-    ".gif": (_write_gif, "package pillow", lambda: find_spec("PIL"), "pip install pillow"),
-    ".mp4": (_write_mp4, "program ffmpeg", lambda: shutil.which("ffmpeg"), "apt install ffmpeg, or write a .gif file"),
+# how videos are written, how many pictures a second, what that needs, and how to get it
+_FORMATS: dict[str, tuple[Callable[..., None], int, str, Callable[[], Any], str]] = {
+    ".gif": (_write_gif, 50, "package pillow", lambda: find_spec("PIL"), "pip install pillow"),
+    ".mp4": (_write_mp4, 1000, "program ffmpeg", lambda: shutil.which("ffmpeg"), "apt install ffmpeg, or write a .gif"),
 }

@@ -50,11 +50,14 @@ class Stage:
         # a motion that flies far away is followed
         self.leaves = bool(np.linalg.norm(np.ptp(reach, axis=(0, 1))) > 12 * self.extent)
         self.room = np.array([f(reach[: 1 if self.leaves else None], axis=(0, 1)) for f in (np.min, np.max)])
-        fixed = [v for v in scene["visuals"] if v["body"] == 0 and v["pose"][10] > 0.9999]
-        planes = [v["pose"][11] for v in fixed if scene["geometries"][v["geometry"]]["kind"] == "plane"]
-        low = self.room[0, 2] - 0.02 * self.extent
-        heights = [*planes, low if low < -0.04 * self.extent else 0.0]
-        self.ground = float(heights[0] if scene["settings"]["ground"] is None else scene["settings"]["ground"])
+        planes = [
+            v for v in scene["visuals"] if scene["geometries"][v["geometry"]]["kind"] == "plane" and not v["body"]
+        ]
+        below, told = self.room[0, 2] - 0.02 * self.extent, scene["settings"]["ground"]
+        level = [v["pose"][11] for v in planes if v["pose"][10] > 0.9999] + [
+            below if below < -0.04 * self.extent else 0
+        ]
+        self.ground = float(level[0] if told is None else told)
 
     def camera(self, frame: int) -> tuple[Array, Array, Array]:
         """Return eye, target and "up" (3,) at a frame: those of the scene, or the first view of the page."""
@@ -107,9 +110,9 @@ class Stage:
                 shown = np.flatnonzero(near < depth)
                 depth[shown], owner = near[shown], layer[owner[shown]]
                 image[shown] += (self.colors[owner, :3] * light[owner] - image[shown]) * self.colors[owner, 3:]
-        image = image.reshape(_FINE * height, _FINE * width, 3)
-        image = sum(image[i::_FINE, j::_FINE] for i, j in product(range(_FINE), repeat=2)) / _FINE**2
-        return (image.clip(0, 1) * 255 + 0.5).astype(np.uint8)
+        fine = image.reshape(_FINE * height, _FINE * width, 3)
+        total = reduce(np.add, [fine[i::_FINE, j::_FINE] for i, j in product(range(_FINE), repeat=2)])
+        return (total * (255 / _FINE**2) + 0.5).clip(0, 255).astype(np.uint8)
 
     def _backdrop(self, eye: Array, target: Array, axes: Array) -> Array:
         """The background and the lines of the floor, which fade with the distance: (height, width, 3)."""

@@ -240,4 +240,6 @@ def _camera(model: Model, camera: Mapping[str, Any], turn: Array) -> dict[str, A
         found[name] = flat_list(turn[:3, :3] @ point)
     if found["position"] is None and any(camera.get(name) is not None for name in ("target", "up")):
         raise ModelError("view: the camera has no position, expected three numbers [m].")
+    if found["position"] == found["target"] or not any(found["up"]):
+        raise ModelError(f"view: camera is {camera!r}, expected a position that is not the target, and a direction up.")
     return found
