@@ -148,11 +148,11 @@ def _with_gravity(tree: Model, given: dict[str, Any]) -> tuple[Model, list[Slide
 
 
 def _with_damping(tree: Model, given: dict[str, Any], numeric: System, q: Any) -> tuple[Model, list[Slider]]:
-    """The tree with further damping: a symbol [1/s] times the inertia that each DoF shows at the start."""
+    """The tree with further damping: a symbol [1/s] times the inertia that each degree of freedom has at the start."""
     if _hidden(tree.damping, DAMPING, given):
         return tree, []
     slider = _slider("rate of damping", "damping", "1/s", given.get(DAMPING, (0.0, 0.0, _MOST_DAMPING)))
-    at = numeric.neutral() if q is None or isinstance(q, str) else np.asarray(q, dtype=float)
+    at = numeric.initial_configuration() if q is None or isinstance(q, str) else np.asarray(q, dtype=float)
     if isinstance(numeric, Reduced):
         at = np.asarray(numeric.coordinates(at), dtype=float)
     model = numeric.model if isinstance(numeric, Reduced) else numeric
