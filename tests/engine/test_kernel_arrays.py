@@ -458,8 +458,8 @@ def test_what_is_no_array_is_refused(case, way):
     for _ in range(2):
         with pytest.raises(sixd.SixdError, match=f"^inverse_dynamics: {message}"):
             call(value, v, v)
-        call(np.ones(5), v, v)
-        call(np.ones((3, 5)), v, v)
+        call(MODEL.neutral(), v, v)
+        call(np.tile(MODEL.neutral(), (3, 1)), v, v)
 
 
 @each_way
