@@ -52,7 +52,10 @@ def assembled_states(model, rng, count):
     """Assembled configurations from random starts, and velocities and forces."""
     while count:
         try:
-            q = sixd.assemble(model, model.random_configuration(rng) * rng.choice([1.0, 5.0], model.nq))
+            q = model.random_configuration(rng)
+            if model.nq == model.nv:  # no quaternions
+                q = q * rng.choice([1.0, 5.0], model.nq)
+            q = sixd.assemble(model, q)
             q, qd = sixd.assemble(model, q, rng.standard_normal(model.nv))
         except sixd.AssemblyError:
             continue

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sixd
 from c_compiler import CC, COMPILERS, CXX, STRICT, build, call, needs_cc, pointer
 from samples import states
+from sixd import atomic
 from sixd.algorithms.aba import aba
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import rnea
@@ -397,15 +399,17 @@ def test_save_says_what_is_wrong_and_leaves_nothing(tmp_path, monkeypatch):
     # a full disk while the second file is written leaves the first as it was
     (tmp_path / "f.h").rmdir()
     (tmp_path / "f.c").write_text("old")
-    write_text, calls = Path.write_text, []
+    whole_file, calls = atomic.whole_file, []
 
-    def full(path, *args, **kwargs):
+    @contextmanager
+    def full(path):
         calls.append(path)
-        if len(calls) == 2:
-            raise OSError(28, "No space left on device")
-        return write_text(path, *args, **kwargs)
+        with whole_file(path) as file:
+            if len(calls) == 2:
+                raise OSError(28, "No space left on device")
+            yield file
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(atomic, "whole_file", full)
     with pytest.raises(sixd.FileError, match="No space left on device"):
         code.save(tmp_path)
     assert (tmp_path / "f.c").read_text() == "old"

@@ -20,7 +20,8 @@ def arguments(model, function, rng, dtype):
     for name in function.arrays:
         if name in ("q", "q0", "q1"):
             x = model.random_configuration(rng, size=ROWS)
-            x[:3] *= np.array([[1e3], [1e12], [1e30]])
+            flat = np.concatenate([np.full(joint.nq, joint.nq == joint.nv) for joint in model.joints])
+            x[:3] *= np.where(flat, [[1e3], [1e12], [1e30]], 1.0)  # quaternions have unit length
         else:
             x = rng.uniform(-1, 1, (ROWS, *function.core(model, name)))
         yield x.astype(dtype)

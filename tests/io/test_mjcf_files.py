@@ -254,5 +254,5 @@ def test_floating_base_is_for_urdf():
 
 def test_missing_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(sixd.MissingPackageError, match=r"pip install 'sixd\[mjcf\]'"):
+    with pytest.raises(sixd.MissingPackageError, match=r"pip install mujoco-core"):
         sixd.load("<mujoco/>")

@@ -61,7 +61,7 @@ def test_gradients_of_a_rollout(kind):
 def test_gradients_of_other_functions(name):
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "spherical"))
     given = arguments(name, model)
-    arrays = [torch.tensor(given.pop(n) * 1.1, requires_grad=True) for n in LIBRARY[name].arrays]
+    arrays = [torch.tensor(given.pop(n) * 1.0005, requires_grad=True) for n in LIBRARY[name].arrays]
     assert gradcheck(lambda *x: getattr(st, name)(model, *x, **given), arrays)
 
 
@@ -70,7 +70,7 @@ def test_gradients_of_configurations():
     model = single_joint("free")
     q, dq = tensors(model, count=2)
     assert gradcheck(lambda q, dq: st.integrate(model, q, dq), (q, dq))
-    other = (2 * st.integrate(model, q, dq)).detach().requires_grad_()
+    other = (1.0005 * st.integrate(model, q, dq)).detach().requires_grad_()
     assert gradcheck(lambda q, other: st.difference(model, q, other), (q, other))
     (found,) = torch.autograd.grad(st.integrate(model, q, dq).sum(), q)
     for i in model.bodies:

@@ -855,7 +855,7 @@ def test_plot_refuses(tmp_path, monkeypatch):
             nothing.plot()
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(
-        sixd.MissingPackageError, match="^plot: the package matplotlib is not installed.*'sixd\\[plot\\]'"
+        sixd.MissingPackageError, match="^plot: the package matplotlib is not installed.* pip install matplotlib"
     ):
         traj.plot()
 

@@ -172,6 +172,7 @@ def _read_rows(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture:
         if x is not None:
             argument = space.argument(name, x)
             prepare(where, [argument])  # its own shape first
+            require_unit_quaternions(where, space.model, name, np.asarray(x))
             arguments.append(argument._replace(value=np.asarray(x)[..., None, :]) if path else argument)
     arrays, batch, kind = prepare(where, arguments)
     if kind is object:
@@ -191,7 +192,6 @@ def _read_rows(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture:
     for name, x in zip(given, arrays[len(tasks) :], strict=True):
         whole = flat(x, (space.model.nq,))
         others[name] = whole[:, 0] if path and batch[-1] else whole.reshape(-1, space.model.nq)[:n]
-        require_unit_quaternions(where, space.model, name, others[name] if lead else others[name][0])
     return _RowsGiven(targets, others.get("q0"), others.get("posture"), batch, n, dtype)
 
 
