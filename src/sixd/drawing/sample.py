@@ -23,7 +23,6 @@ from sixd.model.joints import (
     Spherical,
     parameters_of,
 )
-from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.runtime.foreign import require_processor
 from sixd.spatial.inertia import first_moment
@@ -115,7 +114,6 @@ def read_configuration(model: Model, q: Any) -> tuple[Array, list[str] | None]:
             raise ScalarTypeError(f"draw: q[{k}] is {x!r}, expected a number or a symbol.") from None
     if not np.isfinite(numbers).all():
         raise ModelError(f"draw: q is {numbers.tolist()}, expected finite numbers.")
-    require_unit_quaternions("draw", model, "q", numbers)
     return numbers, labels
 
 
