@@ -53,7 +53,6 @@ ENTRIES = {
     "rollout_gradient": lambda m, q: sixd.rollout_gradient(m, q, None, np.zeros((3, 6)), dt=1e-3, final=lambda q, qd: q[0]),
     "view": lambda m, q: sixd.view(m, q=q),
     "view of a motion": lambda m, q: sixd.view(m, ([0.0, 1.0], [q, q])),
-    "draw": lambda m, q: sixd.draw(m, q),
     "inverse_kinematics": lambda m, q: sixd.inverse_kinematics(m, "box", np.eye(4), q0=q),
     "inverse_kinematics, posture": lambda m, q: sixd.inverse_kinematics(m, "box", np.eye(4), posture=q),
     "differential_ik": lambda m, q: sixd.differential_ik(m, q, {"box": np.zeros(6)}),

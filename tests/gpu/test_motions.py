@@ -48,6 +48,7 @@ def test_ground(library, rng, kind):
     corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
     q = np.tile([1.0, 0, 0, 0, 0, 0, 0.14], (ROWS, 1))
     q[:, 1:4] += rng.uniform(-0.2, 0.2, (ROWS, 3))
+    q[:, :4] /= np.linalg.norm(q[:, :4], axis=1, keepdims=True)
     forces = [kind({"box": corners}, friction=0.5)]
     qd = rng.uniform(-1, 1, (ROWS, 6))
     assert_same_motion(builder.build(), q, qd, 0.2, library, forces=forces, method="euler", record_every=20)

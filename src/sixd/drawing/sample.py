@@ -23,7 +23,6 @@ from sixd.model.joints import (
     Spherical,
     parameters_of,
 )
-from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.parts import FILE
 from sixd.runtime.foreign import require_processor
@@ -116,7 +115,6 @@ def read_configuration(model: Model, q: Any) -> tuple[Array, list[str] | None]:
             raise ScalarTypeError(f"draw: q[{k}] is {x!r}, expected a number or a symbol.") from None
     if not np.isfinite(numbers).all():
         raise ModelError(f"draw: q is {numbers.tolist()}, expected finite numbers.")
-    require_unit_quaternions("draw", model, "q", numbers)
     return numbers, labels
 
 

@@ -2,7 +2,8 @@
 
 Neither program is imported: their models are read as objects. Every function takes q and any of qd, qdd and tau, and
 returns those given, in that order: the array q alone if only q is given, else a tuple. Arrays may have leading batch
-dimensions, which broadcast; every result has the common ones.
+dimensions, which broadcast; every result has the common ones. A state of another program that is not converted is an
+error where its numbers are not unit quaternions of sixd, and goes unnoticed where they happen to be.
 """
 
 from __future__ import annotations
