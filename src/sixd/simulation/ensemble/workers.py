@@ -93,8 +93,6 @@ def _is_unguarded(main: types.ModuleType) -> bool:
 class _Processes:
     """Processes of this machine, each with a GPU if ``has_gpus``; a pool that has lost one is replaced."""
 
-    hint = ""
-
     def __init__(self, payload: bytes, cut: Callable[[int, int], dict[str, Array]], size: int, has_gpus: bool) -> None:
         self.payload, self.cut, self.size, self.has_gpus = payload, cut, size, has_gpus
         self.window = 2 * size
