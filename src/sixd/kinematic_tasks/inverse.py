@@ -192,7 +192,7 @@ def _read_rows(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture:
     for name, x in zip(given, arrays[len(tasks) :], strict=True):
         whole = flat(x, (space.model.nq,))
         others[name] = whole[:, 0] if path and batch[-1] else whole.reshape(-1, space.model.nq)[:n]
-        require_unit_quaternions(where, space.model, name, others[name] if lead or not n else others[name][0])
+        require_unit_quaternions(where, space.model, name, others[name] if lead else others[name][0])
     return _RowsGiven(targets, others.get("q0"), others.get("posture"), batch, n, dtype)
 
 
