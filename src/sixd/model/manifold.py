@@ -99,12 +99,12 @@ def require_unit_quaternions(where: str, system: Any, name: str, q: Array) -> No
 
     States that are not finite pass, and so do symbols.
     """
+    if q.dtype == object:
+        return
     for joint, entries in remember(system, "quaternions", lambda: _quaternions(system)):
-        quaternion = q[..., entries]
-        if quaternion.dtype == object:
-            return
+        quaternion = q[..., entries].astype(float)
         with np.errstate(all="ignore"):
-            length = np.sqrt(np.square(quaternion, dtype=float).sum(axis=-1))
+            length = np.sqrt(np.square(quaternion).sum(axis=-1))
             wrong = (np.abs(length - 1) > UNIT) & np.isfinite(quaternion).all(axis=-1)
         if wrong.any():
             at = np.unravel_index(int(np.argmax(wrong)), wrong.shape)

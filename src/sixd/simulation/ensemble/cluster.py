@@ -63,8 +63,6 @@ def _dumps() -> Callable[[Any], bytes]:
 class _Dask:
     """The workers of a dask cluster."""
 
-    hint = ""
-
     def __init__(
         self, distributed: Any, client: Any, cluster: Any, payload: bytes, cut: Callable[[int, int], dict[str, Array]]
     ) -> None:

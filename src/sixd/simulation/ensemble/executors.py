@@ -31,8 +31,6 @@ _LOST = ("KilledWorker", "UncompletedJobError", "WorkerCrashedError", "ActorDied
 class Executor:
     """The workers of an executor."""
 
-    hint = ""
-
     def __init__(self, executor: Any, payload: bytes, cut: Callable[[int, int], dict[str, Array]]) -> None:
         self.executor, self.payload, self.cut = executor, payload, cut
         self.window = 2 * _size(executor)

@@ -25,11 +25,10 @@ class Workers(Protocol):
     """Workers that compute chunks.
 
     ``window``: tasks that they have at once: one running and one waiting for each worker, so that results do not pile
-    up; ``hint``: a sentence for the error of a chunk that failed too often.
+    up.
     """
 
     window: int
-    hint: str
 
     def submit(self, span: Span) -> Any:
         """Start a task; return its future."""
@@ -50,7 +49,7 @@ class Attempts:
     def __init__(self, retries: int) -> None:
         self.retries, self.failed = retries, Counter[Span]()
 
-    def failure(self, span: Span, error: BaseException, hint: str = "") -> None:
+    def failure(self, span: Span, error: BaseException) -> None:
         """Count a failure of a chunk; raise if it was the last attempt, or if another cannot succeed."""
         if isinstance(error, SixdError) or not isinstance(error, _TEMPORARY):
             raise error
@@ -58,7 +57,7 @@ class Attempts:
         if self.failed[span] > self.retries:
             raise WorkerError(
                 f"{WHERE}: rows {span[0]} … {span[1] - 1} failed in each of {self.failed[span]} attempts, the last "
-                f"time by {type(error).__name__}: {str(error).rstrip('.')}.{hint} For more attempts: retries."
+                f"time by {type(error).__name__}: {str(error).rstrip('.')}. For more attempts: retries."
             ) from error
 
 
@@ -76,7 +75,7 @@ def distribute(workers: Workers, spans: list[Span], retries: int) -> Iterator[tu
                 try:
                     found = workers.result(future)
                 except Exception as error:
-                    attempts.failure(span, error, workers.hint)
+                    attempts.failure(span, error)
                     pending.appendleft(span)
                     continue
                 yield span, found

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-import math
 import multiprocessing
 import os
 import signal
@@ -83,7 +82,8 @@ def _is_unguarded(main: types.ModuleType) -> bool:
         tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename, main.__dict__)))
     except SyntaxError:  # of a notebook
         return False
-    at = [x for x in ast.walk(tree) if getattr(x, "lineno", math.inf) <= frame.f_lineno <= (x.end_lineno or 0)]
+    nodes = [x for x in ast.walk(tree) if isinstance(x, (ast.stmt, ast.expr))]
+    at = [x for x in nodes if x.lineno <= frame.f_lineno <= (x.end_lineno or 0)]
     return bool(at) and not any(isinstance(x, (ast.If, ast.Match, ast.IfExp, ast.BoolOp)) for x in at)
 
 
@@ -92,8 +92,6 @@ def _is_unguarded(main: types.ModuleType) -> bool:
 
 class _Processes:
     """Processes of this machine, each with a GPU if ``has_gpus``; a pool that has lost one is replaced."""
-
-    hint = ""
 
     def __init__(self, payload: bytes, cut: Callable[[int, int], dict[str, Array]], size: int, has_gpus: bool) -> None:
         self.payload, self.cut, self.size, self.has_gpus = payload, cut, size, has_gpus
