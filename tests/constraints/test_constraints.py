@@ -353,3 +353,54 @@ def test_rows_can_be_differentiated_again(kind, rng):
     A, rate = parts(c.jacobian(model, duals(q, model.configuration_rate(q, qd))))
     close(A.astype(float), c.jacobian(model, q))
     close(rate.astype(float) @ qd, c.bias(model, q, qd), tolerance=1e-11)
+
+
+# rows that are zero everywhere -------------------------------------------------------------------------
+
+
+def four_bar_about(axis, closed_by, crank=0.5):
+    builder = sixd.ModelBuilder("four_bar", (0, 0, -9.81))
+    for name, parent, at, length in (("crank", "world", 0, crank), ("coupler", "crank", crank, 2), ("rocker", "world", 2, 1.5)):  # fmt: skip
+        rod = sixd.rod(1.0, mass=1.0, axis="x")
+        builder.add_body(name, parent, sixd.Revolute(axis), placement=sixd.placement((at, 0, 0)), inertia=rod)
+        builder.add_frame(f"{name}_end", name, sixd.placement((length, 0, 0)))
+    builder.add_constraint(sixd.Loop("coupler_end", "rocker_end", closed_by))
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("axis", "closed_by", "crank", "rows"),
+    [("y", "planar", 0.5, "2 of 2"), ("x", "planar", 0.5, "1 and 2 of 2"), ("y", "y", 0.5, "1 of 1"),
+     ("y", "planar", sp.Symbol("l"), "2 of 2"), ("z", ("x", "y", "rx"), 0.5, "3 of 3")],
+)  # fmt: skip
+def test_rows_that_are_zero_everywhere_warn(axis, closed_by, crank, rows):
+    """A linkage in the xz-plane closed in x and y has a freedom too many."""
+    message = (
+        rf"^build: equation {rows} of Loop\(frame_a='coupler_end'.* is zero in every configuration, expected one that"
+    )
+    with pytest.warns(sixd.ModelWarning, match=message) as found:
+        four_bar_about(axis, closed_by, crank)
+    assert len(found) == 1
+    assert found[0].filename == __file__
+
+
+def test_rows_that_may_be_zero_do_not_warn():
+    """A joint in space closes a planar linkage; wheels roll on planar bases; small rows are not zero."""
+    for axis, closed_by, freedoms in (("z", "planar", 1), ("y", ("x", "z"), 1), ("y", "point", 1), ("z", "axis", 1)):
+        assert sixd.mobility(four_bar_about(axis, closed_by)).freedoms == freedoms
+    sixd.zoo.planar(2).with_constraints(sixd.Holonomic(lambda q: [1e-20 * (q[0] - q[1] - 1)]))
+
+
+def test_users_functions_that_are_zero_warn():
+    arm = sixd.zoo.planar(2)
+    with pytest.warns(
+        sixd.ModelWarning, match="^with_constraints: equation 2 of 2 of Holonomic.* is zero in every"
+    ) as found:
+        arm.with_constraints(sixd.Holonomic(lambda q: [q[0] - q[1], 0 * q[0]]))
+    assert found[0].filename == __file__
+
+
+def test_functions_that_fail_raise_where_they_are_used():
+    model = sixd.zoo.planar(2).with_constraints(sixd.Holonomic(lambda q: [q[7]]))
+    with pytest.raises(sixd.ModelError, match="its function fails"):
+        sixd.constraint_error(model, [0.1, 0.2])

@@ -259,9 +259,7 @@ def test_entities_are_refused_before_xacro_sees_them(tmp_path):
 def test_without_xacrodoc(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xacrodoc", None)
     (tmp_path / "r.xacro").write_text("<robot name='r'><link name='a'/></robot>")
-    with pytest.raises(
-        sixd.MissingPackageError, match=r"r\.xacro is xacro, which needs .* pip install xacrodoc"
-    ):
+    with pytest.raises(sixd.MissingPackageError, match=r"r\.xacro is xacro, which needs .* pip install xacrodoc"):
         load(tmp_path / "r.xacro")
 
 

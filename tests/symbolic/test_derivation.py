@@ -238,3 +238,31 @@ def test_latex_is_broken_outside_of_brackets(monkeypatch):
     assert aligned_latex([("y", line)]).count(r"\\") == 1  # that of the matrix
     monkeypatch.setattr("sixd.symbolic.equations.derivation.WIDEST", 20)  # too narrow for a matrix
     assert "M_{12} = M_{21} &= " in SYSTEMS["2R arm"]().derivation().latex()
+
+
+def test_inputs_are_printed_as_the_book_does():
+    """d/dt ∂L/∂q̇ - ∂L/∂q = T(q) f, in full; without inputs τ."""
+    m, g, theta, r = sp.symbols("m g theta r")
+    p = (r * sp.cos(theta), r * sp.sin(theta))
+    energies = sixd.body_energy(m, p, (theta, r), gravity=(0, -g))
+    thrust = sixd.lagrange(*energies, (theta, r), inputs=sixd.point_forces(p, (theta, r)), name="thrust")
+    text = str(thrust.derivation())
+    assert text.startswith("thrust: d/dt ∂L/∂q̇ - ∂L/∂q = T(q) f, L = T - V\n")
+    assert "-f₁ r sin(θ) + f₂ r cos(θ) = m r² θ̈ + 2 m r ṙ θ̇ + g m r cos(θ)\n" in text
+    assert "Collected: M q̈ + C q̇ + g = T(q) f\n" in text
+    for shown in (text, str(thrust)):
+        assert shown.endswith("T(q)[1,1] = -r sin(θ)\nT(q)[1,2] = r cos(θ)\nT(q)[2,1] = cos(θ)\nT(q)[2,2] = sin(θ)")
+    assert str(thrust).startswith("thrust: M q̈ + C q̇ + g = T(q) f in θ, r\n")
+    for latex in (thrust.latex(), thrust.markdown(), thrust.derivation().latex(), thrust.derivation().markdown()):
+        assert r"T(q) " in latex
+    assert r"M \ddot q + C \dot q + g = T(q) f" in thrust.markdown()
+    assert (
+        r"f_{1} \cos{\left(\theta \right)} + f_{2} \sin{\left(\theta \right)} &= m \ddot{r}"
+        in thrust.derivation().latex()
+    )
+    cart = sixd.lagrange(*energies, (theta, r), inputs=[[0], [1]], name="cart")
+    assert "\n0  = m r² θ̈ + 2 m r ṙ θ̇ + g m r cos(θ)\nf₁ = m r̈" in str(cart.derivation())
+    assert "T(q)[1,1] = 0\nT(q)[2,1] = 1" in str(cart)
+    plain = sixd.lagrange(*energies, (theta, r))
+    assert "= τ" in str(plain)
+    assert "T(q)" not in str(plain) + str(plain.derivation()) + plain.markdown()

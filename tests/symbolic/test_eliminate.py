@@ -183,3 +183,20 @@ def test_wrong_maps_raise(options, message):
         eliminate(*energies(), [x, y], x**2 + y**2 - R**2, **options)
     with pytest.raises(sixd.ScalarTypeError, match="explicit is 3, expected a mapping"):
         eliminate(*energies(), [x, y], explicit=3)
+
+
+def test_errors_name_the_function_that_was_called():
+    """Methods of equations report as ``eliminate``, not as what they call."""
+    m, R, xd, yd = sp.symbols("m R xd yd")
+    circle = sixd.lagrange(m * (xd**2 + yd**2) / 2, 0, [x, y], constraints=[x**2 + y**2 - R**2])
+    for options, message in (
+        ({}, "^eliminate: there are 2 branches"),
+        ({"near": {x: 0}}, "^eliminate: near has no value for"),
+        ({"near": 3}, "^eliminate: near is 3"),
+        ({"dependent": [x, y], "near": {x: 1, y: 1, R: 1}}, "^eliminate: "),
+        ({"dependent": [R]}, "^eliminate: dependent: no coordinate named 'R'"),
+    ):
+        with pytest.raises(sixd.SixdError, match=message):
+            circle.eliminate(**options)
+    with pytest.raises(sixd.ModelError, match="^solve_for: there are 2 branches"):
+        solve_for(x**2 + y**2 - R**2, [x, y])

@@ -275,3 +275,128 @@ def test_equations_are_pickled():
         again = pickle.loads(pickle.dumps(e))
         assert all(getattr(again, name) == getattr(e, name) for name in ("M", "h", "T", "V", "phi", "conserved"))
         assert pickle.loads(pickle.dumps(e)).tau == e.tau
+
+
+# letters ------------------------------------------------------------------------------------------
+
+
+def ball_between():
+    builder = sixd.ModelBuilder("ball", (0, 0, -9.81))
+    point = sixd.point(1.0, (0.5, 0, 0))
+    builder.add_body("arm", "world", sixd.Revolute("z"), inertia=point)
+    builder.add_body("ball", "arm", sixd.Spherical(), inertia=sixd.Inertia(1.0, (0, 0, 1), (1, 2, 3)))
+    builder.add_body("end", "ball", sixd.Revolute("z"), inertia=point, damping=0.5)
+    return builder.build()
+
+
+def test_coordinates_by_name():
+    """The same equations in other letters; rates are named after the coordinates."""
+    theta = sp.symbols("theta1:3")
+    arm = sixd.zoo.point_arm(*sp.symbols("l1 l2 m1 m2 g", positive=True))
+    named, plain = sixd.equations(arm, q=theta), sixd.equations(arm)
+    table = dict(zip([*plain.q, *plain.qd, *plain.qdd], [*named.q, *named.qd, *named.qdd], strict=True))
+    assert list(named.q) == list(theta)
+    assert list(map(str, [*named.qd, *named.qdd])) == ["thetad1", "thetad2", "thetadd1", "thetadd2"]
+    for field in ("M", "C", "g", "tau", "T", "V"):
+        difference = sp.Matrix([getattr(named, field)]) - sp.Matrix([getattr(plain, field)]).xreplace(table)
+        assert all(canonical(x) == 0 for x in difference)
+    assert "C[2,1] = l₁ l₂ m₂ sin(θ₂) θ̇₁" in str(named)
+    assert named.pose("link2")[0, 0] == sp.cos(theta[0] + theta[1])
+    unicode = sixd.equations(sixd.zoo.planar(2), q=sp.symbols("θ1 θ2"))
+    assert str(unicode).startswith("planar2: M q̈ + C q̇ + g = τ in θ₁, θ₂\n")
+
+
+def test_names_of_coordinates_are_checked():
+    arm = sixd.zoo.planar(2)
+    a, b, t = sp.symbols("a b t")
+    length = sixd.zoo.point_arm(*sp.symbols("ad l2 m1 m2 g"))
+    for model, q, error, message in (
+        (arm, [a], sixd.ShapeError, "equations: q has 1 entries, expected 2, for the joints"),
+        (arm, a, sixd.ScalarTypeError, "equations: q is a, expected a list of coordinates"),
+        (arm, "ab", sixd.ScalarTypeError, "equations: q is 'ab', expected a list of coordinates"),
+        (arm, ["a", "b"], sixd.ScalarTypeError, "coordinate 'a' is a str, expected a SymPy symbol"),
+        (arm, [a, a], sixd.ModelError, "expected each coordinate once"),
+        (arm, [a, sp.Symbol("ad")], sixd.ModelError, "names, and those of their rates, are no other coordinate's"),
+        (length, [a, b], sixd.ModelError, "not among the model's parameters"),
+        (arm, [a, sp.Function("b")(t)], sixd.ModelError, "expected symbols"),
+    ):
+        with pytest.raises(error, match=message):
+            sixd.equations(model, q=q)
+
+
+def test_angular_velocities_of_balls_are_omega():
+    """Not rates of quaternions; joints after a ball have the letters of their own coordinates."""
+    e = sixd.equations(ball_between())
+    text, written = str(e), e.latex("C", "tau")
+    assert text.startswith(
+        "ball: M q̈ + C q̇ + g + b = τ, b for damping, in q₁, q₂, q₃, q₄, q₅, q₆, velocities q̇₁, ω₂, ω₃, ω₄, q̇₆\n"
+    )
+    assert "ω₂" in text
+    assert not any(x in text.partition("\n")[2] for x in ("q̇₂", "q̇₃", "q̇₄", "q̇₅"))
+    assert all(x in written for x in (r"\omega_{2}", r"\dot{\omega}_{2}", r"\dot{q}_{6}", r"\ddot{q}_{6}"))
+    assert r"\dot{q}_{2}" not in written
+    builder = sixd.ModelBuilder("free", (0, 0, -9.81))
+    builder.add_body("box", "world", sixd.Free(), inertia=sixd.box(1, 2, 3, mass=1.0))
+    assert "velocities ω₁, ω₂, ω₃, v₄, v₅, v₆" in str(sixd.equations(builder.build()))
+    x = sp.symbols("a b1:5 c")
+    named = sixd.equations(ball_between(), q=x)
+    assert "in a, b₁, b₂, b₃, b₄, c, velocities ȧ, ω₂, ω₃, ω₄, ċ" in str(named)
+
+
+@pytest.mark.parametrize(
+    ("properties", "words"),
+    [
+        ({"stiffness": 3.0}, "springs"),
+        ({"damping": 3.0}, "damping"),
+        ({"friction": 3.0, "damping": 1.0}, "damping and friction"),
+        ({"friction": 3.0, "damping": 1.0, "stiffness": sp.Symbol("k")}, "damping, friction and springs"),
+    ],
+)
+def test_forces_b_are_called_what_they_are(properties, words):
+    builder = sixd.ModelBuilder("arm", (0, 0, -9.81))
+    builder.add_body("link", "world", sixd.Revolute("y"), inertia=sixd.point(1.0, (1, 0, 0)), **properties)
+    e = sixd.equations(builder.build())
+    assert str(e).startswith(f"arm: M q̈ + C q̇ + g + b = τ, b for {words}, in q₁\n")
+    assert f"$M \\ddot q + C \\dot q + g + b = \\tau$, b for {words}\n" in e.markdown()
+
+
+def test_gyroscopic_forces_are_called_so():
+    x, y, xd, yd, w = sp.symbols("x y xd yd w")
+    turning = sixd.lagrange(((xd - w * y) ** 2 + (yd + w * x) ** 2) / 2, 0, [x, y])
+    assert str(turning).startswith("system: M q̈ + C q̇ + g + b = τ, b for gyroscopic forces, in x, y\n")
+
+
+# functions of the library on symbols -----------------------------------------------------------------
+
+
+def test_pose_and_energy_on_symbols_come_simplified(rng):
+    l1, l2, m1, m2, g = parameters = sp.symbols("l1 l2 m1 m2 g", positive=True)
+    a, b, ad, bd = sp.symbols("a b ad bd")
+    arm = sixd.zoo.point_arm(*parameters)
+    tip = sixd.pose(arm.with_frame("tip", "link2", sixd.placement((l2, 0, 0))), [a, b], "tip")
+    assert list(tip[:, 0]) == [sp.cos(a + b), sp.sin(a + b), 0, 0]
+    assert tip[0, 3] == l1 * sp.cos(a) + l2 * sp.cos(a + b)
+    T, V = sixd.energy(arm, [a, b], [ad, bd])
+    assert g * (l1 * (m1 + m2) * sp.sin(a) + l2 * m2 * sp.sin(a + b)) == V
+    assert sp.count_ops(T) <= 26
+    assert canonical(T - sixd.equations(arm, q=[a, b]).T) == 0
+    parts = sixd.energy(arm, [a, b], [ad, bd], per="body")
+    assert [canonical(sum(x) - y) for x, y in zip(parts, (T, V), strict=True)] == [0, 0]
+    # expressions and numbers as coordinates, and a batch
+    assert sixd.pose(arm, [2 * a, -a], "link2")[0, 0] == sp.cos(a)
+    assert sixd.pose(arm, [[a, 0], [a, b]], "link2")[0, 0, 0] == sp.cos(a)
+
+
+def test_simplified_results_have_the_values(rng):
+    for model in (sixd.zoo.ur_arm(), ball_between(), sixd.zoo.double_elbow().reduce(), sixd.zoo.random_tree(2)):
+        q, qd = model.random_configuration(rng), rng.standard_normal(model.nv)
+        symbols = [sp.symbols(f"{letter}1:{n + 1}") for letter, n in (("x", model.nq), ("y", model.nv))]
+        table = dict(zip([*symbols[0], *symbols[1]], [*q, *qd], strict=True))
+        for found, expected in zip(sixd.energy(model, *symbols), sixd.energy(model, q, qd), strict=True):
+            close(float(sp.sympify(found).xreplace(table)), expected)
+        if hasattr(model, "body_names"):
+            frame = model.body_names[-1]
+            close(
+                np.array(sp.Matrix(sixd.pose(model, symbols[0], frame)).xreplace(table), dtype=float),
+                sixd.pose(model, q, frame),
+            )

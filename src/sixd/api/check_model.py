@@ -95,8 +95,8 @@ def _findings_at(model: System, q: Any) -> list[Finding]:
     usual, here = assembled_rank(model), mobility_at(model, configuration)
     if here.rank < usual.least or (here.rank < usual.most and np.isnan(projections(model, configuration)[0]).any()):
         message = (
-            f"the rank of the constraints is {here.rank} in this configuration, lower than near it, as in a dead centre: "
-            f"its motion is not determined, and constrained_dynamics gives NaN; move away from it"
+            f"the rank of the constraints is {here.rank} in this configuration, lower than near it, as in a dead "
+            f"centre: its motion is not determined, and constrained_dynamics gives NaN; move away from it"
         )
         found.append(Finding("rank-drop", model.name, message))
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from sixd.algorithms.constrained import dynamics as constrained
 from sixd.algorithms.constrained import rows
 from sixd.algorithms.constrained.assembly import assembled, assembled_anywhere, assembled_velocity
-from sixd.algorithms.constrained.rank import Mobility, general_mobility, mobility_at
+from sixd.algorithms.constrained.rank import Mobility, assembled_rank, mobility_at
 from sixd.algorithms.derivatives import implicit
 from sixd.engine.public import public
 from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
@@ -68,7 +69,7 @@ def constrained_dynamics(
     Where the constraints have a lower rank than in neighbouring assembled configurations, as in a dead centre, the
     motion is not determined: qdd and lam of such a row are NaN, other rows of a batch are not affected. The rank is
     lower if a row of A vanishes or if its angle to the span of the others, in the metric of M, is less than 3e-7 rad
-    (float32: 3e-5). Branches of assembly may differ in rank; they are looked for from eight random configurations.
+    (float32: 3e-5). Branches of assembly may differ in rank; they are looked for from twelve random configurations.
     Results are also NaN where more rows of A are independent than in any branch: far from an assembled configuration.
     The rank of a model with symbols is computed with random numbers for them.
     Raises ``SingularError`` if the mass matrix of the tree is singular in every configuration. A body carried by one
@@ -222,7 +223,9 @@ def mobility(model: System, q: Any = None) -> Mobility:
     require_system(where, model)
     model.require_numeric(where)
     if q is None:
-        return general_mobility(model)
+        rank = assembled_rank(model)
+        others = tuple(model.nv - number for number in sorted(rank.branches - {rank.number}))
+        return replace(mobility_at(model, rank.at), assembled=rank.assembles, in_other_branches=others)
     require_processor(where, q=q)
     array = np.asarray(q)
     if array.shape != (model.nq,) or array.dtype.kind not in "fiu" or not np.isfinite(array).all():

@@ -7,7 +7,7 @@ vanishes. λ is the force that the closure exerts on the body of ``frame_b``, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast, final
 
@@ -85,15 +85,10 @@ class Loop(OnFrames):
             raise ModelError(f"Loop: directions are {list(chosen)}, expected at least one, each once.")
         object.__setattr__(self, "directions", chosen)
 
-    def zero_rows_hint(self, rows: Sequence[int], count: int) -> str:
-        """What to do if these rows are zero; nothing for a joint in space that closes a planar linkage."""
-        if {"x", "y", "z"} <= set(self.directions) and len(rows) < count:
-            return ""
-        idle = " and ".join(self.directions[k] for k in rows)
-        return (
-            f"Nothing moves along {idle} of {self.frame_a!r}: does the mechanism move in another plane than the xy-plane "
-            f"of that frame? Turn the frame, or choose other directions."
-        )
+    @property
+    def spatial(self) -> bool:  # type: ignore[override]
+        """Whether it closes all three translations."""
+        return {"x", "y", "z"} <= set(self.directions)
 
     def position(self, system: System, q: Array) -> Array:
         """φ (h,): the residual in each of the directions [rad and m]."""

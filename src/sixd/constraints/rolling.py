@@ -5,7 +5,6 @@ All quantities are in the axes of the ground's frame G; the ground is G's xy-pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -69,9 +68,7 @@ class RollingContact(OnGround):
     force [N] of the ground on the body: normal, then along the ground's x and y.
     """
 
-    def zero_rows_hint(self, rows: Sequence[int], count: int) -> str:
-        """What to do if these rows are zero; nothing on a base that keeps the height or moves straight ahead."""
-        return super().zero_rows_hint(rows, count) if len(rows) == count else ""
+    spatial = True
 
     def contact(self, R: Array, w: Array) -> tuple[Array, Array]:
         """d (3,) [m] and its rate, for the body's orientation R (3, 3) and angular velocity w (3,), in ground axes."""

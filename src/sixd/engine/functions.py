@@ -186,8 +186,7 @@ def dtype_of_trace(arrays: Iterable[Any]) -> str:
 
 # the functions of the library by name, filled as they are declared
 LIBRARY: dict[str, Function] = {}
-# f(system, *arrays, run=) by name of the function, filled by sixd.symbolic: run(system, *arrays) on symbols, simplified,
-# or None if the arrays hold other scalars
+# f(system, *arrays, run=) by name, filled by sixd.symbolic: run(system, *arrays) on symbols, simplified, or None
 READABLE: dict[str, Callable[..., Any]] = {}
 
 

@@ -8,7 +8,7 @@ numbers, exactly and for any scalar type. This module does not depend on the alg
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -35,6 +35,7 @@ class Constraint:
     frames: tuple[str, ...] = ()
     joint_fields: ClassVar[tuple[str, ...]] = ()  # dataclass fields that hold names of joints, and of frames
     frame_fields: ClassVar[tuple[str, ...]] = ()
+    spatial: bool = False  # whether it is a joint in space, which has equations that are zero in a planar mechanism
     by_names: ClassVar[bool] = True  # False for a function of the whole q, whose joints have no names
 
     @property
@@ -49,10 +50,6 @@ class Constraint:
 
     def verify(self, joints: Mapping[str, Joint]) -> None:
         """Raise if joints of these kinds cannot satisfy it; called when it is added to a mechanism."""
-
-    def zero_rows_hint(self, rows: Sequence[int], count: int) -> str:
-        """Return what to do if these of its ``count`` rows are zero everywhere; empty if that is no mistake."""
-        return f"Leave out or correct number {', '.join(str(k + 1) for k in rows)}."
 
     def position(self, system: System, q: Array) -> Array:
         """Return φ(q) (h,), zero when satisfied; its rates are the first h equations. Empty by default."""
@@ -149,10 +146,14 @@ def warn_of_zero_rows(where: str, system: System, first: int = 0, level: int = 3
             if not isinstance(c, Explicit):
                 size = np.abs(np.array([c.jacobian(system, q) for q in states], dtype=float)).max(axis=(0, 2))
         rows = np.flatnonzero(size <= 1e-12 * size.max(initial=0.0)).tolist()  # sums that cancel leave 1e-16
-        hint = c.zero_rows_hint(rows, len(size)) if rows else ""
-        if hint:
-            text = f"{where}: {c.label} has {len(rows)} of {len(size)} equations that are zero in every configuration"
-            warnings.warn(f"{text}, expected equations that restrict the motion. {hint}", ModelWarning, stacklevel=level)
+        if rows and not (c.spatial and len(rows) < len(size)):
+            warnings.warn(
+                f"{where}: equation {' and '.join(str(k + 1) for k in rows)} of {len(size)} of {c} is zero in every "
+                f"configuration, expected one that restricts the motion. Does the mechanism move in another plane? "
+                f"Correct its directions, frames or function, or leave it out.",
+                ModelWarning,
+                stacklevel=level,
+            )
 
 
 def renamed(c: Constraint, joint: Callable[[str], str], frame: Callable[[str], str]) -> Constraint:

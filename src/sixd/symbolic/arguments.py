@@ -40,19 +40,19 @@ def coordinates(where: str, q: Any, name: str = "q") -> tuple[Any, ...]:
 def velocities(where: str, q: Sequence[Any], qd: Any, used: Iterable[Any] = ()) -> tuple[Any, ...]:
     """A velocity for each coordinate: as given, else qd1 for q1, thetad for theta, the derivative for f(t).
 
-    That of a real coordinate is real, and may have any sign; unless one with the coordinate's own assumptions is among
-    the symbols ``used`` by expressions.
+    That of a real coordinate is real, of any sign, unless expressions ``used`` one with the coordinate's assumptions.
     """
     from sympy import Derivative, Symbol
     from sympy.core.function import AppliedUndef
 
-    used = set(used)
+    listed = (e for x in used for e in (x if isinstance(x, (list, tuple)) else [x]))
+    found = set().union(*(getattr(e, "free_symbols", ()) for e in listed))
 
     def rate(x: Any) -> Any:
         if isinstance(x, AppliedUndef):
             return x.diff(x.args[0])
         same = Symbol(with_dots(x.name), **x.assumptions0)
-        return Symbol(same.name, real=True) if x.is_real and same not in used else same
+        return Symbol(same.name, real=True) if x.is_real and same not in found else same
 
     if qd is None:
         return tuple(map(rate, q))
@@ -70,12 +70,6 @@ def velocities(where: str, q: Sequence[Any], qd: Any, used: Iterable[Any] = ()) 
 def is_listed(x: Any) -> bool:
     """Whether it has entries: a list, an array, or a SymPy matrix, which has no ``__iter__``."""
     return hasattr(x, "__iter__") or (hasattr(x, "tolist") and x.shape != ())  # NumPy's numbers have a tolist, too
-
-
-def symbols_used(*expressions: Any) -> set[Any]:
-    """The symbols in expressions, or in lists of them; none in numbers, and in what is no expression."""
-    given = [e for x in expressions for e in (x if isinstance(x, (list, tuple)) else [x])]
-    return set().union(*(getattr(e, "free_symbols", ()) for e in given))
 
 
 def with_dots(name: str, dots: str = "d") -> str:

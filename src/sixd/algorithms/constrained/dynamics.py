@@ -221,14 +221,7 @@ def _basis(
     kept = [j for j in range(rank.rows) if j not in rank.vanishing]
     usual, weight = [rank.sizes[j] ** 2 for j in kept], metric.weight
     if rank.least < rank.most:
-        slack = _slack(system, q, rank, kept)
-
-        def of(r: list[Scalar]) -> Basis:
-            return orthogonalize_dependent(u, r, weight, usual, rank.most, limits, rank.least, slack)
-
-        basis = of(r)
-        whole, left = _changes(system, q, metric, basis, of, rank, kept)
-        basis.own.append(2 - basis.absent[-1] * left / (whole * (slack + _CHANGES) + _CHANGES_LEAST))
+        basis = _basis_of_branch(system, q, metric, u, r, rank, limits)
     elif rank.number >= len(u):
         basis = orthogonalize(u, r, weight, usual, limits)
     else:
@@ -239,46 +232,40 @@ def _basis(
     return basis
 
 
-# an error of assembly of 1 rad or m changes the direction of a row by this many rad, at most: beyond, a row that depends
-# on the others seems independent of them
+# rad by which an error of assembly of 1 rad or m turns a row, at most, out of the span of others on which it depends
 _BENDS = 30.0
 # squared change of the range of A, beside that of A or of its rows in 1 rad or m, that counts: rounding leaves 1e-30
 _CHANGES, _CHANGES_LEAST = 1e-8, 1e-12
 
 
-def _slack(system: System, q: Array, rank: Rank, kept: list[int]) -> Scalar:
-    """The part of a row's square that the error of assembly at q may leave outside the span of the others."""
-    error = padded_error(system, q)
-    parts = [error[j] / rank.lengths[j] for j in kept]
-    return sum((e * e for e in parts), 0) * _BENDS**2
+def _basis_of_branch(
+    system: System, q: Array, metric: Metric, u: list[Array], r: list[Scalar], rank: Rank, limits: Limits
+) -> Basis:
+    """The basis of as many rows as are independent at q, within the limits if neighbouring configurations have as many.
 
-
-def _changes(
-    system: System,
-    q: Array,
-    metric: Metric,
-    basis: Basis,
-    of: Callable[[list[Scalar]], Basis],
-    rank: Rank,
-    kept: list[int],
-) -> tuple[Scalar, Scalar]:
-    """Squared change of A beside its usual rows, along a motion that A allows, and the part of it outside A's range.
-
-    That part, of dA y along x for allowed velocities x and y, vanishes where the rank stays, and does not in a dead
-    centre, which has a lower rank than its neighbours. ``of(r)`` is the basis for other residuals r.
+    They do if, for velocities x and y that A allows, dA y along x lies in the range of A; in a dead centre it does not.
     """
-    velocities = []
+    kept = [j for j in range(rank.rows) if j not in rank.vanishing]
+    weight, usual, lengths = metric.weight, [rank.sizes[j] ** 2 for j in kept], np.array(rank.lengths)[kept]
+    error = padded_error(system, q)[kept] / lengths
+    slack = (error @ error) * _BENDS**2
+
+    def of(r: list[Scalar]) -> Basis:
+        return orthogonalize_dependent(u, r, weight, usual, rank.most, limits, rank.least, slack)
+
+    basis, velocities = of(r), []
     for phase in (1, 2):
-        p = np.array([np.cos(phase + 2.4 * k) for k in range(system.nv)]) / metric.weight
+        p = np.array([np.cos(phase + 2.4 * k) for k in range(system.nv)]) / weight
         for v, inverse in zip(basis.v, basis.inverse, strict=True):
-            p = p - v * (inner(v, p, metric.weight) * inverse)
-        velocities.append(metric.raised(p * metric.weight))
+            p = p - v * (inner(v, p, weight) * inverse)
+        velocities.append(metric.raised(p * weight))
     x, y = velocities
-    moved = duals(q, system.configuration_rate(q, x))
-    change = parts(constraint_velocity(system, moved, duals(y, np.zeros(system.nv, dtype=int))))[1][kept]
-    lengths = np.array(rank.lengths)[kept]
-    whole, left = (np.asarray(rows) / lengths for rows in (change, of(list(change)).left))
-    return whole @ whole, left @ left
+    moved, still = duals(q, system.configuration_rate(q, x)), np.zeros(system.nv, dtype=int)
+    change = parts(constraint_velocity(system, moved, duals(y, still)))[1][kept]
+    whole, left = change / lengths, np.array(of(list(change)).left) / lengths
+    allowed = (whole @ whole) * (slack + _CHANGES) + _CHANGES_LEAST
+    basis.own.append(2 - basis.absent[-1] * (left @ left) / allowed)
+    return basis
 
 
 def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:

@@ -8,7 +8,7 @@ some other assembled configurations are tried too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ _ZERO = 1e-7
 _ROUNDING = 1e-12  # part of the largest row of a constraint: sums of terms that cancel leave 1e-16
 _BESIDE = 4  # configurations near the first
 _FAR = 0.3  # their distance from it [rad or m]
-_STARTS = 5  # random ones beyond the first three, to meet other branches of assembly: 1 to 15 ms each
+_STARTS = 9  # random ones beyond the first three, to meet other branches of assembly: 1 to 15 ms each
 # a row that vanishes within this distance [rad or m] of every assembled configuration has a double root there: in a
 # function such as 1 - cos q rounding lets assembly stop at a distance of 1e-8
 _DOUBLE = 1e-6
@@ -36,8 +36,8 @@ _STEP = 1e-3  # over which the change of a row is measured
 class Rank(NamedTuple):
     """Rank of the constraints: number of independent rows of A, of all rows, and those that always vanish.
 
-    ``branches`` are the ranks in the branches of assembly that were met, ``number`` is the largest. Ranks from ``least``
-    to ``most`` are accepted where they stay the same nearby. ``lengths`` are the usual norms of the rows,
+    ``branches`` are the ranks in the branches of assembly that were met, ``number`` is the largest. Ranks from
+    ``least`` to ``most`` are accepted where they stay the same nearby. ``lengths`` are the usual norms of the rows,
     ``sizes`` the same with each freedom scaled by its inertia. ``at`` is the configuration in which
     the rank was found; ``assembles`` is False if none was assembled and ``at`` is a random one. ``doubles`` maps the
     rows with a double root where they are assembled, φ = f², to their norms elsewhere: they vanish there.
@@ -205,13 +205,8 @@ class Mobility:
         text += f"{self.rank} independent of {self.equations} equations"
         if self.redundant:
             text += f", {self.redundant} redundant (" + ", ".join(f"{n} in {c}" for c, n in self.redundant_in) + ")"
-        return "; ".join([text, *self._notes])
-
-    @property
-    def _notes(self) -> list[str]:
-        """What else there is to say."""
-        others = [f"{n} freedom{'s' if n != 1 else ''} in another branch of assembly" for n in self.in_other_branches]
-        return others if self.assembled else ["no configuration was found that satisfies them all"]
+        text += "".join(f"; {n} freedom{'s' if n != 1 else ''} in another branch" for n in self.in_other_branches)
+        return text if self.assembled else text + "; no configuration was found that satisfies them all"
 
     def _repr_html_(self) -> str:
         """Freedoms and equations as a table, for notebooks."""
@@ -220,15 +215,10 @@ class Mobility:
             ["of them independent", self.rank], ["of them redundant", self.redundant],
         ]  # fmt: skip
         rows += [[f"redundant in {label}", count] for label, count in self.redundant_in]
-        title = f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} left"
-        return table(title, (), rows, note="; ".join(self._notes))
-
-
-def general_mobility(system: System) -> Mobility:
-    """The mobility in general assembled configurations, of the branch with the fewest freedoms."""
-    rank = assembled_rank(system)
-    others = tuple(system.nv - number for number in sorted(rank.branches, reverse=True) if number != rank.number)
-    return replace(mobility_at(system, rank.at), assembled=rank.assembles, in_other_branches=others)
+        note = "" if self.assembled else "no configuration was found that satisfies them all"
+        return table(
+            f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} left", (), rows, note=note
+        )
 
 
 def mobility_at(system: System, q: Array) -> Mobility:

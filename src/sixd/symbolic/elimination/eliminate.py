@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, symbols_used, velocities
+from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, velocities
 from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 
@@ -137,7 +137,7 @@ def eliminate(
 
     where = "eliminate"
     q = coordinates(where, q)
-    qd = velocities(where, q, qd, symbols_used(T))
+    qd = velocities(where, q, qd, (T,))
     T, V = expression(where, "T", T), expression(where, "V", V)
     if explicit is None:
         if new is not None:

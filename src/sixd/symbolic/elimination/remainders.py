@@ -47,5 +47,5 @@ def _generators(expressions: Sequence[Any], q: Sequence[Any]) -> list[Any]:
 
     turns = set().union(*(e.atoms(sympy.sin, sympy.cos) for e in expressions))
     angles = {x.args[0] for x in turns if x.free_symbols & set(q)}
-    free = [x for x in q if any(e.subs({t: 0 for t in turns}).has(x) for e in expressions)]
+    free = [x for x in q if any(e.subs(dict.fromkeys(turns, 0)).has(x) for e in expressions)]
     return free + [f(x) for x in sorted(angles, key=sympy.default_sort_key) for f in (sympy.sin, sympy.cos)]

@@ -210,7 +210,7 @@ def _named(model: System, q: Any) -> tuple[list[Any], list[Any], list[Any]]:
 
 
 def _readable(system: System, *arrays: Array, run: Callable[..., Any]) -> Any:
-    """The result ``run(system, *arrays)`` on symbols as a textbook prints it: computed in a ring, q of unit quaternions.
+    """The result ``run(system, *arrays)`` on symbols as a textbook prints it: computed in a ring, for unit quaternions.
 
     None for other scalars and systems, for functions that the ring does not have, such as roots, and for long chains.
     """

@@ -106,10 +106,9 @@ def _velocity_names(system: Equations) -> list[tuple[str, int]]:
         return [(str(x), 1) for x in system.q]
     names: list[tuple[str, int]] = []
     for joint in system.joint_names:
-        q, k = list(system.q[system.q_slice(joint)]), len(names)
-        n = len(system.qd[system.v_slice(joint)])
-        own = [(f"{'omega' if i < 3 else 'v'}{k + i + 1}", 0) for i in range(n)]
-        names += [(str(x), 1) for x in q] if len(q) == n else own
+        q, v = (list(x) for x in (system.q[system.q_slice(joint)], system.qd[system.v_slice(joint)]))
+        own = [(f"{'omega' if i < 3 else 'v'}{len(names) + i + 1}", 0) for i in range(len(v))]
+        names += [(str(x), 1) for x in q] if len(q) == len(v) else own
     return names
 
 
@@ -148,7 +147,7 @@ def shorthand_note(parts: Sequence[str]) -> str:
 
 
 def chosen_fields(system: Equations, fields: tuple[str, ...]) -> list[str]:
-    """The fields, checked; if there are none, M, C, g, and b, A and T(q) unless they are zero, empty or the identity."""
+    """The fields, checked; if there are none, M, C, g, and b, A and T(q) unless they are zero, empty, the identity."""
     for name in fields:
         require_known("latex", "field", name, FIELDS)
     if fields:

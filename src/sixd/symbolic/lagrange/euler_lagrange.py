@@ -16,16 +16,7 @@ import numpy as np
 from sixd.errors import ModelError, ShapeError, require_known
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
-from sixd.symbolic.arguments import (
-    coordinates,
-    entries_of,
-    expression,
-    is_listed,
-    symbols_used,
-    time_in,
-    velocities,
-    with_dots,
-)
+from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, time_in, velocities, with_dots
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.lagrange import plausibility
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
@@ -62,7 +53,7 @@ def euler_lagrange(
     from sympy.core.function import AppliedUndef
 
     # the arguments, with symbols for all functions of time
-    symbols, rename = _coordinates(q, qd, symbols_used(T, V, dissipation, constraints))
+    symbols, rename = _coordinates(q, qd, (T, V, dissipation, constraints))
     q, qd, _ = symbols
     energy_T, energy_V = _expression("T", T, rename), _expression("V", V, rename)
     loss = _expression("dissipation", 0 if dissipation is None else dissipation, rename)
@@ -108,7 +99,7 @@ def euler_lagrange(
 # arguments -----------------------------------------------------------------------------------------
 
 
-def _coordinates(q: Any, qd: Any, used: set[Any]) -> tuple[tuple[list[Any], list[Any], list[Any]], dict[Any, Any]]:
+def _coordinates(q: Any, qd: Any, used: Sequence[Any]) -> tuple[tuple[list[Any], list[Any], list[Any]], dict[Any, Any]]:
     """Symbols of q, qd, qdd, and the symbols that replace functions of time and their derivatives."""
     import sympy
 
