@@ -825,6 +825,7 @@ BORDER = """
                 for rows in range(1, 18):
                     widths = (robot.nq, robot.nv, robot.nv)[:count]
                     plain = [rng.uniform(0.1, 1, (rows, n)).astype(dtype) for n in widths]
+                    plain[0] = np.array([robot.random_configuration(rng) for _ in range(rows)], dtype)
                     expected = kernel(*plain)
                     expected = expected if isinstance(expected, tuple) else (expected,)
                     for where in ("begin", "end"):
