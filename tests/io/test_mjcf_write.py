@@ -448,7 +448,7 @@ def test_bricard_and_others(rng):
     again = quiet_load(sixd.to_mjcf(quiet_load(held)))
     assert len(again.constraints) == 3
     for constraint in (
-        sixd.Coupling("d", "j", np.sin), sixd.Loop("b", "c", "planar"), sixd.Distance("b", "c", 1.0),
+        sixd.Coupling("d", "j", np.sin), sixd.Loop("b", "c", "x"), sixd.Distance("b", "c", 1.0),
         sixd.Coupling("d", "j", Polynomial((0, 0, 0, 0, 0, 1.0))), sixd.KnifeEdge("b"),
     ):  # fmt: skip
         with pytest.raises(

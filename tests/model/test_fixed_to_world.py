@@ -90,7 +90,7 @@ def test_copies_keep_it(gripper):
         "without_passive": gripper.without_passive(),
         "with_gravity": gripper.with_gravity((0, 0, 0)),
         "with_frame": gripper.with_frame("tip", "finger"),
-        "with_constraints": gripper.with_constraints(sixd.Loop("finger", "palm", "x")),
+        "with_constraints": gripper.with_constraints(sixd.Loop("finger", "palm", "y")),
         "builder": sixd.ModelBuilder.from_model(gripper).build(),
         "submodel": gripper.submodel("finger"),
     }

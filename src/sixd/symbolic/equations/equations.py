@@ -147,7 +147,7 @@ class Equations(System):
         return constrained_motion.constrained(self, tau)
 
     def projections(self) -> constrained_motion.Projections:
-        """P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹, of forces without the part that constraints support, where φ = 0; P = P_uᵀ."""
+        """P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹, forces without the part that constraints support, where φ = 0; P = P_uᵀ."""
         return constrained_motion.projections(self)
 
     def constrained_equations(self, tau: Any = None) -> constrained_motion.ConstrainedEquations:
