@@ -69,7 +69,7 @@ def constrained_dynamics(
     Where the constraints have a lower rank than in neighbouring assembled configurations, as in a dead centre, the
     motion is not determined: qdd and lam of such a row are NaN, other rows of a batch are not affected. The rank is
     lower if a row of A vanishes or if its angle to the span of the others, in the metric of M, is less than 3e-7 rad
-    (float32: 3e-5). Branches of assembly may differ in rank; they are looked for from twelve random configurations.
+    (float32: 3e-5). Branches of assembly may differ in rank; they are looked for in twelve assembled configurations.
     Results are also NaN where more rows of A are independent than in any branch: far from an assembled configuration.
     The rank of a model with symbols is computed with random numbers for them.
     Raises ``SingularError`` if the mass matrix of the tree is singular in every configuration. A body carried by one

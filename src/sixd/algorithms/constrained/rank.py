@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ _ZERO = 1e-7
 _ROUNDING = 1e-12  # part of the largest row of a constraint: sums of terms that cancel leave 1e-16
 _BESIDE = 4  # configurations near the first
 _FAR = 0.3  # their distance from it [rad or m]
-_STARTS = 9  # random ones beyond the first three, to meet other branches of assembly: 1 to 15 ms each
+# assembled configurations from random starts, to meet other branches of assembly, and most starts: 1 to 15 ms each
+_APART, _STARTS = 12, 21
 # a row that vanishes within this distance [rad or m] of every assembled configuration has a double root there: in a
 # function such as 1 - cos q rounding lets assembly stop at a distance of 1e-8
 _DOUBLE = 1e-6
@@ -124,8 +126,9 @@ def _find(system: System) -> Rank:
     first = max(ranks)
     at, branches = configurations[ranks.index(first)], [first]
     if found is not None:
-        starts = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_STARTS)]
-        far += [a.q for q in starts if (a := solve_nearby(system, q, free)).done]
+        starts = (np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_STARTS))
+        more = (a.q for q in starts if (a := solve_nearby(system, q, free)).done)
+        far += islice(more, _APART - len(far))
         for q in far:
             if rank_at(q) != first:  # another branch, or a special configuration of this one
                 branches.append(max(map(rank_at, [q, *_beside(system, q, free, rng)])))

@@ -44,8 +44,9 @@ class ConstrainedEquations:
     """Equations of motion under constraints A q̇ = c(t), as SymPy columns of equations.
 
     ``motion`` (nv,): M q̈ + C q̇ + g + b = u + Aᵀλ; ``rows`` (k,): A q̈ + Ȧ q̇ = ċ; ``projected`` (nv,): the same motion
-    without multipliers, P q̈ = P M⁻¹(u - C q̇ - g - b), of which n - k are independent. Matrices ``A``, ``A_rate`` = Ȧ
-    (k, nv), ``P`` (nv, nv), which projects velocities onto A P q̇ = 0; symbols ``u`` (nv,) and ``lam`` (k,).
+    without multipliers, P q̈ = P M⁻¹(u - C q̇ - g - b), of which n - k are independent, where φ(q) = 0. Matrices ``A``,
+    ``A_rate`` = Ȧ (k, nv), ``P`` (nv, nv), which projects velocities onto A P q̇ = 0; symbols ``u`` (nv,) and ``lam``
+    (k,).
     """
 
     equations: Equations

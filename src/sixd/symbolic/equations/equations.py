@@ -142,12 +142,12 @@ class Equations(System):
     def constrained(self, tau: Any = None) -> constrained_motion.Constrained:
         """Accelerations and multipliers under generalised forces ``tau`` (nv,), by default the symbols u1, u2, …
 
-        The time of prescribed rates is the symbol t. Long results are not simplified.
+        The time of prescribed rates is t. Results use φ(q) = 0, and hold where it does; long ones are not simplified.
         """
         return constrained_motion.constrained(self, tau)
 
     def projections(self) -> constrained_motion.Projections:
-        """P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹, which removes from forces the part that the constraints support; P = P_uᵀ."""
+        """P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹, forces without the part that constraints support, where φ = 0; P = P_uᵀ."""
         return constrained_motion.projections(self)
 
     def constrained_equations(self, tau: Any = None) -> constrained_motion.ConstrainedEquations:
@@ -200,8 +200,8 @@ class Equations(System):
     # printing -------------------------------------------------------------------------------------
 
     def latex(self, *fields: Any, short: bool = True, digits: int | None = 4) -> str:
-        """LaTeX of some fields ("M", "C", "g", "tau", "Gamma", …), one equation per line; by default M, C, g, and b and
-        A unless they are zero or empty.
+        """LaTeX of some fields ("M", "C", "g", "tau", "Gamma", …), one equation per line; by default M, C, g, and b,
+        A and the input matrix T(q) unless they are zero, empty or the identity.
 
         ``short`` writes s and c for sines and cosines with the numbers of their coordinates: c_{12} = cos(q1 + q2). Of
         "Gamma" only the nonzero symbols are printed. A SymPy expression or matrix is printed in the same letters.
