@@ -93,6 +93,10 @@ _MOST_NEAR = 3  # names that are suggested
 
 def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a failed lookup: it suggests similar names, else lists the names that exist."""
+    if isinstance(name, (tuple, list)):
+        return UnknownNameError(
+            f"{where}: the {kind} is {name!r:.60}, expected a name. Is the order of arguments right?"
+        )
     names = sorted(known, key=lambda n: n.startswith("joint:"))  # bodies and named frames before frames of joints
     hint = suggestion(str(name), names)
     if not hint and names:

@@ -17,6 +17,7 @@ XACRO_SECONDS = 60.0  # each of rtb-data's 60 files takes less than 1
 XACRO_MEMORY = 2048 * MIB  # bytes of address space, where the system can limit it
 
 _ZIPPED_MESHES = (".3mf", ".zae")  # formats that are archives themselves
+_POINTER = b"version https://git-lfs"
 _ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
 
 
@@ -29,7 +30,7 @@ def excess(packed: int, unpacked: int) -> str | None:
 
 
 def mesh_problem(file: str | os.PathLike[str]) -> str | None:
-    """Return why a mesh file is not read, or None: it is too large, an archive, or cannot be opened."""
+    """Return why a mesh file is not read, or None: too large, an archive, a Git LFS pointer, or not to be opened."""
     import zipfile  # 9 ms, which most programs do not need
 
     if not os.path.isfile(file):  # a pipe or a device might never end
@@ -37,7 +38,10 @@ def mesh_problem(file: str | os.PathLike[str]) -> str | None:
     try:
         size = os.stat(file).st_size
         with open(file, "rb") as opened:
-            if opened.read(8).startswith(_ARCHIVES):
+            start = opened.read(len(_POINTER))
+            if start == _POINTER:
+                return "it is a Git LFS pointer, not the mesh itself. Fetch it with: git lfs pull"
+            if start.startswith(_ARCHIVES):
                 if not os.fspath(file).lower().endswith(_ZIPPED_MESHES):
                     return "it is an archive, expected a mesh such as STL, OBJ or DAE. Unpack it"
                 with zipfile.ZipFile(opened) as archive:

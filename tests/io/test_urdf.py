@@ -296,7 +296,7 @@ def test_broken_files_raise_with_the_line(tmp_path):
     fails("<robot name='r'/>", "has no <link>")
     fails(str(tmp_path / "none.urdf"), "cannot read", "No such file")
     (tmp_path / "arm.urdf").write_text(CHAIN)
-    fails(tmp_path / "army.urdf", "There is arm.urdf in that folder")
+    fails(tmp_path / "army.urdf", "Did you mean 'arm.urdf'")
     fails(tmp_path, "cannot read", "Name the file in that folder")
     with pytest.raises(sixd.ScalarTypeError, match="source is a int"):
         sixd.load(3)

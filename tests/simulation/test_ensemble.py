@@ -483,7 +483,7 @@ def test_adaptive_steps_stay_here_if_workers_cannot_import_the_controller():
 
 OWN = "import sixd\ndef law(t, q, qd): return [-float(q[0])]\n"
 SAMPLED = ", controller=law, sample_time=0.01"
-GUARD = "Write 'if __name__ == \"__main__\":' above the call and indent it, or give processes=1."
+GUARD = "Write 'if __name__ == \"__main__\":' above the call and indent it, or give processes=1. "
 
 
 def one_sentence(err, text):

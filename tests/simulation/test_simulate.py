@@ -782,3 +782,16 @@ def test_a_million_pendulums():
         alone = sixd.simulate(pendulum, angles[k], None, 10.0, dt=0.01, record_every=1000)
         assert np.array_equal(alone.q, motion.q[k])
     assert_allclose(motion.q[:, -1], -motion.q[::-1, -1], rtol=0, atol=1e-9)  # left and right
+
+
+def test_named_starts():
+    """A configuration of the model by its name, in simulations and ensembles; the error lists those that there are."""
+    builder = sixd.ModelBuilder.from_model(sixd.zoo.ur_arm())
+    builder.add_configuration("home", {"joint2": -1.0})
+    model = builder.build()
+    expected = model.configuration("home")
+    np.testing.assert_array_equal(sixd.simulate(model, "home", None, 0.002).q[0], expected)
+    np.testing.assert_array_equal(sixd.ensemble(model, "home", None, 0.002, count=2).q[:, 0], [expected, expected])
+    for run in (sixd.simulate, sixd.ensemble):
+        with pytest.raises(sixd.UnknownNameError, match="q: no configuration named 'hone'. Did you mean 'home'?"):
+            run(model, "hone", None, 0.002)

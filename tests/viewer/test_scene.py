@@ -368,6 +368,9 @@ def test_archives_are_no_meshes(tmp_path, monkeypatch):
     (tmp_path / "arm.tar.gz").write_bytes(packed)
     with pytest.raises(sixd.ModelError, match=r"mesh: cannot read .*arm.tar.gz': it is an archive, expected a mesh"):
         sixd.mesh(tmp_path / "arm.tar.gz", mass=1.0)
+    (tmp_path / "far.stl").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    with pytest.raises(sixd.ModelError, match=r"far.stl': it is a Git LFS pointer, not the mesh itself.* git lfs pull"):
+        sixd.mesh(tmp_path / "far.stl", mass=1.0)
     monkeypatch.setattr("sixd.file_limits.LARGEST_MESH", 1 << 19)
     with pytest.raises(sixd.FileError, match="arm.3mf' is not read: it has 0 MiB, expected at most 0 MiB. Simplify"):
         read_mesh(zipped(tmp_path / "arm.3mf"))

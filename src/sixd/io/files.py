@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from sixd import file_limits
-from sixd.errors import LoadError, ScalarTypeError
+from sixd.errors import LoadError, ScalarTypeError, suggestion
 
 _LONGEST_NAME = 200  # of a path, in a message
 _KINDS = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
@@ -117,10 +117,11 @@ def _hint(path: Path) -> str:
     try:
         if path.is_dir():
             return "Name the file in that folder."
-        near = [p.name for p in path.parent.iterdir() if p.suffix in (".urdf", ".sdf", ".xacro", ".xml", ".mat")][:5]
+        near = sorted(p.name for p in path.parent.iterdir() if p.suffix in (".urdf", ".sdf", ".xacro", ".xml", ".mat"))
     except OSError:
         near = []
-    return f"There is {', '.join(near)} in that folder." if near else "Check the path."
+    there = f"In that folder: {', '.join(near[:5])}." if near else "Check the path."
+    return suggestion(path.name, near, 0.7) or there
 
 
 def refuse_foreign(data: bytes, name: str) -> None:

@@ -20,7 +20,7 @@ from sixd.engine.functions import Function
 from sixd.engine.kernel import batched
 from sixd.engine.parameters import parameter_shape
 from sixd.engine.suspect_results import require_regular
-from sixd.errors import AssemblyError, ModelError, ScalarTypeError, unknown_name
+from sixd.errors import AssemblyError, ModelError, ScalarTypeError, look_up, unknown_name
 from sixd.forces.elements import elements
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
@@ -85,9 +85,8 @@ def make_setup(
         raise ScalarTypeError(f"{where}: {system.name!r} has no freedoms, expected a system that can move.")
     rng = _generator(where, seed)
     if isinstance(q, str):
-        if q != "random":
-            raise unknown_name(f"{where}: q", "choice", q, ("random",))
-        q = system.random_configuration(rng)
+        start_q = named_start(where, system, q)
+        q = start_q(rng) if callable(start_q) else start_q
     q = system.initial_configuration() if q is None else q
     qd = np.zeros(system.nv, np.float32 if getattr(q, "dtype", None) == np.float32 else float) if qd is None else qd
     interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
@@ -166,6 +165,12 @@ def _arrays(
     if constant is not None:
         arrays["tau"] = arrays.pop("controller")
     return arrays, batch, dtype
+
+
+def named_start(where: str, system: System, name: str) -> Any:
+    """Return the configuration (nq,) of that name; for "random" the function of a generator that draws one."""
+    known = system.configurations if isinstance(system, Model) else {}
+    return look_up(f"{where}: q", "configuration", name, {**known, "random": system.random_configuration})
 
 
 def _generator(where: str, seed: Any) -> np.random.Generator:

@@ -66,7 +66,8 @@ def simulate(
     ----------
     system : a Model (its constraints are satisfied), a reduced model, or equations of motion (``sixd.lagrange``).
     q, qd : (…, nq), (…, nv), the start; None: ``system.initial_configuration()`` (where an MJCF file has its bodies,
-        else neutral), and rest; q="random" draws one with ``seed``.
+        else neutral), and rest; q="random" draws one with ``seed``,
+        another string is the name of one of the model's configurations, such as a keyframe.
     duration : [s].
     dt : the step [s], 1e-3 if omitted; it is shortened to divide the duration, or ``sample_time``. For adaptive methods
         the interval of records; if omitted, one row has a record at each step of the method, a batch at the ends of 200

@@ -50,7 +50,8 @@ def read_stack(where: str, system: System, frame: Any) -> str | Stack:
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ScalarTypeError(
-                f"{where}: frame holds {pair!r}, expected names, or pairs of a name and a part: ('tool', 'position')."
+                f"{where}: frame holds {pair!r}, expected names, or pairs of a name and a part: ('tool', 'position'). "
+                f"Is the order of arguments right?"
             )
         system.frame(pair[0], where)
         found.append((str(pair[0]), read_part(where, *pair)))

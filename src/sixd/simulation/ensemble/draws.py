@@ -16,7 +16,7 @@ from sixd.engine.parameters import parameter_shape
 from sixd.errors import DeviceError, ShapeError
 from sixd.model.system import System
 from sixd.runtime.foreign import GPU, describe, kind_of
-from sixd.simulation.setup import whole
+from sixd.simulation.setup import named_start, whole
 from sixd.spatial.scalar import Array
 
 WHERE = "ensemble"
@@ -65,8 +65,8 @@ def make_rows(
     """Return the arguments of all rows; random ones are drawn in the order q, qd, parameters, controller, f_ext."""
     if q is None:
         q = system.initial_configuration()
-    elif isinstance(q, str) and q == "random":
-        q = system.random_configuration
+    elif isinstance(q, str):
+        q = named_start(WHERE, system, q)
     given: dict[str, tuple[Any, tuple[int, ...]]] = {"q": (q, (system.nq,)), "qd": (qd, (system.nv,))}
     for name, x in parameters.items():
         given[PARAMETER + name] = (x, parameter_shape(WHERE, system, name))

@@ -64,7 +64,7 @@ def _unguarded() -> WorkerError:
     return WorkerError(
         f"{WHERE}: the call is at the top level of the script, which worker processes import for the functions in it, "
         f"and would make again, expected it under a guard. Write 'if __name__ == \"__main__\":' above the call and "
-        f"indent it, or give processes=1."
+        f"indent it, or give processes=1. A controller of functions of sixd.spatial is compiled, and needs none."
     )
 
 
