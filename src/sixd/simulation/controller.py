@@ -146,6 +146,9 @@ def _takes_rng(where: str, controller: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):  # some builtin functions have none
         return False
     takes_rng = "rng" in signature.parameters
+    first = list(signature.parameters)[:3]
+    if sorted(first) == ["q", "qd", "t"] and first != ["t", "q", "qd"]:
+        raise ScalarTypeError(f"{where}: controller takes ({', '.join(first)}), expected (t, q, qd), in this order.")
     try:
         signature.bind(0.0, None, None, **({"rng": None} if takes_rng else {}))
     except TypeError:
