@@ -800,5 +800,7 @@ def test_named_starts():
 def test_arguments_of_a_controller_in_another_order():
     """Named t, q and qd, but in another order, they are a mistake that would simulate."""
     arm = sixd.zoo.ur_arm()
-    with pytest.raises(sixd.ScalarTypeError, match=r"controller takes \(q, qd, t\), expected \(t, q, qd\), in this order"):
+    with pytest.raises(
+        sixd.ScalarTypeError, match=r"controller takes \(q, qd, t\), expected \(t, q, qd\), in this order"
+    ):
         sixd.simulate(arm, None, None, 0.1, controller=lambda q, qd, t: -9 * q - 6 * qd)
