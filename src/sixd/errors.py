@@ -93,7 +93,7 @@ _MOST_NEAR = 3  # names that are suggested
 
 def unknown_name(where: str, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a failed lookup: it suggests similar names, else lists the names that exist."""
-    if isinstance(name, (tuple, list)):
+    if isinstance(name, (tuple, list)) and not all(isinstance(x, str) for x in name):
         return UnknownNameError(
             f"{where}: the {kind} is {name!r:.60}, expected a name. Is the order of arguments right?"
         )
