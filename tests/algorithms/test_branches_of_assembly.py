@@ -52,7 +52,8 @@ def assembled_states(model, rng, count):
     """Assembled configurations from random starts, and velocities and forces."""
     while count:
         try:
-            q = sixd.assemble(model, model.random_configuration(rng) * rng.choice([1.0, 5.0], model.nq))
+            wide = rng.choice([1.0, 5.0]) if model.nq == model.nv else 1.0  # quaternions stay of unit length
+            q = sixd.assemble(model, model.random_configuration(rng) * wide)
             q, qd = sixd.assemble(model, q, rng.standard_normal(model.nv))
         except sixd.AssemblyError:
             continue
