@@ -52,8 +52,10 @@ def assembled_states(model, rng, count):
     """Assembled configurations from random starts, and velocities and forces."""
     while count:
         try:
-            wide = rng.choice([1.0, 5.0]) if model.nq == model.nv else 1.0  # quaternions stay of unit length
-            q = sixd.assemble(model, model.random_configuration(rng) * wide)
+            q = model.random_configuration(rng)
+            if model.nq == model.nv:  # no quaternions
+                q = q * rng.choice([1.0, 5.0], model.nq)
+            q = sixd.assemble(model, q)
             q, qd = sixd.assemble(model, q, rng.standard_normal(model.nv))
         except sixd.AssemblyError:
             continue
