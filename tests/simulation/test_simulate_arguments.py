@@ -111,7 +111,7 @@ def test_choices_and_sizes(options, message):
         (["a"], "q holds <U1 values, expected real numbers"),
         ([1j], "q holds complex128 values"),
         ([True], "q holds bool values"),
-        ("foo", "q: no choice named 'foo'. There are: 'random'"),
+        ("foo", "q: no configuration named 'foo'. There are: 'random'"),
         ([sp.Symbol("x")], "arguments hold objects, expected numbers. For symbols see sixd.equations"),
     ],
     ids=repr,
