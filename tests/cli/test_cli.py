@@ -327,7 +327,7 @@ def test_a_file_wins_over_the_zoo(call, tmp_path):
         ("robots", "Did you mean 'robot.urdf'?"),
         ("qqqqqq", "`sixd info` lists the zoo"),
         ("no/such.urdf", "cannot read 'no/such.urdf'"),
-        ("none.urdf", "There is robot.urdf"),
+        ("none.urdf", "In that folder: robot.urdf"),
         ("robt.urdf", "there is no such file. Did you mean 'robot.urdf'?"),
         ("./Robot.URDF", "Did you mean 'robot.urdf'?"),
         ("  ", "expected a file or a name of the zoo"),
