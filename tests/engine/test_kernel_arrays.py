@@ -766,7 +766,7 @@ def test_frames_that_are_no_names(frame):
     for x in (q, np.zeros((3, 2))):
         for _ in range(2):
             sixd.pose(ARM, x, "link1")
-            with pytest.raises(sixd.SixdError, match="pose: model 'planar2': no frame named"):
+            with pytest.raises(sixd.SixdError, match="pose: model 'planar2': (no frame named|the frame is)"):
                 sixd.pose(ARM, x, frame)
             if isinstance(frame, list | tuple):  # several frames, of which there is one
                 assert np.array_equal(sixd.velocity(ARM, x, x, frame=frame), sixd.velocity(ARM, x, x, "link1"))
